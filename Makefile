@@ -1,0 +1,58 @@
+# Two commands are all a newcomer needs: `make sandbox` and `make test`.
+VENV := .venv
+PY := $(VENV)/bin/python
+PORT ?= 8000
+export PORT
+
+.PHONY: help sandbox test lint format lock bench messages clean
+
+help:
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+$(VENV)/production: requirements/production.txt
+	@python3 -c 'import sys; sys.exit("Python 3.11 or newer is needed, this is " + sys.version) if sys.version_info < (3, 11) else None'
+	@test -x $(PY) || python3 -m venv $(VENV) || { echo "python3 cannot make a virtual environment; on Debian: apt-get install python3-venv"; exit 1; }
+	@echo "Installing the locked dependencies into $(VENV) (once) …"
+	@$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/production.txt
+	@touch $@
+
+$(VENV)/development: requirements/development.txt | $(VENV)/production
+	@echo "Installing the locked development dependencies into $(VENV) (once) …"
+	@$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/development.txt
+	@touch $@
+
+tests/node/node_modules: tests/node/package-lock.json
+	@if command -v npm >/dev/null; then cd tests/node && npm ci --silent --no-progress && touch node_modules; \
+	 else echo "npm is not installed: tests that verify with npm packages will be listed as not run"; fi
+
+sandbox: $(VENV)/production ## run the sandbox on http://localhost:8000 (PORT= changes it, FRESH=1 starts over)
+	@exec $(PY) manage.py sandbox $(if $(FRESH),--fresh)
+
+test: $(VENV)/development tests/node/node_modules ## run every test: PostgreSQL, then SQLite, Chromium and npm where installed
+	$(PY) -m pytest
+	SECOND_DATABASE=1 DATABASE_URL=sqlite:///$${TMPDIR:-/tmp}/presentation-tests.sqlite3 $(PY) -m pytest
+
+lint: $(VENV)/development ## ruff, mypy, missing migrations, Django's deployment checks
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+	$(PY) manage.py makemigrations --check --dry-run
+	$(PY) -m tests.deployment_check
+
+format: $(VENV)/development ## let ruff format and sort
+	$(VENV)/bin/ruff format .
+	$(VENV)/bin/ruff check --fix .
+
+lock: $(VENV)/production ## resolve requirements/*.in anew into the hashed *.txt
+	@test -x var/lock/bin/uv || { python3 -m venv var/lock && var/lock/bin/pip install --quiet --disable-pip-version-check uv; }
+	cd requirements && for set in production development; do ../var/lock/bin/uv pip compile --quiet --upgrade --generate-hashes \
+	  --no-emit-index-url --no-header --python-version 3.11 $$set.in -o $$set.txt || exit 1; done
+
+bench: $(VENV)/development ## measure speed beside public peers, as ratios
+	$(PY) -m tests.benchmarks
+
+messages: $(VENV)/development ## collect texts for translation
+	$(PY) manage.py makemessages --all --no-wrap --add-location=file --ignore .venv --ignore node_modules
+
+clean: ## forget the sandbox and the virtual environment
+	rm -rf var $(VENV) tests/node/node_modules

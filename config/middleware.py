@@ -1,0 +1,84 @@
+"""What happens to every request before and after the rooms: published documents, one log line, the CSP."""
+
+import secrets
+from collections.abc import Callable
+from time import perf_counter
+
+import structlog
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+
+log = structlog.get_logger(__name__)
+GetResponse = Callable[[HttpRequest], HttpResponse]
+
+
+class PublishedDocumentsMiddleware:
+    """Answers discovery, JWKS and their like from prepared bytes, before any other work is done.
+
+    Relying parties poll these documents; nothing the other middleware does (sessions, CSRF, locale)
+    means anything for public, constant bytes.
+    """
+
+    def __init__(self, get_response: GetResponse) -> None:
+        from config.urls import PUBLISHED_DOCUMENTS
+
+        self.get_response = get_response
+        self.documents = {f"/{path}": document for path, document in PUBLISHED_DOCUMENTS.items()}
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        document = self.documents.get(request.path_info)
+        return document(request) if document else self.get_response(request)
+
+
+class RequestLogMiddleware:
+    """One line per request: method, route, status, milliseconds and a reference people can quote.
+
+    The path and query are left out on purpose: they carry e-mail addresses, nonces and payments.
+    """
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        started = perf_counter()
+        reference = secrets.token_hex(4).upper()
+        request.reference = reference  # type: ignore[attr-defined]
+        structlog.contextvars.bind_contextvars(reference=reference)
+        try:
+            response = self.get_response(request)
+            match = request.resolver_match
+            log.info(
+                "request",
+                method=request.method,
+                route=match.route if match else None,
+                status=response.status_code,
+                milliseconds=round((perf_counter() - started) * 1000, 1),
+            )
+            return response
+        finally:
+            structlog.contextvars.unbind_contextvars("reference")
+
+
+class ContentSecurityPolicyMiddleware:
+    """Sends `SECURE_CSP` with every response; a view may put its own policy on `response._csp_config`.
+
+    Named and shaped as in Django 6.0, which brings its own (W3C CSP Level 3).
+    """
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+        self.default = serialise(settings.SECURE_CSP)
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        own = getattr(response, "_csp_config", None)
+        response.headers.setdefault(
+            "Content-Security-Policy", self.default if own is None else serialise(own)
+        )
+        return response
+
+
+def serialise(policy: dict[str, list[str]]) -> str:
+    """A policy as the header's value."""
+    return "; ".join(f"{directive} {' '.join(sources)}" for directive, sources in policy.items())

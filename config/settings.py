@@ -1,0 +1,249 @@
+"""Every setting of the service, read once from the environment.
+
+The sandbox runs with nothing set; production refuses to start until everything is said.
+No other module asks which environment this is: what differs between the two is decided here.
+docs/operate.md has the table of environment variables.
+"""
+
+import os
+import secrets
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import environ
+from django.core.exceptions import ImproperlyConfigured
+
+from config.logs import logging_config
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+env = environ.Env()
+
+_sandbox = {"sandbox": True, "production": False}.get(env.str("ENVIRONMENT", default="sandbox"))
+if _sandbox is None:
+    raise ImproperlyConfigured("ENVIRONMENT must be 'sandbox' or 'production'.")
+_var = Path(env.str("STATE_DIRECTORY", default=str(BASE_DIR / "var")))
+_unsaid: list[str] = []
+
+
+def _say(name: str, sandbox: str) -> str:
+    """The variable's value; in the sandbox a default, in production a complaint when it is missing."""
+    value = env.str(name, default="")
+    if not value and not _sandbox:
+        _unsaid.append(name)
+    return value or sandbox
+
+
+def _sandbox_secret(name: str) -> str:
+    """A random secret the sandbox makes for itself once and keeps under `var/`."""
+    if not _sandbox:
+        return ""
+    path = _var / f"{name}.secret"
+    try:
+        _var.mkdir(parents=True, exist_ok=True)
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return path.read_text()
+    except OSError as error:
+        raise ImproperlyConfigured(f"The sandbox keeps its state in {_var}, which cannot be written: {error}")
+    with os.fdopen(handle, "w") as file:
+        file.write(secrets.token_urlsafe(32))
+    return path.read_text()
+
+
+# --- Where we are -----------------------------------------------------------------------------------------
+
+ENVIRONMENT_BANNER = "Sandbox" if _sandbox else ""
+BASE_URL = _say("BASE_URL", sandbox=f"http://localhost:{env.int('PORT', default=8000)}").rstrip("/")
+_base = urlsplit(BASE_URL)
+_https = _base.scheme == "https"
+if BASE_URL and (not _base.hostname or _base.path or _base.query or _base.fragment or _base.username):
+    raise ImproperlyConfigured("BASE_URL must be an origin such as https://wallet.example, without a path.")
+if BASE_URL and not _https and not _sandbox:
+    raise ImproperlyConfigured("BASE_URL must begin with https:// in production.")
+
+ALLOWED_HOSTS = [_base.hostname or "", *(["localhost", "127.0.0.1", "[::1]"] if _sandbox else [])]
+TRUSTED_PROXY_COUNT = env.int("TRUSTED_PROXY_COUNT", default=0)
+if TRUSTED_PROXY_COUNT:
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+
+# --- Secrets ----------------------------------------------------------------------------------------------
+
+SECRET_KEY = _say("SECRET_KEY", sandbox=_sandbox_secret("django"))
+SECRET_KEY_FALLBACKS = env.list("SECRET_KEY_FALLBACKS", default=[])
+KEY_SEALING_KEYS = env.list("KEY_SEALING_KEYS", default=[_sandbox_secret("sealing")] if _sandbox else [])
+if not KEY_SEALING_KEYS:
+    _unsaid.append("KEY_SEALING_KEYS")
+
+# --- What is installed ------------------------------------------------------------------------------------
+
+INSTALLED_APPS = [
+    "presentation",
+    "consent",
+    "wallet",
+    "keys",
+    *(["wallet.sandbox", "presentation.sandbox"] if _sandbox else []),
+    "config.admin.ServiceAdminConfig",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "rest_framework",
+]
+MIDDLEWARE = [
+    "config.middleware.PublishedDocumentsMiddleware",
+    "config.middleware.RequestLogMiddleware",
+    "config.middleware.ContentSecurityPolicyMiddleware",
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+ROOT_URLCONF = "config.urls"
+WSGI_APPLICATION = "config.wsgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "config.context.environment",
+                *(["wallet.sandbox.context.mailbox"] if _sandbox else []),
+            ],
+        },
+    }
+]
+
+# What verifies the identity of people without a wallet. The sandbox's own provider exists only there.
+IDENTITY_PROVIDER = (
+    "wallet.sandbox.provider.SandboxProvider"
+    if _sandbox
+    else env.str("IDENTITY_PROVIDER", default="wallet.providers.operator.OperatorProvider")
+)
+if not _sandbox and ".sandbox." in IDENTITY_PROVIDER:
+    raise ImproperlyConfigured("IDENTITY_PROVIDER names a sandbox provider; production refuses it.")
+
+# `http://localhost` as a redirect URI: for developers' machines, so only in the sandbox (RFC 8252 §8.3).
+LOCALHOST_REDIRECT_URIS = _sandbox
+
+# Sandbox only: the authority that certifies signing keys lives in the database. In production a real
+# certificate authority does, and `manage.py certify_signing_key` takes its chain.
+SELF_CERTIFYING_AUTHORITY = _sandbox
+
+# --- Database ---------------------------------------------------------------------------------------------
+
+DATABASES: dict[str, dict[str, Any]] = {
+    "default": environ.Env.db_url_config(_say("DATABASE_URL", sandbox=f"sqlite:///{_var / 'sandbox.sqlite3'}"))
+}
+_database = DATABASES["default"]
+if _database.get("ENGINE", "").endswith("sqlite3"):
+    # SQLite queues writers only under IMMEDIATE, and readers pass them only under WAL.
+    _database["OPTIONS"] = {
+        "transaction_mode": "IMMEDIATE",
+        "timeout": 20,
+        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA busy_timeout=20000;",
+    }
+elif _database:
+    # Connections are kept and statements prepared: both dominate what a short request costs.
+    _database["CONN_MAX_AGE"] = env.int("DATABASE_CONN_MAX_AGE", default=600)
+    _database["CONN_HEALTH_CHECKS"] = True
+    _database.setdefault("OPTIONS", {}).update(server_side_binding=True, prepare_threshold=2)
+
+# --- E-mail -----------------------------------------------------------------------------------------------
+
+_email = environ.Env.email_url_config(_say("EMAIL_URL", sandbox="consolemail://") or "consolemail://")
+EMAIL_BACKEND = "wallet.sandbox.mailbox.EmailBackend" if _sandbox else _email["EMAIL_BACKEND"]
+EMAIL_HOST = _email.get("EMAIL_HOST") or "localhost"
+EMAIL_PORT = _email.get("EMAIL_PORT") or 25
+EMAIL_HOST_USER = _email.get("EMAIL_HOST_USER") or ""
+EMAIL_HOST_PASSWORD = _email.get("EMAIL_HOST_PASSWORD") or ""
+EMAIL_USE_TLS = _email.get("EMAIL_USE_TLS", False)
+EMAIL_USE_SSL = _email.get("EMAIL_USE_SSL", False)
+EMAIL_TIMEOUT = 10
+DEFAULT_FROM_EMAIL = _say("DEFAULT_FROM_EMAIL", sandbox="Wallet <wallet@localhost>")
+
+# --- Browser security -------------------------------------------------------------------------------------
+
+# The names of Django 6's own middleware, so that moving to it later is a change of one import.
+SECURE_CSP: dict[str, list[str]] = {
+    "default-src": ["'none'"],
+    "script-src": ["'self'"],
+    "style-src": ["'self'"],
+    "img-src": ["'self'", "data:"],
+    "font-src": ["'self'"],
+    "connect-src": ["'self'"],
+    "form-action": ["'self'"],
+    "base-uri": ["'none'"],
+    "frame-ancestors": ["'none'"],
+}
+_host_prefix = "__Host-" if _https else ""
+SESSION_COOKIE_NAME = f"{_host_prefix}operator"
+SESSION_COOKIE_AGE = 8 * 60 * 60
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _https
+CSRF_COOKIE_NAME = f"{_host_prefix}csrf"
+CSRF_COOKIE_HTTPONLY = True
+CSRF_FAILURE_VIEW = "config.views.csrf_failure"
+HOLDER_COOKIE_NAME = f"{_host_prefix}holder"
+BROWSER_COOKIE_NAME = f"{_host_prefix}browser"
+HOLDER_COOKIE_SECURE = _https
+SECURE_SSL_REDIRECT = _https and env.bool("SECURE_SSL_REDIRECT", default=True)
+SECURE_HSTS_SECONDS = env.int("SECURE_HSTS_SECONDS", default=31_536_000) if _https else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = _https
+SECURE_REFERRER_POLICY = "same-origin"
+SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+DATA_UPLOAD_MAX_MEMORY_SIZE = 262_144
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 400
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+
+# --- Words, time, files -----------------------------------------------------------------------------------
+
+LANGUAGE_CODE = "en-gb"
+TIME_ZONE = "UTC"
+USE_TZ = True
+USE_I18N = True
+LOCALE_PATHS = [BASE_DIR / "config" / "locale"]
+STATIC_URL = "/static/"
+STATIC_ROOT = _var / "static"
+STATICFILES_DIRS = [BASE_DIR / "config" / "static"]
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {
+        "BACKEND": (
+            "django.contrib.staticfiles.storage.StaticFilesStorage"
+            if _sandbox
+            else "whitenoise.storage.CompressedManifestStaticFilesStorage"
+        )
+    },
+}
+WHITENOISE_USE_FINDERS = _sandbox
+WHITENOISE_AUTOREFRESH = False
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": [],
+    "DEFAULT_PERMISSION_CLASSES": [],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "UNAUTHENTICATED_USER": None,
+}
+LOGGING = logging_config(level=env.str("LOG_LEVEL", default="INFO"), as_json=not _sandbox)
+
+if _unsaid:
+    raise ImproperlyConfigured(
+        "Production needs these environment variables, and they are not set: "
+        + ", ".join(_unsaid)
+        + ". docs/operate.md explains each."
+    )

@@ -1,0 +1,54 @@
+"""The record of what was asked of a holder and what they answered."""
+
+import uuid
+
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from wallet.models import Wallet
+
+
+class Consent(models.Model):
+    """One question put to a holder and its answer; append-only; outlives what it was asked for.
+
+    It says what was shown, never a claim's value: claim names, the transaction as displayed, who asked
+    under which name then, and the hash of the exact request the answer is good for.
+    """
+
+    class Decision(models.TextChoices):
+        ASKED = "asked", _("not answered")
+        GRANTED = "granted", _("shared")
+        DECLINED = "declined", _("not shared")
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    wallet = models.ForeignKey(Wallet, on_delete=models.PROTECT, related_name="consents", editable=False)
+    requester_id = models.CharField(max_length=100, editable=False)  # client_id
+    requester = models.JSONField(editable=False)  # decisions.Requester as shown then
+    claims = models.JSONField(editable=False)  # list of claim paths, e.g. [["given_name"]]
+    transactions = models.JSONField(editable=False)  # list of decisions.Transaction as shown
+    request_hash = models.CharField(max_length=64, editable=False)  # SHA-256 hex of the request answered
+    return_to = models.CharField(max_length=200, editable=False)  # path here that acts on the decision
+    decision = models.CharField(max_length=8, choices=Decision, default=Decision.ASKED, editable=False)
+    asked_at = models.DateTimeField(editable=False)
+    expires_at = models.DateTimeField(editable=False)  # an unanswered question lapses
+    decided_at = models.DateTimeField(null=True, editable=False)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=(Q(decision="asked") & Q(decided_at__isnull=True))
+                | (Q(decision__in=["granted", "declined"]) & Q(decided_at__isnull=False)),
+                name="consent_decided_once",
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["wallet", "-decided_at"], name="consent_receipts_of_wallet"),
+            models.Index(fields=["wallet", "requester_id", "-decided_at"], name="consent_last_shared_with"),
+            models.Index(
+                fields=["expires_at"], condition=Q(decision="asked"), name="consent_unanswered_by_expiry"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return str(self.id)

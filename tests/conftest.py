@@ -1,0 +1,126 @@
+"""What every test can ask for: the database it runs on, real Chromium, and an honest end.
+
+What could not run is listed when the run ends; with REQUIRE_EVERYTHING=1 (as in CI) it fails instead.
+"""
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+# Playwright's synchronous API keeps an event loop in the thread; Django would refuse the database.
+os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
+
+import pytest
+from django.db import connection
+
+REQUIRE_EVERYTHING = os.environ.get("REQUIRE_EVERYTHING") == "1"
+NODE_PACKAGES = Path(__file__).parent / "node" / "node_modules"
+
+
+def chromium() -> str | None:
+    """The path of the browser to drive."""
+    names = (os.environ.get("CHROMIUM"), "chromium", "chromium-browser", "google-chrome")
+    return next((path for name in names if name and (path := shutil.which(name))), None)
+
+
+def _missing(item: pytest.Item) -> str | None:
+    if item.get_closest_marker("postgresql") and "postgresql" not in os.environ.get("DATABASE_URL", ""):
+        return None if os.environ.get("SECOND_DATABASE") == "1" else "PostgreSQL"
+    if item.get_closest_marker("browser") and not chromium():
+        return "Chromium"
+    if item.get_closest_marker("node") and not (shutil.which("node") and NODE_PACKAGES.is_dir()):
+        return "Node.js with the packages of tests/node"
+    return None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    on_postgresql = "postgresql" in os.environ.get("DATABASE_URL", "")
+    if os.environ.get("SECOND_DATABASE") == "1" and not on_postgresql:
+        # The second run repeats on SQLite what a database can change; the first run had the rest.
+        apart = ("postgresql", "browser", "node")
+        kept = [item for item in items if not any(item.get_closest_marker(m) for m in apart)]
+        config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+        items[:] = kept
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if missing := _missing(item):
+        (pytest.fail if REQUIRE_EVERYTHING else pytest.skip)(f"could not run without {missing}")
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    skipped = terminalreporter.stats.get("skipped", [])
+    if skipped:
+        terminalreporter.section(f"NOT RUN: {len(skipped)} tests", sep="!")
+        for report in skipped:
+            reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
+            terminalreporter.line(f"{report.nodeid}: {reason}")
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """One Chromium for the run, confined to loopback; `page` gives each test a context of its own."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(
+            executable_path=chromium(),
+            # Playwright turns the back/forward cache off; people's browsers have it on.
+            ignore_default_args=["--disable-back-forward-cache"],
+            args=["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1"],
+        )
+        yield running
+        running.close()
+
+
+@pytest.fixture
+def page(browser: Any, request: pytest.FixtureRequest) -> Iterator[Any]:
+    """A fresh browser page; the test fails on script errors and on any breach of the CSP."""
+    context = browser.new_context(locale="en-GB", viewport={"width": 390, "height": 844})
+    context.set_default_timeout(10_000)
+    page = context.new_page()
+    problems: list[str] = []
+
+    def watch(page: Any) -> None:
+        page.on("pageerror", lambda error: problems.append(f"pageerror: {error}"))
+        page.on(
+            "console",
+            lambda message: (
+                problems.append(message.text) if "Content Security Policy" in message.text else None
+            ),
+        )
+
+    watch(page)
+    context.on("page", watch)
+    yield page
+    report = getattr(request.node, "report_of_call", None)
+    if report is not None and report.failed:
+        Path("test-artifacts").mkdir(exist_ok=True)
+        page.screenshot(path=f"test-artifacts/{request.node.name[:80]}.png", full_page=True)
+    context.close()
+    assert not problems, problems
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: Any) -> Iterator[None]:
+    outcome: Any = yield
+    report = outcome.get_result()
+    if report.when == "call":
+        item.report_of_call = report  # type: ignore[attr-defined]
+
+
+@pytest.fixture
+def statements() -> Any:
+    """A context manager that collects the SQL statements, transaction control left out."""
+    from django.test.utils import CaptureQueriesContext
+
+    class Statements(CaptureQueriesContext):
+        control = ("BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE")
+
+        @property
+        def texts(self) -> list[str]:
+            return [q["sql"] for q in self.captured_queries if not q["sql"].startswith(self.control)]
+
+    return lambda: Statements(connection)

@@ -1,0 +1,119 @@
+"""A throw-away PostgreSQL cluster for one test run, loaded by `-p tests.pgcluster`.
+
+Which database the tests run on: `DATABASE_URL` when set; otherwise a cluster of our own when PostgreSQL's
+binaries can be found; otherwise SQLite. The cluster listens on a Unix socket only and dies with us.
+"""
+
+import contextlib
+import ctypes
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+
+def binaries() -> Path | None:
+    """The folder with `initdb` and `postgres`: PG_BINDIR, Debian's newest, or the one on PATH."""
+    debian = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda p: int(p.parent.name), reverse=True)
+    on_path = shutil.which("initdb")
+    candidates = [os.environ.get("PG_BINDIR"), *debian, on_path and Path(os.path.realpath(on_path)).parent]
+    return next((Path(c) for c in candidates if c and (Path(c) / "initdb").exists()), None)
+
+
+def _unprivileged() -> dict[str, Any]:
+    """Who runs the server: initdb refuses root, so root hands it to `postgres` or `nobody`."""
+    if os.geteuid() != 0:
+        return {}
+    for name in ("postgres", "nobody"):
+        with contextlib.suppress(KeyError):
+            entry = pwd.getpwnam(name)
+            return {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []}
+    return {}
+
+
+def _die_with_parent() -> None:
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(1, signal.SIGINT)
+
+
+class Cluster:
+    """One running server; `url` is what Django's DATABASE_URL takes."""
+
+    def __init__(self, bindir: Path) -> None:
+        identity = _unprivileged()
+        self.root = Path(tempfile.mkdtemp(prefix="pgtest-", dir="/tmp"))  # short: a socket path has 107 bytes
+        if identity:
+            os.chown(self.root, identity["user"], identity["group"])
+        common: dict[str, Any] = {
+            "cwd": "/",
+            "env": {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "HOME": "/tmp"},
+            **identity,
+        }
+        initdb = [bindir / "initdb", "-D", self.root / "d", "-U", "postgres", "-A", "trust"]
+        subprocess.run(
+            [*initdb, "-E", "UTF8", "--locale=C.UTF-8", "--no-sync", "--no-instructions"],
+            check=True,
+            capture_output=True,
+            **common,
+        )
+        options = {
+            "fsync": "off",
+            "synchronous_commit": "off",
+            "full_page_writes": "off",
+            "max_connections": 100,
+            "shared_buffers": "64MB",
+            "timezone": "UTC",
+        }
+        flags = [word for name, value in options.items() for word in ("-c", f"{name}={value}")]
+        with open(self.root / "log", "wb") as log:
+            self.process = subprocess.Popen(
+                [bindir / "postgres", "-D", self.root / "d", "-k", self.root, "-h", "", *flags],
+                stdout=log,
+                stderr=log,
+                preexec_fn=_die_with_parent,
+                **common,
+            )
+        self.url = f"postgresql://postgres@/postgres?host={self.root}"
+        self._wait()
+
+    def _wait(self) -> None:
+        for _ in range(500):
+            try:
+                psycopg.connect(self.url).close()
+                return
+            except psycopg.OperationalError:
+                if self.process.poll() is not None:
+                    raise RuntimeError((self.root / "log").read_text()) from None
+                time.sleep(0.02)
+        raise RuntimeError("PostgreSQL did not start within ten seconds")
+
+    def stop(self) -> None:
+        self.process.send_signal(signal.SIGQUIT)
+        self.process.wait(10)
+        shutil.rmtree(self.root, ignore_errors=True)
+
+
+_running: list[Cluster] = []
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config, parser: Any, args: list[str]) -> None:
+    """Start before pytest-django reads the settings."""
+    bindir = binaries()
+    if "DATABASE_URL" not in os.environ and bindir:
+        _running.append(Cluster(bindir))
+        os.environ["DATABASE_URL"] = _running[0].url
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    while _running:
+        _running.pop().stop()
