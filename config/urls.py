@@ -1,0 +1,50 @@
+"""Every address of the service. The protocol's paths are a contract, so they are written out here."""
+
+from importlib.util import find_spec
+
+from django.apps import apps
+from django.contrib import admin
+from django.urls import include, path
+
+import consent.views
+import keys.endpoints
+import presentation.endpoints
+import presentation.metadata
+import presentation.views
+import wallet.endpoints
+from config import views
+from keys.published import PublishedDocument
+
+# Public, constant documents; the first middleware answers them from prepared bytes.
+PUBLISHED_DOCUMENTS: dict[str, PublishedDocument] = {
+    ".well-known/openid-configuration": presentation.metadata.discovery,
+    ".well-known/jwt-vc-issuer": presentation.metadata.credential_issuer,
+    "openid-connect/jwks": keys.endpoints.jwks,
+    "credential-types/identity/v1": wallet.endpoints.credential_type,
+    "trust/root.pem": keys.endpoints.root_pem,
+    "trust/root.der": keys.endpoints.root_der,
+}
+
+PRESENTATION = "verifiable-credentials/v1/presentation"
+
+urlpatterns = [
+    path("", views.home, name="home"),
+    path(f"{PRESENTATION}/authorize", presentation.views.authorize, name="authorize"),
+    path(f"{PRESENTATION}/interactions/<uuid:interaction_id>/", presentation.views.resume, name="resume"),
+    path(f"{PRESENTATION}/interactions/<uuid:interaction_id>/leave/", presentation.views.leave, name="leave"),
+    path("relying-parties/<str:client_id>/logo", presentation.views.logo, name="relying_party_logo"),
+    path("oauth/v2/token", presentation.endpoints.token, name="token"),
+    path("consent/<uuid:consent_id>/", consent.views.review, name="consent_review"),
+    path("wallet/history/", consent.views.history, name="consent_history"),
+    path("wallet/", include("wallet.urls")),
+    path("admin/", admin.site.urls),
+]
+# The sandbox's own rooms are installed only there (settings), and only then have addresses.
+for room in ("wallet.sandbox", "presentation.sandbox"):
+    if apps.is_installed(room) and find_spec(f"{room}.urls"):
+        urlpatterns.append(path("", include(f"{room}.urls")))
+
+handler400 = "config.views.bad_request"
+handler403 = "config.views.forbidden"
+handler404 = "config.views.not_found"
+handler500 = "config.views.server_error"

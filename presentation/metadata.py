@@ -1,0 +1,50 @@
+"""What relying parties read before they begin: discovery (RFC 8414, OpenID4VP 1.0 §10) and the issuer's keys.
+
+Only what works is published. The first three members are the contract's.
+"""
+
+import json
+
+from django.conf import settings
+
+from keys.published import PublishedDocument
+from presentation.dcql import SCOPES
+
+AUTHORIZE_PATH = "/verifiable-credentials/v1/presentation/authorize"
+TOKEN_PATH = "/oauth/v2/token"  # noqa: S105 - a path
+JWKS_PATH = "/openid-connect/jwks"
+
+
+def discovery_document() -> bytes:
+    """The discovery metadata as JSON bytes."""
+    return _as_json(
+        {
+            "issuer": settings.BASE_URL,
+            "token_endpoint": settings.BASE_URL + TOKEN_PATH,
+            "jwks_uri": settings.BASE_URL + JWKS_PATH,
+            "authorization_endpoint": settings.BASE_URL + AUTHORIZE_PATH,
+            "response_types_supported": ["vp_token"],
+            "response_modes_supported": ["fragment"],
+            # The answer comes straight from the authorization endpoint. Left out, RFC 8414 §2 would have
+            # readers assume the authorization code grant as well.
+            "grant_types_supported": ["implicit"],
+            "scopes_supported": list(SCOPES),
+            "client_id_prefixes_supported": ["pre-registered"],
+            "vp_formats_supported": {
+                "dc+sd-jwt": {"sd-jwt_alg_values": ["ES256"], "kb-jwt_alg_values": ["ES256"]}
+            },
+        }
+    )
+
+
+def credential_issuer_document() -> bytes:
+    """JWT VC Issuer Metadata (SD-JWT VC §4): where the keys of `iss` are."""
+    return _as_json({"issuer": settings.BASE_URL, "jwks_uri": settings.BASE_URL + JWKS_PATH})
+
+
+def _as_json(document: dict[str, object]) -> bytes:
+    return json.dumps(document, separators=(",", ":")).encode()
+
+
+discovery = PublishedDocument(discovery_document)
+credential_issuer = PublishedDocument(credential_issuer_document)

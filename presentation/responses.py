@@ -1,0 +1,51 @@
+"""From an answer to HTTP: the redirect that carries it home, and the pages for what may not be redirected.
+
+The fragment is form-encoded once (OAuth 2.0 Multiple Response Types §2, OpenID4VP 1.0 §8.1), spaces as %20
+so that every reader gets them back.
+"""
+
+from collections.abc import Mapping
+from urllib.parse import quote, urlencode, urlsplit
+
+from django.http import HttpResponse
+
+from presentation.errors import AccessDeniedError
+from presentation.models import Interaction
+from presentation.return_address import ReturnAddress
+
+
+def location(return_address: ReturnAddress, answer: Mapping[str, str]) -> str:
+    """The address home, `<registered uri>#<answer>[&state=…]`; the URI's own query stays as it is."""
+    fields = dict(answer)
+    if return_address.state is not None:
+        fields["state"] = return_address.state
+    return f"{return_address.uri}#{urlencode(fields, quote_via=quote, safe='')}"
+
+
+def redirect_home(return_address: ReturnAddress, answer: Mapping[str, str]) -> HttpResponse:
+    """303 to the relying application (RFC 9700 §4.12: never 307 after a form).
+
+    Not Django's HttpResponseRedirect, which refuses private-use schemes and long locations: both are
+    legitimate here, and a `ReturnAddress` exists only for a registered URI.
+    """
+    return HttpResponse(
+        status=303,
+        headers={
+            "Location": location(return_address, answer),
+            "Cache-Control": "no-store",
+            "Referrer-Policy": "no-referrer",
+        },
+    )
+
+
+def way_back(interaction: Interaction, *, own: bool) -> str:
+    """Where the page about a closed interaction leads: home to the relying application.
+
+    Its own browser gets the refusal a leaving person sends, `state` included, as long as nothing was answered
+    yet. Everybody else gets the front page of the application and no word about this request.
+    """
+    if own and not interaction.outcome:
+        address = ReturnAddress(interaction.redirect_uri, state=interaction.parameters.get("state"))
+        return location(address, {"error": AccessDeniedError.error})
+    parts = urlsplit(interaction.redirect_uri)
+    return f"{parts.scheme}://{parts.netloc}/" if parts.netloc else interaction.redirect_uri

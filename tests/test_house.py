@@ -1,0 +1,132 @@
+"""The house: floors hold, rooms have nouns, sandbox code stays in the sandbox, and nothing stray is committed."""
+
+import ast
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+FLOORS = ["keys", "wallet", "consent", "presentation", "config"]  # from the ground up
+EDGES = {"views", "endpoints", "admin", "urls", "forms"}
+
+
+def modules() -> Iterator[tuple[str, Path]]:
+    """Every module of ours with its dotted name, migrations left out."""
+    for floor in FLOORS:
+        for path in sorted((ROOT / floor).rglob("*.py")):
+            if "migrations" not in path.parts:
+                yield ".".join(path.relative_to(ROOT).with_suffix("").parts), path
+
+
+def imports(path: Path) -> Iterator[str]:
+    """Every module a file imports, wherever in the file the import stands."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            assert node.level == 0, f"{path} imports relatively"
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def test_there_are_modules_to_read() -> None:
+    assert len(list(modules())) > 40
+
+
+@pytest.mark.parametrize("floor", FLOORS)
+def test_imports_only_go_down(floor: str) -> None:
+    above = FLOORS[FLOORS.index(floor) + 1 :]
+    upwards = [
+        f"{name} imports {imported}"
+        for name, path in modules()
+        if name.split(".")[0] == floor
+        for imported in imports(path)
+        if imported.split(".")[0] in above
+    ]
+    assert upwards == []
+
+
+def test_foreign_keys_only_go_down() -> None:
+    from django.apps import apps
+
+    upwards = []
+    for model in apps.get_models():
+        floor = model.__module__.split(".")[0]
+        for field in model._meta.get_fields():
+            target = getattr(field, "related_model", None)
+            if floor in FLOORS and target and getattr(field, "concrete", False):
+                other = target.__module__.split(".")[0]
+                if other in FLOORS and FLOORS.index(other) > FLOORS.index(floor):
+                    upwards.append(f"{model.__name__}.{field.name}")
+    assert upwards == []
+
+
+def test_nothing_below_imports_views_endpoints_or_admin() -> None:
+    wrong = [
+        f"{name} imports {imported}"
+        for name, path in modules()
+        if name.split(".")[0] != "config" and not EDGES & set(name.split("."))
+        for imported in imports(path)
+        if imported.split(".")[0] in FLOORS and EDGES - {"forms"} & set(imported.split("."))
+    ]
+    assert wrong == []
+
+
+def test_nothing_outside_imports_the_sandbox() -> None:
+    wrong = [
+        f"{name} imports {imported}"
+        for name, path in modules()
+        if ".sandbox" not in name
+        for imported in imports(path)
+        if ".sandbox" in imported
+    ]
+    assert wrong == []
+
+
+def test_only_settings_ask_which_environment_it_is() -> None:
+    words = ('"ENVIRONMENT"', "'ENVIRONMENT'", "settings.ENVIRONMENT ", "settings.DEBUG")
+    wrong = [
+        name
+        for name, path in modules()
+        if name != "config.settings" and any(word in path.read_text() for word in words)
+    ]
+    assert wrong == []
+
+
+def test_no_room_without_a_noun() -> None:
+    forbidden = {"utils", "util", "helpers", "common", "services", "managers", "mixins", "base"}
+    assert [name for name, _ in modules() if name.split(".")[-1] in forbidden] == []
+
+
+def test_every_module_says_what_it_is_for() -> None:
+    silent = [
+        name
+        for name, path in modules()
+        if path.name not in ("__init__.py", "apps.py") and not ast.get_docstring(ast.parse(path.read_text()))
+    ]
+    assert silent == []
+
+
+def test_no_page_has_inline_style_or_script() -> None:
+    for path in [*(ROOT / "templates").rglob("*.html")]:
+        text = path.read_text()
+        if "mail" in path.name:
+            continue  # a letter is not a page: no CSP, and mail readers know no style sheets
+        assert " style=" not in text, path
+        assert "<style" not in text, path
+        assert " onclick=" not in text, path
+        for tag in text.split("<script")[1:]:
+            assert " src=" in tag.split(">")[0] or "application/json" in tag.split(">")[0], path
+
+
+def test_lock_files_carry_no_address() -> None:
+    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True)
+    names = [f for f in tracked.stdout.split() if f.endswith((".txt", "lock.json")) and "docs" not in f]
+    assert len(names) >= 3
+    for name in names:
+        text = (ROOT / name).read_text()
+        assert '"resolved"' not in text, name
+        assert "index-url" not in text, name
+        assert "find-links" not in text, name
