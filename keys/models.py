@@ -1,10 +1,13 @@
-"""The signing keys of this issuer, one row per key; states as in `rotation`."""
+"""The signing keys of this issuer, one row per key; how they move is in `rotation`."""
 
 import uuid
+from datetime import datetime
 
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
+
+from keys.certificate_chain import CertificateChain
 
 
 class SigningKey(models.Model):
@@ -12,39 +15,78 @@ class SigningKey(models.Model):
 
     staged ──(published for the JWKS max-age)──► active ──(next key takes over)──► retired ──► withdrawn
        └───────────────────────────────(compromised, in any state)──────────────────────────────▲
+
+    A key is published from the moment it is certified until it is withdrawn; the private key is
+    forgotten as soon as the key can never sign again.
     """
 
     class State(models.TextChoices):
-        STAGED = "staged", _("staged: published, not yet signing")
+        STAGED = "staged", _("staged: next to sign")
         ACTIVE = "active", _("active: signs")
         RETIRED = "retired", _("retired: published, no longer signs")
         WITHDRAWN = "withdrawn", _("withdrawn: not published")
 
-    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False, verbose_name=_("key id (kid)"))
-    state = models.CharField(max_length=9, choices=State, default=State.STAGED, editable=False)
-    sealed_private_key = models.BinaryField(editable=False)  # PKCS#8 DER under `sealing`
+    id = models.UUIDField(
+        primary_key=True, default=uuid.uuid4, editable=False, verbose_name=_("key id (kid)")
+    )
+    state = models.CharField(_("state"), max_length=9, choices=State, default=State.STAGED, editable=False)
+    sealed_private_key = models.BinaryField(
+        editable=False
+    )  # PKCS#8 DER under `sealing`; empty once forgotten
     public_key = models.BinaryField(editable=False)  # SubjectPublicKeyInfo DER
     chain_pem = models.TextField(blank=True, editable=False)  # leaf first; empty until certified
-    staged_at = models.DateTimeField(editable=False)
-    activated_at = models.DateTimeField(null=True, editable=False)
-    retired_at = models.DateTimeField(null=True, editable=False)
-    withdrawn_at = models.DateTimeField(null=True, editable=False)
-    reason = models.CharField(max_length=200, blank=True, editable=False)
+    staged_at = models.DateTimeField(_("staged"), editable=False)
+    certified_at = models.DateTimeField(_("certified"), null=True, editable=False)
+    activated_at = models.DateTimeField(_("activated"), null=True, editable=False)
+    retired_at = models.DateTimeField(_("retired"), null=True, editable=False)
+    withdrawn_at = models.DateTimeField(_("withdrawn"), null=True, editable=False)
+    reason = models.CharField(_("reason for the withdrawal"), max_length=200, blank=True, editable=False)
 
     class Meta:
+        verbose_name = _("signing key")
+        verbose_name_plural = _("signing keys")
         ordering = ["-staged_at"]
         constraints = [
             models.UniqueConstraint(
                 fields=["state"], condition=Q(state="active"), name="keys_one_active_signing_key"
             ),
+            models.UniqueConstraint(
+                fields=["state"], condition=Q(state="staged"), name="keys_one_staged_signing_key"
+            ),
             models.CheckConstraint(
-                condition=~Q(state="active") | (Q(activated_at__isnull=False) & ~Q(chain_pem="")),
+                condition=Q(state="staged", activated_at=None, withdrawn_at=None)
+                | Q(state="active", activated_at__isnull=False, retired_at=None, withdrawn_at=None)
+                | Q(state="retired", activated_at__isnull=False, retired_at__isnull=False, withdrawn_at=None)
+                | (Q(state="withdrawn", withdrawn_at__isnull=False) & ~Q(reason="")),
+                name="keys_signing_key_state_fits_times",
+            ),
+            models.CheckConstraint(
+                condition=Q(chain_pem="", certified_at=None)
+                | (~Q(chain_pem="") & Q(certified_at__isnull=False)),
+                name="keys_certified_key_has_chain",
+            ),
+            models.CheckConstraint(
+                condition=~Q(state__in=["active", "retired"]) | ~Q(chain_pem=""),
                 name="keys_active_key_is_certified",
             ),
         ]
 
     def __str__(self) -> str:
         return str(self.id)
+
+    @property
+    def sealing_context(self) -> str:
+        """What the sealed private key is bound to."""
+        return f"keys_signingkey.sealed_private_key:{self.id}"
+
+    def chain(self, *, at: datetime) -> CertificateChain:
+        """The certificate chain as it holds `at` that time; raises BrokenChainError when it does not."""
+        return CertificateChain.from_pem(self.chain_pem, public_key=self.public_key, now=at)
+
+    @property
+    def certified_chain(self) -> CertificateChain | None:
+        """The chain as it was accepted, whether or not it holds today; None until certified."""
+        return self.chain(at=self.certified_at) if self.certified_at else None
 
 
 class Authority(models.Model):
@@ -58,7 +100,8 @@ class Authority(models.Model):
     only = models.BooleanField(default=True, editable=False)  # one row at most, by constraint
 
     class Meta:
-        verbose_name_plural = "authorities"
+        verbose_name = _("certificate authority")
+        verbose_name_plural = _("certificate authorities")
         constraints = [
             models.UniqueConstraint(fields=["only"], name="keys_one_authority"),
             models.CheckConstraint(condition=Q(only=True), name="keys_authority_is_the_only"),

@@ -1,0 +1,190 @@
+"""A signing key's certificate chain, leaf first; refuses to exist when anything does not fit. Pure.
+
+RFC 5280 §6.1 (path validation), RFC 7515 §4.1.6 (x5c), HAIP 1.0 §6.1.1 (no trust anchor in x5c).
+"""
+
+from base64 import b64encode
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeVar
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.hashes import SHA256, SHA384, SHA512
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+MAX_PEM = 65_536
+MIN_CERTIFICATES, MAX_CERTIFICATES = 3, 6  # leaf, issuing CA, root; room for CAs in between
+_HASHES = (SHA256, SHA384, SHA512)
+_CA_CURVES = (ec.SECP256R1, ec.SECP384R1, ec.SECP521R1)
+_UNREADABLE = (ValueError, TypeError, UnsupportedAlgorithm, x509.DuplicateExtension)
+Extension = TypeVar("Extension", bound=x509.ExtensionType)
+
+
+class BrokenChainError(Exception):
+    """A certificate chain does not fit; the text names which certificates and why."""
+
+
+@dataclass(frozen=True)
+class CertificateChain:
+    """Leaf, issuing CA(s), root: each signed by the next, all valid at `at`, the leaf for `public_key`."""
+
+    certificates: tuple[x509.Certificate, ...]
+    public_key: bytes  # SubjectPublicKeyInfo the leaf must carry
+    at: datetime
+
+    def __post_init__(self) -> None:
+        try:
+            _check_length(self.certificates)
+            for position, certificate in enumerate(self.certificates):
+                _check_dates(certificate, self._name(position), self.at)
+                _check_extensions_known(certificate, self._name(position))
+            _check_leaf(self.leaf, self._name(0), self.public_key)
+            for position in range(1, len(self.certificates)):
+                _check_authority(self.certificates[position], self._name(position), below=position - 1)
+                self._check_link(position - 1, position)
+            self._check_link(-1, -1)
+        except _UNREADABLE as error:
+            raise BrokenChainError(f"A certificate cannot be read: {error}") from error
+
+    @classmethod
+    def from_pem(cls, pem: str, *, public_key: bytes | memoryview, now: datetime) -> "CertificateChain":
+        """The chain in `pem`, leaf first and root last, for the key `public_key` (DER); raises BrokenChainError."""
+        if len(pem) > MAX_PEM:
+            raise BrokenChainError(f"The chain is longer than {MAX_PEM} characters.")
+        try:
+            certificates = tuple(x509.load_pem_x509_certificates(pem.encode()))
+        except _UNREADABLE as error:
+            raise BrokenChainError(f"This is not a chain of PEM certificates: {error}") from error
+        return cls(certificates, bytes(public_key), now)
+
+    @property
+    def leaf(self) -> x509.Certificate:
+        return self.certificates[0]
+
+    @property
+    def root(self) -> x509.Certificate:
+        return self.certificates[-1]
+
+    @property
+    def pem(self) -> str:
+        return "".join(c.public_bytes(Encoding.PEM).decode("ascii") for c in self.certificates)
+
+    @property
+    def x5c(self) -> list[str]:
+        """For the header of a token: everything but the root, which a verifier must hold already."""
+        return self.x5c_with_root[:-1]
+
+    @property
+    def x5c_with_root(self) -> list[str]:
+        """For the key set: leaf, issuing CA, root; padded standard base64 of DER (RFC 7517 §4.7)."""
+        return [b64encode(c.public_bytes(Encoding.DER)).decode("ascii") for c in self.certificates]
+
+    @property
+    def not_after(self) -> datetime:
+        """When the first of the certificates ends; nothing is signed from then on."""
+        return min(c.not_valid_after_utc for c in self.certificates)
+
+    def _name(self, position: int) -> str:
+        last = len(self.certificates) - 1
+        role = "leaf" if position == 0 else "root" if position in (-1, last) else "issuing CA"
+        return f"the {role} “{self.certificates[position].subject.rfc4514_string()}”"
+
+    def _check_link(self, child_at: int, parent_at: int) -> None:
+        """The child names the parent as its issuer, by name and key id, and carries its signature."""
+        child, parent = self.certificates[child_at], self.certificates[parent_at]
+        names = f"{self._name(child_at)} and {self._name(parent_at)}"
+        if child is parent:
+            names = self._name(child_at)
+            if child.issuer != child.subject:
+                raise BrokenChainError(f"The chain must end in a self-signed root; {names} is none.")
+        elif child.issuer != parent.subject:
+            issuer = child.issuer.rfc4514_string()
+            raise BrokenChainError(
+                f"Wrong order or a gap between {names}: the first was issued by “{issuer}”."
+            )
+        issuer_id = _extension(child, x509.AuthorityKeyIdentifier)
+        own_id = _extension(parent, x509.SubjectKeyIdentifier)
+        if issuer_id and own_id and issuer_id.key_identifier not in (None, own_id.digest):
+            raise BrokenChainError(
+                f"The key identifiers of {names} do not fit: another key of the same name?"
+            )
+        if not isinstance(child.signature_hash_algorithm, _HASHES):
+            raise BrokenChainError(f"{_first(self._name(child_at))} is not signed over SHA-256 or better.")
+        try:
+            child.verify_directly_issued_by(parent)
+        except InvalidSignature:
+            raise BrokenChainError(f"The signature does not fit between {names}.") from None
+
+
+def _check_length(certificates: tuple[x509.Certificate, ...]) -> None:
+    if not MIN_CERTIFICATES <= len(certificates) <= MAX_CERTIFICATES:
+        raise BrokenChainError(
+            f"A chain is {MIN_CERTIFICATES} to {MAX_CERTIFICATES} certificates: leaf, issuing CA, root; "
+            f"this has {len(certificates)}."
+        )
+
+
+def _check_dates(certificate: x509.Certificate, name: str, at: datetime) -> None:
+    if at < certificate.not_valid_before_utc:
+        raise BrokenChainError(
+            f"{_first(name)} is valid only from {certificate.not_valid_before_utc:%d %B %Y %H:%M} UTC."
+        )
+    if at >= certificate.not_valid_after_utc:
+        raise BrokenChainError(
+            f"{_first(name)} ended on {certificate.not_valid_after_utc:%d %B %Y %H:%M} UTC."
+        )
+
+
+def _check_extensions_known(certificate: x509.Certificate, name: str) -> None:
+    """RFC 5280 §4.2: a critical extension that is not understood is a reason to refuse."""
+    for extension in certificate.extensions:
+        if extension.critical and isinstance(extension.value, x509.UnrecognizedExtension):
+            oid = extension.oid.dotted_string
+            raise BrokenChainError(f"{_first(name)} has a critical extension that is not understood: {oid}.")
+
+
+def _check_leaf(leaf: x509.Certificate, name: str, public_key: bytes) -> None:
+    key = leaf.public_key()
+    if not isinstance(key, ec.EllipticCurvePublicKey) or not isinstance(key.curve, ec.SECP256R1):
+        raise BrokenChainError(f"The key of {name} is not on the curve P-256.")
+    if key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo) != public_key:
+        raise BrokenChainError(f"{_first(name)} certifies another key than this signing key.")
+    constraints = _extension(leaf, x509.BasicConstraints)
+    if constraints and constraints.ca:
+        raise BrokenChainError(f"{_first(name)} is a certificate authority (basic constraints).")
+    usage = _extension(leaf, x509.KeyUsage)
+    if not usage or not usage.digital_signature or usage.key_cert_sign:
+        raise BrokenChainError(f"The key usage of {name} must be digitalSignature, and not keyCertSign.")
+
+
+def _check_authority(certificate: x509.Certificate, name: str, *, below: int) -> None:
+    """`below`: how many certificate authorities stand between this one and the leaf."""
+    constraints = _extension(certificate, x509.BasicConstraints)
+    if not constraints or not constraints.ca:
+        raise BrokenChainError(f"{_first(name)} is not a certificate authority (basic constraints).")
+    if constraints.path_length is not None and constraints.path_length < below:
+        raise BrokenChainError(
+            f"The path length of {name} allows {constraints.path_length} authorities below it; there are {below}."
+        )
+    usage = _extension(certificate, x509.KeyUsage)
+    if not usage or not usage.key_cert_sign:
+        raise BrokenChainError(f"The key usage of {name} lacks keyCertSign.")
+    key = certificate.public_key()
+    curve_fits = isinstance(key, ec.EllipticCurvePublicKey) and isinstance(key.curve, _CA_CURVES)
+    if not curve_fits and not (isinstance(key, rsa.RSAPublicKey) and key.key_size >= 2048):
+        raise BrokenChainError(
+            f"The key of {name} is neither on P-256, P-384 or P-521 nor RSA of 2048 bits or more."
+        )
+
+
+def _extension(certificate: x509.Certificate, kind: type[Extension]) -> Extension | None:
+    try:
+        return certificate.extensions.get_extension_for_class(kind).value
+    except x509.ExtensionNotFound:
+        return None
+
+
+def _first(name: str) -> str:
+    return name[0].upper() + name[1:]

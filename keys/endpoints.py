@@ -1,0 +1,64 @@
+"""What machines fetch from this room: the key set (RFC 7517 §5) and the sandbox's root certificate."""
+
+import json
+from datetime import datetime
+from functools import lru_cache
+from typing import Any
+
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding
+
+from keys.certificate_chain import CertificateChain
+from keys.jwk import public_jwk, public_key_from_der
+from keys.models import Authority, SigningKey
+from keys.published import NothingToPublishError, PublishedDocument
+from keys.rotation import JWKS_MAX_AGE
+
+State = SigningKey.State
+_ORDER: list[str] = [State.ACTIVE, State.STAGED, State.RETIRED]
+
+
+def key_set() -> bytes:
+    """Every certified key from staged to retired, the signing one first."""
+    columns = ("state", "id", "public_key", "chain_pem", "certified_at")
+    rows = sorted(
+        SigningKey.objects.filter(state__in=_ORDER, certified_at__isnull=False).values_list(*columns),
+        key=lambda row: _ORDER.index(row[0]),
+    )
+    if not rows and not SigningKey.objects.exists():
+        raise NothingToPublishError("There is no signing key yet.", status=503)
+    keys = [_jwk(str(kid), bytes(public_key), *chain) for _, kid, public_key, *chain in rows]
+    return json.dumps({"keys": keys}, separators=(",", ":")).encode()
+
+
+@lru_cache(maxsize=32)
+def _jwk(kid: str, public_key: bytes, chain_pem: str, certified_at: datetime) -> dict[str, Any]:
+    """One key, with the members the contract names and no other."""
+    # As it was when it was accepted: a retired key stays published when a certificate ends.
+    chain = CertificateChain.from_pem(chain_pem, public_key=public_key, now=certified_at)
+    point = public_jwk(public_key_from_der(public_key))
+    return {
+        "kty": point["kty"],
+        "kid": kid,
+        "use": "sig",
+        "x5c": chain.x5c_with_root,
+        "crv": point["crv"],
+        "x": point["x"],
+        "y": point["y"],
+    }
+
+
+def _root_as_pem() -> bytes:
+    authority = Authority.objects.first()
+    if authority is None:
+        raise NothingToPublishError("This service's certificates come from an authority of their own.")
+    return authority.root_pem.encode()
+
+
+def _root_as_der() -> bytes:
+    return x509.load_pem_x509_certificate(_root_as_pem()).public_bytes(Encoding.DER)
+
+
+jwks = PublishedDocument(key_set, max_age=int(JWKS_MAX_AGE.total_seconds()))
+root_pem = PublishedDocument(_root_as_pem, content_type="application/x-pem-file")
+root_der = PublishedDocument(_root_as_der, content_type="application/pkix-cert")

@@ -1,0 +1,69 @@
+"""The key that signs now, opened once per process and followed through rotations."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from keys.certificate_chain import BrokenChainError
+from keys.jws import encode_segment
+from keys.models import SigningKey
+from keys.sealing import unseal
+from keys.signer import Signer, SoftwareSigner
+
+
+class NoSigningKeyError(Exception):
+    """No signing key is active; `manage.py rotate_signing_keys` makes one where it can."""
+
+
+@dataclass(frozen=True)
+class IssuerKey:
+    """An opened signing key: what its tokens say about it, and what signs them."""
+
+    kid: str
+    x5c: tuple[str, ...]  # leaf and issuing CA, for the token's header
+    signer: Signer
+    not_after: datetime  # nothing it signs may be valid beyond
+    _headers: dict[str, str] = field(default_factory=dict, repr=False, compare=False)
+
+    def header(self, typ: str) -> dict[str, Any]:
+        """The JOSE header of a token of kind `typ`."""
+        return {"alg": "ES256", "typ": typ, "kid": self.kid, "x5c": list(self.x5c)}
+
+    def header_segment(self, typ: str) -> str:
+        """The same, encoded for `jws.sign_segments`, once per kind."""
+        segment = self._headers.get(typ)
+        if segment is None:
+            segment = self._headers[typ] = encode_segment(self.header(typ))
+        return segment
+
+
+# The last key opened and the row it came from. One tuple, replaced whole: threads need no lock.
+_opened: tuple[tuple[Any, ...], IssuerKey] | None = None
+
+
+def active_issuer_key(*, now: datetime) -> IssuerKey:
+    """The key to sign with; one query, and a second one only when this process has not opened it yet.
+
+    Raises NoSigningKeyError, BrokenChainError (also when a certificate has ended), SealError.
+    """
+    global _opened
+    active = SigningKey.objects.filter(state=SigningKey.State.ACTIVE)
+    row = next(iter(active.order_by().values_list("id", "certified_at")), None)
+    if row is None:
+        raise NoSigningKeyError("No signing key is active.")
+    opened = _opened
+    if opened is None or opened[0] != row:
+        opened = _opened = _open(active, now)
+    if now >= opened[1].not_after:
+        raise BrokenChainError(f"A certificate of signing key {opened[1].kid} has ended.")
+    return opened[1]
+
+
+def _open(active: Any, now: datetime) -> tuple[tuple[Any, ...], IssuerKey]:
+    key = active.first()
+    if key is None:
+        raise NoSigningKeyError("No signing key is active.")
+    chain = key.chain(at=now)
+    signer = SoftwareSigner.from_der(unseal(key.sealed_private_key, context=key.sealing_context))
+    issuer_key = IssuerKey(str(key.id), tuple(chain.x5c), signer, chain.not_after)
+    return (key.id, key.certified_at), issuer_key

@@ -1,0 +1,47 @@
+"""P-256 public keys as JSON Web Keys (RFC 7517, RFC 7518 §6.2.1). Pure; private members do not occur."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_der_public_key
+
+from keys.jws import JwsError, b64url, from_b64url
+
+
+def public_jwk(public_key: ec.EllipticCurvePublicKey) -> dict[str, str]:
+    """`kty`, `crv`, `x` and `y` of a key on P-256."""
+    point = public_key.public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)
+    return {"kty": "EC", "crv": "P-256", "x": b64url(point[1:33]), "y": b64url(point[33:])}
+
+
+def public_key_of(jwk: Mapping[str, Any]) -> ec.EllipticCurvePublicKey:
+    """The key in a JWK; raises JwsError unless it is a public key on P-256 with full-length coordinates."""
+    x, y = jwk.get("x"), jwk.get("y")
+    if (
+        jwk.get("kty") != "EC"
+        or jwk.get("crv") != "P-256"
+        or not isinstance(x, str)
+        or not isinstance(y, str)
+    ):
+        raise JwsError("not a P-256 key")
+    if "d" in jwk:
+        raise JwsError("a private key where a public one belongs")
+    point = b"\x04" + from_b64url(x) + from_b64url(y)
+    try:
+        return ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), point)
+    except ValueError:
+        raise JwsError("not a point on P-256") from None
+
+
+def public_key_from_der(subject_public_key_info: bytes | memoryview) -> ec.EllipticCurvePublicKey:
+    """The key of a SubjectPublicKeyInfo; raises ValueError unless it is on an elliptic curve."""
+    key = load_der_public_key(bytes(subject_public_key_info))
+    if not isinstance(key, ec.EllipticCurvePublicKey):
+        raise ValueError("not an elliptic-curve key")
+    return key
+
+
+def public_der(public_key: ec.EllipticCurvePublicKey) -> bytes:
+    """A key as SubjectPublicKeyInfo."""
+    return public_key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)

@@ -1,0 +1,67 @@
+"""The states of a signing key and the moves between them; `rotation` decides when a move is right."""
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import structlog
+from django.db import IntegrityError, transaction
+from django.utils.translation import gettext as _
+
+from keys.models import SigningKey
+
+State = SigningKey.State
+
+# staged ──► active ──► retired ──► withdrawn, and any state ──► withdrawn
+MOVES: dict[str, frozenset[str]] = {
+    State.STAGED: frozenset({State.ACTIVE, State.WITHDRAWN}),
+    State.ACTIVE: frozenset({State.RETIRED, State.WITHDRAWN}),
+    State.RETIRED: frozenset({State.WITHDRAWN}),
+    State.WITHDRAWN: frozenset(),
+}
+_TIME_OF = {State.ACTIVE: "activated_at", State.RETIRED: "retired_at", State.WITHDRAWN: "withdrawn_at"}
+
+log = structlog.get_logger(__name__)
+
+
+class RotationRefusedError(Exception):
+    """A key cannot make this move now; the text says why and what would help."""
+
+
+def find(kid: UUID | str) -> SigningKey:
+    """The key of this id; raises RotationRefusedError when there is none."""
+    try:
+        return SigningKey.objects.get(pk=UUID(str(kid)))
+    except (SigningKey.DoesNotExist, ValueError):
+        raise RotationRefusedError(_("There is no signing key %(kid)s.") % {"kid": kid}) from None
+
+
+def in_state(state: State) -> SigningKey | None:
+    """The newest key in this state."""
+    return SigningKey.objects.filter(state=state).first()
+
+
+def move_to(key: SigningKey, state: State, *, now: datetime, reason: str = "") -> SigningKey:
+    """The one place where a key changes its state; raises RotationRefusedError when another was faster."""
+    require_move(key, state)
+    facts: dict[str, Any] = {"state": state, _TIME_OF[state]: now, "reason": reason}
+    if state in (State.RETIRED, State.WITHDRAWN):
+        facts["sealed_private_key"] = b""  # it can never sign again
+    try:
+        with transaction.atomic():
+            moved = SigningKey.objects.filter(pk=key.pk, state=key.state).update(**facts)
+    except IntegrityError:  # another key became the active one meanwhile
+        moved = 0
+    if not moved:
+        raise RotationRefusedError(_("Key %(kid)s was moved by someone else just now.") % {"kid": key})
+    log.info("signing_key_moved", kid=str(key.id), before=str(key.state), after=str(state))
+    return find(key.pk)
+
+
+def require_move(key: SigningKey, state: State) -> None:
+    """Raises RotationRefusedError unless the diagram has this move."""
+    if state not in MOVES[key.state]:
+        raise RotationRefusedError(
+            _("Key %(kid)s cannot become “%(to)s”; it is “%(from)s”.")
+            % {"kid": key, "to": state.label, "from": key.get_state_display()}
+        )

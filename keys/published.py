@@ -1,0 +1,153 @@
+"""Public documents served from prepared bytes: discovery, key set, type metadata, the sandbox's root.
+
+They are rebuilt at most every few seconds, by one thread, off the others' way; validators, caching and CORS
+as in RFC 9110 §8.8, RFC 9111 and the Fetch standard.
+"""
+
+import hashlib
+from collections.abc import Callable
+from threading import Lock
+from time import monotonic
+from typing import Any
+
+import structlog
+from django.http import HttpRequest, HttpResponse
+from django.http.cookie import SimpleCookie
+from django.utils.http import parse_etags
+
+log = structlog.get_logger(__name__)
+
+_METHODS = "GET, HEAD, OPTIONS"
+_ALWAYS = {
+    "Access-Control-Allow-Origin": "*",
+    "Cross-Origin-Resource-Policy": "cross-origin",
+    "X-Content-Type-Options": "nosniff",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+}
+
+
+class NothingToPublishError(Exception):
+    """There is nothing to publish now, and what was published before must not be served any longer."""
+
+    def __init__(self, reason: str, *, status: int = 404) -> None:
+        super().__init__(reason)
+        self.status = status
+
+
+class _Answers:
+    """Every answer to GET and HEAD, made once; a request gets a copy."""
+
+    def __init__(self, body: bytes, headers: dict[str, str], *, status: int = 200) -> None:
+        self.body = body
+        self.etag = f'"{hashlib.sha256(body).hexdigest()[:32]}"' if status == 200 else ""
+        headers = {**_ALWAYS, **headers, **({"ETag": self.etag} if self.etag else {})}
+        self.get = HttpResponse(body, status=status, headers={**headers, "Content-Length": str(len(body))})
+        self.head = HttpResponse(b"", status=status, headers={**headers, "Content-Length": str(len(body))})
+        self.not_modified = HttpResponse(b"", status=304, headers=headers)
+        del self.not_modified.headers["Content-Type"]
+
+    def to(self, request: HttpRequest) -> HttpResponse:
+        """The answer to a GET or HEAD, 304 when the client has these bytes (RFC 9110 §13.1.2)."""
+        condition = request.META.get("HTTP_IF_NONE_MATCH")
+        if condition and self.etag and self._matches(condition):
+            return _copy(self.not_modified)
+        return _copy(self.get if request.method == "GET" else self.head)
+
+    def _matches(self, condition: str) -> bool:
+        if condition == self.etag:
+            return True
+        tags = parse_etags(condition)
+        return "*" in tags or self.etag in (tag.removeprefix("W/") for tag in tags)
+
+
+class PublishedDocument:
+    """A view for a public document: GET, HEAD and preflights; callable like any Django view.
+
+    `build` makes the bytes; when it fails, the old ones are served on but not to be cached, so that no
+    cache holds what is out of date for longer than it may. Safe for threads.
+    """
+
+    def __init__(
+        self,
+        build: Callable[[], bytes],
+        *,
+        content_type: str = "application/json",
+        max_age: int = 3600,
+        refresh_after: float = 5.0,
+    ) -> None:
+        self._build = build
+        self._headers = {"Content-Type": content_type, "Cache-Control": f"public, max-age={max_age}"}
+        self._refresh_after = refresh_after
+        self._lock = Lock()
+        self._answers: _Answers | None = None
+        self._due = 0.0  # on the monotonic clock
+        self._preflight = HttpResponse(
+            status=204,
+            headers={
+                **_ALWAYS,
+                "Allow": _METHODS,
+                "Access-Control-Allow-Methods": _METHODS,
+                "Access-Control-Allow-Headers": "*",
+                "Access-Control-Max-Age": "86400",
+            },
+        )
+        self._refusal = HttpResponse(status=405, headers={**_ALWAYS, "Allow": _METHODS})
+
+    def __call__(self, request: HttpRequest, **_: Any) -> HttpResponse:
+        if request.method in ("GET", "HEAD"):
+            answers = self._answers
+            if answers is None or monotonic() >= self._due:
+                answers = self._refreshed()
+            return answers.to(request)
+        return _copy(self._preflight if request.method == "OPTIONS" else self._refusal)
+
+    def refresh(self) -> None:
+        """Have the bytes made anew for the next request of this process."""
+        self._due = 0.0
+
+    def _refreshed(self) -> _Answers:
+        """Rebuilt by one thread; the others are served what there is, and wait only when there is nothing."""
+        answers = self._answers
+        if not self._lock.acquire(blocking=answers is None):
+            return answers or self._refreshed()
+        try:
+            if self._answers is None or monotonic() >= self._due:
+                self._answers = self._rebuilt()
+                self._due = monotonic() + self._refresh_after
+            return self._answers
+        finally:
+            self._lock.release()
+
+    def _rebuilt(self) -> _Answers:
+        try:
+            body = self._build()
+        except NothingToPublishError as nothing:
+            return _unavailable(nothing.status, str(nothing))
+        except Exception:  # whatever it is, relying parties need the document more than we need to fail
+            log.exception("document_not_rebuilt", document=self._build.__qualname__)
+            if self._answers is None or not self._answers.etag:
+                return _unavailable(503, "Not available at the moment.")
+            return _Answers(self._answers.body, {**self._headers, "Cache-Control": "no-cache"})
+        return _Answers(body, self._headers)
+
+
+def _unavailable(status: int, reason: str) -> _Answers:
+    headers = {"Content-Type": "text/plain; charset=utf-8", "Cache-Control": "no-store"}
+    if status == 503:
+        headers["Retry-After"] = "5"
+    return _Answers(f"{reason}\n".encode(), headers, status=status)
+
+
+def _copy(template: HttpResponse) -> HttpResponse:
+    """A response of its own for one request, at a fraction of what `HttpResponse(…)` costs.
+
+    Everything a later hand may change (headers, cookies, closers, content) is its own.
+    """
+    response = HttpResponse.__new__(HttpResponse)
+    response.__dict__.update(template.__dict__)
+    response.headers = type(template.headers).__new__(type(template.headers))
+    response.headers.__dict__.update(_store=template.headers._store.copy())
+    response.cookies = SimpleCookie()
+    response._resource_closers = []
+    response._container = template._container.copy()
+    return response

@@ -1,0 +1,285 @@
+"""How signing keys come and go: stage, certify, activate, retire, withdraw, and whatever is due of these.
+
+The invariant of the room: no token is signed by a key that a relying party's cached key set may lack.
+Every move is a conditional update under the constraints of `SigningKey`, so any number of instances may try.
+"""
+
+from contextlib import suppress
+from datetime import datetime, timedelta
+from uuid import UUID, uuid4
+
+import structlog
+from django.conf import settings
+from django.db import IntegrityError, transaction
+from django.utils.translation import gettext as _
+
+from keys import authority
+from keys.certificate_chain import BrokenChainError, CertificateChain
+from keys.jwk import public_der
+from keys.models import SigningKey
+from keys.moves import RotationRefusedError, State, find, in_state, move_to, require_move
+from keys.sealing import seal
+from keys.signer import SoftwareSigner
+
+JWKS_MAX_AGE = timedelta(hours=1)  # how long relying parties may keep the key set
+# A key signs only once every cached key set has it: max-age, plus the time instances take to publish a
+# change (seconds, see `published`) and the clocks' disagreement.
+PUBLISHED_BEFORE_SIGNING = JWKS_MAX_AGE + timedelta(minutes=5)
+TOKEN_LIFETIME = timedelta(hours=24)  # the longest of any token signed here
+PUBLISHED_AFTER_SIGNING = TOKEN_LIFETIME + JWKS_MAX_AGE + timedelta(minutes=5)
+
+NEW_KEY_EVERY = timedelta(days=90)
+STAGED_FOR = timedelta(hours=48)
+CERTIFICATE_RESERVE = timedelta(days=30)  # the sandbox renews a certificate this long before its end
+
+log = structlog.get_logger(__name__)
+
+
+def stage(*, now: datetime) -> SigningKey:
+    """A new key, next to sign. The sandbox certifies it at once; elsewhere it waits for `certify`.
+
+    Raises RotationRefusedError when a key is staged already.
+    """
+    key = _new_key(now)
+    try:
+        with transaction.atomic():
+            key.save(force_insert=True)
+    except IntegrityError:
+        raise RotationRefusedError(
+            _("A key is staged already; activate or withdraw that one first.")
+        ) from None
+    log.info("signing_key_staged", kid=str(key.id))
+    return key
+
+
+def certify(kid: UUID | str, chain_pem: str, *, now: datetime) -> SigningKey:
+    """Give a staged or active key its certificate chain (leaf first, root last).
+
+    Raises BrokenChainError when the chain does not fit, RotationRefusedError when the key's days are over.
+    """
+    key = find(kid)
+    chain = CertificateChain.from_pem(chain_pem, public_key=key.public_key, now=now)
+    living = SigningKey.objects.filter(pk=key.pk, state__in=[State.STAGED, State.ACTIVE])
+    if not living.filter(chain_pem=key.chain_pem).update(chain_pem=chain.pem, certified_at=now):
+        key.refresh_from_db()
+        raise RotationRefusedError(
+            _("Key %(kid)s was not certified: it is %(state)s, or was certified by someone else just now.")
+            % {"kid": key, "state": key.get_state_display()}
+        )
+    log.info("signing_key_certified", kid=str(key.id), not_after=chain.not_after.isoformat())
+    return find(key.pk)
+
+
+def activate(kid: UUID | str, *, now: datetime) -> SigningKey:
+    """Let the staged key sign; the active one retires in the same transaction. Nothing if it signs already.
+
+    Raises RotationRefusedError when cached key sets may lack it (unless no key signs at all: waiting would
+    not help anyone then), BrokenChainError when its chain does not fit today.
+    """
+    key = find(kid)
+    if key.state == State.ACTIVE:
+        return key
+    require_move(key, State.ACTIVE)
+    if not key.chain_pem:
+        raise RotationRefusedError(
+            _("Key %(kid)s has no certificate chain yet; certify it first.") % {"kid": key}
+        )
+    key.chain(at=now)
+    predecessor = in_state(State.ACTIVE)
+    if predecessor and now < (ready := ready_at(key)):
+        raise RotationRefusedError(
+            _("Key %(kid)s may sign from %(ready)s: until then cached key sets may lack it.")
+            % {"kid": key, "ready": _moment(ready)}
+        )
+    with transaction.atomic():
+        if predecessor:
+            move_to(predecessor, State.RETIRED, now=now)
+        return move_to(key, State.ACTIVE, now=now)
+
+
+def retire(kid: UUID | str, *, now: datetime) -> SigningKey:
+    """End the active key's signing by letting the staged key take over. Nothing if it has ended already.
+
+    Raises RotationRefusedError when no staged key is ready: an issuer without a key would be the result.
+    """
+    key = find(kid)
+    if key.state == State.RETIRED:
+        return key
+    require_move(key, State.RETIRED)
+    successor = in_state(State.STAGED)
+    if successor is None:
+        raise RotationRefusedError(
+            _(
+                "No key is staged to take over from %(kid)s. Stage one first, or withdraw %(kid)s in an emergency."
+            )
+            % {"kid": key}
+        )
+    activate(successor.pk, now=now)
+    return find(key.pk)
+
+
+def withdraw(kid: UUID | str, *, reason: str, now: datetime) -> SigningKey:
+    """Take a key out of the key set, now and for good. If it was the active one, the staged key takes over.
+
+    The takeover does not wait: until their caches end (`JWKS_MAX_AGE`) relying parties may miss the new key.
+    Raises RotationRefusedError when no reason is given.
+    """
+    reason = " ".join(reason.split())[:200]
+    if not reason:
+        raise RotationRefusedError(_("Say why the key is withdrawn."))
+    with transaction.atomic():
+        key = find(kid)
+        SigningKey.objects.select_for_update().get(pk=key.pk)  # an emergency does not lose a race
+        key = find(kid)
+        if key.state == State.WITHDRAWN:
+            return key
+        was_active = key.state == State.ACTIVE
+        key = move_to(key, State.WITHDRAWN, now=now, reason=reason)
+        successor = in_state(State.STAGED) if was_active else None
+        if successor and _fits(successor, now):
+            with suppress(RotationRefusedError):
+                move_to(successor, State.ACTIVE, now=now)
+    return key
+
+
+def rotate(*, now: datetime) -> list[str]:
+    """Do whatever is due at `now`; the lines say what was done and what comes next.
+
+    Any number of instances may run it at once: each step is one of the moves above, in a transaction of
+    its own, and whoever comes second finds it done.
+    """
+    done: list[str] = []
+    for step in (_renew_certificates, _begin, _take_over, _stage_next, _withdraw_ended):
+        try:
+            with transaction.atomic():
+                done += step(now)
+        except RotationRefusedError as refusal:
+            log.info("rotation_step_left", step=step.__name__, why=str(refusal))  # another instance is at it
+        except BrokenChainError as error:
+            log.error("rotation_step_failed", step=step.__name__, why=str(error))
+            done.append(str(error))
+    return [*done, *outlook()]
+
+
+def outlook() -> list[str]:
+    """What comes next, a line for each key that something will happen to."""
+    active, staged = in_state(State.ACTIVE), in_state(State.STAGED)
+    lines = []
+    if active is None:
+        lines.append(_("No key signs: credentials cannot be issued."))
+    if staged and not staged.chain_pem:
+        lines.append(
+            _("Key %(kid)s waits for its certificate: manage.py certify_signing_key %(kid)s")
+            % {"kid": staged}
+        )
+    elif active and staged:
+        when = _moment(_takes_over_at(active, staged))
+        lines.append(_("Key %(kid)s takes over on %(when)s.") % {"kid": staged, "when": when})
+    elif active:
+        when = _moment(_rotation_due(active) - STAGED_FOR)
+        lines.append(_("The key after %(kid)s is staged on %(when)s.") % {"kid": active, "when": when})
+    for key in SigningKey.objects.filter(state=State.RETIRED):
+        when = _moment(_ended_at(key))
+        lines.append(_("Key %(kid)s leaves the key set on %(when)s.") % {"kid": key, "when": when})
+    return lines
+
+
+def _renew_certificates(now: datetime) -> list[str]:
+    """The sandbox: every living key has a certificate that lasts and names this base address."""
+    if not settings.SELF_CERTIFYING_AUTHORITY:
+        return []
+    lines = []
+    for key in SigningKey.objects.filter(state__in=[State.STAGED, State.ACTIVE]):
+        if not _fits(key, now + CERTIFICATE_RESERVE) or not authority.names_this_issuer(key.chain_pem):
+            certify(key.pk, authority.certify(key.public_key, now=now), now=now)
+            lines.append(_("Certified key %(kid)s.") % {"kid": key})
+    return lines
+
+
+def _begin(now: datetime) -> list[str]:
+    """No key signs (a new service, or an emergency): nothing is gained by waiting."""
+    if in_state(State.ACTIVE):
+        return []
+    lines = []
+    key = in_state(State.STAGED)
+    if key is None:
+        key = stage(now=now)
+        lines.append(_("Staged key %(kid)s.") % {"kid": key})
+    if key.chain_pem:
+        # Should another key have become active meanwhile, this refuses and the new row is rolled back.
+        activate(key.pk, now=now)
+        lines.append(_("Activated key %(kid)s.") % {"kid": key})
+    return lines
+
+
+def _take_over(now: datetime) -> list[str]:
+    active, staged = in_state(State.ACTIVE), in_state(State.STAGED)
+    if not active or not staged or not staged.chain_pem or now < _takes_over_at(active, staged):
+        return []
+    activate(staged.pk, now=now)
+    return [_("Activated key %(kid)s; key %(old)s retired.") % {"kid": staged, "old": active}]
+
+
+def _stage_next(now: datetime) -> list[str]:
+    active = in_state(State.ACTIVE)
+    if not active or in_state(State.STAGED) or now < _rotation_due(active) - STAGED_FOR:
+        return []
+    return [_("Staged key %(kid)s.") % {"kid": stage(now=now)}]
+
+
+def _withdraw_ended(now: datetime) -> list[str]:
+    lines = []
+    for key in SigningKey.objects.filter(state=State.RETIRED):
+        if now >= _ended_at(key):
+            with suppress(RotationRefusedError):
+                move_to(key, State.WITHDRAWN, now=now, reason=_("The last token it signed has ended."))
+                lines.append(_("Withdrew key %(kid)s: the last token it signed has ended.") % {"kid": key})
+    return lines
+
+
+def _rotation_due(active: SigningKey) -> datetime:
+    """When the active key has signed long enough, or its certificates are about to end."""
+    chain = active.certified_chain
+    assert active.activated_at and chain, "an active key has both, by constraint"
+    return min(active.activated_at + NEW_KEY_EVERY, chain.not_after - STAGED_FOR)
+
+
+def _takes_over_at(active: SigningKey, staged: SigningKey) -> datetime:
+    assert staged.certified_at, "the caller has looked"
+    return max(_rotation_due(active), staged.certified_at + STAGED_FOR)
+
+
+def _ended_at(retired: SigningKey) -> datetime:
+    """From when nothing needs the retired key any more."""
+    assert retired.retired_at, "a retired key has it, by constraint"
+    return retired.retired_at + PUBLISHED_AFTER_SIGNING
+
+
+def ready_at(key: SigningKey) -> datetime:
+    """From when a staged key may take over: every cached key set has it by then. It must be certified."""
+    if key.certified_at is None:
+        raise RotationRefusedError(
+            _("Key %(kid)s has no certificate chain yet; certify it first.") % {"kid": key}
+        )
+    return key.certified_at + PUBLISHED_BEFORE_SIGNING
+
+
+def _new_key(now: datetime) -> SigningKey:
+    signer = SoftwareSigner.generate()
+    key = SigningKey(id=uuid4(), public_key=public_der(signer.public_key), staged_at=now)
+    key.sealed_private_key = seal(signer.to_der(), context=key.sealing_context)
+    if settings.SELF_CERTIFYING_AUTHORITY:
+        key.chain_pem, key.certified_at = authority.certify(key.public_key, now=now), now
+    return key
+
+
+def _fits(key: SigningKey, at: datetime) -> bool:
+    """Whether the key's chain would let it sign at that time."""
+    try:
+        return bool(key.chain(at=at))
+    except BrokenChainError:
+        return False
+
+
+def _moment(when: datetime) -> str:
+    return f"{when:%d %B %Y %H:%M} UTC"

@@ -1,0 +1,71 @@
+"""What signs: the contract every kind of private key fulfils, and keys held in software.
+
+ES256 as RFC 7518 §3.4 has it: ECDSA over P-256 with SHA-256, the signature as r and s in 32 bytes each.
+"""
+
+from typing import Protocol
+
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    load_der_private_key,
+)
+
+_ES256 = ec.ECDSA(SHA256())
+
+
+class Signer(Protocol):
+    """Signs with one P-256 private key, wherever that key lives."""
+
+    def sign(self, message: bytes) -> bytes:
+        """The 64 bytes r‖s over `message`."""
+        ...
+
+
+class SoftwareSigner:
+    """Signs with a private key in this process's memory."""
+
+    __slots__ = ("_private_key", "_sign")
+
+    def __init__(self, private_key: ec.EllipticCurvePrivateKey) -> None:
+        """Raises ValueError when the key is not on P-256."""
+        if not isinstance(private_key.curve, ec.SECP256R1):
+            raise ValueError(f"ES256 needs a key on P-256, not on {private_key.curve.name}")
+        self._private_key = private_key
+        self._sign = private_key.sign
+
+    @classmethod
+    def generate(cls) -> "SoftwareSigner":
+        """A signer with a new key."""
+        return cls(ec.generate_private_key(ec.SECP256R1()))
+
+    @classmethod
+    def from_der(cls, pkcs8: bytes) -> "SoftwareSigner":
+        """The signer of an unencrypted PKCS#8 key; raises ValueError when it is none on P-256."""
+        private_key = load_der_private_key(pkcs8, password=None)
+        if not isinstance(private_key, ec.EllipticCurvePrivateKey):
+            raise ValueError("ES256 needs an elliptic-curve key")
+        return cls(private_key)
+
+    @property
+    def private_key(self) -> ec.EllipticCurvePrivateKey:
+        return self._private_key
+
+    @property
+    def public_key(self) -> ec.EllipticCurvePublicKey:
+        return self._private_key.public_key()
+
+    def to_der(self) -> bytes:
+        """The key as unencrypted PKCS#8, to be sealed at once."""
+        return self._private_key.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption())
+
+    def sign(self, message: bytes) -> bytes:
+        r, s = decode_dss_signature(self._sign(message, _ES256))
+        return r.to_bytes(32, "big") + s.to_bytes(32, "big")
+
+    def __repr__(self) -> str:
+        return "<SoftwareSigner>"
