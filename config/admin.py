@@ -1,4 +1,4 @@
-"""The operators' site: Django's own admin under this service's name, with the environment said on every page."""
+"""The operators' site: Django's own admin under this service's name, saying its environment on every page."""
 
 from typing import Any
 

@@ -3,17 +3,33 @@
 import secrets
 import uuid
 
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.core.validators import URLValidator
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from consent.models import Consent
+from presentation import logos, redirect_uris
+from presentation.characters import is_legible
+from presentation.dcql import SCOPES
+from presentation.transaction_data_types import TYPES
 from wallet.models import Errand
 
 
 def new_client_id() -> str:
     """A URL-safe identifier of 128 random bits; never contains `:` (OpenID4VP 1.0 §5.9.1)."""
     return secrets.token_urlsafe(16)
+
+
+def validate_legible(text: str) -> None:
+    """Holders read these texts; refuses characters they could not see or that reorder others."""
+    if not is_legible(text):
+        raise ValidationError(_("Use one line of text without invisible or direction-changing characters."))
+
+
+validate_https = URLValidator(schemes=["https"], message=_("Enter an address that begins with https://."))
 
 
 class RelyingParty(models.Model):
@@ -23,52 +39,132 @@ class RelyingParty(models.Model):
         ACTIVE = "active", _("active")
         SUSPENDED = "suspended", _("suspended")
 
+    # active ──(an operator suspends it and says why)──► suspended ──(reinstated)──► active
+    MOVES = {State.ACTIVE: {State.SUSPENDED}, State.SUSPENDED: {State.ACTIVE}}
+
     class WireFormat(models.TextChoices):
         STRING = "string", _("the contract: vp_token is the SD-JWT VC string")
         OPENID4VP_1_0 = "openid4vp-1.0", _("OpenID4VP 1.0: vp_token is a JSON object")
 
-    client_id = models.CharField(max_length=100, unique=True, default=new_client_id, editable=False)
-    name = models.CharField(max_length=100, unique=True)
-    logo = models.BinaryField(blank=True, default=b"", editable=False)  # PNG, JPEG or WebP, small
-    purpose = models.CharField(max_length=300, blank=True)
-    privacy_policy_url = models.URLField(blank=True)
-    terms_url = models.URLField(blank=True)
-    contact = models.EmailField(blank=True)
-    allowed_scopes = models.JSONField(default=list)
-    allowed_transaction_data_types = models.JSONField(default=list, blank=True)
-    wire_format = models.CharField(max_length=13, choices=WireFormat, default=WireFormat.STRING)
-    state = models.CharField(max_length=9, choices=State, default=State.ACTIVE, editable=False)
-    suspension_reason = models.CharField(max_length=300, blank=True, editable=False)
-    notes = models.TextField(blank=True)
-    created_at = models.DateTimeField(auto_now_add=True)
+    client_id = models.CharField(
+        _("client ID"), max_length=100, unique=True, default=new_client_id, editable=False
+    )
+    name = models.CharField(
+        _("name"),
+        max_length=100,
+        unique=True,
+        validators=[validate_legible],
+        help_text=_("As holders know it. Shown on the consent page and kept in receipts."),
+    )
+    logo = models.BinaryField(_("logo"), blank=True, default=b"", editable=False)  # see `logos`
+    purpose = models.CharField(
+        _("purpose"),
+        max_length=300,
+        blank=True,
+        validators=[validate_legible],
+        help_text=_("Why it asks, in one sentence for holders: “to open your account”."),
+    )
+    privacy_policy_url = models.URLField(
+        _("privacy policy"), blank=True, max_length=500, validators=[validate_https]
+    )
+    terms_url = models.URLField(_("terms of use"), blank=True, max_length=500, validators=[validate_https])
+    contact = models.EmailField(
+        _("contact"), blank=True, help_text=_("Whom operators write to. Not shown to holders.")
+    )
+    allowed_scopes = models.JSONField(_("allowed scopes"), default=list)
+    allowed_transaction_data_types = models.JSONField(_("allowed transaction data"), default=list, blank=True)
+    wire_format = models.CharField(
+        _("wire format"), max_length=13, choices=WireFormat, default=WireFormat.STRING
+    )
+    state = models.CharField(_("state"), max_length=9, choices=State, default=State.ACTIVE, editable=False)
+    suspension_reason = models.CharField(
+        _("reason for suspension"), max_length=300, blank=True, editable=False
+    )
+    notes = models.TextField(_("notes"), blank=True, max_length=5000, help_text=_("For operators only."))
+    created_at = models.DateTimeField(_("registered"), auto_now_add=True)
 
     class Meta:
-        verbose_name_plural = "relying parties"
+        verbose_name = _("relying party")
+        verbose_name_plural = _("relying parties")
         ordering = ["name"]
         constraints = [
             models.CheckConstraint(
-                condition=Q(state__in=["active", "suspended"]), name="presentation_relying_party_state_known"
+                condition=Q(state="active", suspension_reason="")
+                | (Q(state="suspended") & ~Q(suspension_reason="")),
+                name="presentation_relying_party_suspended_with_reason",
             ),
+            models.CheckConstraint(
+                condition=Q(wire_format__in=["string", "openid4vp-1.0"]),
+                name="presentation_relying_party_wire_format_known",
+            ),
+            # OpenID4VP 1.0 §5.9.1: text before a colon would be read as a client identifier prefix.
+            models.CheckConstraint(
+                condition=~Q(client_id="") & ~Q(client_id__contains=":"),
+                name="presentation_client_id_without_prefix",
+            ),
+            models.CheckConstraint(condition=~Q(name=""), name="presentation_relying_party_named"),
         ]
 
     def __str__(self) -> str:
         return self.name
+
+    def clean(self) -> None:
+        """Scopes and types must be ones this service knows, and the logo a small picture."""
+        errors: dict[str, ValidationError] = {}
+        for field, known in (("allowed_scopes", SCOPES), ("allowed_transaction_data_types", TYPES)):
+            chosen = getattr(self, field)
+            if not isinstance(chosen, list) or not all(isinstance(value, str) for value in chosen):
+                errors[field] = ValidationError(_("This must be a list of names."))
+            elif unknown := [value for value in chosen if value not in known]:
+                errors[field] = ValidationError(_("Unknown: %(names)s"), params={"names": ", ".join(unknown)})
+        if not self.allowed_scopes:
+            errors["allowed_scopes"] = ValidationError(_("Choose at least one scope."))
+        if self.logo and (reason := logos.problem_with(bytes(self.logo))):
+            errors["__all__"] = ValidationError(reason)
+        if errors:
+            raise ValidationError(errors)
+
+    @property
+    def logo_content_type(self) -> str:
+        """The media type of the logo, from its first bytes; empty when there is none."""
+        return logos.content_type(bytes(self.logo))
 
 
 class RedirectURI(models.Model):
     """One registered place an answer may go; compared as an exact string (RFC 9700 §2.1)."""
 
     relying_party = models.ForeignKey(RelyingParty, on_delete=models.CASCADE, related_name="redirect_uris")
-    uri = models.CharField(max_length=500)
+    uri = models.CharField(_("redirect URI"), max_length=redirect_uris.LONGEST)
 
     class Meta:
-        verbose_name = "redirect URI"
+        verbose_name = _("redirect URI")
+        verbose_name_plural = _("redirect URIs")
+        ordering = ["id"]
         constraints = [
-            models.UniqueConstraint(fields=["relying_party", "uri"], name="presentation_redirect_uri_once")
+            models.UniqueConstraint(
+                fields=["relying_party", "uri"],
+                name="presentation_redirect_uri_once",
+                violation_error_message=_("This redirect URI is registered already."),
+            ),
+            models.CheckConstraint(
+                condition=Q(uri__contains=":")
+                & ~Q(uri__contains="#")
+                & ~Q(uri__contains="*")
+                & ~Q(uri__contains=" ")
+                & ~Q(uri__contains="\\"),
+                name="presentation_redirect_uri_exact",
+            ),
         ]
 
     def __str__(self) -> str:
         return self.uri
+
+    def clean(self) -> None:
+        """See `redirect_uris.validate`; plain `localhost` is for developers' machines (settings)."""
+        try:
+            redirect_uris.validate(self.uri, allow_localhost=settings.LOCALHOST_REDIRECT_URIS)
+        except redirect_uris.RedirectUriError as error:
+            raise ValidationError({"uri": ValidationError(error.reason)}) from None
 
 
 class Interaction(models.Model):
@@ -80,21 +176,25 @@ class Interaction(models.Model):
 
     class Outcome(models.TextChoices):
         NONE = "", _("not answered yet")
-        TOKEN = "token", _("token")  # noqa: S105 - the kind of answer, not a secret
+        TOKEN = "token", _("token")
         ERROR = "error", _("error")
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     relying_party = models.ForeignKey(
         RelyingParty, on_delete=models.CASCADE, related_name="interactions", editable=False
     )
-    redirect_uri = models.CharField(max_length=500, editable=False)  # as received, proven registered
+    redirect_uri = models.CharField(
+        max_length=506, editable=False
+    )  # as received; a loopback port may be added
     browser = models.CharField(max_length=64, editable=False)  # wallet.browser digest
     parameters = models.JSONField(editable=False)  # as received; emptied once answered
     request_hash = models.CharField(max_length=64, editable=False)  # SHA-256 hex over the parameters
     nonce_digest = models.CharField(max_length=64, editable=False)
     consent = models.OneToOneField(Consent, null=True, on_delete=models.PROTECT, editable=False)
     errand = models.ForeignKey(Errand, null=True, on_delete=models.SET_NULL, editable=False)
-    outcome = models.CharField(max_length=5, choices=Outcome, default=Outcome.NONE, blank=True, editable=False)
+    outcome = models.CharField(
+        max_length=5, choices=Outcome, default=Outcome.NONE, blank=True, editable=False
+    )
     error = models.CharField(max_length=40, blank=True, editable=False)
     created_at = models.DateTimeField(editable=False)
     expires_at = models.DateTimeField(editable=False, db_index=True)

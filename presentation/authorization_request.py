@@ -1,0 +1,123 @@
+"""The parsed authorization request (RFC 6749 §4.2.1 extended by OpenID4VP 1.0 §5).
+
+Where the answer goes is not decided here: by the time this is read, the relying party and the return
+address are known, so every error may go home.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
+
+from presentation import dcql, transaction_data
+from presentation.errors import (
+    InvalidRequestError,
+    InvalidScopeError,
+    UnsupportedResponseTypeError,
+)
+from presentation.parameters import Parameters
+from presentation.transaction_data import TransactionData
+
+RESPONSE_TYPE = "vp_token"
+RESPONSE_MODES = ("fragment",)
+SHORTEST_NONCE = 16
+
+_NONCE = re.compile(r"[\x21-\x7e]+")
+
+
+@dataclass(frozen=True)
+class AuthorizationRequest:
+    """What a relying application asks, once. `transaction_data` keeps the strings exactly as received."""
+
+    nonce: str
+    state: str | None
+    scopes: tuple[str, ...]
+    login_hint: str
+    query: dcql.Query
+    transaction_data: tuple[TransactionData, ...] = ()
+
+
+def parse(
+    parameters: Parameters,
+    *,
+    allowed_scopes: Collection[str],
+    allowed_transaction_data_types: Collection[str],
+) -> AuthorizationRequest:
+    """Reads the request; what a relying party may ask comes from its registration.
+
+    Raises the AuthorizationError of the first rule that is broken (design: errors, RFC 6749 §4.2.2.1).
+    """
+    if problem := parameters.first_problem():
+        raise InvalidRequestError(problem)
+    _check_response(parameters)
+    scopes = _scopes(parameters.get("scope"), allowed_scopes)
+    query = dcql.query_for(scopes)
+    nonce = _nonce(parameters.get("nonce"))
+    login_hint = _login_hint(parameters.get("login_hint"))
+    return AuthorizationRequest(
+        nonce=nonce,
+        state=parameters.get("state"),
+        scopes=scopes,
+        login_hint=login_hint,
+        query=query,
+        transaction_data=transaction_data.parse(
+            parameters.get("transaction_data"),
+            credential_ids=query.credential_ids,
+            allowed_types=allowed_transaction_data_types,
+        ),
+    )
+
+
+def parameters_hash(parameters: Parameters) -> str:
+    """SHA-256 (hex) over the parameters as received: the request a consent is good for."""
+    canonical = json.dumps(dict(parameters.values), sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def _check_response(parameters: Parameters) -> None:
+    response_type = parameters.get("response_type")
+    if response_type is None:
+        raise InvalidRequestError("response_type is missing")
+    if response_type != RESPONSE_TYPE:
+        raise UnsupportedResponseTypeError(f"response_type must be {RESPONSE_TYPE}")
+    if parameters.get("response_mode") not in (None, *RESPONSE_MODES):
+        raise InvalidRequestError(f"response_mode must be {' or '.join(RESPONSE_MODES)}, or left out")
+
+
+def _scopes(scope: str | None, allowed: Collection[str]) -> tuple[str, ...]:
+    if scope is None:
+        raise InvalidScopeError("scope is missing")
+    asked = tuple(dict.fromkeys(scope.split(" ")))
+    for value in asked:
+        if not value:
+            raise InvalidScopeError("scope must be scope names with one space between them")
+        if value not in dcql.SCOPES:
+            raise InvalidScopeError(f"scope {value} is unknown")
+        if value not in allowed:
+            raise InvalidScopeError(f"scope {value} is not allowed for this client")
+    return asked
+
+
+def _nonce(nonce: str | None) -> str:
+    if nonce is None:
+        raise InvalidRequestError("nonce is missing")
+    if len(nonce) < SHORTEST_NONCE:
+        raise InvalidRequestError(f"nonce must have at least {SHORTEST_NONCE} characters")
+    if not _NONCE.fullmatch(nonce):
+        raise InvalidRequestError("nonce must consist of visible ASCII characters")
+    return nonce
+
+
+def _login_hint(login_hint: str | None) -> str:
+    """The e-mail address in lower case, as wallets have it; international domains in their ASCII form."""
+    if login_hint is None:
+        raise InvalidRequestError("login_hint is missing")
+    try:
+        validate_email(login_hint if login_hint.isascii() else "")
+    except ValidationError:
+        raise InvalidRequestError("login_hint must be an e-mail address") from None
+    return login_hint.lower()

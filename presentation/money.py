@@ -1,0 +1,41 @@
+"""Amounts of money: ISO 4217 currencies, their minor units, and amounts as people read them."""
+
+from decimal import Decimal
+
+# ISO 4217 list one as of 2026, without metals, bond-market units, test codes and codes without minor units.
+_CODES = (
+    "AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BHD BIF BMD BND BOB BOV BRL BSD BTN BWP BYN BZD CAD CDF "
+    "CHE CHF CHW CLF CLP CNY COP COU CRC CUP CVE CZK DJF DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP "
+    "GMD GNF GTQ GYD HKD HNL HTG HUF IDR ILS INR IQD IRR ISK JMD JOD JPY KES KGS KHR KMF KPW KRW KWD KYD KZT "
+    "LAK LBP LKR LRD LSL LYD MAD MDL MGA MKD MMK MNT MOP MRU MUR MVR MWK MXN MXV MYR MZN NAD NGN NIO NOK NPR "
+    "NZD OMR PAB PEN PGK PHP PKR PLN PYG QAR RON RSD RUB RWF SAR SBD SCR SDG SEK SGD SHP SLE SOS SRD SSP STN "
+    "SVC SYP SZL THB TJS TMT TND TOP TRY TTD TWD TZS UAH UGX USD USN UYI UYU UYW UZS VED VES VND VUV WST XAF "
+    "XCD XCG XOF XPF YER ZAR ZMW ZWG"
+)
+_UNUSUAL = {
+    0: "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF",
+    3: "BHD IQD JOD KWD LYD OMR TND",
+    4: "CLF UYW",
+}
+
+# Currency code → how many decimal places it has.
+MINOR_UNITS: dict[str, int] = dict.fromkeys(_CODES.split(), 2) | {
+    code: places for places, codes in _UNUSUAL.items() for code in codes.split()
+}
+
+
+def in_minor_units(amount: Decimal, currency: str) -> Decimal:
+    """The amount with exactly the currency's decimal places.
+
+    Raises ValueError if it has more: what would be shown is then not what was asked.
+    """
+    places = MINOR_UNITS[currency]
+    exact = amount.quantize(Decimal(1).scaleb(-places))
+    if exact != amount:
+        raise ValueError(f"has more decimal places than {currency} has ({places})")
+    return exact
+
+
+def shown(amount: Decimal, currency: str) -> str:
+    """The amount as people read it, such as `1,234.50 EUR`; never broken over two lines."""
+    return f"{in_minor_units(amount, currency):,f}\N{NO-BREAK SPACE}{currency}"

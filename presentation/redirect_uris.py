@@ -1,0 +1,104 @@
+"""Which URIs may be registered as a place for answers (RFC 6749 §3.1.2, RFC 8252 §7, RFC 9700 §4.1.3)."""
+
+import ipaddress
+import re
+from urllib.parse import SplitResult, urlsplit
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+LONGEST = 500
+
+_URI_CHARACTERS = re.compile(r"[A-Za-z0-9\-._~:/?\[\]@!$&'()+,;=%]+")  # RFC 3986 §2 without `#` and `*`
+_BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
+_REVERSE_DOMAIN = re.compile(r"[a-z][a-z0-9+-]*(?:\.[a-z0-9+-]+)+")
+_HOST_LABEL = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)")
+_DOT_SEGMENT = re.compile(r"/(?:\.|%2e){1,2}(?:/|$)", re.IGNORECASE)
+_LOOPBACK_HOSTS = ("127.0.0.1", "::1")
+
+
+class RedirectUriError(ValueError):
+    """The URI cannot be registered; `reason` says why to the person who typed it."""
+
+    def __init__(self, reason: str | Promise) -> None:
+        super().__init__(str(reason))
+        self.reason = reason
+
+
+def validate(uri: str, *, allow_localhost: bool = False) -> None:
+    """Accepts an absolute https URI, loopback http, or a private-use scheme; raises RedirectUriError.
+
+    `allow_localhost` also accepts `http://localhost`, which any name server could point elsewhere
+    (RFC 8252 §8.3).
+    """
+    _check_characters(uri)
+    try:
+        parts = urlsplit(uri)
+        port = parts.port
+    except ValueError:
+        raise RedirectUriError(_("The host or port is not valid.")) from None
+    scheme, colon, _rest = uri.partition(":")
+    if not colon or not re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*", scheme):
+        raise RedirectUriError(_("Enter an absolute URI, such as https://app.example/callback."))
+    if scheme != scheme.lower():
+        raise RedirectUriError(_("Write the scheme in lower case."))
+    if "@" in parts.netloc:
+        raise RedirectUriError(_("User information (an @ before the host) is not allowed."))
+    if _DOT_SEGMENT.search(parts.path):
+        raise RedirectUriError(_("The path must not contain . or .. segments: browsers would change it."))
+    if scheme in ("https", "http"):
+        _check_web(parts, port, allow_localhost=allow_localhost)
+    else:
+        _check_private_use(parts)
+
+
+def _check_characters(uri: str) -> None:
+    if not uri or len(uri) > LONGEST:
+        raise RedirectUriError(_("Enter a URI of at most 500 characters."))
+    if "#" in uri:
+        raise RedirectUriError(_("A fragment (#) is not allowed: the answer itself is carried there."))
+    if "*" in uri:
+        raise RedirectUriError(_("Wildcards (*) are not allowed. Register each URI in full."))
+    if not _URI_CHARACTERS.fullmatch(uri) or _BAD_ESCAPE.search(uri):
+        raise RedirectUriError(
+            _("Use only the characters of a URI: no spaces, control characters or backslashes.")
+        )
+
+
+def _check_web(parts: SplitResult, port: int | None, *, allow_localhost: bool) -> None:
+    host = parts.hostname or ""
+    if not host or not _is_host(host) or port == 0 or parts.netloc.endswith(":"):
+        raise RedirectUriError(_("The host or port is not valid."))
+    if parts.scheme == "https" or host in _LOOPBACK_HOSTS:
+        return
+    if host != "localhost":
+        raise RedirectUriError(_("Use https. Plain http is only for http://127.0.0.1 and http://[::1]."))
+    if not allow_localhost:
+        raise RedirectUriError(_("Use http://127.0.0.1 instead of localhost, or https."))
+
+
+def _is_host(host: str) -> bool:
+    """A domain name, or an IP address in the one notation that everybody reads alike."""
+    if ":" in host:
+        return _is_ip_address(host)
+    labels = host.split(".")
+    if re.fullmatch(r"[0-9]+|0x[0-9a-f]*", labels[-1]):
+        return _is_ip_address(host)
+    return len(host) <= 253 and all(_HOST_LABEL.fullmatch(label) for label in labels)
+
+
+def _is_ip_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host if "%" not in host else "")
+    except ValueError:
+        return False
+    return True
+
+
+def _check_private_use(parts: SplitResult) -> None:
+    if not _REVERSE_DOMAIN.fullmatch(parts.scheme):
+        raise RedirectUriError(
+            _("Use https, or an app's own scheme named after a domain in reverse, such as com.example.app.")
+        )
+    if not parts.netloc and not parts.path.strip("/"):
+        raise RedirectUriError(_("After the scheme there must be a path, such as com.example.app:/callback."))
