@@ -1,0 +1,228 @@
+"""The claims of the identity credential: the only place that names them. Pure.
+
+What each is called on the wire and for people, and how it follows from a verified identity on a day.
+"""
+
+import json
+import re
+import unicodedata
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+from django.utils.formats import date_format
+from django.utils.functional import Promise
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
+
+ClaimPath = tuple[str, ...]
+Text = str | Promise
+
+AGE_THRESHOLDS = (18, 21, 65)
+MAX_NAME = 150
+MAX_NATIONALITIES = 10
+_COUNTRY = re.compile(r"[A-Z]{2}", re.ASCII)  # ISO 3166-1 alpha-2
+_FIELDS = {"given_name", "family_name", "birth_date", "nationalities"}
+
+
+class IdentityError(ValueError):
+    """These are not the facts of an identity; the text names the field, never its value."""
+
+
+@dataclass(frozen=True, repr=False)
+class Identity:
+    """What an identity verification found out about a person.
+
+    Somebody with a single name has it in either field and the other one empty.
+    Raises IdentityError when a field does not fit.
+    """
+
+    given_name: str
+    family_name: str
+    birth_date: date
+    nationalities: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for field in ("given_name", "family_name"):
+            if not _is_name(getattr(self, field)):
+                raise IdentityError(f"{field} is not a name")
+        if not self.given_name and not self.family_name:
+            raise IdentityError("given_name and family_name are both empty")
+        if type(self.birth_date) is not date or self.birth_date.year < 1875:
+            raise IdentityError("birth_date is not a date of birth")
+        if not _are_countries(self.nationalities):
+            raise IdentityError("nationalities are not different country codes")
+
+    def __repr__(self) -> str:
+        return "<Identity>"
+
+    def to_json(self) -> bytes:
+        """As JSON, to be sealed."""
+        facts = {
+            "given_name": self.given_name,
+            "family_name": self.family_name,
+            "birth_date": self.birth_date.isoformat(),
+            "nationalities": self.nationalities,
+        }
+        return json.dumps(facts, separators=(",", ":"), ensure_ascii=False).encode()
+
+    @classmethod
+    def from_json(cls, text: bytes | str) -> "Identity":
+        """The identity in `text`; raises IdentityError unless it is exactly what `to_json` writes."""
+        try:
+            facts = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise IdentityError("not JSON") from error
+        if not isinstance(facts, dict) or facts.keys() != _FIELDS:
+            raise IdentityError("not the fields of an identity")
+        if not isinstance(facts["nationalities"], list):
+            raise IdentityError("nationalities are not a list")
+        return cls(
+            given_name=facts["given_name"],
+            family_name=facts["family_name"],
+            birth_date=_date(facts["birth_date"]),
+            nationalities=tuple(facts["nationalities"]),
+        )
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One claim a relying party can ask for."""
+
+    path: ClaimPath
+    label: Text
+    description: str  # for developers, in the type metadata
+    value: Callable[[Identity, date], Any]  # from an identity, on a day
+    derived_from: ClaimPath | None = None  # the more telling claim it spares the holder
+    note: Text = ""  # what to tell the holder while that one is not shared
+
+
+def _age_claim(threshold: int) -> Claim:
+    return Claim(
+        path=("age_equal_or_over", str(threshold)),
+        label=format_lazy(_("Aged {age} or over"), age=threshold),
+        description=f"Whether the person was {threshold} or older on the day of the presentation.",
+        value=lambda identity, today: age(identity.birth_date, today) >= threshold,
+        derived_from=("birth_date",),
+        note=_("Your date of birth is not shared."),
+    )
+
+
+# In the order in which people read them. All are issued, always; each can be withheld on its own.
+CLAIMS: dict[ClaimPath, Claim] = {
+    claim.path: claim
+    for claim in (
+        Claim(
+            path=("given_name",),
+            label=_("Given name"),
+            description="Given names as in the identity document; empty for somebody with a single name.",
+            value=lambda identity, today: identity.given_name,
+        ),
+        Claim(
+            path=("family_name",),
+            label=_("Family name"),
+            description="Family names as in the identity document; empty for somebody with a single name.",
+            value=lambda identity, today: identity.family_name,
+        ),
+        Claim(
+            path=("birth_date",),
+            label=_("Date of birth"),
+            description="Date of birth, YYYY-MM-DD.",
+            value=lambda identity, today: identity.birth_date.isoformat(),
+        ),
+        *(_age_claim(threshold) for threshold in AGE_THRESHOLDS),
+        Claim(
+            path=("nationalities",),
+            label=_("Nationality"),
+            description="All known nationalities as ISO 3166-1 alpha-2 codes; may be empty.",
+            value=lambda identity, today: list(identity.nationalities),
+        ),
+    )
+}
+
+# Objects that hold claims; each is withheld as a whole, and so are its members (RFC 9901 §6.3).
+GROUPS: dict[ClaimPath, tuple[str, str]] = {
+    ("age_equal_or_over",): ("Age", "Whether the person has reached an age, by threshold in years."),
+}
+
+
+def age(birth_date: date, today: date) -> int:
+    """Full years; who was born on 29 February is a year older on 1 March of years without one."""
+    before_birthday = (today.month, today.day) < (birth_date.month, birth_date.day)
+    return today.year - birth_date.year - before_birthday
+
+
+def values(identity: Identity, *, today: date) -> dict[str, Any]:
+    """Every claim of the credential, nested as on the wire, as it is true on the day `today`."""
+    tree: dict[str, Any] = {}
+    for claim in CLAIMS.values():
+        *groups, name = claim.path
+        members = tree
+        for group in groups:
+            members = members.setdefault(group, {})
+        members[name] = claim.value(identity, today)
+    return tree
+
+
+def known(paths: Iterable[ClaimPath]) -> bool:
+    """Whether every path is that of a claim; an object that holds claims is none."""
+    return all(path in CLAIMS for path in paths)
+
+
+def labels(paths: Iterable[ClaimPath]) -> list[Text]:
+    """What people call the claims at `paths`, in the order asked; raises KeyError for an unknown path."""
+    return [CLAIMS[tuple(path)].label for path in paths]
+
+
+def not_shared(paths: Collection[ClaimPath]) -> list[Text]:
+    """What the wallet holds about a person and keeps to itself when `paths` are shared."""
+    return [claim.label for claim in CLAIMS.values() if not claim.derived_from and claim.path not in paths]
+
+
+def note(path: ClaimPath, paths: Collection[ClaimPath]) -> Text:
+    """What sharing `path` spares the holder, when `paths` are all that is shared; often nothing."""
+    claim = CLAIMS[path]
+    return claim.note if claim.derived_from and claim.derived_from not in paths else ""
+
+
+def display(path: ClaimPath, identity: Identity, *, today: date) -> Text:
+    """The claim's value as people read it."""
+    value = CLAIMS[path].value(identity, today)
+    if path == ("birth_date",):
+        return date_format(identity.birth_date, "j F Y")
+    if isinstance(value, bool):
+        return _("Yes") if value else _("No")
+    if isinstance(value, list):
+        value = ", ".join(value)
+    return value or _("None")
+
+
+def _is_name(name: Any) -> bool:
+    """At most MAX_NAME printable characters, without spaces around; possibly none."""
+    return (
+        isinstance(name, str)
+        and len(name) <= MAX_NAME
+        and name == name.strip()
+        # Control, format (bidi overrides among them), surrogate, private and unassigned characters.
+        # The two joiners are format characters that Persian, Hindi and others spell names with.
+        and all(c in "\u200c\u200d" or unicodedata.category(c)[0] != "C" for c in name)
+    )
+
+
+def _are_countries(codes: Any) -> bool:
+    return (
+        isinstance(codes, tuple)
+        and len(codes) <= MAX_NATIONALITIES
+        and all(isinstance(code, str) and _COUNTRY.fullmatch(code) for code in codes)
+        and len(set(codes)) == len(codes)
+    )
+
+
+def _date(text: Any) -> date:
+    if not isinstance(text, str) or len(text) != 10:
+        raise IdentityError("birth_date is not YYYY-MM-DD")
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise IdentityError("birth_date is not YYYY-MM-DD") from None

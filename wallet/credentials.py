@@ -1,0 +1,221 @@
+"""The credential a wallet holds: issued once verified, previewed for consent, presented once per request.
+
+Every presentation is an SD-JWT VC of its own (draft-ietf-oauth-sd-jwt-vc §2; RFC 9901 §10.1): new holder
+key, new salts, rounded times. Two relying parties that compare tokens learn nothing but what was shared.
+"""
+
+import secrets
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.utils.timezone import localdate
+
+from keys.issuer_key import IssuerKey, active_issuer_key
+from keys.jwk import public_jwk
+from keys.sealing import seal, unseal
+from keys.signer import SoftwareSigner
+from wallet import claims, sd_jwt
+from wallet.claims import ClaimPath, Identity, Text
+from wallet.models import Credential, IdentityVerification, Wallet
+
+TYPE_PATH = "/credential-types/identity/v1"
+LIFETIME = timedelta(days=365)  # of what was verified
+TOKEN_LIFETIME = timedelta(hours=24)  # of what is presented
+ROUNDING = 3600  # seconds; times of a token tell no more than the hour
+
+# valid ──► suspended ──► revoked
+#   ▲           │            ▲
+#   └───────────┘   valid ───┘      A new verification replaces a revoked or expired credential.
+MOVES: dict[str, frozenset[str]] = {
+    Credential.State.VALID: frozenset({Credential.State.SUSPENDED, Credential.State.REVOKED}),
+    Credential.State.SUSPENDED: frozenset({Credential.State.VALID, Credential.State.REVOKED}),
+    Credential.State.REVOKED: frozenset(),
+}
+
+
+class CredentialNotUsableError(Exception):
+    """The credential is suspended, revoked or expired, or does not hold what was asked for."""
+
+
+class CredentialMoveError(Exception):
+    """The credential is not in a state from which it may go there; perhaps somebody else was faster."""
+
+
+@dataclass(frozen=True)
+class ClaimPreview:
+    """A claim as the holder sees it before deciding."""
+
+    path: ClaimPath
+    label: Text
+    value: Text = field(repr=False)
+    note: Text = ""
+
+
+def credential_type() -> str:
+    """The `vct` of the credential: the address of its type metadata."""
+    return settings.BASE_URL + TYPE_PATH
+
+
+def issue(
+    wallet: Wallet, identity: Identity, verification: IdentityVerification, *, now: datetime
+) -> Credential:
+    """The wallet's credential for a verified identity, in the place of the one it had.
+
+    To be called inside the transaction that settles the verification. Raises CredentialNotUsableError
+    while the present one is suspended: only an operator ends a suspension.
+    """
+    credential = Credential.objects.select_for_update().filter(wallet=wallet).first()
+    credential = credential or Credential(wallet=wallet)
+    if credential.state == Credential.State.SUSPENDED:
+        raise CredentialNotUsableError("The wallet's credential is suspended.")
+    credential.verification = verification
+    credential.state = Credential.State.VALID
+    credential.sealed_identity = seal(identity.to_json(), context=_sealing_context(credential))
+    credential.issued_at = now
+    # To the day, so that the last tokens before the end do not single anybody out by their `exp`.
+    credential.expires_at = (now + LIFETIME).replace(hour=0, minute=0, second=0, microsecond=0)
+    credential.save()
+    return credential
+
+
+def valid_credential(wallet: Wallet, *, now: datetime) -> Credential | None:
+    """The credential an active wallet can present from now; asks the database only for what is not loaded."""
+    credential = getattr(wallet, "credential", None)
+    if credential is None or wallet.state != Wallet.State.ACTIVE or not _is_usable(credential, now):
+        return None
+    return credential
+
+
+def preview(credential: Credential, paths: Sequence[ClaimPath], *, today: date) -> list[ClaimPreview]:
+    """What presenting `paths` would say, in the order asked; raises CredentialNotUsableError, SealError."""
+    paths = _asked(paths)
+    identity = _identity(credential)
+    return [
+        ClaimPreview(
+            path=path,
+            label=claims.CLAIMS[path].label,
+            value=claims.display(path, identity, today=today),
+            note=claims.note(path, paths),
+        )
+        for path in paths
+    ]
+
+
+def present(
+    credential: Credential,
+    paths: Sequence[ClaimPath],
+    *,
+    audience: str,
+    nonce: str,
+    transaction_data: Sequence[str],
+    now: datetime,
+) -> str:
+    """A presentation of the claims at `paths` for one request: SD-JWT VC with key binding, compact.
+
+    `transaction_data` are the strings as received. Raises CredentialNotUsableError; NoSigningKeyError,
+    BrokenChainError and SealError pass through.
+    """
+    if not _is_usable(credential, now):
+        raise CredentialNotUsableError("The credential is not valid now.")
+    paths = _asked(paths)
+    issuer_key = active_issuer_key(now=now)
+    expires_at = min(now + TOKEN_LIFETIME, credential.expires_at, issuer_key.not_after)
+    if _rounded(expires_at) <= now.timestamp():
+        raise CredentialNotUsableError("The credential or the signing key ends within the hour.")
+    facts = {"iss": settings.BASE_URL, "vct": credential_type()}
+    values = claims.values(_identity(credential), today=localdate(now))
+    return mint(
+        {**facts, **sd_jwt.all_disclosable(values)},
+        paths,
+        issuer_key=issuer_key,
+        expires_at=expires_at,
+        audience=audience,
+        nonce=nonce,
+        transaction_data=transaction_data,
+        now=now,
+    )
+
+
+def mint(
+    payload: Mapping[str, Any],
+    paths: Collection[ClaimPath],
+    *,
+    issuer_key: IssuerKey,
+    expires_at: datetime,
+    audience: str,
+    nonce: str,
+    transaction_data: Sequence[str],
+    now: datetime,
+) -> str:
+    """A one-time SD-JWT VC of `payload` that discloses `paths`; its holder key is forgotten with the call."""
+    holder = SoftwareSigner.generate()
+    issued = sd_jwt.issue(
+        {
+            **payload,
+            "iat": _rounded(now),
+            "exp": _rounded(expires_at),
+            "cnf": {"jwk": public_jwk(holder.public_key)},
+        },
+        header=issuer_key.header_segment("dc+sd-jwt"),
+        signer=issuer_key.signer,
+        random_bytes=secrets.token_bytes,
+    )
+    return sd_jwt.bind(
+        sd_jwt.select(issued, paths),
+        audience=audience,
+        nonce=nonce,
+        holder=holder,
+        now=now,
+        transaction_data=transaction_data,
+    ).compact
+
+
+def suspend(credential: Credential) -> None:
+    """Set a valid credential aside until it is reinstated or revoked; raises CredentialMoveError."""
+    _move_to(credential, Credential.State.SUSPENDED)
+
+
+def reinstate(credential: Credential) -> None:
+    """Make a suspended credential valid again; raises CredentialMoveError."""
+    _move_to(credential, Credential.State.VALID)
+
+
+def revoke(credential: Credential) -> None:
+    """End a credential for good; raises CredentialMoveError."""
+    _move_to(credential, Credential.State.REVOKED)
+
+
+def _move_to(credential: Credential, state: Credential.State) -> None:
+    origins = [origin for origin, allowed in MOVES.items() if state in allowed]
+    rows = Credential.objects.filter(id=credential.id, state__in=origins)
+    if rows.update(state=state) != 1:
+        raise CredentialMoveError(f"A credential that is not {' or '.join(origins)} cannot become {state}.")
+    credential.state = state
+
+
+def _is_usable(credential: Credential, now: datetime) -> bool:
+    return credential.state == Credential.State.VALID and _rounded(credential.expires_at) > now.timestamp()
+
+
+def _asked(paths: Sequence[ClaimPath]) -> list[ClaimPath]:
+    """The paths as the registry has them, each once; raises CredentialNotUsableError for others."""
+    asked = list(dict.fromkeys(tuple(path) for path in paths))
+    if not claims.known(asked):
+        raise CredentialNotUsableError("The credential has no such claim.")
+    return asked
+
+
+def _identity(credential: Credential) -> Identity:
+    return Identity.from_json(unseal(credential.sealed_identity, context=_sealing_context(credential)))
+
+
+def _sealing_context(credential: Credential) -> str:
+    return f"wallet_credential.sealed_identity:{credential.id}"
+
+
+def _rounded(moment: datetime) -> int:
+    """Seconds since 1970, down to the hour (RFC 9901 §10.1)."""
+    return int(moment.timestamp()) // ROUNDING * ROUNDING
