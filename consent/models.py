@@ -1,6 +1,7 @@
 """The record of what was asked of a holder and what they answered."""
 
 import uuid
+from typing import Any
 
 from django.db import models
 from django.db.models import Q
@@ -9,9 +10,14 @@ from django.utils.translation import gettext_lazy as _
 from wallet.models import Wallet
 
 
+class AppendOnlyError(Exception):
+    """Somebody tried to change or delete a record of what was asked or answered."""
+
+
 class Consent(models.Model):
     """One question put to a holder and its answer; append-only; outlives what it was asked for.
 
+    The row is written when it is asked and changed once, by `decisions`, when it is answered.
     It says what was shown, never a claim's value: claim names, the transaction as displayed, who asked
     under which name then, and the hash of the exact request the answer is good for.
     """
@@ -35,6 +41,8 @@ class Consent(models.Model):
     decided_at = models.DateTimeField(null=True, editable=False)
 
     class Meta:
+        verbose_name = _("consent")
+        verbose_name_plural = _("consents")
         constraints = [
             models.CheckConstraint(
                 condition=(Q(decision="asked") & Q(decided_at__isnull=True))
@@ -44,6 +52,7 @@ class Consent(models.Model):
         ]
         indexes = [
             models.Index(fields=["wallet", "-decided_at"], name="consent_receipts_of_wallet"),
+            models.Index(fields=["-asked_at"], name="consent_newest_first"),
             models.Index(fields=["wallet", "requester_id", "-decided_at"], name="consent_last_shared_with"),
             models.Index(
                 fields=["expires_at"], condition=Q(decision="asked"), name="consent_unanswered_by_expiry"
@@ -52,3 +61,14 @@ class Consent(models.Model):
 
     def __str__(self) -> str:
         return str(self.id)
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        """Only writes what is new; raises `AppendOnlyError` for a row that is there already."""
+        if not self._state.adding:
+            raise AppendOnlyError
+        kwargs["force_insert"] = True
+        super().save(*args, **kwargs)
+
+    def delete(self, *args: Any, **kwargs: Any) -> Any:
+        """Never; unanswered questions are cleared by `clear_unanswered_consents`."""
+        raise AppendOnlyError

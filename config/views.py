@@ -1,0 +1,60 @@
+"""Pages of no room in particular: the front page, and what went wrong, in plain words with a reference."""
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import NoReverseMatch, reverse
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.http import require_safe
+
+
+@require_safe
+def home(request: HttpRequest) -> HttpResponse:
+    """What this service is, for whoever opens its address, and the ways in."""
+    return render(request, "home.html", {"playground": _playground()})
+
+
+def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    """400: what was sent cannot be read."""
+    return _went_wrong(request, "400.html", 400)
+
+
+def forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    """403."""
+    return _went_wrong(request, "403.html", 403)
+
+
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """403 for a form without a good CSRF token: mostly a page left open too long, to be loaded anew."""
+    return _went_wrong(request, "403_csrf.html", 403, again=_page_of_form(request))
+
+
+def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    """404."""
+    return _went_wrong(request, "404.html", 404)
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """500: our fault. The log has the same reference."""
+    return _went_wrong(request, "500.html", 500)
+
+
+def _went_wrong(request: HttpRequest, template: str, status: int, **context: str) -> HttpResponse:
+    context["reference"] = getattr(request, "reference", "")
+    response = render(request, template, context, status=status)
+    response.headers["Cache-Control"] = "no-store"
+    return response
+
+
+def _page_of_form(request: HttpRequest) -> str:
+    """The page of ours that the form was on; browsers name it in `Referer` within one origin."""
+    page = request.headers.get("Referer", "")
+    own = url_has_allowed_host_and_scheme(page, {request.get_host()}, require_https=request.is_secure())
+    return page if page and own else reverse("home")
+
+
+def _playground() -> str:
+    """The address of the sandbox's playground; empty where there is none."""
+    try:
+        return reverse("playground")
+    except NoReverseMatch:
+        return ""

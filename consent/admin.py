@@ -1,0 +1,83 @@
+"""What operators and auditors may see of consents: everything that is kept, nothing that can be changed."""
+
+import json
+import uuid
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
+
+from consent.models import Consent
+
+
+@admin.register(Consent)
+class ConsentAdmin(admin.ModelAdmin[Consent]):
+    """Read-only. The holder appears as the wallet's id, never by name or e-mail address."""
+
+    list_display = ["id", "requester_name", "requester_id", "decision", "asked_at", "decided_at"]
+    list_filter = ["decision", "asked_at"]
+    search_fields = ["requester_id"]  # what is searched: `get_search_results`
+    search_help_text = _("Name or client id of the requester, or the id of a consent or a wallet")
+    show_full_result_count = False
+    ordering = ["-asked_at"]
+    list_per_page = 50
+    fields = [
+        "id",
+        "decision",
+        "asked_at",
+        "decided_at",
+        "expires_at",
+        "wallet_id",
+        "requester_id",
+        "requester_shown",
+        "claim_names",
+        "transactions_shown",
+        "request_hash",
+    ]
+    readonly_fields = fields
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Consent | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Consent | None = None) -> bool:
+        return False
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Consent], search_term: str
+    ) -> tuple[QuerySet[Consent], bool]:
+        """An id is looked up as one; anything else is a requester's client id or part of its name."""
+        term = search_term.strip()
+        if not term:
+            return queryset, False
+        try:
+            wanted = uuid.UUID(term)
+        except ValueError:
+            return queryset.filter(Q(requester_id=term) | Q(requester__name__icontains=term)), False
+        return queryset.filter(Q(id=wanted) | Q(wallet_id=wanted)), False
+
+    @admin.display(description=_("requester"))
+    def requester_name(self, consent: Consent) -> str:
+        return str(consent.requester["name"])
+
+    @admin.display(description=_("requester as shown"))
+    def requester_shown(self, consent: Consent) -> SafeString:
+        return _pretty(consent.requester)
+
+    @admin.display(description=_("claims asked for"))
+    def claim_names(self, consent: Consent) -> str:
+        return ", ".join(".".join(path) for path in consent.claims)
+
+    @admin.display(description=_("transactions as shown"))
+    def transactions_shown(self, consent: Consent) -> SafeString:
+        return _pretty(consent.transactions)
+
+
+def _pretty(value: Any) -> SafeString:
+    return format_html("<pre>{}</pre>", json.dumps(value, indent=2, ensure_ascii=False))

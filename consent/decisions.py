@@ -1,0 +1,126 @@
+"""Asking a holder and writing down the answer, once: a decided question never changes.
+
+This room knows who asks and what is shown, not what the answer is for: the browser goes on to `return_to`.
+"""
+
+import uuid
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from consent.models import Consent
+from consent.question import Requester, Transaction
+from wallet.models import Wallet
+
+__all__ = [
+    "AlreadyDecidedError",
+    "LapsedError",
+    "NotAskedError",
+    "Requester",
+    "Transaction",
+    "ask",
+    "decline",
+    "grant",
+    "granted_for",
+    "last_shared",
+]
+
+
+class NotAskedError(LookupError):
+    """There is no such question to this wallet."""
+
+
+class AlreadyDecidedError(Exception):
+    """The question was answered before; `decision` says how."""
+
+    def __init__(self, decision: str) -> None:
+        super().__init__(decision)
+        self.decision = decision
+
+
+class LapsedError(Exception):
+    """The question was not answered in time."""
+
+
+@dataclass(frozen=True)
+class Sharing:
+    """The last time a wallet shared with a requester: when, and which claims."""
+
+    at: datetime
+    claims: frozenset[tuple[str, ...]]
+
+
+def ask(
+    *,
+    wallet: Wallet,
+    requester_id: str,
+    requester: Requester,
+    claims: Iterable[Sequence[str]],
+    transactions: Iterable[object],
+    request_hash: str,
+    return_to: str,
+    now: datetime,
+    expires_at: datetime,
+) -> Consent:
+    """Put a question to the holder of `wallet`; the browser goes to `consent_review` with its id.
+
+    `transactions` are `Transaction`s as JSON; `request_hash` names the exact request an answer is good for.
+    Raises `question.QuestionFormatError` for what no page could show.
+    """
+    shown = [Transaction.from_json(transaction).to_json() for transaction in transactions]
+    return Consent.objects.create(
+        wallet=wallet,
+        requester_id=requester_id,
+        requester=requester.to_json(),
+        claims=[list(path) for path in claims],
+        transactions=shown,
+        request_hash=request_hash,
+        return_to=return_to,
+        asked_at=now,
+        expires_at=expires_at,
+    )
+
+
+def grant(consent_id: uuid.UUID, wallet: Wallet, *, now: datetime) -> None:
+    """Write down a yes. Raises `NotAskedError`, `AlreadyDecidedError` or `LapsedError`."""
+    _decide(consent_id, wallet, Consent.Decision.GRANTED, now=now)
+
+
+def decline(consent_id: uuid.UUID, wallet: Wallet, *, now: datetime) -> None:
+    """Write down a no. Raises `NotAskedError`, `AlreadyDecidedError` or `LapsedError`."""
+    _decide(consent_id, wallet, Consent.Decision.DECLINED, now=now)
+
+
+def granted_for(consent: Consent, *, request_hash: str, wallet: Wallet) -> bool:
+    """Whether this holder said yes to exactly this request."""
+    return (
+        consent.decision == Consent.Decision.GRANTED
+        and consent.request_hash == request_hash
+        and consent.wallet_id == wallet.pk
+    )
+
+
+def last_shared(wallet: Wallet, requester_id: str) -> Sharing | None:
+    """When this wallet last shared with this requester, and what; None if it never did."""
+    granted = Consent.objects.filter(
+        wallet=wallet, requester_id=requester_id, decision=Consent.Decision.GRANTED
+    )
+    newest = granted.order_by("-decided_at").values_list("decided_at", "claims").first()
+    if newest is None or newest[0] is None:
+        return None
+    return Sharing(at=newest[0], claims=frozenset(tuple(path) for path in newest[1]))
+
+
+def _decide(consent_id: uuid.UUID, wallet: Wallet, decision: Consent.Decision, *, now: datetime) -> None:
+    """One conditional statement decides a race: whoever changes the row first has answered."""
+    unanswered = Consent.objects.filter(
+        id=consent_id, wallet=wallet, decision=Consent.Decision.ASKED, expires_at__gt=now
+    )
+    if unanswered.update(decision=decision, decided_at=now) == 1:
+        return
+    row = Consent.objects.filter(id=consent_id, wallet=wallet).values_list("decision", flat=True).first()
+    if row is None:
+        raise NotAskedError
+    if row == Consent.Decision.ASKED:
+        raise LapsedError
+    raise AlreadyDecidedError(row)

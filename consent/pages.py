@@ -1,0 +1,79 @@
+"""What the pages show of a question: with the values of the claims while it is asked, without them after."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Self
+
+from consent import decisions
+from consent.models import Consent
+from consent.question import Requester, Transaction
+from wallet import claims, credentials
+from wallet.credentials import ClaimPreview
+from wallet.models import Credential
+
+
+@dataclass(frozen=True)
+class Question:
+    """An open question as its holder reads it."""
+
+    consent: Consent
+    requester: Requester
+    transactions: tuple[Transaction, ...]
+    claims: tuple[ClaimPreview, ...]
+    not_shared: tuple[str, ...]  # labels
+    last_shared_at: datetime | None
+    new: frozenset[tuple[str, ...]]  # claims that were not shared the last time
+
+    @classmethod
+    def of(cls, consent: Consent, credential: Credential, *, now: datetime) -> Self:
+        """One query: when the holder last shared with whoever asks."""
+        paths = [tuple(path) for path in consent.claims]
+        before = decisions.last_shared(credential.wallet, consent.requester_id)
+        return cls(
+            consent=consent,
+            requester=Requester.from_json(consent.requester),
+            transactions=_transactions(consent),
+            claims=tuple(credentials.preview(credential, paths, today=now.date())),
+            not_shared=tuple(claims.not_shared(paths)),
+            last_shared_at=before.at if before else None,
+            new=frozenset(set(paths) - before.claims) if before else frozenset(),
+        )
+
+    @property
+    def consequential(self) -> bool:
+        return any(transaction.consequential for transaction in self.transactions)
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """An answered question as its holder reads it later: names of claims, never their values."""
+
+    consent: Consent
+    requester: Requester
+    transactions: tuple[Transaction, ...]
+    claims: tuple[str, ...]  # labels
+
+    @classmethod
+    def of(cls, consent: Consent) -> Self:
+        return cls(
+            consent=consent,
+            requester=Requester.from_json(consent.requester),
+            transactions=_transactions(consent),
+            claims=tuple(_label(tuple(path)) for path in consent.claims),
+        )
+
+    @property
+    def shared(self) -> bool:
+        return self.consent.decision == Consent.Decision.GRANTED
+
+
+def _transactions(consent: Consent) -> tuple[Transaction, ...]:
+    return tuple(Transaction.from_json(transaction) for transaction in consent.transactions)
+
+
+def _label(path: tuple[str, ...]) -> str:
+    """What people call a claim; a receipt may be older than the list of claims, and then has its plain name."""
+    try:
+        return str(claims.labels([path])[0])
+    except KeyError:
+        return ".".join(path)

@@ -1,0 +1,116 @@
+"""The page that asks a holder, and the pages that show what was asked and answered."""
+
+import uuid
+from datetime import datetime
+from http import HTTPStatus
+from typing import Any
+
+from django.conf import settings
+from django.core.exceptions import BadRequest
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.middleware.csrf import rotate_token
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_safe
+
+from consent import decisions
+from consent.models import Consent
+from consent.pages import Question, Receipt
+from wallet import credentials, sessions
+from wallet.models import HolderSession
+
+PAGE_SIZE = 20
+# Browsers apply form-action to the redirects that follow a form, and the answer goes to another origin.
+REVIEW_CSP = {name: sources for name, sources in settings.SECURE_CSP.items() if name != "form-action"}
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def review(request: HttpRequest, consent_id: uuid.UUID) -> HttpResponse:
+    """Show a question to the holder it was put to, and take the answer."""
+    now = timezone.now()
+    session = sessions.current(request, now=now)
+    consent = get_object_or_404(Consent, id=consent_id)
+    if session is None:
+        response: HttpResponse = HttpResponseRedirect(consent.return_to, status=HTTPStatus.SEE_OTHER)
+    elif consent.wallet_id != session.wallet_id:
+        response = _closed(request, consent, session, "other")
+    elif request.method == "POST":
+        response = _decide(request, consent, session, now=now)
+    else:
+        response = _ask(request, consent, session, now=now)
+    response.headers["Cache-Control"] = "no-store"
+    return response
+
+
+@require_safe
+def history(request: HttpRequest) -> HttpResponse:
+    """The holder's receipts, newest first: what they shared and what they did not."""
+    session = sessions.current(request, now=timezone.now())
+    if session is None:
+        return redirect("wallet_front_door")
+    decided = Consent.objects.filter(wallet=session.wallet_id, decided_at__isnull=False)
+    page = Paginator(decided.order_by("-decided_at"), PAGE_SIZE).get_page(request.GET.get("page"))
+    context = {
+        "page": page,
+        "receipts": [Receipt.of(consent) for consent in page],
+        "signed_in_as": session.wallet.email,
+    }
+    response = render(request, "consent/history.html", context)
+    response.headers["Cache-Control"] = "no-store"
+    return response
+
+
+def _ask(request: HttpRequest, consent: Consent, session: HolderSession, *, now: datetime) -> HttpResponse:
+    if consent.decision != Consent.Decision.ASKED:
+        return _closed(request, consent, session, consent.decision)
+    if consent.expires_at <= now:
+        return _closed(request, consent, session, "lapsed")
+    credential = credentials.valid_credential(session.wallet, now=now)
+    if credential is None:
+        return HttpResponseRedirect(consent.return_to, status=HTTPStatus.SEE_OTHER)
+    question = Question.of(consent, credential, now=now)
+    response = render(
+        request, "consent/review.html", {"question": question, "signed_in_email": session.wallet.email}
+    )
+    response._csp_config = REVIEW_CSP  # type: ignore[attr-defined]
+    return response
+
+
+def _decide(request: HttpRequest, consent: Consent, session: HolderSession, *, now: datetime) -> HttpResponse:
+    """Every way out goes on at `return_to`; the rotated token keeps Back from reviving the page."""
+    onwards = HttpResponseRedirect(consent.return_to, status=HTTPStatus.SEE_OTHER)
+    chosen = request.POST.get("decision")
+    rotate_token(request)
+    if chosen == "not_me":
+        sessions.end(request, onwards)
+        return onwards
+    decide, decision = {
+        "share": (decisions.grant, Consent.Decision.GRANTED),
+        "decline": (decisions.decline, Consent.Decision.DECLINED),
+    }.get(chosen or "", (None, None))
+    if decide is None:
+        raise BadRequest("a decision is share, decline or not_me")
+    try:
+        decide(consent.id, session.wallet, now=now)
+    except decisions.LapsedError:
+        return _closed(request, consent, session, "lapsed")
+    except decisions.AlreadyDecidedError as error:
+        if error.decision != decision:  # a second click of the same button just goes on
+            return _closed(request, consent, session, error.decision, status=HTTPStatus.CONFLICT)
+    return onwards
+
+
+def _closed(
+    request: HttpRequest,
+    consent: Consent,
+    session: HolderSession,
+    why: str,
+    *,
+    status: int = HTTPStatus.GONE,
+) -> HttpResponse:
+    """There is nothing to decide (any more): why, and the way on. Another holder's question stays theirs."""
+    context: dict[str, Any] = {"why": why, "return_to": consent.return_to}
+    if why != "other":
+        context |= {"requester": consent.requester, "signed_in_as": session.wallet.email}
+    return render(request, "consent/closed.html", context, status=status)
