@@ -8,6 +8,7 @@ from django.core.exceptions import ValidationError
 from django.core.validators import URLValidator
 from django.db import models
 from django.db.models import Q
+from django.db.models.functions import Lower
 from django.utils.translation import gettext_lazy as _
 
 from consent.models import Consent
@@ -52,7 +53,6 @@ class RelyingParty(models.Model):
     name = models.CharField(
         _("name"),
         max_length=100,
-        unique=True,
         validators=[validate_legible],
         help_text=_("As holders know it. Shown on the consent page and kept in receipts."),
     )
@@ -103,6 +103,12 @@ class RelyingParty(models.Model):
                 name="presentation_client_id_without_prefix",
             ),
             models.CheckConstraint(condition=~Q(name=""), name="presentation_relying_party_named"),
+            # Holders tell relying parties apart by name, so one in other capitals is the same.
+            models.UniqueConstraint(
+                Lower("name"),
+                name="presentation_relying_party_name_once",
+                violation_error_message=_("A relying party with this name is registered already."),
+            ),
         ]
 
     def __str__(self) -> str:

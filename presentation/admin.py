@@ -1,0 +1,185 @@
+"""The operators' side of relying parties: register, find, integrate, suspend; and what happened to requests."""
+
+import secrets
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.db import models
+from django.db.models import QuerySet
+from django.forms import Form
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.loader import render_to_string
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _t
+from django.utils.translation import gettext_lazy as _
+
+from presentation import admission, integration
+from presentation.forms import ReinstatementForm, RelyingPartyForm, SuspensionForm
+from presentation.models import Interaction, RedirectURI, RelyingParty
+
+
+class RedirectURIInline(admin.TabularInline):
+    model = RedirectURI
+    extra = 0
+    min_num = 1
+    validate_min = True
+
+
+@admin.register(RelyingParty)
+class RelyingPartyAdmin(admin.ModelAdmin):
+    form = RelyingPartyForm
+    inlines = (RedirectURIInline,)
+    list_display = ("name", "client_id", "state", "wire_format", "created_at")
+    list_filter = ("state", "wire_format", "created_at")
+    search_fields = ("name", "client_id", "redirect_uris__uri")
+    search_help_text = _("Name, client ID or redirect URI")
+    readonly_fields = ("client_id", "current_logo", "state", "suspension_reason", "created_at", "panel")
+    formfield_overrides = {models.URLField: {"assume_scheme": "https"}}
+    fieldsets = (
+        (
+            _("Who asks"),
+            {"fields": ("name", "purpose", "current_logo", "logo_file", "remove_logo")},
+        ),
+        (_("Links and contact"), {"fields": ("privacy_policy_url", "terms_url", "contact")}),
+        (
+            _("What it may ask"),
+            {"fields": ("allowed_scopes", "allowed_transaction_data_types", "wire_format")},
+        ),
+        (_("State"), {"fields": ("state", "suspension_reason", "created_at", "notes")}),
+    )
+    integration_fieldset = (_("Integration"), {"fields": ("client_id", "panel")})
+    change_form_template = "admin/presentation/relyingparty/change_form.html"
+
+    def get_fieldsets(self, request: HttpRequest, obj: RelyingParty | None = None) -> Any:
+        """A registered relying party also shows what its developers need."""
+        fieldsets = super().get_fieldsets(request, obj)
+        return [self.integration_fieldset, *fieldsets] if obj else fieldsets
+
+    @admin.display(description=_("Logo"))
+    def current_logo(self, relying_party: RelyingParty) -> SafeString | str:
+        """The logo as holders see it."""
+        if not relying_party.pk or not relying_party.logo:
+            return _t("none")
+        address = reverse("relying_party_logo", args=[relying_party.client_id])
+        return format_html('<img class="relying-party-logo" src="{}" alt="">', address)
+
+    @admin.display(description=_("For its developers"))
+    def panel(self, relying_party: RelyingParty) -> SafeString:
+        """Addresses to copy, and one request per redirect URI that is ready to try."""
+        requests = [
+            integration.authorize_url(
+                relying_party,
+                row.uri,
+                login_hint="person@example.com",
+                nonce=secrets.token_urlsafe(24),
+                state=secrets.token_urlsafe(12),
+            )
+            for row in relying_party.redirect_uris.all()
+        ]
+        return render_to_string(
+            "admin/presentation/relyingparty/integration.html",
+            {"addresses": integration.addresses(), "requests": requests},
+        )
+
+    def get_urls(self) -> list[URLPattern]:
+        """Adds the two confirmation pages."""
+        own = [
+            path(f"<path:object_id>/{name}/", self.admin_site.admin_view(view), name=f"relying_party_{name}")
+            for name, view in (("suspend", self.suspend_view), ("reinstate", self.reinstate_view))
+        ]
+        return own + super().get_urls()
+
+    def suspend_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Asks for the reason, then suspends."""
+        relying_party = self._to_move(request, object_id)
+        title = _t("Suspend %(name)s?") % {"name": relying_party.name}
+        form = SuspensionForm(request.POST or None)
+        if request.method == "POST" and form.is_valid():
+            reason = form.cleaned_data["reason"]
+            said = _t("Suspended: %(reason)s") % {"reason": reason}
+            return self._moved(request, relying_party, said, lambda: admission.suspend(relying_party, reason))
+        return self._confirmation(request, relying_party, form, title)
+
+    def reinstate_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Asks once more, then reinstates."""
+        relying_party = self._to_move(request, object_id)
+        if request.method == "POST":
+            return self._moved(
+                request, relying_party, _t("Reinstated"), lambda: admission.reinstate(relying_party)
+            )
+        title = _t("Reinstate %(name)s?") % {"name": relying_party.name}
+        return self._confirmation(request, relying_party, ReinstatementForm(), title)
+
+    def _to_move(self, request: HttpRequest, object_id: str) -> RelyingParty:
+        relying_party = self.get_object(request, object_id)
+        if relying_party is None:
+            raise Http404
+        if not self.has_change_permission(request, relying_party):
+            raise PermissionDenied
+        return relying_party
+
+    def _moved(
+        self, request: HttpRequest, relying_party: RelyingParty, said: str, move: Callable[[], None]
+    ) -> HttpResponse:
+        try:
+            move()
+        except admission.MoveError:
+            self.message_user(request, _t("Somebody was faster: nothing was changed."), messages.WARNING)
+        else:
+            self.log_change(request, relying_party, said)
+            self.message_user(request, f"{relying_party}: {said}", messages.SUCCESS)
+        address = reverse("admin:presentation_relyingparty_change", args=[relying_party.pk])
+        return HttpResponseRedirect(address)
+
+    def _confirmation(
+        self, request: HttpRequest, relying_party: RelyingParty, form: Form, title: str
+    ) -> HttpResponse:
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "original": relying_party,
+            "title": title,
+            "form": form,
+        }
+        return TemplateResponse(request, "admin/presentation/relyingparty/confirm_move.html", context)
+
+
+@admin.register(Interaction)
+class InteractionAdmin(admin.ModelAdmin):
+    """To answer “what happened?”, never to change it; what was asked (e-mail address, payment) stays out."""
+
+    list_display = ("id", "relying_party", "created_at", "outcome", "error", "answered_at")
+    list_filter = ("outcome", "error", "created_at")
+    search_fields = ("=id", "relying_party__name", "=relying_party__client_id")
+    search_help_text = _("Interaction ID, or a relying party's name or client ID")
+    list_select_related = ("relying_party",)
+    ordering = ("-created_at",)
+    show_full_result_count = False
+    fields = readonly_fields = (
+        "id",
+        "relying_party",
+        "redirect_uri",
+        "outcome",
+        "error",
+        "created_at",
+        "expires_at",
+        "answered_at",
+    )
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Interaction]:
+        """Without the parameters, so that no page can show them by accident."""
+        return super().get_queryset(request).defer("parameters")
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Interaction | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Interaction | None = None) -> bool:
+        return False

@@ -1,0 +1,55 @@
+"""Which relying applications may ask: registering them, suspending them with a reason, reinstating them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.utils.translation import gettext_lazy as _
+
+from presentation.models import RedirectURI, RelyingParty
+
+
+class MoveError(Exception):
+    """The relying party is already in the state it should be moved to."""
+
+
+@transaction.atomic
+def register(*, name: str, redirect_uris: Sequence[str], **details: Any) -> RelyingParty:
+    """A new active relying party with its redirect URIs, and a client id of its own.
+
+    `details` are further fields of RelyingParty. Raises ValidationError, by field, and then writes nothing.
+    """
+    if not redirect_uris:
+        raise ValidationError({"redirect_uris": _("Name at least one redirect URI.")})
+    relying_party = RelyingParty(name=name, **details)
+    relying_party.full_clean()
+    relying_party.save(force_insert=True)
+    for uri in redirect_uris:
+        row = RedirectURI(relying_party=relying_party, uri=uri)
+        try:
+            row.full_clean()
+        except ValidationError as error:
+            raise ValidationError({"redirect_uris": [f"{uri}: {text}" for text in error.messages]}) from None
+        row.save(force_insert=True)
+    return relying_party
+
+
+def suspend(relying_party: RelyingParty, reason: str) -> None:
+    """From now on it gets no answers, open requests included; raises MoveError if it is suspended already."""
+    if not reason.strip():
+        raise ValueError("A suspension needs a reason.")
+    _move(relying_party, RelyingParty.State.SUSPENDED, reason)
+
+
+def reinstate(relying_party: RelyingParty) -> None:
+    """It may ask again; raises MoveError if it is active already."""
+    _move(relying_party, RelyingParty.State.ACTIVE, "")
+
+
+def _move(relying_party: RelyingParty, to: RelyingParty.State, reason: str) -> None:
+    origins = [state for state, targets in RelyingParty.MOVES.items() if to in targets]
+    movable = RelyingParty.objects.filter(pk=relying_party.pk, state__in=origins)
+    if movable.update(state=to, suspension_reason=reason) != 1:
+        raise MoveError(f"{relying_party.client_id} is {to} already.")
+    relying_party.state, relying_party.suspension_reason = to, reason

@@ -1,0 +1,82 @@
+"""The operators' forms: registering a relying party, and saying why one is suspended."""
+
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from presentation import logos
+from presentation.dcql import SCOPES
+from presentation.models import RelyingParty
+from presentation.transaction_data_types import TYPES
+
+
+class RelyingPartyForm(forms.ModelForm):
+    """Choices instead of JSON, and a picture instead of bytes."""
+
+    allowed_scopes = forms.MultipleChoiceField(
+        label=_("Scopes"),
+        choices=[(scope, scope) for scope in SCOPES],
+        widget=forms.CheckboxSelectMultiple,
+    )
+    allowed_transaction_data_types = forms.MultipleChoiceField(
+        label=_("Transaction data"),
+        choices=[(urn, urn) for urn in TYPES],
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+    )
+    logo_file = forms.FileField(
+        label=_("New logo"),
+        required=False,
+        widget=forms.FileInput(attrs={"accept": "image/png,image/jpeg,image/webp"}),
+        help_text=_("PNG, JPEG or WebP, at most 64 kB."),
+    )
+    remove_logo = forms.BooleanField(label=_("Remove the logo"), required=False)
+
+    class Meta:
+        model = RelyingParty
+        fields = (
+            "name",
+            "purpose",
+            "privacy_policy_url",
+            "terms_url",
+            "contact",
+            "allowed_scopes",
+            "allowed_transaction_data_types",
+            "wire_format",
+            "notes",
+        )
+
+    def clean_logo_file(self) -> bytes | None:
+        """The picture's bytes, known by their content; nothing larger than a logo is read."""
+        upload = self.cleaned_data["logo_file"]
+        if upload is None:
+            return None
+        picture: bytes = upload.read(logos.LARGEST + 1)
+        if reason := logos.problem_with(picture):
+            raise forms.ValidationError(reason)
+        return picture
+
+    def clean(self) -> dict[str, Any]:
+        """Puts the new logo on the relying party, or takes the old one off."""
+        cleaned = super().clean() or self.cleaned_data
+        if cleaned.get("remove_logo"):
+            self.instance.logo = b""
+        if picture := cleaned.get("logo_file"):
+            self.instance.logo = picture
+        return cleaned
+
+
+class SuspensionForm(forms.Form):
+    """Why; operators read it later, relying applications and holders never do."""
+
+    reason = forms.CharField(
+        label=_("Reason"),
+        max_length=300,
+        widget=forms.Textarea(attrs={"rows": 3}),
+        help_text=_("Kept in the history. Operators see it; holders and the application do not."),
+    )
+
+
+class ReinstatementForm(forms.Form):
+    """Nothing to say but yes."""

@@ -1,0 +1,35 @@
+"""What the developer of a relying application needs to begin: the addresses, and a request to try."""
+
+from urllib.parse import quote, urlencode
+
+from django.conf import settings
+
+from presentation import metadata
+from presentation.models import RelyingParty
+
+
+def addresses() -> dict[str, str]:
+    """The addresses of this service that a relying application uses."""
+    return {
+        "authorization_endpoint": settings.BASE_URL + metadata.AUTHORIZE_PATH,
+        "discovery": settings.BASE_URL + "/.well-known/openid-configuration",
+        "jwks_uri": settings.BASE_URL + metadata.JWKS_PATH,
+        "issuer": settings.BASE_URL,
+    }
+
+
+def authorize_url(
+    relying_party: RelyingParty, redirect_uri: str, *, login_hint: str, nonce: str, state: str
+) -> str:
+    """A complete authorization request for everything the relying party may ask, on a single line."""
+    parameters = {
+        "response_type": "vp_token",
+        "client_id": relying_party.client_id,
+        "redirect_uri": redirect_uri,
+        "scope": " ".join(relying_party.allowed_scopes),
+        "login_hint": login_hint,
+        "nonce": nonce,
+        "state": state,
+    }
+    query = urlencode(parameters, quote_via=quote, safe="")
+    return f"{settings.BASE_URL}{metadata.AUTHORIZE_PATH}?{query}"

@@ -1,0 +1,90 @@
+"""`manage.py register_relying_party`: what the admin does, for scripts. Prints the new client as JSON."""
+
+import json
+from typing import Any
+
+from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import IntegrityError
+
+from presentation import admission, integration
+from presentation.dcql import SCOPES
+from presentation.models import RelyingParty
+from presentation.transaction_data_types import TYPES
+
+
+class Command(BaseCommand):
+    help = "Register a relying application and print its client ID and the addresses it needs, as JSON."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """The fields of a relying party; options that may be repeated say so."""
+        parser.add_argument("--name", required=True, help="as holders know it; must be new")
+        parser.add_argument(
+            "--redirect-uri", required=True, action="append", metavar="URI", help="may be repeated"
+        )
+        parser.add_argument(
+            "--scope",
+            required=True,
+            action="append",
+            metavar="SCOPE",
+            help=f"may be repeated: {', '.join(SCOPES)}",
+        )
+        parser.add_argument(
+            "--transaction-data-type",
+            action="append",
+            default=[],
+            metavar="TYPE",
+            help=f"may be repeated: {', '.join(TYPES)}",
+        )
+        parser.add_argument("--wire-format", default="string", choices=RelyingParty.WireFormat.values)
+        parser.add_argument("--purpose", default="", help="why it asks, shown to holders")
+        parser.add_argument("--privacy-policy-url", default="")
+        parser.add_argument("--terms-url", default="")
+        parser.add_argument("--contact", default="", help="an e-mail address for operators")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Registers and prints; on any error says what is wrong and changes nothing."""
+        try:
+            relying_party = admission.register(
+                name=options["name"],
+                redirect_uris=options["redirect_uri"],
+                allowed_scopes=list(dict.fromkeys(options["scope"])),
+                allowed_transaction_data_types=list(dict.fromkeys(options["transaction_data_type"])),
+                wire_format=options["wire_format"],
+                purpose=options["purpose"],
+                privacy_policy_url=options["privacy_policy_url"],
+                terms_url=options["terms_url"],
+                contact=options["contact"],
+            )
+        except ValidationError as error:
+            raise CommandError(_as_text(error)) from None
+        except IntegrityError:
+            raise CommandError("Another registration with this name came first.") from None
+        self.stdout.write(json.dumps(_as_json(relying_party), indent=2))
+
+
+_OPTIONS = {
+    "allowed_scopes": "--scope",
+    "allowed_transaction_data_types": "--transaction-data-type",
+    "redirect_uris": "--redirect-uri",
+}
+
+
+def _as_text(error: ValidationError) -> str:
+    lines = []
+    for field, messages in error.message_dict.items():
+        option = "" if field == NON_FIELD_ERRORS else _OPTIONS.get(field, "--" + field.replace("_", "-"))
+        lines += [f"{option}: {message}" if option else message for message in messages]
+    return "Nothing was registered.\n" + "\n".join(lines)
+
+
+def _as_json(relying_party: RelyingParty) -> dict[str, Any]:
+    return {
+        "client_id": relying_party.client_id,
+        "name": relying_party.name,
+        "redirect_uris": [row.uri for row in relying_party.redirect_uris.all()],
+        "scopes": relying_party.allowed_scopes,
+        "transaction_data_types": relying_party.allowed_transaction_data_types,
+        "wire_format": relying_party.wire_format,
+        **integration.addresses(),
+    }
