@@ -1,0 +1,82 @@
+"""Taking an SD-JWT apart (RFC 9901 §4), strictly and with limits; nothing is verified here. Pure."""
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from keys.jws import from_b64url
+from wallet.sd_jwt import SdJwtError, digest
+
+MAX_TOKEN = 65_536  # characters
+MAX_DISCLOSURES = 200
+
+_TOKEN = re.compile(r"[A-Za-z0-9_.~-]*", re.ASCII)
+_COMPACT_JWS = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+", re.ASCII)
+
+
+class UnverifiedDisclosure(NamedTuple):
+    """A Disclosure that nobody vouches for yet; `content` is [salt, name, value] or [salt, value]."""
+
+    text: str
+    content: list[Any]
+
+    def __repr__(self) -> str:
+        return "<UnverifiedDisclosure>"
+
+
+@dataclass(frozen=True, slots=True)
+class UnverifiedSdJwt:
+    """A token of the right shape, about which nothing else is known; its disclosures by their digests."""
+
+    jwt: str
+    disclosures: dict[str, UnverifiedDisclosure]
+    key_binding: str
+
+    @property
+    def sd_hash(self) -> str:
+        """What `sd_hash` has to be: over everything up to and including the last `~`."""
+        return digest("~".join([self.jwt, *(d.text for d in self.disclosures.values()), ""]))
+
+    def __repr__(self) -> str:
+        return f"<UnverifiedSdJwt with {len(self.disclosures)} disclosures>"
+
+
+def parse(token: str) -> UnverifiedSdJwt:
+    """The issuer-signed JWT, the Disclosures decoded, and the key binding or ""; raises SdJwtError."""
+    if len(token) > MAX_TOKEN:
+        raise SdJwtError(f"longer than {MAX_TOKEN} characters")
+    if not _TOKEN.fullmatch(token):
+        raise SdJwtError("a character that no SD-JWT has")
+    jwt, *texts = token.split("~")
+    if not texts:
+        raise SdJwtError("there is no ~ after the issuer-signed JWT")
+    key_binding = texts.pop()
+    if len(texts) > MAX_DISCLOSURES:
+        raise SdJwtError(f"more than {MAX_DISCLOSURES} disclosures")
+    if not _COMPACT_JWS.fullmatch(jwt):
+        raise SdJwtError("the issuer-signed JWT does not have three segments")
+    if key_binding and not _COMPACT_JWS.fullmatch(key_binding):
+        raise SdJwtError("the key binding does not have three segments")
+    disclosures = {digest(text): UnverifiedDisclosure(text, _content(text)) for text in texts}
+    if len(disclosures) != len(texts):
+        raise SdJwtError("a disclosure occurs twice")
+    return UnverifiedSdJwt(jwt, disclosures, key_binding)
+
+
+def _content(text: str) -> list[Any]:
+    """What a Disclosure says (§4.2.1, §4.2.2)."""
+    try:
+        content = json.loads(from_b64url(text).decode(), object_pairs_hook=_unique)
+    except (ValueError, RecursionError) as error:
+        raise SdJwtError("a disclosure that is not JSON in base64url") from error
+    if not isinstance(content, list) or len(content) not in (2, 3) or not isinstance(content[0], str):
+        raise SdJwtError("a disclosure that is neither [salt, name, value] nor [salt, value]")
+    return content
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        raise SdJwtError("a name occurs twice in a JSON object")
+    return value

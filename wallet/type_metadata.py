@@ -1,0 +1,51 @@
+"""What the credential's type says about itself (SD-JWT VC §5), served at the address that `vct` is.
+
+Published bytes stay as they are: a change to them is a new version of the type, at a new address (§6).
+"""
+
+import json
+from typing import Any
+
+from django.utils.translation import override
+
+from wallet.claims import CLAIMS, GROUPS, ClaimPath
+from wallet.credentials import credential_type
+
+LOCALE = "en-GB"
+# Registered claims that every credential carries in plain sight (SD-JWT VC §2.2.2.3), and why.
+PLAIN = {
+    "iss": "The issuer; its keys are found by discovery.",
+    "vct": "The type of the credential: the address of this document.",
+    "iat": "When it was issued, down to the hour.",
+    "exp": "Until when it may be accepted.",
+    "cnf": "The key that signs the key binding; a new one in every credential.",
+}
+
+
+def document() -> bytes:
+    """The type metadata as JSON bytes."""
+    with override(LOCALE.lower()):
+        claims = [
+            *(_claim((name,), name, description, withheld="never") for name, description in PLAIN.items()),
+            *(_claim(path, label, description) for path, (label, description) in GROUPS.items()),
+            *(_claim(claim.path, str(claim.label), claim.description) for claim in CLAIMS.values()),
+        ]
+    name, description = "Verified identity", "Who somebody is and how old, as found by identity verification."
+    metadata = {
+        "vct": credential_type(),
+        "name": name,
+        "description": description + " Minted anew for every presentation.",
+        "display": [{"locale": LOCALE, "name": name, "description": description}],
+        "claims": claims,
+    }
+    return json.dumps(metadata, indent=2, ensure_ascii=False).encode()
+
+
+def _claim(path: ClaimPath, label: str, description: str, *, withheld: str = "always") -> dict[str, Any]:
+    """Claim metadata (§5.6); whether a claim can be withheld is said for each path by itself."""
+    return {
+        "path": list(path),
+        "display": [{"locale": LOCALE, "label": label, "description": description}],
+        "mandatory": True,
+        "sd": withheld,
+    }
