@@ -15,7 +15,7 @@ from consent.models import Consent
 
 
 @admin.register(Consent)
-class ConsentAdmin(admin.ModelAdmin[Consent]):
+class ConsentAdmin(admin.ModelAdmin):
     """Read-only. The holder appears as the wallet's id, never by name or e-mail address."""
 
     list_display = ["id", "requester_name", "requester_id", "decision", "asked_at", "decided_at"]

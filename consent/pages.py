@@ -72,7 +72,7 @@ def _transactions(consent: Consent) -> tuple[Transaction, ...]:
 
 
 def _label(path: tuple[str, ...]) -> str:
-    """What people call a claim; a receipt may be older than the list of claims, and then has its plain name."""
+    """What people call a claim; for a claim that is no longer issued, the name it had on the wire."""
     try:
         return str(claims.labels([path])[0])
     except KeyError:
