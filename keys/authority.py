@@ -64,7 +64,10 @@ def certify(public_key: bytes | memoryview, *, now: datetime) -> str:
 def names_this_issuer(chain_pem: str) -> bool:
     """Whether the leaf was issued for the base address this service has now."""
     leaf = x509.load_pem_x509_certificates(chain_pem.encode())[0]
-    names = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    try:
+        names = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except x509.ExtensionNotFound:
+        return False
     return settings.BASE_URL in names.get_values_for_type(x509.UniformResourceIdentifier)
 
 

@@ -50,7 +50,7 @@ class CertificateChain:
 
     @classmethod
     def from_pem(cls, pem: str, *, public_key: bytes | memoryview, now: datetime) -> "CertificateChain":
-        """The chain in `pem`, leaf first and root last, for the key `public_key` (DER); raises BrokenChainError."""
+        """The chain in `pem`, leaf first and root last, for `public_key` (DER); raises BrokenChainError."""
         if len(pem) > MAX_PEM:
             raise BrokenChainError(f"The chain is longer than {MAX_PEM} characters.")
         try:
@@ -166,7 +166,7 @@ def _check_authority(certificate: x509.Certificate, name: str, *, below: int) ->
         raise BrokenChainError(f"{_first(name)} is not a certificate authority (basic constraints).")
     if constraints.path_length is not None and constraints.path_length < below:
         raise BrokenChainError(
-            f"The path length of {name} allows {constraints.path_length} authorities below it; there are {below}."
+            f"The path length of {name} allows {constraints.path_length} authorities below, not {below}."
         )
     usage = _extension(certificate, x509.KeyUsage)
     if not usage or not usage.key_cert_sign:

@@ -12,7 +12,7 @@ from keys.certificate_chain import CertificateChain
 from keys.jwk import public_jwk, public_key_from_der
 from keys.models import Authority, SigningKey
 from keys.published import NothingToPublishError, PublishedDocument
-from keys.rotation import JWKS_MAX_AGE
+from keys.schedule import JWKS_MAX_AGE
 
 State = SigningKey.State
 _ORDER: list[str] = [State.ACTIVE, State.STAGED, State.RETIRED]

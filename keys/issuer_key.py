@@ -59,11 +59,15 @@ def active_issuer_key(*, now: datetime) -> IssuerKey:
     return opened[1]
 
 
+def signer_of(key: SigningKey) -> SoftwareSigner:
+    """What signs with this key; raises SealError when its private key does not open."""
+    return SoftwareSigner.from_der(unseal(key.sealed_private_key, context=key.sealing_context))
+
+
 def _open(active: Any, now: datetime) -> tuple[tuple[Any, ...], IssuerKey]:
     key = active.first()
     if key is None:
         raise NoSigningKeyError("No signing key is active.")
     chain = key.chain(at=now)
-    signer = SoftwareSigner.from_der(unseal(key.sealed_private_key, context=key.sealing_context))
-    issuer_key = IssuerKey(str(key.id), tuple(chain.x5c), signer, chain.not_after)
+    issuer_key = IssuerKey(str(key.id), tuple(chain.x5c), signer_of(key), chain.not_after)
     return (key.id, key.certified_at), issuer_key

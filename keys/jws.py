@@ -1,6 +1,6 @@
 """Compact JWS (RFC 7515) with ES256 and nothing else; strict on the way in, fast on the way out. Pure.
 
-Strict: canonical base64url, JSON objects without duplicate names, `alg` exactly ES256, no `crit` (RFC 8725 §3.1).
+Strict (RFC 8725 §3): canonical base64url, JSON without duplicate names, `alg` exactly ES256, no `crit`.
 """
 
 import json

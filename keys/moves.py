@@ -28,10 +28,11 @@ class RotationRefusedError(Exception):
     """A key cannot make this move now; the text says why and what would help."""
 
 
-def find(kid: UUID | str) -> SigningKey:
-    """The key of this id; raises RotationRefusedError when there is none."""
+def find(kid: UUID | str, *, locked: bool = False) -> SigningKey:
+    """The key of this id, its row `locked` if wanted; raises RotationRefusedError when there is none."""
+    rows = SigningKey.objects.select_for_update() if locked else SigningKey.objects.all()
     try:
-        return SigningKey.objects.get(pk=UUID(str(kid)))
+        return rows.get(pk=UUID(str(kid)))
     except (SigningKey.DoesNotExist, ValueError):
         raise RotationRefusedError(_("There is no signing key %(kid)s.") % {"kid": kid}) from None
 

@@ -13,14 +13,16 @@ from typing import Any
 import structlog
 from django.http import HttpRequest, HttpResponse
 from django.http.cookie import SimpleCookie
+from django.http.response import ResponseHeaders
 from django.utils.http import parse_etags
 
 log = structlog.get_logger(__name__)
 
+_LAG = 30.0  # seconds the bytes may be served on while another thread rebuilds them
+_PATIENCE = 5.0  # seconds to wait for that thread when they may not
 _METHODS = "GET, HEAD, OPTIONS"
 _ALWAYS = {
     "Access-Control-Allow-Origin": "*",
-    "Cross-Origin-Resource-Policy": "cross-origin",
     "X-Content-Type-Options": "nosniff",
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
 }
@@ -108,8 +110,11 @@ class PublishedDocument:
     def _refreshed(self) -> _Answers:
         """Rebuilt by one thread; the others are served what there is, and wait only when there is nothing."""
         answers = self._answers
-        if not self._lock.acquire(blocking=answers is None):
-            return answers or self._refreshed()
+        may_lag = answers is not None and monotonic() < self._due + _LAG
+        if not self._lock.acquire(timeout=0 if may_lag else _PATIENCE):
+            if answers is None:
+                return _unavailable(503, "Not available at the moment.")
+            return answers if may_lag else self._uncached(answers)
         try:
             if self._answers is None or monotonic() >= self._due:
                 self._answers = self._rebuilt()
@@ -127,8 +132,14 @@ class PublishedDocument:
             log.exception("document_not_rebuilt", document=self._build.__qualname__)
             if self._answers is None or not self._answers.etag:
                 return _unavailable(503, "Not available at the moment.")
-            return _Answers(self._answers.body, {**self._headers, "Cache-Control": "no-cache"})
+            return self._uncached(self._answers)
         return _Answers(body, self._headers)
+
+    def _uncached(self, answers: _Answers) -> _Answers:
+        """Bytes that may be out of date already, so that no cache prolongs that."""
+        if not answers.etag:
+            return answers
+        return _Answers(answers.body, {**self._headers, "Cache-Control": "no-cache"})
 
 
 def _unavailable(status: int, reason: str) -> _Answers:
@@ -143,11 +154,14 @@ def _copy(template: HttpResponse) -> HttpResponse:
 
     Everything a later hand may change (headers, cookies, closers, content) is its own.
     """
-    response = HttpResponse.__new__(HttpResponse)
-    response.__dict__.update(template.__dict__)
-    response.headers = type(template.headers).__new__(type(template.headers))
-    response.headers.__dict__.update(_store=template.headers._store.copy())
-    response.cookies = SimpleCookie()
-    response._resource_closers = []
-    response._container = template._container.copy()
+    response, headers = HttpResponse.__new__(HttpResponse), ResponseHeaders.__new__(ResponseHeaders)
+    made = template.__dict__
+    headers.__dict__["_store"] = made["headers"]._store.copy()
+    response.__dict__.update(
+        made,
+        headers=headers,
+        cookies=SimpleCookie(),
+        _container=made["_container"].copy(),
+        _resource_closers=[],
+    )
     return response

@@ -15,21 +15,14 @@ from django.utils.translation import gettext as _
 
 from keys import authority
 from keys.certificate_chain import BrokenChainError, CertificateChain
+from keys.issuer_key import signer_of
 from keys.jwk import public_der
 from keys.models import SigningKey
 from keys.moves import RotationRefusedError, State, find, in_state, move_to, require_move
+from keys.schedule import ended_at, fits, moment, next_staged_at, outlook, ready_at, takes_over_at
 from keys.sealing import seal
 from keys.signer import SoftwareSigner
 
-JWKS_MAX_AGE = timedelta(hours=1)  # how long relying parties may keep the key set
-# A key signs only once every cached key set has it: max-age, plus the time instances take to publish a
-# change (seconds, see `published`) and the clocks' disagreement.
-PUBLISHED_BEFORE_SIGNING = JWKS_MAX_AGE + timedelta(minutes=5)
-TOKEN_LIFETIME = timedelta(hours=24)  # the longest of any token signed here
-PUBLISHED_AFTER_SIGNING = TOKEN_LIFETIME + JWKS_MAX_AGE + timedelta(minutes=5)
-
-NEW_KEY_EVERY = timedelta(days=90)
-STAGED_FOR = timedelta(hours=48)
 CERTIFICATE_RESERVE = timedelta(days=30)  # the sandbox renews a certificate this long before its end
 
 log = structlog.get_logger(__name__)
@@ -50,6 +43,20 @@ def stage(*, now: datetime) -> SigningKey:
         ) from None
     log.info("signing_key_staged", kid=str(key.id))
     return key
+
+
+def certificate_request(kid: UUID | str) -> str:
+    """What to send to the certificate authority for a staged or active key: PKCS#10 in PEM.
+
+    Raises RotationRefusedError when the private key is gone, SealError when it does not open.
+    """
+    key = find(kid)
+    if key.state not in (State.STAGED, State.ACTIVE):
+        raise RotationRefusedError(
+            _("Key %(kid)s is “%(state)s” and needs no certificate any more.")
+            % {"kid": key, "state": key.get_state_display()}
+        )
+    return authority.certificate_request(signer_of(key))
 
 
 def certify(kid: UUID | str, chain_pem: str, *, now: datetime) -> SigningKey:
@@ -80,21 +87,24 @@ def activate(kid: UUID | str, *, now: datetime) -> SigningKey:
     if key.state == State.ACTIVE:
         return key
     require_move(key, State.ACTIVE)
-    if not key.chain_pem:
-        raise RotationRefusedError(
-            _("Key %(kid)s has no certificate chain yet; certify it first.") % {"kid": key}
-        )
+    ready = ready_at(key)
     key.chain(at=now)
     predecessor = in_state(State.ACTIVE)
-    if predecessor and now < (ready := ready_at(key)):
+    if predecessor and now < ready:
         raise RotationRefusedError(
             _("Key %(kid)s may sign from %(ready)s: until then cached key sets may lack it.")
-            % {"kid": key, "ready": _moment(ready)}
+            % {"kid": key, "ready": moment(ready)}
         )
-    with transaction.atomic():
-        if predecessor:
-            move_to(predecessor, State.RETIRED, now=now)
-        return move_to(key, State.ACTIVE, now=now)
+    try:
+        with transaction.atomic():
+            if predecessor:
+                move_to(predecessor, State.RETIRED, now=now)
+            return move_to(key, State.ACTIVE, now=now)
+    except RotationRefusedError:
+        key = find(kid)
+        if key.state == State.ACTIVE:  # another instance did the same
+            return key
+        raise
 
 
 def retire(kid: UUID | str, *, now: datetime) -> SigningKey:
@@ -109,9 +119,7 @@ def retire(kid: UUID | str, *, now: datetime) -> SigningKey:
     successor = in_state(State.STAGED)
     if successor is None:
         raise RotationRefusedError(
-            _(
-                "No key is staged to take over from %(kid)s. Stage one first, or withdraw %(kid)s in an emergency."
-            )
+            _("No key is staged to take over from %(kid)s. Stage one first (in an emergency, withdraw it).")
             % {"kid": key}
         )
     activate(successor.pk, now=now)
@@ -128,15 +136,13 @@ def withdraw(kid: UUID | str, *, reason: str, now: datetime) -> SigningKey:
     if not reason:
         raise RotationRefusedError(_("Say why the key is withdrawn."))
     with transaction.atomic():
-        key = find(kid)
-        SigningKey.objects.select_for_update().get(pk=key.pk)  # an emergency does not lose a race
-        key = find(kid)
+        key = find(kid, locked=True)  # an emergency does not lose a race
         if key.state == State.WITHDRAWN:
             return key
         was_active = key.state == State.ACTIVE
         key = move_to(key, State.WITHDRAWN, now=now, reason=reason)
         successor = in_state(State.STAGED) if was_active else None
-        if successor and _fits(successor, now):
+        if successor and fits(successor, now):
             with suppress(RotationRefusedError):
                 move_to(successor, State.ACTIVE, now=now)
     return key
@@ -161,36 +167,13 @@ def rotate(*, now: datetime) -> list[str]:
     return [*done, *outlook()]
 
 
-def outlook() -> list[str]:
-    """What comes next, a line for each key that something will happen to."""
-    active, staged = in_state(State.ACTIVE), in_state(State.STAGED)
-    lines = []
-    if active is None:
-        lines.append(_("No key signs: credentials cannot be issued."))
-    if staged and not staged.chain_pem:
-        lines.append(
-            _("Key %(kid)s waits for its certificate: manage.py certify_signing_key %(kid)s")
-            % {"kid": staged}
-        )
-    elif active and staged:
-        when = _moment(_takes_over_at(active, staged))
-        lines.append(_("Key %(kid)s takes over on %(when)s.") % {"kid": staged, "when": when})
-    elif active:
-        when = _moment(_rotation_due(active) - STAGED_FOR)
-        lines.append(_("The key after %(kid)s is staged on %(when)s.") % {"kid": active, "when": when})
-    for key in SigningKey.objects.filter(state=State.RETIRED):
-        when = _moment(_ended_at(key))
-        lines.append(_("Key %(kid)s leaves the key set on %(when)s.") % {"kid": key, "when": when})
-    return lines
-
-
 def _renew_certificates(now: datetime) -> list[str]:
     """The sandbox: every living key has a certificate that lasts and names this base address."""
     if not settings.SELF_CERTIFYING_AUTHORITY:
         return []
     lines = []
     for key in SigningKey.objects.filter(state__in=[State.STAGED, State.ACTIVE]):
-        if not _fits(key, now + CERTIFICATE_RESERVE) or not authority.names_this_issuer(key.chain_pem):
+        if not fits(key, now + CERTIFICATE_RESERVE) or not authority.names_this_issuer(key.chain_pem):
             certify(key.pk, authority.certify(key.public_key, now=now), now=now)
             lines.append(_("Certified key %(kid)s.") % {"kid": key})
     return lines
@@ -214,7 +197,7 @@ def _begin(now: datetime) -> list[str]:
 
 def _take_over(now: datetime) -> list[str]:
     active, staged = in_state(State.ACTIVE), in_state(State.STAGED)
-    if not active or not staged or not staged.chain_pem or now < _takes_over_at(active, staged):
+    if not active or not staged or not staged.chain_pem or now < takes_over_at(active, staged):
         return []
     activate(staged.pk, now=now)
     return [_("Activated key %(kid)s; key %(old)s retired.") % {"kid": staged, "old": active}]
@@ -222,7 +205,7 @@ def _take_over(now: datetime) -> list[str]:
 
 def _stage_next(now: datetime) -> list[str]:
     active = in_state(State.ACTIVE)
-    if not active or in_state(State.STAGED) or now < _rotation_due(active) - STAGED_FOR:
+    if not active or in_state(State.STAGED) or now < next_staged_at(active):
         return []
     return [_("Staged key %(kid)s.") % {"kid": stage(now=now)}]
 
@@ -230,38 +213,11 @@ def _stage_next(now: datetime) -> list[str]:
 def _withdraw_ended(now: datetime) -> list[str]:
     lines = []
     for key in SigningKey.objects.filter(state=State.RETIRED):
-        if now >= _ended_at(key):
+        if now >= ended_at(key):
             with suppress(RotationRefusedError):
                 move_to(key, State.WITHDRAWN, now=now, reason=_("The last token it signed has ended."))
                 lines.append(_("Withdrew key %(kid)s: the last token it signed has ended.") % {"kid": key})
     return lines
-
-
-def _rotation_due(active: SigningKey) -> datetime:
-    """When the active key has signed long enough, or its certificates are about to end."""
-    chain = active.certified_chain
-    assert active.activated_at and chain, "an active key has both, by constraint"
-    return min(active.activated_at + NEW_KEY_EVERY, chain.not_after - STAGED_FOR)
-
-
-def _takes_over_at(active: SigningKey, staged: SigningKey) -> datetime:
-    assert staged.certified_at, "the caller has looked"
-    return max(_rotation_due(active), staged.certified_at + STAGED_FOR)
-
-
-def _ended_at(retired: SigningKey) -> datetime:
-    """From when nothing needs the retired key any more."""
-    assert retired.retired_at, "a retired key has it, by constraint"
-    return retired.retired_at + PUBLISHED_AFTER_SIGNING
-
-
-def ready_at(key: SigningKey) -> datetime:
-    """From when a staged key may take over: every cached key set has it by then. It must be certified."""
-    if key.certified_at is None:
-        raise RotationRefusedError(
-            _("Key %(kid)s has no certificate chain yet; certify it first.") % {"kid": key}
-        )
-    return key.certified_at + PUBLISHED_BEFORE_SIGNING
 
 
 def _new_key(now: datetime) -> SigningKey:
@@ -271,15 +227,3 @@ def _new_key(now: datetime) -> SigningKey:
     if settings.SELF_CERTIFYING_AUTHORITY:
         key.chain_pem, key.certified_at = authority.certify(key.public_key, now=now), now
     return key
-
-
-def _fits(key: SigningKey, at: datetime) -> bool:
-    """Whether the key's chain would let it sign at that time."""
-    try:
-        return bool(key.chain(at=at))
-    except BrokenChainError:
-        return False
-
-
-def _moment(when: datetime) -> str:
-    return f"{when:%d %B %Y %H:%M} UTC"

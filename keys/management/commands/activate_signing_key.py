@@ -1,0 +1,27 @@
+"""Let the staged key sign."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.utils.timezone import now
+
+from keys.certificate_chain import BrokenChainError
+from keys.moves import State, in_state
+from keys.rotation import RotationRefusedError, activate
+
+
+class Command(BaseCommand):
+    help = "Let the staged key sign from now on; the active key retires and stays published."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("kid", nargs="?", help="the key's id; the staged key when left out")
+
+    def handle(self, *args: Any, kid: str | None, **options: Any) -> None:
+        staged = in_state(State.STAGED)
+        if kid is None and staged is None:
+            raise CommandError("No key is staged. stage_signing_key makes one.")
+        try:
+            key = activate(kid or str(staged), now=now())
+        except (RotationRefusedError, BrokenChainError) as error:
+            raise CommandError(str(error)) from error
+        self.stdout.write(f"Key {key} is active.")

@@ -1,0 +1,49 @@
+"""Print a key's certificate request, or take the chain that an authority issued for it."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.utils.timezone import now
+
+from keys.certificate_chain import MAX_PEM, BrokenChainError
+from keys.rotation import RotationRefusedError, certificate_request, certify
+from keys.schedule import moment
+from keys.sealing import SealError
+
+
+class Command(BaseCommand):
+    help = (
+        "Without --chain: print the certificate request (PKCS#10) of a staged or active key. "
+        "With --chain: install its chain, PEM, leaf first and root last."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("kid", help="the key's id")
+        parser.add_argument("--chain", metavar="FILE", help="the PEM file, or - for standard input")
+
+    def handle(self, *args: Any, kid: str, chain: str | None, **options: Any) -> None:
+        try:
+            if chain is None:
+                self.stdout.write(certificate_request(kid), ending="")
+                return
+            key = certify(kid, _read(chain), now=now())
+        except (RotationRefusedError, BrokenChainError, SealError) as error:
+            raise CommandError(str(error)) from error
+        certified = key.certified_chain
+        if certified:
+            self.stdout.write(f"Certified key {key} until {moment(certified.not_after)}.")
+
+
+def _read(name: str) -> str:
+    """The file's text, a little more than a chain may have at most."""
+    try:
+        if name == "-":
+            return sys.stdin.read(MAX_PEM + 1)
+        with Path(name).open(encoding="ascii") as file:
+            return file.read(MAX_PEM + 1)
+    except OSError as error:
+        raise CommandError(f"{name} cannot be read: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
+        raise CommandError(f"{name} is not a PEM file.") from error

@@ -1,0 +1,28 @@
+"""End the active key's signing in favour of the staged one."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.utils.timezone import now
+
+from keys.certificate_chain import BrokenChainError
+from keys.moves import State, in_state
+from keys.rotation import RotationRefusedError, retire
+from keys.schedule import ended_at, moment
+
+
+class Command(BaseCommand):
+    help = "Let the staged key take over from the active one, which stays published until its tokens ended."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("kid", nargs="?", help="the key's id; the active key when left out")
+
+    def handle(self, *args: Any, kid: str | None, **options: Any) -> None:
+        active = in_state(State.ACTIVE)
+        if kid is None and active is None:
+            raise CommandError("No key is active, so none can retire.")
+        try:
+            key = retire(kid or str(active), now=now())
+        except (RotationRefusedError, BrokenChainError) as error:
+            raise CommandError(str(error)) from error
+        self.stdout.write(f"Key {key} is retired; it leaves the key set on {moment(ended_at(key))}.")

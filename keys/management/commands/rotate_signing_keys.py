@@ -1,0 +1,22 @@
+"""Do whatever is due for the signing keys; made to be run every hour, by any number of instances."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.utils.timezone import now
+
+from keys.certificate_chain import BrokenChainError
+from keys.rotation import rotate
+from keys.sealing import SealError
+
+
+class Command(BaseCommand):
+    help = "Stage, activate and withdraw signing keys as the schedule has it. Run it every hour."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            lines = rotate(now=now())
+        except (BrokenChainError, SealError) as error:
+            raise CommandError(str(error)) from error
+        for line in lines:
+            self.stdout.write(line)

@@ -1,0 +1,29 @@
+"""Stage the next signing key."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.utils.timezone import now
+
+from keys.rotation import RotationRefusedError, certificate_request, stage
+from keys.schedule import moment, ready_at
+from keys.sealing import SealError
+
+
+class Command(BaseCommand):
+    help = (
+        "Make a new key and stage it: it is published as soon as it is certified, and signs once activated. "
+        "Where certificates come from an authority outside, its certificate request is printed."
+    )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            key = stage(now=now())
+            self.stdout.write(f"Staged key {key}.")
+            if key.chain_pem:
+                self.stdout.write(f"It may be activated from {moment(ready_at(key))}.")
+                return
+            self.stdout.write(f"Have this request signed, then: certify_signing_key {key} --chain FILE")
+            self.stdout.write(certificate_request(key.pk))
+        except (RotationRefusedError, SealError) as error:
+            raise CommandError(str(error)) from error

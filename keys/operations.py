@@ -1,0 +1,127 @@
+"""What an operator may do with signing keys in the admin: each step, whom it suits, and its question."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from keys import rotation
+from keys.certificate_chain import MAX_PEM
+from keys.models import SigningKey
+
+State = SigningKey.State
+# A step gives the key to keep its log entry with, if any, and says what was done.
+Done = tuple[SigningKey | None, str]
+
+
+class ConfirmationForm(forms.Form):
+    """Nothing to fill in: the button is the answer."""
+
+
+class WithdrawalForm(forms.Form):
+    reason = forms.CharField(
+        label=_("Reason"), max_length=200, help_text=_("Kept with the key; every operator can read it.")
+    )
+
+
+class ChainForm(forms.Form):
+    chain = forms.CharField(
+        label=_("Certificate chain"),
+        max_length=MAX_PEM,
+        widget=forms.Textarea(attrs={"rows": 20, "cols": 68, "spellcheck": "false"}),
+        help_text=_("PEM: leaf first, then the issuing CA, the root last."),
+    )
+
+
+@dataclass(frozen=True)
+class Operation:
+    """`run` takes the key's id ("" for what concerns no single key), the form's values and the time."""
+
+    name: str
+    label: Any
+    question: Any
+    run: Callable[[str, dict[str, Any], datetime], Done]
+    states: tuple[str, ...] = ()  # of the keys it is offered for; none: it is offered on the list
+    form: type[forms.Form] = ConfirmationForm
+
+
+def _stage(kid: str, values: dict[str, Any], now: datetime) -> Done:
+    key = rotation.stage(now=now)
+    return key, gettext("Staged key %(kid)s.") % {"kid": key}
+
+
+def _rotate(kid: str, values: dict[str, Any], now: datetime) -> Done:
+    return None, " ".join(rotation.rotate(now=now))
+
+
+def _activate(kid: str, values: dict[str, Any], now: datetime) -> Done:
+    key = rotation.activate(kid, now=now)
+    return key, gettext("Key %(kid)s is active.") % {"kid": key}
+
+
+def _retire(kid: str, values: dict[str, Any], now: datetime) -> Done:
+    key = rotation.retire(kid, now=now)
+    return key, gettext("Key %(kid)s is retired.") % {"kid": key}
+
+
+def _certify(kid: str, values: dict[str, Any], now: datetime) -> Done:
+    key = rotation.certify(kid, values["chain"], now=now)
+    return key, gettext("Certified key %(kid)s.") % {"kid": key}
+
+
+def _withdraw(kid: str, values: dict[str, Any], now: datetime) -> Done:
+    key = rotation.withdraw(kid, reason=values["reason"], now=now)
+    return key, gettext("Withdrew key %(kid)s: %(reason)s") % {"kid": key, "reason": key.reason}
+
+
+OPERATIONS = {
+    operation.name: operation
+    for operation in (
+        Operation(
+            "rotate",
+            _("Do what is due"),
+            _("Stage, activate and withdraw keys as the schedule has it?"),
+            _rotate,
+        ),
+        Operation("stage", _("Stage a new key"), _("Make a new key, the next to sign?"), _stage),
+        Operation(
+            "activate",
+            _("Activate"),
+            _("Let this key sign from now on? The one that signs now retires and stays published."),
+            _activate,
+            (State.STAGED,),
+        ),
+        Operation(
+            "retire",
+            _("Retire"),
+            _("Let the staged key take over? This key stays published until its last token has ended."),
+            _retire,
+            (State.ACTIVE,),
+        ),
+        Operation(
+            "certify",
+            _("Install certificates"),
+            _("Have this request signed by your certificate authority, then paste the chain it issued."),
+            _certify,
+            (State.STAGED, State.ACTIVE),
+            ChainForm,
+        ),
+        Operation(
+            "withdraw",
+            _("Withdraw"),
+            _("Take this key out of the key set, now and for good?"),
+            _withdraw,
+            (State.STAGED, State.ACTIVE, State.RETIRED),
+            WithdrawalForm,
+        ),
+    )
+}
+
+
+def offered(key: SigningKey | None) -> list[Operation]:
+    """What may be done with this key, or, without one, on the list."""
+    return [o for o in OPERATIONS.values() if (key.state in o.states if key else not o.states)]
