@@ -1,0 +1,40 @@
+// Reads the answer that came back behind the `#` (OpenID4VP 1.0 §8.1, OAuth 2.0 Multiple Response Types §2).
+
+const LIMIT = 65536;
+
+/**
+ * @param {string} fragment  location.hash
+ * @returns {object|null}    {presentation, queryIds, state, iss} or {error, description, state, iss};
+ *                           null when there is no answer. Throws for an answer that breaks the rules.
+ */
+export function readAnswer(fragment) {
+  const text = fragment.replace(/^#/, "");
+  if (!text) return null;
+  if (text.length > LIMIT) throw new Error("the fragment is far too long");
+  // Form encoding: `+` and %20 both mean a space. URLSearchParams reads it; decodeURIComponent would keep `+`.
+  const fields = [...new URLSearchParams(text)];
+  const answer = Object.fromEntries(fields);
+  if (Object.keys(answer).length < fields.length) throw new Error("a parameter is there twice");
+  const { state, iss } = answer;
+  if ("error" in answer && "vp_token" in answer) throw new Error("it is an answer and an error at once");
+  if ("error" in answer) return { error: answer.error, description: answer.error_description ?? "", state, iss };
+  if (!answer.vp_token) throw new Error("there is neither a vp_token nor an error in it");
+  return { ...readToken(answer.vp_token), state, iss };
+}
+
+/** Two wire formats: the SD-JWT VC itself, or a JSON object of lists by query (OpenID4VP 1.0 §8.1). */
+function readToken(vpToken) {
+  if (!vpToken.startsWith("{")) return { presentation: vpToken, queryIds: null };
+  let byQuery;
+  try {
+    byQuery = JSON.parse(vpToken);
+  } catch {
+    throw new Error("vp_token begins like a JSON object and is none");
+  }
+  const queryIds = Object.keys(byQuery);
+  const lists = Object.values(byQuery);
+  if (!lists.length || lists.some((list) => !Array.isArray(list) || list.length !== 1 || typeof list[0] !== "string")) {
+    throw new Error("vp_token must hold a list of one presentation for each query");
+  }
+  return { presentation: lists[0][0], queryIds };
+}

@@ -1,0 +1,222 @@
+// Verifies a presentation (SD-JWT VC with key binding) with nothing but WebCrypto.
+//
+// This file is also documentation: it is what a relying application has to do, in the order in which the
+// standards say it. Read `CHECKS` from top to bottom. The standards are
+//   RFC 9901              SD-JWT: disclosures, digests, key binding
+//   SD-JWT VC             draft-ietf-oauth-sd-jwt-vc: `typ`, `vct`, whose key may sign
+//   OpenID4VP 1.0         which request the presentation answers
+// Here every check runs, even after another has failed, so that the page can show them all. Your application
+// should stop at the first failure, do this on its server, and believe nothing that was not verified.
+
+import { decode } from "./decode.js";
+import { fromBase64, sha256 } from "./encoding.js";
+import { readCertificate, verifyChain } from "./x5c.js";
+
+const CLOCK_SKEW = 30; // seconds that two honest clocks may differ
+
+/**
+ * Every check by its name. `p` is the presentation as decoded, not yet believed; `e` is what we expect:
+ * what discovery says, what we sent, and the time. A check throws when it fails and returns what it saw.
+ */
+export const CHECKS = {
+  // ---- Who issued it? --------------------------------------------------------------------------------
+
+  // RFC 8414 §3.3: the document must name the issuer that it was fetched for, letter by letter.
+  discovery: (p, e) => same("issuer in the discovery document", e.discovery.issuer, e.issuer),
+
+  // The issuer in the token is the one we trust, not the one the token would like us to ask.
+  iss: (p, e) => same("iss", p.jwt.payload.iss, e.discovery.issuer),
+
+  // RFC 8725 §3.11, SD-JWT VC §2.2.1: the type says what kind of token this is; others use the same key.
+  typ: (p) => same("typ", p.jwt.header.typ, "dc+sd-jwt"),
+
+  // RFC 8725 §3.1: accept the algorithms you expect, never "whatever the header says", never "none".
+  alg: (p) => same("alg", p.jwt.header.alg, "ES256"),
+
+  // RFC 7517 §4.5: the key is the one of that name in the key set. Fetch the set anew, once, if it is missing.
+  kid: (p, e) => `found ${findKey(p, e).kid}`,
+
+  // RFC 9901 §7.1 step 2b: the signature over header and payload, exactly as they were sent.
+  "issuer-signature": async (p, e) => verifySignature(p.jwt, findKey(p, e)),
+
+  // RFC 7515 §4.1.6: the chain in the header. It must be the published one, without the root.
+  x5c: (p, e) => {
+    const sent = p.jwt.header.x5c ?? [];
+    const published = findKey(p, e).x5c ?? [];
+    if (!sent.length) throw new Error("the header has no x5c");
+    if (sent.some((certificate, i) => certificate !== published[i]) || sent.length >= published.length) {
+      throw new Error("the chain in the token is not the chain in the key set");
+    }
+    return `${sent.length} of the ${published.length} published certificates, the root left out`;
+  },
+
+  // RFC 7517 §4.7: the key in the first certificate must be the key of the JWK.
+  "certificate-key": async (p, e) => {
+    const jwk = findKey(p, e);
+    const leaf = readCertificate(fromBase64(p.jwt.header.x5c[0]));
+    const inside = await crypto.subtle.exportKey("jwk", await leaf.publicKey());
+    if (inside.x !== jwk.x || inside.y !== jwk.y) throw new Error("the certificate is about another key");
+    return `${leaf.subject}, valid until ${leaf.notAfter.toISOString().slice(0, 10)}`;
+  },
+
+  // RFC 5280 §6: every certificate is signed by the next, up to a root that we knew beforehand.
+  "certificate-chain": async (p, e) =>
+    verifyChain(p.jwt.header.x5c.map(fromBase64), e.trustedRoot, new Date(e.now * 1000)),
+
+  // ---- What is it, and is it still good? ---------------------------------------------------------------
+
+  // SD-JWT VC §2.2.2.1: a credential of the type that we asked for.
+  vct: (p, e) => same("vct", p.jwt.payload.vct, e.vct),
+
+  // RFC 7519 §4.1.4 and §4.1.5. `exp` is optional in SD-JWT VC; a token without an end is not for us.
+  exp: (p, e) => {
+    const { exp, nbf } = p.jwt.payload;
+    if (!Number.isFinite(exp)) throw new Error("the token does not say when it ends");
+    if (e.now >= exp + CLOCK_SKEW) throw new Error(`it ended ${showTime(exp)}`);
+    if (nbf !== undefined && !(e.now + CLOCK_SKEW >= nbf)) throw new Error(`it begins ${showTime(nbf)}`);
+    return `good until ${showTime(exp)}`;
+  },
+
+  // ---- Are the disclosed claims the issuer's? -----------------------------------------------------------
+
+  // RFC 9901 §4.1.1: the hash that the digests were made with. Absent means sha-256.
+  "sd-alg": (p) => same("_sd_alg", p.jwt.payload._sd_alg ?? "sha-256", "sha-256"),
+
+  // RFC 9901 §7.1 step 3c: three elements for a property, two for an array element, no forbidden name.
+  "disclosures-form": (p) => none(p.problems.form, `${p.disclosures.length} disclosures are well formed`),
+
+  // RFC 9901 §7.1 step 4: no digest may appear twice.
+  "digests-once": (p) => none(p.problems.repeated, `${p.digests} digests, each once`),
+
+  // RFC 9901 §7.1 step 5: every disclosure hashes to a digest that the issuer signed.
+  "disclosures-referenced": (p) =>
+    none(p.problems.unreferenced, `${p.disclosures.length} disclosures, each under a signed digest`),
+
+  // OpenID4VP 1.0 §8.6: what we asked for, and nothing else. The wallet may err; you decide.
+  claims: (p, e) => sameClaims(p.claims, e.claims),
+
+  // ---- Was it made now, by the holder, for us? ------------------------------------------------------------
+
+  // RFC 9901 §7.3 step 5d: the last part is a Key Binding JWT.
+  "kb-typ": (p) => `${same("typ", p.keyBinding.header.typ, "kb+jwt")}, ${same("alg", p.keyBinding.header.alg, "ES256")}`,
+
+  // RFC 9901 §7.3 step 5a-c: signed by the key that the issuer wrote into `cnf`, and only by that one.
+  "kb-signature": (p) => {
+    const key = p.jwt.payload.cnf?.jwk;
+    if (!key) throw new Error("the issuer named no holder key (cnf.jwk)");
+    return verifySignature(p.keyBinding, key);
+  },
+
+  // RFC 9901 §7.3 step 5e: made just now.
+  "kb-iat": (p, e) => {
+    const age = e.now - p.keyBinding.payload.iat;
+    if (!(Math.abs(age) <= e.maxAge)) throw new Error(`made ${showTime(p.keyBinding.payload.iat)}, which is not now`);
+    return `made ${Math.max(0, Math.round(age))} seconds ago`;
+  },
+
+  // RFC 9901 §7.3 step 5f: for us, and not handed on by somebody who asked before.
+  "kb-aud": (p, e) => same("aud", p.keyBinding.payload.aud, e.clientId),
+
+  // RFC 9901 §7.3 step 5f: the answer to our question, and not an old answer shown again.
+  "kb-nonce": (p, e) => same("nonce", p.keyBinding.payload.nonce, e.nonce),
+
+  // RFC 9901 §4.3.1: over the token up to and with the last `~`: no disclosure was added or taken away.
+  "kb-sd-hash": async (p) => same("sd_hash", p.keyBinding.payload.sd_hash, await sha256(p.bound)),
+
+  // OpenID4VP 1.0 §8.4 and B.3.3: one hash per value, over the very string that we sent, in our order.
+  "transaction-data": async (p, e) => {
+    const { transaction_data_hashes: hashes, transaction_data_hashes_alg: alg } = p.keyBinding.payload;
+    if (!e.transactionData.length) {
+      if (hashes !== undefined) throw new Error("we sent no transaction, and the token is bound to one");
+      return "none was sent, none is bound";
+    }
+    if (!Array.isArray(hashes)) throw new Error("we sent a transaction, and the token is not bound to it");
+    same("transaction_data_hashes_alg", alg ?? "sha-256", "sha-256"); // the one we allow, not the one it says
+    const wanted = await Promise.all(e.transactionData.map(sha256));
+    return same("transaction_data_hashes", JSON.stringify(hashes), JSON.stringify(wanted));
+  },
+};
+
+/**
+ * Runs every check on an SD-JWT VC presentation.
+ *
+ * @param {string} token  `<issuer-signed JWT>~<disclosure>~…~<KB-JWT>`
+ * @param {object} e      issuer, discovery, jwks, trustedRoot (DER bytes), vct, claims (paths), clientId,
+ *                        nonce, transactionData (strings as sent), now (seconds), maxAge (seconds)
+ * @returns {{checks: {id, passed, detail}[], presentation: object|null}}  decoded parts and what was found
+ */
+export async function verifyPresentation(token, e) {
+  let presentation;
+  try {
+    presentation = await decode(token);
+  } catch (error) {
+    return { checks: [{ id: "structure", passed: false, detail: error.message }], presentation: null };
+  }
+  const parts = `a signed JWT, ${presentation.disclosures.length} disclosures, a Key Binding JWT`;
+  const checks = [{ id: "structure", passed: true, detail: parts }];
+  for (const [id, check] of Object.entries(CHECKS)) {
+    try {
+      checks.push({ id, passed: true, detail: await check(presentation, e) });
+    } catch (error) {
+      checks.push({ id, passed: false, detail: error.message });
+    }
+  }
+  return { checks, presentation };
+}
+
+/** The key of the key set that the header names. */
+function findKey(p, e) {
+  const { kid } = p.jwt.header;
+  const key = e.jwks.keys.find((jwk) => kid !== undefined && jwk.kid === kid);
+  if (!key) throw new Error(`the key set has no key ${show(kid)}`);
+  return key;
+}
+
+/** ES256 (RFC 7518 §3.4): ECDSA on P-256 with SHA-256; the signature is r and s, 32 bytes each. */
+export async function verifySignature(jwt, { kty, crv, x, y }) {
+  const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
+  const key = await crypto.subtle.importKey("jwk", { kty, crv, x, y }, algorithm, false, ["verify"]);
+  const signed = new TextEncoder().encode(jwt.signingInput);
+  if (!(await crypto.subtle.verify(algorithm, key, jwt.signature, signed))) {
+    throw new Error("the signature does not fit: something was changed, or another key signed");
+  }
+  return "ES256, the signature fits";
+}
+
+/** Exactly equal, or a sentence that says what was found. */
+function same(what, found, wanted) {
+  if (found !== wanted || found === undefined) throw new Error(`${what} is ${show(found)}, expected ${show(wanted)}`);
+  return `${found}`;
+}
+
+function none(problems, otherwise) {
+  if (problems.length) throw new Error(problems.join("; "));
+  return otherwise;
+}
+
+/** The disclosed claims are those of the query: each one there, and no other. */
+function sameClaims(claims, wanted) {
+  const found = leaves(claims).map((path) => path.join("."));
+  const asked = wanted.map((path) => path.join("."));
+  const covers = (path, leaf) => leaf === path || leaf.startsWith(`${path}.`);
+  const missing = asked.filter((path) => !found.some((leaf) => covers(path, leaf)));
+  const extra = found.filter((leaf) => !asked.some((path) => covers(path, leaf)));
+  if (missing.length) throw new Error(`asked for, but not disclosed: ${missing.join(", ")}`);
+  if (extra.length) throw new Error(`disclosed, but not asked for: ${extra.join(", ")}`);
+  return asked.join(", ");
+}
+
+/** The path of every single value in a tree of claims; an array counts as one value. */
+export function leaves(node, path = []) {
+  const isTree = typeof node === "object" && node !== null && !Array.isArray(node);
+  if (!isTree || !Object.keys(node).length) return [path];
+  return Object.entries(node).flatMap(([name, value]) => leaves(value, [...path, name]));
+}
+
+function show(value) {
+  return value === undefined ? "missing" : `“${typeof value === "string" ? value : JSON.stringify(value)}”`;
+}
+
+function showTime(seconds) {
+  return Number.isFinite(seconds) ? new Date(seconds * 1000).toISOString().replace(".000Z", "Z") : show(seconds);
+}

@@ -1,0 +1,39 @@
+// Runs the playground's verifier under Node. Reads {directory, presentations, signatures, fragments} as JSON
+// from standard input and writes what the modules in that directory make of them.
+
+import { readFileSync } from "node:fs";
+import { pathToFileURL } from "node:url";
+
+const given = JSON.parse(readFileSync(0, "utf8"));
+const load = (name) => import(pathToFileURL(`${given.directory}/${name}.js`).href);
+const { verifyPresentation, verifySignature, CHECKS } = await load("sd-jwt");
+const { decode } = await load("decode");
+const { readAnswer } = await load("answer");
+
+const presentations = [];
+for (const { token, expected } of given.presentations ?? []) {
+  const trustedRoot = Uint8Array.from(Buffer.from(expected.trustedRoot, "base64"));
+  presentations.push(await verifyPresentation(token, { ...expected, trustedRoot }));
+}
+
+const decoded = [];
+for (const { token, issuerKey } of given.signatures ?? []) {
+  const presentation = await decode(token);
+  const holderKey = presentation.jwt.payload.cnf.jwk;
+  decoded.push({
+    ...presentation,
+    issuer: await verifySignature(presentation.jwt, issuerKey),
+    holder: await verifySignature(presentation.keyBinding, holderKey),
+    sdHash: await CHECKS["kb-sd-hash"](presentation),
+  });
+}
+
+const answers = (given.fragments ?? []).map((fragment) => {
+  try {
+    return readAnswer(fragment);
+  } catch (error) {
+    return { refused: error.message };
+  }
+});
+
+process.stdout.write(JSON.stringify({ presentations, decoded, answers, names: Object.keys(CHECKS) }));

@@ -1,0 +1,227 @@
+"""The independent verifier is tried too: it accepts the standard's examples and refuses every tampering."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+
+from tests import forgery
+from tests.forgery import HONEST, NOW, TAMPERINGS, WRONG_CHAINS, Forger, Tampering
+from tests.relying_party import (
+    RejectedError,
+    RelyingParty,
+    digest,
+    disclosed_claims,
+    encode_object,
+    read_disclosure,
+    read_jwt,
+    take_apart,
+    verify_key_binding,
+    verify_signature,
+)
+
+VECTORS = json.loads((Path(__file__).parent / "vectors" / "rfc9901_sdjwt_vectors.json").read_text())
+ISSUER_JWK = {
+    "kty": "EC",
+    "crv": "P-256",
+    "x": "b28d4MwZMjw8-00CG4xfnn9SLMVMM19SlqZpVb_uNtQ",
+    "y": "Xv5zWwuoaTgdS6hV43yI6gBwTnjukmFQQnJ_kCxzqk8",
+}
+
+
+def published(documents: dict[str, Any]) -> Callable[[str], bytes]:
+    return lambda url: json.dumps(documents[urlsplit(url).path]).encode()
+
+
+def acme_bank(forger: Forger, **options: Any) -> RelyingParty:
+    """Acme Bank, which has just sent the request that the forger answers."""
+    party = RelyingParty(
+        forgery.CLIENT_ID,
+        forgery.REDIRECT_URI,
+        forgery.BASE_URL,
+        fetch=published(forger.documents()),
+        trusted_root=forgery.der(forger.root),
+        **options,
+    )
+    party.authorize_url(nonce=forgery.NONCE, state=None)
+    return party
+
+
+def sent_transactions(tampering: Tampering) -> str | None:
+    return " ".join(tampering.expect.get("transactionData", [])) or None
+
+
+@pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: f"line {vector['line']}")
+def test_the_examples_of_rfc_9901_are_accepted(vector: dict[str, Any]) -> None:
+    jwt_text, *encoded, _last = vector["serialized"].split("~")
+    jwt = read_jwt(jwt_text)
+    disclosures = [read_disclosure(each) for each in encoded]
+    assert (jwt.header, jwt.payload) == (vector["header"], vector["payload"])
+    assert [each.content for each in disclosures] == vector["disclosures"]
+    verify_signature(jwt, ISSUER_JWK, "issuer-signature")
+    assert disclosed_claims(jwt, disclosures)
+
+
+@pytest.mark.parametrize(
+    ("line", "nonce", "audience"),
+    [
+        (1164, "1234567890", "https://verifier.example.org"),
+        (3549, "1234567890", "https://verifier.example.org"),
+        (3900, "1234567890", "https://verifier.example.org"),
+    ],
+)
+def test_the_key_bindings_of_rfc_9901_are_accepted(line: int, nonce: str, audience: str) -> None:
+    token = next(vector["serialized"] for vector in VECTORS if vector["line"] == line)
+    jwt, _disclosures, binding, bound = take_apart(token)
+    made = binding.payload["iat"]
+    verify_key_binding(jwt, binding, bound, audience=audience, nonce=nonce, now=made)
+    with pytest.raises(RejectedError, match="kb-sd-hash"):
+        verify_key_binding(jwt, binding, bound[:-1], audience=audience, nonce=nonce, now=made)
+
+
+def test_the_recursive_example_of_rfc_9901_discloses_one_age_and_one_nationality() -> None:
+    token = next(vector["serialized"] for vector in VECTORS if vector["line"] == 3549)
+    jwt, disclosures, _binding, _bound = take_apart(token)
+    claims = disclosed_claims(jwt, disclosures)
+    assert claims["age_equal_or_over"] == {"18": True}
+    assert claims["nationalities"] == ["DE"]
+
+
+@pytest.mark.parametrize("name", HONEST)
+def test_an_honest_presentation_is_accepted(name: str) -> None:
+    forger = Forger()
+    party = acme_bank(forger)
+    party.sent["transaction_data"] = sent_transactions(HONEST[name])
+    claims = party.verify(forger.present(HONEST[name]), now=NOW)
+    assert claims == {"given_name": "Alice", "family_name": "Müller", "age_equal_or_over": {"18": True}}
+
+
+@pytest.mark.parametrize("name", TAMPERINGS)
+def test_a_tampered_presentation_is_refused_for_the_right_reason(name: str) -> None:
+    forger, tampering = Forger(), TAMPERINGS[name]
+    party = acme_bank(forger)
+    party.sent["transaction_data"] = sent_transactions(tampering)
+    with pytest.raises(RejectedError) as refused:
+        party.verify(forger.present(tampering), now=NOW)
+    assert refused.value.check == tampering.failing[0]
+
+
+@pytest.mark.parametrize("name", WRONG_CHAINS)
+def test_a_wrong_chain_is_refused(name: str) -> None:
+    forger, (chain, check) = Forger(), WRONG_CHAINS[name]
+    forger.publish(chain(forger))
+    with pytest.raises(RejectedError) as refused:
+        acme_bank(forger).verify(forger.present(HONEST["as asked"]), now=NOW)
+    assert refused.value.check == check
+
+
+def test_a_discovery_document_for_another_issuer_is_refused() -> None:
+    forger = Forger()
+    documents = forger.documents()
+    documents["/.well-known/openid-configuration"]["issuer"] = "https://wallet.example/"
+    party = acme_bank(forger)
+    party.fetch = published(documents)
+    with pytest.raises(RejectedError, match="discovery"):
+        party.verify(forger.present(HONEST["as asked"]), now=NOW)
+
+
+def test_a_key_set_with_a_private_member_is_refused() -> None:
+    forger = Forger()
+    documents = forger.documents()
+    documents["/openid-connect/jwks"]["keys"][0]["d"] = "secret"
+    party = acme_bank(forger)
+    party.fetch = published(documents)
+    with pytest.raises(RejectedError, match="kid"):
+        party.verify(forger.present(HONEST["as asked"]), now=NOW)
+
+
+def test_a_request_carries_every_parameter_once_and_percent_encoded() -> None:
+    party = RelyingParty("acme", "https://bank.example/cb?lang=en", "https://wallet.example")
+    url = party.authorize_url(
+        transaction_data=[{"type": "a"}, {"type": "b"}], login_hint="o'neil+x@example.org"
+    )
+    assert " " not in url
+    assert "+" not in urlsplit(url).query
+    sent = dict(parse_qsl(urlsplit(url).query))
+    assert sent["redirect_uri"] == "https://bank.example/cb?lang=en"
+    assert sent["login_hint"] == "o'neil+x@example.org"
+    assert sent["transaction_data"] == f"{encode_object({'type': 'a'})} {encode_object({'type': 'b'})}"
+    assert len(sent["nonce"]) >= 16
+
+
+def test_a_request_can_leave_out_and_repeat_parameters() -> None:
+    party = RelyingParty("acme", "https://bank.example/cb", "https://wallet.example")
+    names = [
+        name for name, _value in parse_qsl(urlsplit(party.authorize_url(state=None, nonce=["a", "b"])).query)
+    ]
+    assert "state" not in names
+    assert names.count("nonce") == 2
+
+
+def test_an_answer_is_read_from_the_fragment() -> None:
+    party = RelyingParty("acme", "https://bank.example/cb", "https://wallet.example")
+    party.authorize_url(state="a b~é")
+    answer = party.read("https://bank.example/cb#vp_token=a.b.c~d~e.f.g&state=a%20b~%C3%A9")
+    assert answer.presentation == "a.b.c~d~e.f.g"
+    assert answer.state == "a b~é"
+
+
+def test_an_answer_in_the_form_of_openid4vp_is_read() -> None:
+    party = RelyingParty(
+        "acme", "https://bank.example/cb", "https://wallet.example", wire_format="openid4vp-1.0"
+    )
+    party.authorize_url(state=None)
+    token, iss = "%7B%22basic%22%3A%5B%22a~b%22%5D%7D", "https%3A%2F%2Fwallet.example"
+    answer = party.read(f"https://bank.example/cb#vp_token={token}&iss={iss}")
+    assert answer.presentation == "a~b"
+    with pytest.raises(RejectedError, match="iss"):
+        party.read(f"https://bank.example/cb#vp_token={token}")
+
+
+@pytest.mark.parametrize(
+    "location",
+    [
+        "https://bank.example/cb",
+        "https://bank.example/other#vp_token=a&state=s",
+        "https://bank.example/cb?x=1#vp_token=a&state=s",
+        "https://bank.example/cb?vp_token=a&state=s",
+        "https://bank.example/cb#vp_token=a",
+        "https://bank.example/cb#vp_token=a&state=other",
+        "https://bank.example/cb#vp_token=a&vp_token=b&state=s",
+        "https://bank.example/cb#vp_token=a&state=s&id_token=x",
+        "https://bank.example/cb#vp_token=a&state=s&iss=https%3A%2F%2Fwallet.example",
+        "https://bank.example/cb#vp_token=a b&state=s",
+        "https://bank.example/cb#vp_token=a|b&state=s",
+        "https://bank.example/cb#vp_token=a%2&state=s",
+        "https://bank.example/cb#state=s",
+        "https://bank.example/cb#error=access_denied&error_description=%22no%22&state=s",
+        "https://bank.example/cb#error=access_denied&vp_token=a&state=s",
+    ],
+)
+def test_an_answer_that_breaks_a_rule_is_refused(location: str) -> None:
+    party = RelyingParty("acme", "https://bank.example/cb", "https://wallet.example")
+    party.authorize_url(state="s")
+    with pytest.raises(RejectedError, match="answer"):
+        party.read(location)
+
+
+def test_a_state_that_was_not_sent_may_not_come_back() -> None:
+    party = RelyingParty("acme", "https://bank.example/cb", "https://wallet.example")
+    party.authorize_url(state=None)
+    with pytest.raises(RejectedError, match="state"):
+        party.read("https://bank.example/cb#vp_token=a&state=s")
+
+
+def test_an_error_is_read() -> None:
+    party = RelyingParty("acme", "https://bank.example/cb", "https://wallet.example")
+    party.authorize_url(state="s")
+    answer = party.read("https://bank.example/cb#error=access_denied&error_description=Not+now.&state=s")
+    assert (answer.error, answer.error_description) == ("access_denied", "Not now.")
+
+
+def test_the_digest_is_the_one_of_rfc_9901() -> None:
+    encoded = "WyJfMjZiYzRMVC1hYzZxMktJNmNCVzVlcyIsICJmYW1pbHlfbmFtZSIsICJNw7ZiaXVzIl0"
+    assert digest(encoded) == "X9yH0Ajrdm1Oij4tWso9UzzKJvPoDxwmuEcO3XAdRC0"
