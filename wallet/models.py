@@ -15,14 +15,19 @@ class Wallet(models.Model):
         SUSPENDED = "suspended", _("suspended")
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    email = models.EmailField(unique=True, verbose_name=_("e-mail address"))  # lower case, see sign_in
-    state = models.CharField(max_length=9, choices=State, default=State.ACTIVE)
+    # Lower case, see sign_in.
+    email = models.EmailField(unique=True, editable=False, verbose_name=_("e-mail address"))
+    state = models.CharField(max_length=9, choices=State, default=State.ACTIVE, editable=False)
+    suspension_reason = models.CharField(max_length=200, blank=True, editable=False)
     created_at = models.DateTimeField(editable=False)
 
     class Meta:
+        ordering = ["-created_at"]
+        default_permissions = ["view", "change"]
         constraints = [
             models.CheckConstraint(condition=Q(state__in=["active", "suspended"]), name="wallet_state_known")
         ]
+        indexes = [models.Index(fields=["-created_at"], name="wallet_newest")]
 
     def __str__(self) -> str:
         return str(self.id)
@@ -37,12 +42,20 @@ class Errand(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     browser = models.CharField(max_length=64, editable=False)  # SHA-256 hex, see `browser`
-    email = models.EmailField(blank=True, editable=False)  # whom the sender expects, lower case
-    on_behalf_of = models.CharField(max_length=100, blank=True, editable=False)  # name to show, e.g. Acme Bank
+    email = models.EmailField(editable=False)  # whom the sender expects, lower case
+    on_behalf_of = models.CharField(
+        max_length=100, blank=True, editable=False
+    )  # name to show, e.g. Acme Bank
     return_to = models.CharField(max_length=200, editable=False)  # path here, when done
     leave_to = models.CharField(max_length=200, editable=False)  # path here, when the person gives up
+    fresh_since = models.DateTimeField(null=True, editable=False)  # an older sign-in does not do
+    code_sent_at = models.DateTimeField(null=True, editable=False)
     created_at = models.DateTimeField(editable=False)
     expires_at = models.DateTimeField(editable=False, db_index=True)
+
+    class Meta:
+        default_permissions = []
+        indexes = [models.Index(fields=["browser", "-created_at"], name="wallet_errands_of_browser")]
 
     def __str__(self) -> str:
         return str(self.id)
@@ -52,8 +65,7 @@ class LoginCode(models.Model):
     """A six-digit code sent by e-mail; only its keyed hash is stored; good once, for a few tries."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    errand = models.ForeignKey(Errand, on_delete=models.CASCADE, related_name="codes", editable=False)
-    email = models.EmailField(editable=False)
+    errand = models.OneToOneField(Errand, on_delete=models.CASCADE, related_name="code", editable=False)
     digest = models.CharField(max_length=64, editable=False)
     tries_left = models.PositiveSmallIntegerField(editable=False)
     sent_at = models.DateTimeField(editable=False)
@@ -61,7 +73,7 @@ class LoginCode(models.Model):
     used_at = models.DateTimeField(null=True, editable=False)
 
     class Meta:
-        indexes = [models.Index(fields=["errand", "-sent_at"], name="wallet_code_newest_of_errand")]
+        default_permissions = []
 
     def __str__(self) -> str:
         return str(self.id)
@@ -76,6 +88,9 @@ class HolderSession(models.Model):
     last_seen_at = models.DateTimeField(editable=False)
     expires_at = models.DateTimeField(editable=False, db_index=True)  # absolute
 
+    class Meta:
+        default_permissions = []
+
     def __str__(self) -> str:
         return f"session of {self.wallet_id}"
 
@@ -83,9 +98,12 @@ class HolderSession(models.Model):
 class Allowance(models.Model):
     """How often something was done in a window of time (`limits`): one row per subject and window."""
 
-    key = models.CharField(primary_key=True, max_length=64, editable=False)  # digest of purpose and subject
+    key = models.CharField(primary_key=True, max_length=64, editable=False)  # keyed digest, see `limits`
     count = models.PositiveIntegerField(editable=False)
     expires_at = models.DateTimeField(editable=False, db_index=True)
+
+    class Meta:
+        default_permissions = []
 
     def __str__(self) -> str:
         return self.key
@@ -110,24 +128,56 @@ class IdentityVerification(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     wallet = models.ForeignKey(Wallet, on_delete=models.CASCADE, related_name="verifications", editable=False)
+    # What it is done for at the moment: where the browser goes back to from the provider.
+    errand = models.ForeignKey(Errand, null=True, on_delete=models.SET_NULL, related_name="+", editable=False)
     state = models.CharField(max_length=10, choices=State, default=State.CREATED, editable=False)
-    provider = models.CharField(max_length=100, editable=False)
+    provider = models.CharField(max_length=100, editable=False)  # dotted path, as in settings
     provider_reference = models.CharField(max_length=200, blank=True, editable=False)
-    reason = models.CharField(max_length=40, blank=True, editable=False)  # code, see identity_verification
+    reason = models.CharField(max_length=40, blank=True, editable=False)  # code, see providers.REASONS
     submissions = models.PositiveSmallIntegerField(default=0, editable=False)
     sealed_claims = models.BinaryField(null=True, editable=False)  # what the provider found, while in review
     created_at = models.DateTimeField(editable=False)
     changed_at = models.DateTimeField(editable=False)
 
     class Meta:
+        ordering = ["-created_at"]
+        default_permissions = ["view", "change"]
         constraints = [
+            models.CheckConstraint(
+                condition=Q(
+                    state__in=[
+                        "created",
+                        "started",
+                        "submitted",
+                        "processing",
+                        "resubmit",
+                        "review",
+                        "approved",
+                        "declined",
+                        "error",
+                        "abandoned",
+                        "cancelled",
+                        "expired",
+                    ]
+                ),
+                name="wallet_verification_state_known",
+            ),
             models.UniqueConstraint(
                 fields=["wallet"],
-                condition=Q(state__in=["created", "started", "submitted", "processing", "resubmit", "review"]),
+                condition=Q(
+                    state__in=["created", "started", "submitted", "processing", "resubmit", "review"]
+                ),
                 name="wallet_one_open_verification",
             ),
+            models.CheckConstraint(
+                condition=Q(sealed_claims__isnull=True) | Q(state="review"),
+                name="wallet_claims_kept_only_in_review",
+            ),
         ]
-        indexes = [models.Index(fields=["state", "changed_at"], name="wallet_verification_idle")]
+        indexes = [
+            models.Index(fields=["state", "changed_at"], name="wallet_verification_idle"),
+            models.Index(fields=["wallet", "-created_at"], name="wallet_verification_newest"),
+        ]
 
     def __str__(self) -> str:
         return str(self.id)
@@ -147,6 +197,7 @@ class IdentityVerificationTransition(models.Model):
 
     class Meta:
         ordering = ["at", "id"]
+        default_permissions = ["view"]
 
     def __str__(self) -> str:
         return f"{self.from_state} → {self.to_state}"
@@ -168,9 +219,11 @@ class Credential(models.Model):
     state = models.CharField(max_length=9, choices=State, default=State.VALID, editable=False)
     sealed_identity = models.BinaryField(editable=False)  # JSON of `claims.Identity` under keys.sealing
     issued_at = models.DateTimeField(editable=False)
-    expires_at = models.DateTimeField(editable=False)
+    expires_at = models.DateTimeField(editable=False, db_index=True)
 
     class Meta:
+        ordering = ["-issued_at"]
+        default_permissions = ["view", "change"]
         constraints = [
             models.CheckConstraint(
                 condition=Q(state__in=["valid", "suspended", "revoked"]), name="wallet_credential_state_known"

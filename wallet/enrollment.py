@@ -1,0 +1,34 @@
+"""Enrolment: a verified identity becomes the credential a wallet holds."""
+
+from datetime import datetime
+
+from django.db import transaction
+
+from wallet import credentials
+from wallet.claims import Identity
+from wallet.models import Credential, IdentityVerification, Wallet
+
+
+class HeldError(Exception):
+    """An operator has suspended the wallet or its credential; a new check does not lift that."""
+
+
+def check_not_held(wallet: Wallet) -> None:
+    """Raises `HeldError` when the wallet may not be given a credential now."""
+    credential = Credential.objects.filter(wallet=wallet).first()
+    suspended = credential is not None and credential.state == Credential.State.SUSPENDED
+    if suspended or wallet.state != Wallet.State.ACTIVE:
+        raise HeldError
+
+
+def enroll(verification: IdentityVerification, identity: Identity, *, now: datetime) -> Credential:
+    """The wallet's credential, new or in place of the one before.
+
+    Inside the transaction that approves `verification`, so that there is never one without the other.
+    Raises `HeldError`.
+    """
+    if not transaction.get_connection().in_atomic_block:
+        raise RuntimeError("enrol in the transaction that approves")
+    wallet = Wallet.objects.select_for_update().get(id=verification.wallet_id)
+    check_not_held(wallet)
+    return credentials.issue(wallet, identity, verification, now=now)

@@ -1,0 +1,308 @@
+"""The state machine of verifying a holder's identity (product §2): one attempt, from begun to decided.
+
+                  start                submit                      result
+    (none) ─► CREATED ─► STARTED ─► SUBMITTED ─► PROCESSING ─┬─► APPROVED ─(validity ends, replaced)─► EXPIRED
+                 │       ▲ │ ▲          │                    ├─► DECLINED   (too many tries, or for good)
+                 │       │ │ └ RESUBMIT ◄────────────────────┤
+                 │       │ │      │     │                    ├─► REVIEW ─► APPROVED | DECLINED  (an operator)
+                 │       └─┼──────┼─────┴──► ERROR ◄─────────┘   and ERROR ─► STARTED, try not charged
+                 ├─────────┴──────┴── 24 h idle ─► ABANDONED
+                 └─────────┴──────┴── the person ─► CANCELLED
+
+DECLINED, ABANDONED, CANCELLED and EXPIRED are final. `move_to` is the only way from state to state.
+"""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import structlog
+from django.conf import settings
+from django.db import IntegrityError, transaction
+
+from keys.sealing import seal
+from wallet import enrollment, providers
+from wallet.claims import Identity
+from wallet.limits import Limit
+from wallet.models import Errand, IdentityVerification, IdentityVerificationTransition, Wallet
+from wallet.providers import Finding, Provider, ProviderError
+
+log = structlog.get_logger(__name__)
+State = IdentityVerification.State
+
+# The diagram above, as data.
+MOVES: dict[State, frozenset[State]] = {
+    State.CREATED: frozenset({State.STARTED, State.ABANDONED, State.CANCELLED}),
+    State.STARTED: frozenset({State.SUBMITTED, State.ABANDONED, State.CANCELLED}),
+    State.SUBMITTED: frozenset({State.PROCESSING, State.ERROR}),
+    State.PROCESSING: frozenset({State.APPROVED, State.RESUBMIT, State.DECLINED, State.REVIEW, State.ERROR}),
+    State.RESUBMIT: frozenset({State.STARTED, State.ABANDONED, State.CANCELLED}),
+    State.REVIEW: frozenset({State.APPROVED, State.DECLINED}),
+    State.APPROVED: frozenset({State.EXPIRED}),
+    State.ERROR: frozenset({State.STARTED}),
+    State.DECLINED: frozenset(),
+    State.ABANDONED: frozenset(),
+    State.CANCELLED: frozenset(),
+    State.EXPIRED: frozenset(),
+}
+FINAL = frozenset(state for state, moves in MOVES.items() if not moves)
+OPEN = frozenset(
+    {State.CREATED, State.STARTED, State.SUBMITTED, State.PROCESSING, State.RESUBMIT, State.REVIEW}
+)
+IDLE_STATES = (State.CREATED, State.STARTED, State.RESUBMIT)
+
+SUBMISSIONS = Limit("identity-submissions", most=5, window=timedelta(hours=6))  # per wallet
+SUBMISSIONS_CAP = 9  # per attempt
+COOL_DOWN = timedelta(hours=6)  # after DECLINED
+
+
+class ForbiddenMoveError(Exception):
+    """The attempt is not in a state from which it may move there (any more)."""
+
+    def __init__(self, before: str, after: str) -> None:
+        super().__init__(f"{before} → {after}")
+
+
+class CoolDownError(Exception):
+    """The last attempt was declined; a new one may begin at `until`."""
+
+    def __init__(self, until: datetime) -> None:
+        super().__init__("declined a short while ago")
+        self.until = until
+
+
+def latest(wallet: Wallet) -> IdentityVerification | None:
+    """The wallet's newest attempt."""
+    return IdentityVerification.objects.filter(wallet=wallet).order_by("-created_at").first()
+
+
+def attempt(wallet: Wallet, errand: Errand, *, now: datetime) -> IdentityVerification:
+    """The attempt to go on with: the open one, one that the provider failed, or else a new one.
+
+    Raises `CoolDownError` after a decline and `enrollment.HeldError` when an operator holds the wallet.
+    """
+    newest = latest(wallet)
+    if newest is not None and newest.state in OPEN | {State.ERROR}:
+        return _for_errand(newest, errand)
+    if until := cooling_down_until(newest, now=now):
+        raise CoolDownError(until)
+    enrollment.check_not_held(wallet)
+    try:
+        with transaction.atomic():
+            return _create(wallet, errand, now=now)
+    except IntegrityError:  # another tab was first: one open attempt per wallet, by constraint
+        return _for_errand(IdentityVerification.objects.get(wallet=wallet, state__in=OPEN), errand)
+
+
+def cooling_down_until(verification: IdentityVerification | None, *, now: datetime) -> datetime | None:
+    """When a declined attempt may be followed by another, while that is still to come."""
+    if verification is None or verification.state != State.DECLINED:
+        return None
+    until = verification.changed_at + COOL_DOWN
+    return until if until > now else None
+
+
+def tries_left(verification: IdentityVerification, *, now: datetime) -> int:
+    """How many more submissions may be made now."""
+    in_window = SUBMISSIONS.left(str(verification.wallet_id), now=now)
+    return max(0, min(in_window, SUBMISSIONS_CAP - verification.submissions))
+
+
+def begin(verification: IdentityVerification, *, now: datetime) -> None:
+    """The person begins, or begins again. Raises `ProviderError` (nothing moved) or `ForbiddenMoveError`."""
+    if State.STARTED not in MOVES[State(verification.state)]:
+        raise ForbiddenMoveError(verification.state, State.STARTED)
+    reference = providers.configured().start(verification)
+    move_to(
+        verification,
+        State.STARTED,
+        actor="holder",
+        now=now,
+        provider=settings.IDENTITY_PROVIDER,
+        provider_reference=reference,
+    )
+
+
+def submit(verification: IdentityVerification, *, now: datetime) -> None:
+    """The person has handed in what the provider needs; charges one try.
+
+    Raises `limits.LimitReachedError` or `ForbiddenMoveError`, and then nothing has moved.
+    """
+    with transaction.atomic():
+        move_to(verification, State.SUBMITTED, actor="holder", now=now, charge=+1)
+        SUBMISSIONS.take(str(verification.wallet_id), now=now)
+        move_to(verification, State.PROCESSING, actor="provider", now=now)
+
+
+def refresh(verification: IdentityVerification, *, now: datetime) -> None:
+    """Ask the provider for the result of an attempt that waits for one, and settle it."""
+    if verification.state != State.PROCESSING:
+        return
+    if verification.provider != settings.IDENTITY_PROVIDER:
+        settle(verification, providers.Failed("provider_changed"), now=now)
+        return
+    provider: Provider = providers.configured()
+    try:
+        finding = provider.result(verification, now=now)
+    except ProviderError:
+        log.exception("no result", verification=str(verification.id))
+        return
+    settle(verification, finding, now=now)
+
+
+def settle(verification: IdentityVerification, finding: Finding, *, now: datetime) -> None:
+    """Act on what a provider found, in one transaction: move, and enrol when verified.
+
+    A finding for an attempt that no longer waits for one is written to its log and not acted on.
+    """
+    with transaction.atomic():
+        _lock(verification)
+        if verification.state != State.PROCESSING:
+            _record_late(verification, finding, now=now)
+            return
+        match finding:
+            case providers.Pending():
+                return
+            case providers.Verified(identity):
+                _approve_or_hold(verification, identity, now=now)
+            case providers.NeedsReview(reason, identity):
+                _to_review(verification, reason, identity, now=now)
+            case providers.SubmitAgain(reason) if verification.submissions < SUBMISSIONS_CAP:
+                move_to(verification, State.RESUBMIT, actor="provider", reason=reason, now=now)
+            case providers.SubmitAgain():
+                move_to(verification, State.DECLINED, actor="provider", reason="too_many_tries", now=now)
+            case providers.Refused(reason):
+                move_to(verification, State.DECLINED, actor="provider", reason=reason, now=now)
+            case providers.Failed(reason):
+                fail(verification, actor="provider", reason=reason, now=now)
+
+
+def fail(verification: IdentityVerification, *, actor: str, reason: str, now: datetime) -> None:
+    """It came to nothing and not by the person's doing: ERROR, and the try is given back."""
+    with transaction.atomic():
+        submitted_at = verification.changed_at
+        move_to(verification, State.ERROR, actor=actor, reason=reason, now=now, charge=-1)
+        SUBMISSIONS.give_back(str(verification.wallet_id), taken_at=submitted_at)
+
+
+def cancel(verification: IdentityVerification, *, now: datetime) -> None:
+    """The person stops. Raises `ForbiddenMoveError` once something was submitted."""
+    move_to(verification, State.CANCELLED, actor="holder", now=now)
+
+
+def move_to(
+    verification: IdentityVerification,
+    to: State,
+    *,
+    actor: str,
+    now: datetime,
+    reason: str = "",
+    note: str = "",
+    charge: int = 0,
+    as_seen: bool = False,
+    **changes: Any,
+) -> None:
+    """Move an attempt and write it to the log; the only way from state to state.
+
+    Locks the row and reads it anew, so of two moves at once the second sees where the first has led.
+    actor: "holder", "provider", "sweep" or an operator's name. reason: a key of `providers.REASONS`, shown
+    to the person. note: what the log says, if it should say more. charge: submissions to add.
+    as_seen: move only if nothing has happened since `verification` was read.
+    Raises `ForbiddenMoveError`.
+    """
+    seen = (verification.state, verification.changed_at)
+    with transaction.atomic():
+        _lock(verification)
+        before = State(verification.state)
+        if to not in MOVES[before] or (as_seen and seen != (verification.state, verification.changed_at)):
+            raise ForbiddenMoveError(before, to)
+        changes = {"sealed_claims": None, **changes, "state": to, "reason": reason, "changed_at": now}
+        changes["submissions"] = verification.submissions + charge
+        for name, value in changes.items():
+            setattr(verification, name, value)
+        verification.save(update_fields=list(changes))
+        _write_log(verification, before, actor=actor, reason=note or reason, now=now)
+    log.info("verification moved", verification=str(verification.id), before=before.value, after=to.value)
+
+
+def approve_as(
+    verification: IdentityVerification, identity: Identity, *, actor: str, note: str = "", now: datetime
+) -> None:
+    """APPROVED: the wallet gets its credential and earlier proofs end, all in one transaction."""
+    with transaction.atomic():
+        move_to(verification, State.APPROVED, actor=actor, note=note, now=now)
+        earlier = IdentityVerification.objects.filter(
+            wallet_id=verification.wallet_id, state=State.APPROVED
+        ).exclude(id=verification.id)
+        for replaced in earlier:
+            move_to(replaced, State.EXPIRED, actor=actor, note="replaced", now=now)
+        enrollment.enroll(verification, identity, now=now)
+
+
+def sealing_context(verification: IdentityVerification) -> str:
+    """Where the claims of an attempt in review are sealed to."""
+    return f"wallet_identityverification.sealed_claims:{verification.id}"
+
+
+def _lock(verification: IdentityVerification) -> None:
+    """Lock the row until the transaction ends, and bring `verification` up to date."""
+    verification.refresh_from_db(from_queryset=IdentityVerification.objects.select_for_update())
+
+
+def _approve_or_hold(verification: IdentityVerification, identity: Identity, *, now: datetime) -> None:
+    try:
+        approve_as(verification, identity, actor="provider", now=now)
+    except enrollment.HeldError:
+        _lock(verification)
+        _to_review(verification, "held", identity, now=now)
+
+
+def _to_review(
+    verification: IdentityVerification, reason: str, identity: Identity | None, *, now: datetime
+) -> None:
+    sealed = None
+    if identity is not None:
+        sealed = seal(identity.to_json(), context=sealing_context(verification))
+    move_to(verification, State.REVIEW, actor="provider", reason=reason, sealed_claims=sealed, now=now)
+
+
+def _record_late(verification: IdentityVerification, finding: Finding, *, now: datetime) -> None:
+    """Results may come late or twice; the log keeps those that would have changed something."""
+    repeated = isinstance(finding, providers.Pending) or (
+        verification.state == State.APPROVED and isinstance(finding, providers.Verified)
+    )
+    if repeated or verification.state not in FINAL | {State.APPROVED, State.ERROR}:
+        return
+    note = f"late, not acted on: {type(finding).__name__}"
+    _write_log(verification, State(verification.state), actor="provider", reason=note, now=now)
+
+
+def _create(wallet: Wallet, errand: Errand, *, now: datetime) -> IdentityVerification:
+    verification = IdentityVerification.objects.create(
+        wallet=wallet,
+        errand=errand,
+        provider=settings.IDENTITY_PROVIDER,
+        created_at=now,
+        changed_at=now,
+    )
+    _write_log(verification, "", actor="holder", reason="", now=now)
+    return verification
+
+
+def _for_errand(verification: IdentityVerification, errand: Errand) -> IdentityVerification:
+    if verification.errand_id != errand.id:
+        verification.errand = errand
+        verification.save(update_fields=["errand"])
+    return verification
+
+
+def _write_log(
+    verification: IdentityVerification, before: State | str, *, actor: str, reason: str, now: datetime
+) -> None:
+    IdentityVerificationTransition.objects.create(
+        verification=verification,
+        from_state=before,
+        to_state=verification.state,
+        actor=actor[:150],
+        reason=reason[:200],
+        at=now,
+    )

@@ -1,0 +1,36 @@
+"""Letters to holders: plain text and HTML, in the language of the page they were asked from."""
+
+from datetime import timedelta
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.core.mail import EmailMultiAlternatives
+from django.template.loader import render_to_string
+from django.utils.translation import gettext as _
+
+from wallet.models import Errand, Wallet
+
+
+def send_code(errand: Errand, code: str, *, lifetime: timedelta) -> None:
+    """The code to sign in with. It is not in the subject, which a locked phone would show to everybody."""
+    facts = {
+        "code": code,
+        "on_behalf_of": errand.on_behalf_of,
+        "minutes": int(lifetime.total_seconds() // 60),
+    }
+    _send(errand.email, _("Your sign-in code"), "code", facts)
+
+
+def send_review_decision(wallet: Wallet, *, approved: bool) -> None:
+    """What came of a review by a person; the reason stays on the page behind the sign-in."""
+    _send(wallet.email, _("Your identity check is decided"), "review_decision", {"approved": approved})
+
+
+def _send(recipient: str, subject: str, name: str, facts: dict[str, Any]) -> None:
+    facts |= {"host": urlsplit(settings.BASE_URL).netloc, "base_url": settings.BASE_URL}
+    letter = EmailMultiAlternatives(
+        subject=subject, body=render_to_string(f"wallet/letters/{name}.txt", facts), to=[recipient]
+    )
+    letter.attach_alternative(render_to_string(f"wallet/letters/{name}.html", facts), "text/html")
+    letter.send()

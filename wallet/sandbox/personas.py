@@ -1,0 +1,111 @@
+"""The people and the outcomes that can be picked in the sandbox. Nobody here is real. Pure.
+
+Birth dates are fixed where they can be, and follow from the day where an age is the point.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+from django.utils.translation import gettext_lazy as _
+from django_stubs_ext import StrOrPromise
+
+from wallet.claims import Identity
+from wallet.providers import Failed, Finding, NeedsReview, Pending, Refused, SubmitAgain, Verified
+
+SLOW = timedelta(seconds=90)
+
+
+@dataclass(frozen=True)
+class Submission:
+    """What an outcome may depend on: the day, how many submissions there were, how long ago the last."""
+
+    today: date
+    count: int
+    age: timedelta
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One choice on the page: its words, and what the provider will find."""
+
+    label: StrOrPromise
+    description: StrOrPromise
+    finding: Callable[[Submission], Finding]
+
+
+def adult() -> Identity:
+    """An adult without surprises."""
+    return Identity("Alice", "Example", date(1990, 4, 12), ("GB",))
+
+
+def years_before(day: date, years: int) -> date:
+    """The birth date of somebody who turns `years` on `day`; nobody does on a leap day, then the next."""
+    try:
+        return day.replace(year=day.year - years)
+    except ValueError:
+        return date(day.year - years, 3, 1)
+
+
+def _verified(identity: Identity) -> Callable[[Submission], Finding]:
+    return lambda submission: Verified(identity)
+
+
+OUTCOMES: dict[str, Outcome] = {
+    "adult": Outcome(_("Approved"), _("Alice Example, an adult"), _verified(adult())),
+    "under-18": Outcome(
+        _("Approved, under 18"),
+        _("Milo Young, sixteen years old"),
+        lambda s: Verified(
+            Identity("Milo", "Young", years_before(s.today - timedelta(days=90), 16), ("IE",))
+        ),
+    ),
+    "turns-18-tomorrow": Outcome(
+        _("Approved, turns 18 tomorrow"),
+        _("Noor Almost: not yet 18 today"),
+        lambda s: Verified(
+            Identity("Noor", "Almost", years_before(s.today + timedelta(days=1), 18), ("NL",))
+        ),
+    ),
+    "non-latin": Outcome(
+        _("Approved, name in another script"),
+        _("美咲 佐々木, in Japanese"),
+        _verified(Identity("美咲", "佐々木", date(1987, 11, 3), ("JP",))),
+    ),
+    "one-word": Outcome(
+        _("Approved, a single name"),
+        _("Sukarni, without a family name"),
+        _verified(Identity("Sukarni", "", date(1975, 6, 30), ("ID",))),
+    ),
+    "long-name": Outcome(
+        _("Approved, a very long name"),
+        _("A family name of sixty characters"),
+        _verified(
+            Identity(
+                "Maximiliane",
+                "Wolfeschlegelsteinhausenbergerdorff-Oberhuber von Altenstein",
+                date(1968, 2, 29),
+                ("DE", "AT"),
+            )
+        ),
+    ),
+    "resubmit": Outcome(
+        _("Try again, then approved"),
+        _("The first picture is blurred; the next one will do"),
+        lambda s: SubmitAgain("blurry") if s.count < 2 else Verified(adult()),
+    ),
+    "review": Outcome(
+        _("Goes to review"),
+        _("An operator decides in the admin"),
+        lambda s: NeedsReview("unsure", adult()),
+    ),
+    "declined": Outcome(_("Declined"), _("No new try for six hours"), lambda s: Refused("not_verified")),
+    "error": Outcome(
+        _("Provider error"), _("The provider fails; the try is not charged"), lambda s: Failed()
+    ),
+    "slow": Outcome(
+        _("Slow"),
+        _("Approved after a minute and a half"),
+        lambda s: Pending() if s.age < SLOW else Verified(adult()),
+    ),
+}

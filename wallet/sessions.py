@@ -1,0 +1,102 @@
+"""Who is signed in: holder sessions, apart from Django's (those are the operators').
+
+The cookie carries a secret, the row its SHA-256. Every sign-in makes a new row and a new secret and
+deletes the row the browser came with, so a secret planted before a sign-in is worth nothing after it.
+"""
+
+import hashlib
+import re
+import secrets
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+
+from wallet.models import HolderSession, Wallet
+
+IDLE = timedelta(minutes=30)
+ABSOLUTE = timedelta(hours=12)
+SEEN_EVERY = timedelta(minutes=1)  # how exactly `last_seen_at` is kept
+
+_SECRET = re.compile(r"[A-Za-z0-9_-]{43}")
+_UNKNOWN = object()
+
+
+def current(request: HttpRequest, *, now: datetime) -> HolderSession | None:
+    """The session of this browser with its wallet and credential, in one query; asked once per request.
+
+    None when nobody is signed in, the session was idle or old for too long, or the wallet is suspended.
+    """
+    session = getattr(request, "_holder_session", _UNKNOWN)
+    if session is _UNKNOWN:
+        session = _find(request, now=now)
+        _keep(request, session)
+    return session  # type: ignore[return-value]
+
+
+def start(request: HttpRequest, response: HttpResponse, wallet: Wallet, *, now: datetime) -> HolderSession:
+    """Sign this browser in to `wallet`: a new session and cookie, the old session gone."""
+    secret = secrets.token_urlsafe(32)
+    with transaction.atomic():
+        _delete(request)
+        session = HolderSession.objects.create(
+            digest=_digest(secret),
+            wallet=wallet,
+            signed_in_at=now,
+            last_seen_at=now,
+            expires_at=now + ABSOLUTE,
+        )
+    response.set_cookie(
+        settings.HOLDER_COOKIE_NAME,
+        secret,
+        max_age=ABSOLUTE,
+        secure=settings.HOLDER_COOKIE_SECURE,
+        httponly=True,
+        samesite="Lax",
+    )
+    _keep(request, session)
+    return session
+
+
+def end(request: HttpRequest, response: HttpResponse) -> None:
+    """Sign this browser out."""
+    _delete(request)
+    response.delete_cookie(settings.HOLDER_COOKIE_NAME, samesite="Lax")
+    _keep(request, None)
+
+
+def _find(request: HttpRequest, *, now: datetime) -> HolderSession | None:
+    digest = _received(request)
+    if digest is None:
+        return None
+    rows = HolderSession.objects.select_related("wallet__credential")
+    session = rows.filter(
+        digest=digest,
+        expires_at__gt=now,
+        last_seen_at__gt=now - IDLE,
+        wallet__state=Wallet.State.ACTIVE,
+    ).first()
+    if session is not None and session.last_seen_at <= now - SEEN_EVERY:
+        stale = HolderSession.objects.filter(digest=digest, last_seen_at=session.last_seen_at)
+        stale.update(last_seen_at=now)
+        session.last_seen_at = now
+    return session
+
+
+def _received(request: HttpRequest) -> str | None:
+    secret = request.COOKIES.get(settings.HOLDER_COOKIE_NAME, "")
+    return _digest(secret) if _SECRET.fullmatch(secret) else None
+
+
+def _delete(request: HttpRequest) -> None:
+    if digest := _received(request):
+        HolderSession.objects.filter(digest=digest).delete()
+
+
+def _keep(request: HttpRequest, session: HolderSession | None) -> None:
+    request._holder_session = session  # type: ignore[attr-defined]
+
+
+def _digest(secret: str) -> str:
+    return hashlib.sha256(secret.encode()).hexdigest()

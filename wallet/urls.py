@@ -1,0 +1,21 @@
+"""Addresses under `wallet/`."""
+
+from django.urls import path
+
+from wallet import identity_views, views
+
+ERRAND = "errands/<uuid:errand_id>"
+
+urlpatterns = [
+    path("sign-in/", views.front_door, name="wallet_front_door"),
+    path("sign-out/", views.sign_out, name="wallet_sign_out"),
+    path("signed-out/", views.signed_out, name="wallet_signed_out"),
+    path(f"{ERRAND}/sign-in/", views.sign_in, name="wallet_sign_in"),
+    path(f"{ERRAND}/code/", views.code, name="wallet_code"),
+    path(f"{ERRAND}/switch/", views.switch, name="wallet_switch"),
+    path(f"{ERRAND}/identity/", identity_views.identity, name="wallet_identity"),
+    path(f"{ERRAND}/identity/start/", identity_views.begin, name="wallet_identity_start"),
+    path(f"{ERRAND}/identity/cancel/", identity_views.cancel, name="wallet_identity_cancel"),
+    path(f"{ERRAND}/identity/in-person/", identity_views.in_person, name="wallet_identity_in_person"),
+    path("identity/<uuid:verification_id>/return/", identity_views.back, name="wallet_identity_return"),
+]

@@ -1,0 +1,172 @@
+"""Pages of signing in and out."""
+
+from datetime import datetime
+
+from django.http import HttpRequest, HttpResponse
+from django.middleware.csrf import rotate_token
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from wallet import browser, errands, sessions
+from wallet import sign_in as signing_in
+from wallet.forms import CodeForm, EmailForm
+from wallet.limits import LimitReachedError
+from wallet.models import Errand
+from wallet.pages import on_errand, see_other, show
+
+HISTORY = "consent_history"  # where a holder who comes on their own wants to go
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def front_door(request: HttpRequest) -> HttpResponse:
+    """For holders who come on their own: asks for the address, then goes on as every sign-in does."""
+    now = timezone.now()
+    if sessions.current(request, now=now):
+        return see_other(HISTORY)
+    form = EmailForm(request.POST or None)
+    if not form.is_valid():
+        return render(request, "wallet/front_door.html", {"form": form}, status=422 if form.is_bound else 200)
+    secret, digest = browser.ensure(request)
+    errand = errands.open_errand(
+        browser=digest,
+        email=form.cleaned_data["email"],
+        return_to=reverse(HISTORY),
+        leave_to=reverse("wallet_front_door"),
+        now=now,
+    )
+    response = _send_code(request, errand, now)
+    browser.remember(response, secret)
+    return response
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@on_errand
+def sign_in(request: HttpRequest, errand: Errand, now: datetime) -> HttpResponse:
+    """Says who asks and for whom, and sends the code."""
+    session = sessions.current(request, now=now)
+    if session and session.wallet.email != errand.email:
+        return see_other("wallet_switch", errand.id)
+    if session and errands.good_for(errand, session):
+        return see_other(errand.return_to)
+    if request.method == "POST":
+        return _send_code(request, errand, now)
+    return show(request, "sign_in", errand, session, again=bool(session), lapsed="lapsed" in request.GET)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@on_errand
+def code(request: HttpRequest, errand: Errand, now: datetime) -> HttpResponse:
+    """Takes the code. Once signed in, it is only a step on the way to where the errand leads."""
+    session = sessions.current(request, now=now)
+    if session and errands.good_for(errand, session):
+        return see_other(errand.return_to)
+    if request.method != "POST":
+        if not signing_in.code_pending(errand, now=now):
+            return see_other("wallet_sign_in", errand.id)
+        return show(request, "code", errand, session, form=CodeForm())
+    form = CodeForm(request.POST)
+    if form.is_valid() and (response := _redeem(request, errand, form, now)):
+        return response
+    return show(request, "code", errand, session, form=form, status=422)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@on_errand
+def switch(request: HttpRequest, errand: Errand, now: datetime) -> HttpResponse:
+    """Somebody else is signed in here: go on as the one the errand is about, or go back."""
+    session = sessions.current(request, now=now)
+    if session is None or session.wallet.email == errand.email:
+        return see_other("wallet_sign_in", errand.id)
+    if request.method != "POST":
+        return show(request, "switch", errand, other=session.wallet.email)
+    response = see_other("wallet_sign_in", errand.id)
+    sessions.end(request, response)
+    rotate_token(request)
+    return response
+
+
+@require_POST
+def sign_out(request: HttpRequest) -> HttpResponse:
+    """Ends the session of this browser."""
+    response = see_other("wallet_signed_out")
+    sessions.end(request, response)
+    rotate_token(request)
+    return response
+
+
+@never_cache
+@require_safe
+def signed_out(request: HttpRequest) -> HttpResponse:
+    """Says so."""
+    return render(request, "wallet/signed_out.html")
+
+
+def _send_code(request: HttpRequest, errand: Errand, now: datetime) -> HttpResponse:
+    try:
+        signing_in.send_code(errand, client=browser.address(request), now=now)
+    except signing_in.TooSoonError as too_soon:
+        if not signing_in.code_pending(errand, now=now):
+            return _not_now(request, errand, too_soon.retry_at, now)
+    except LimitReachedError as limit:
+        return _not_now(request, errand, limit.retry_at, now)
+    except signing_in.NotSentError:
+        problem = _("The e-mail could not be sent just now. Please try again.")
+        return show(request, "sign_in", errand, problem=problem, status=503)
+    return see_other("wallet_code", errand.id)
+
+
+def _not_now(request: HttpRequest, errand: Errand, retry_at: datetime, now: datetime) -> HttpResponse:
+    response = show(request, "sign_in", errand, problem=_wait(retry_at, now), status=429)
+    response.headers["Retry-After"] = str(max(1, int((retry_at - now).total_seconds())))
+    return response
+
+
+def _redeem(request: HttpRequest, errand: Errand, form: CodeForm, now: datetime) -> HttpResponse | None:
+    """Where to go with this code; None when the form should be shown again with what is wrong."""
+    try:
+        wallet = signing_in.redeem(
+            errand, form.cleaned_data["code"], client=browser.address(request), now=now
+        )
+    except signing_in.WrongCodeError as wrong:
+        form.add_error("code", _wrong(wrong.tries_left))
+        return None
+    except LimitReachedError as limit:
+        form.add_error(None, _wait(limit.retry_at, now))
+        return None
+    except signing_in.NoCodeError:
+        # Perhaps the second of two clicks: then the first has signed in and the next page goes on.
+        return see_other(reverse("wallet_sign_in", args=[errand.id], query={"lapsed": 1}))
+    except signing_in.WalletSuspendedError:
+        return show(request, "suspended", errand, status=403)
+    response = see_other(errand.return_to)
+    sessions.start(request, response, wallet, now=now)
+    rotate_token(request)
+    return response
+
+
+def _wrong(tries_left: int) -> str:
+    if not tries_left:
+        return _("That was not the code, and it has now lapsed. Please ask for a new one.")
+    return ngettext(
+        "That is not the code. You can try once more.",
+        "That is not the code. You can try %(count)d more times.",
+        tries_left,
+    ) % {"count": tries_left}
+
+
+def _wait(retry_at: datetime, now: datetime) -> str:
+    seconds = max(1, int((retry_at - now).total_seconds()))
+    if seconds <= 90:
+        return ngettext(
+            "Please wait %(count)d second and try again.",
+            "Please wait %(count)d seconds and try again.",
+            seconds,
+        ) % {"count": seconds}
+    minutes = -(-seconds // 60)
+    return _("That was too often. Please wait %(count)d minutes and try again.") % {"count": minutes}
