@@ -1,4 +1,4 @@
-"""The operators' side of relying parties: register, find, integrate, suspend; and what happened to requests."""
+"""The operators' side of relying parties: register, find, integrate, suspend; and how requests went."""
 
 import secrets
 from collections.abc import Callable

@@ -35,17 +35,7 @@ class RelyingPartyForm(forms.ModelForm):
 
     class Meta:
         model = RelyingParty
-        fields = (
-            "name",
-            "purpose",
-            "privacy_policy_url",
-            "terms_url",
-            "contact",
-            "allowed_scopes",
-            "allowed_transaction_data_types",
-            "wire_format",
-            "notes",
-        )
+        fields = ()  # the admin's fieldsets name them
 
     def clean_logo_file(self) -> bytes | None:
         """The picture's bytes, known by their content; nothing larger than a logo is read."""

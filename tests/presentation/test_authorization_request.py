@@ -1,0 +1,230 @@
+"""What a request may say: one table of every mistake, and what a good request means."""
+
+import base64
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from presentation import errors
+from presentation.authorization_request import AuthorizationRequest, parameters_hash, parse
+from presentation.dcql import BASIC, SCOPES
+from presentation.errors import AuthorizationError
+from presentation.parameters import LIMITS, Parameters
+from presentation.transaction_data_types import TYPES
+
+SESSION_DATA = "urn:service:params:vc:transaction-data:session-data"
+GOOD = {
+    "response_type": "vp_token",
+    "client_id": "acme",
+    "redirect_uri": "https://bank.example/callback",
+    "scope": BASIC,
+    "login_hint": "alice@example.org",
+    "nonce": "n-0S6_WzA2Mj-jkl",
+    "state": "af0ifjsldkj",
+}
+
+
+def encoded(value: Any) -> str:
+    return base64.urlsafe_b64encode(json.dumps(value).encode()).rstrip(b"=").decode()
+
+
+def session_data(**changes: Any) -> str:
+    value = {"type": SESSION_DATA, "credential_ids": ["basic"], "payload": {"ip_address": "192.0.2.1"}}
+    return encoded(value | changes)
+
+
+def read(values: dict[str, str], **allowed: Any) -> AuthorizationRequest:
+    allowed = {"allowed_scopes": list(SCOPES), "allowed_transaction_data_types": list(TYPES)} | allowed
+    return parse(Parameters(values), **allowed)
+
+
+def without(name: str) -> dict[str, str]:
+    return {key: value for key, value in GOOD.items() if key != name}
+
+
+REPEATED = [
+    (
+        f"{name} repeated",
+        Parameters(without(name), repeated=frozenset({name})),
+        errors.InvalidRequestError,
+        name,
+    )
+    for name in LIMITS
+    if name not in ("client_id", "redirect_uri")
+]
+UNREADABLE = [
+    (
+        f"{name} unreadable",
+        Parameters(without(name), unreadable=frozenset({name})),
+        errors.InvalidRequestError,
+        name,
+    )
+    for name in LIMITS
+    if name not in ("client_id", "redirect_uri")
+]
+OVERSIZED = [
+    (
+        f"{name} too long",
+        Parameters(without(name), oversized=frozenset({name})),
+        errors.InvalidRequestError,
+        name,
+    )
+    for name in LIMITS
+    if name not in ("client_id", "redirect_uri")
+]
+
+
+def changed(**changes: str) -> Parameters:
+    return Parameters(GOOD | changes)
+
+
+WRONG = [
+    *REPEATED,
+    *UNREADABLE,
+    *OVERSIZED,
+    ("no response_type", Parameters(without("response_type")), errors.InvalidRequestError, "response_type"),
+    ("code", changed(response_type="code"), errors.UnsupportedResponseTypeError, "vp_token"),
+    (
+        "two types",
+        changed(response_type="vp_token id_token"),
+        errors.UnsupportedResponseTypeError,
+        "vp_token",
+    ),
+    ("other case", changed(response_type="VP_TOKEN"), errors.UnsupportedResponseTypeError, "vp_token"),
+    ("mode query", changed(response_mode="query"), errors.InvalidRequestError, "response_mode"),
+    ("mode direct_post", changed(response_mode="direct_post"), errors.InvalidRequestError, "response_mode"),
+    ("no nonce", Parameters(without("nonce")), errors.InvalidRequestError, "nonce is missing"),
+    ("short nonce", changed(nonce="x" * 15), errors.InvalidRequestError, "at least 16"),
+    ("space in nonce", changed(nonce="x" * 16 + " "), errors.InvalidRequestError, "visible ASCII"),
+    ("newline in nonce", changed(nonce="x" * 16 + "\n"), errors.InvalidRequestError, "visible ASCII"),
+    ("delete in nonce", changed(nonce="x" * 16 + "\x7f"), errors.InvalidRequestError, "visible ASCII"),
+    ("nonce not ASCII", changed(nonce="é" * 16), errors.InvalidRequestError, "visible ASCII"),
+    ("no scope", Parameters(without("scope")), errors.InvalidScopeError, "scope is missing"),
+    ("unknown scope", changed(scope="openid"), errors.InvalidScopeError, "openid is unknown"),
+    ("one unknown scope", changed(scope=f"{BASIC} x"), errors.InvalidScopeError, "x is unknown"),
+    ("scope in capitals", changed(scope=BASIC.upper()), errors.InvalidScopeError, "unknown"),
+    ("two spaces", changed(scope=f"{BASIC}  {BASIC}"), errors.InvalidScopeError, "one space"),
+    ("space after", changed(scope=f"{BASIC} "), errors.InvalidScopeError, "one space"),
+    ("only a space", changed(scope=" "), errors.InvalidScopeError, "one space"),
+    ("tab between", changed(scope=f"{BASIC}\t{BASIC}"), errors.InvalidScopeError, "unknown"),
+    ("no login_hint", Parameters(without("login_hint")), errors.InvalidRequestError, "login_hint is missing"),
+    ("no address", changed(login_hint="alice"), errors.InvalidRequestError, "e-mail"),
+    ("no local part", changed(login_hint="@example.org"), errors.InvalidRequestError, "e-mail"),
+    (
+        "two addresses",
+        changed(login_hint="a@example.org,b@example.org"),
+        errors.InvalidRequestError,
+        "e-mail",
+    ),
+    (
+        "a header",
+        changed(login_hint="a@example.org\nBcc: b@example.org"),
+        errors.InvalidRequestError,
+        "e-mail",
+    ),
+    ("space after it", changed(login_hint="a@example.org "), errors.InvalidRequestError, "e-mail"),
+    ("newline after it", changed(login_hint="a@example.org\n"), errors.InvalidRequestError, "e-mail"),
+    ("a name", changed(login_hint="Alice <alice@example.org>"), errors.InvalidRequestError, "e-mail"),
+    # `K` (Kelvin) and `ſ` become other letters in another case, and so another person's address.
+    ("Kelvin", changed(login_hint="\u212aelly@example.org"), errors.InvalidRequestError, "e-mail"),
+    ("long s", changed(login_hint="\u017fam@example.org"), errors.InvalidRequestError, "e-mail"),
+    (
+        "bad data",
+        changed(transaction_data="x"),
+        errors.InvalidTransactionDataError,
+        "transaction_data value 1",
+    ),
+    (
+        "data for another query",
+        changed(transaction_data=session_data(credential_ids=["other"])),
+        errors.InvalidTransactionDataError,
+        "transaction_data value 1: credential_ids[0]",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "error", "says"), [row[1:] for row in WRONG], ids=[row[0] for row in WRONG]
+)
+def test_every_mistake_has_its_error_and_says_what_is_wrong(
+    parameters: Parameters, error: type[AuthorizationError], says: str
+) -> None:
+    with pytest.raises(error) as raised:
+        parse(parameters, allowed_scopes=list(SCOPES), allowed_transaction_data_types=list(TYPES))
+
+    assert type(raised.value) is error
+    assert says in raised.value.description
+
+
+def test_a_good_request_is_read_whole() -> None:
+    value = session_data()
+
+    request = read(GOOD | {"transaction_data": value})
+
+    assert request.nonce == GOOD["nonce"]
+    assert request.state == GOOD["state"]
+    assert request.scopes == (BASIC,)
+    assert request.login_hint == "alice@example.org"
+    assert request.query.credential_ids == ("basic",)
+    assert [data.received for data in request.transaction_data] == [value]
+
+
+def test_what_may_be_left_out_can_be_left_out() -> None:
+    request = read(without("state"))
+
+    assert request.state is None
+    assert request.transaction_data == ()
+
+
+def test_the_only_response_mode_may_be_named() -> None:
+    assert read(GOOD | {"response_mode": "fragment"}).nonce == GOOD["nonce"]
+
+
+@pytest.mark.parametrize("length", [16, 512])
+def test_a_nonce_of_any_allowed_length_is_kept_as_it_is(length: int) -> None:
+    assert read(GOOD | {"nonce": "~" * length}).nonce == "~" * length
+
+
+def test_a_login_hint_is_compared_in_lower_case() -> None:
+    assert read(GOOD | {"login_hint": "Alice@Example.ORG"}).login_hint == "alice@example.org"
+
+
+def test_a_scope_named_twice_counts_once() -> None:
+    request = read(GOOD | {"scope": f"{BASIC} {BASIC}"})
+
+    assert request.scopes == (BASIC,)
+    assert request.query.credential_ids == ("basic",)
+
+
+def test_a_scope_the_relying_party_may_not_ask_is_refused() -> None:
+    with pytest.raises(errors.InvalidScopeError, match="not allowed"):
+        read(GOOD, allowed_scopes=[])
+
+
+def test_a_type_the_relying_party_may_not_send_is_refused() -> None:
+    with pytest.raises(errors.InvalidTransactionDataError, match="value 1: type is not allowed"):
+        read(GOOD | {"transaction_data": session_data()}, allowed_transaction_data_types=[])
+
+
+@given(st.dictionaries(st.sampled_from(sorted(LIMITS)), st.text(max_size=40)))
+def test_any_parameters_are_a_request_or_an_authorization_error(values: dict[str, str]) -> None:
+    try:
+        request = read(GOOD | values)
+    except AuthorizationError:
+        return
+    assert request.nonce == (GOOD | values)["nonce"]
+    assert request.state == (GOOD | values)["state"]
+
+
+@given(st.dictionaries(st.sampled_from(sorted(LIMITS)), st.text(max_size=20)))
+def test_the_hash_changes_with_every_parameter_and_with_nothing_else(values: dict[str, str]) -> None:
+    digest = parameters_hash(Parameters(values))
+
+    assert len(digest) == 64
+    assert digest == parameters_hash(Parameters(dict(reversed(values.items()))))
+    for name in values:
+        assert digest != parameters_hash(Parameters(values | {name: values[name] + "x"}))
+        assert digest != parameters_hash(Parameters({k: v for k, v in values.items() if k != name}))

@@ -1,0 +1,70 @@
+"""Scopes as aliases of queries on the one credential."""
+
+import re
+
+import pytest
+
+from presentation.dcql import BASIC, SCOPES, CredentialQuery, query_for
+
+TABLE = {
+    "name": CredentialQuery("name", (("given_name",), ("family_name",))),
+    "age": CredentialQuery("age", (("age_equal_or_over", "18"), ("given_name",))),
+}
+
+
+def test_the_basic_scope_asks_what_the_contract_says() -> None:
+    query = query_for([BASIC])
+
+    assert query.credential_ids == ("basic",)
+    assert query.claims == (("given_name",), ("family_name",), ("age_equal_or_over", "18"))
+
+
+def test_several_scopes_unite_in_the_order_they_were_asked() -> None:
+    query = query_for(["age", "name"], table=TABLE)
+
+    assert query.credential_ids == ("age", "name")
+    assert query.claims == (("age_equal_or_over", "18"), ("given_name",), ("family_name",))
+
+
+def test_a_scope_named_twice_counts_once() -> None:
+    assert query_for(["name", "name"], table=TABLE) == query_for(["name"], table=TABLE)
+
+
+def test_an_unknown_scope_is_no_query() -> None:
+    with pytest.raises(KeyError):
+        query_for(["other"])
+
+
+def test_no_scope_at_all_is_no_query() -> None:
+    with pytest.raises(ValueError):
+        query_for([])
+
+
+def test_query_ids_are_unique_over_all_scopes_and_of_the_allowed_form() -> None:
+    ids = [query.id for query in SCOPES.values()]
+
+    assert len(set(ids)) == len(ids)
+    assert all(re.fullmatch(r"[A-Za-z0-9_-]+", query_id) for query_id in ids)
+
+
+def test_every_scope_asks_for_claims_and_none_twice() -> None:
+    for query in SCOPES.values():
+        assert query.claims
+        assert len(set(query.claims)) == len(query.claims)
+
+
+def test_the_query_reads_as_dcql() -> None:
+    assert query_for([BASIC]).to_json(vct="https://wallet.example/type") == {
+        "credentials": [
+            {
+                "id": "basic",
+                "format": "dc+sd-jwt",
+                "meta": {"vct_values": ["https://wallet.example/type"]},
+                "claims": [
+                    {"path": ["given_name"]},
+                    {"path": ["family_name"]},
+                    {"path": ["age_equal_or_over", "18"]},
+                ],
+            }
+        ]
+    }
