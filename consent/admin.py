@@ -25,7 +25,7 @@ class ConsentAdmin(admin.ModelAdmin):
     show_full_result_count = False
     ordering = ["-asked_at"]
     list_per_page = 50
-    fields = [
+    readonly_fields = [
         "id",
         "decision",
         "asked_at",
@@ -38,7 +38,7 @@ class ConsentAdmin(admin.ModelAdmin):
         "transactions_shown",
         "request_hash",
     ]
-    readonly_fields = fields
+    fields = readonly_fields
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False

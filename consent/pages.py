@@ -34,7 +34,7 @@ class Question:
             requester=Requester.from_json(consent.requester),
             transactions=_transactions(consent),
             claims=tuple(credentials.preview(credential, paths, today=now.date())),
-            not_shared=tuple(claims.not_shared(paths)),
+            not_shared=tuple(str(label) for label in claims.not_shared(paths)),
             last_shared_at=before.at if before else None,
             new=frozenset(set(paths) - before.claims) if before else frozenset(),
         )

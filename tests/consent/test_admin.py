@@ -1,0 +1,49 @@
+"""Operators and auditors read consents; nobody changes them."""
+
+import pytest
+from django.contrib.auth.models import User
+from django.utils import timezone
+
+from consent import decisions
+from tests.consent.questions import WIRE, put
+from wallet.models import Wallet
+
+LIST = "/admin/consent/consent/"
+
+
+@pytest.fixture
+def operator(client, db) -> User:
+    user = User.objects.create_superuser("olga", password="a long enough one")
+    client.force_login(user)
+    return user
+
+
+def test_the_record_is_readable_and_nothing_else(client, alice: Wallet, operator) -> None:
+    consent = put(alice, transactions=[WIRE])
+    decisions.decline(consent.id, alice, now=timezone.now())
+    page = client.get(f"{LIST}{consent.id}/change/").content.decode()
+    for text in ("Acme Bank", "age_equal_or_over.18", "12,500.00 EUR", consent.request_hash, str(alice.id)):
+        assert text in page
+    assert alice.email not in page
+    assert 'name="_save"' not in page
+    assert client.get(f"{LIST}add/").status_code == 403
+    assert client.post(f"{LIST}{consent.id}/delete/", {"post": "yes"}).status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("term", "found"),
+    [("acme", True), ("acme bank", True), ("Corner", False), ("{consent}", True), ("{wallet}", True)],
+)
+def test_search_finds_by_requester_and_by_id(client, alice, bob, operator, term: str, found: bool) -> None:
+    consent = put(alice)
+    other = put(bob, requester_id="other", requester=decisions.Requester("Other", "other.example"))
+    page = client.get(LIST, {"q": term.format(consent=consent.id, wallet=alice.id)}).content.decode()
+    assert (str(consent.id) in page.split("result_list")[-1]) is found
+    assert str(other.id) not in page
+
+
+def test_the_list_names_no_holder(client, alice: Wallet, operator) -> None:
+    put(alice)
+    page = client.get(LIST).content.decode()
+    assert "Acme Bank" in page
+    assert alice.email not in page

@@ -1,0 +1,80 @@
+"""The holder's receipts."""
+
+from datetime import timedelta
+
+from django.utils import timezone
+
+from consent import decisions
+from consent.models import Consent
+from consent.views import PAGE_SIZE
+from tests.consent.questions import WIRE, put
+from wallet.models import Wallet
+
+ADDRESS = "/wallet/history/"
+
+
+def test_receipts_name_what_was_shared_without_values(client, alice: Wallet, sign_in) -> None:
+    sign_in(alice)
+    consent = put(alice, transactions=[WIRE])
+    decisions.grant(consent.id, alice, now=timezone.now())
+    page = client.get(ADDRESS).content.decode()
+    for text in ("Acme Bank", "Shared", "Given name", "12,500.00 EUR", "Invoice 2026-114", str(consent.id)):
+        assert text in page
+    for value in (">Alice", "Archer", "1990"):
+        assert value not in page
+
+
+def test_a_no_has_its_receipt_too(client, alice: Wallet, sign_in) -> None:
+    sign_in(alice)
+    decisions.decline(put(alice).id, alice, now=timezone.now())
+    page = client.get(ADDRESS).content.decode()
+    assert "Not shared" in page
+    assert "They asked for" in page
+    assert "You shared" not in page
+
+
+def test_unanswered_questions_and_other_peoples_receipts_are_not_listed(client, alice, bob, sign_in) -> None:
+    sign_in(alice)
+    put(alice)
+    decisions.grant(put(bob).id, bob, now=timezone.now())
+    page = client.get(ADDRESS).content.decode()
+    assert "Nothing here yet" in page
+    assert "Acme Bank" not in page
+
+
+def test_receipts_come_newest_first_in_pages_with_the_same_few_statements(
+    client, alice: Wallet, sign_in, statements
+) -> None:
+    sign_in(alice)
+    now = timezone.now()
+    ids = []
+    for minutes in range(PAGE_SIZE + 1):
+        consent = put(alice)
+        decisions.grant(consent.id, alice, now=now - timedelta(minutes=minutes))
+        ids.append(str(consent.id))
+    with statements() as made:
+        first = client.get(ADDRESS).content.decode()
+    assert len(made.texts) == 3, made.texts
+    shown = [first.index(f'"receipt-{consent_id}"') for consent_id in ids[:PAGE_SIZE]]
+    assert shown == sorted(shown)
+    assert ids[-1] not in first
+    assert ids[-1] in client.get(ADDRESS, {"page": "2"}).content.decode()
+    assert client.get(ADDRESS, {"page": "x"}).status_code == 200
+
+
+def test_a_receipt_outlives_the_name_of_its_claims(client, alice: Wallet, sign_in) -> None:
+    sign_in(alice)
+    consent = put(alice)
+    Consent.objects.filter(id=consent.id).update(claims=[["shoe", "size"]])
+    decisions.grant(consent.id, alice, now=timezone.now())
+    assert "shoe.size" in client.get(ADDRESS).content.decode()
+
+
+def test_receipts_are_kept_by_no_cache(client, alice: Wallet, sign_in) -> None:
+    sign_in(alice)
+    assert client.get(ADDRESS)["Cache-Control"] == "no-store"
+
+
+def test_who_is_not_signed_in_is_asked_to(client, db) -> None:
+    response = client.get(ADDRESS)
+    assert (response.status_code, response["Location"]) == (302, "/wallet/sign-in/")

@@ -1,0 +1,124 @@
+"""Requesters and transactions are read back exactly, or not at all."""
+
+import copy
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from consent.question import MAX_ENTRIES, MAX_TEXT, QuestionFormatError, Requester, Transaction
+from tests.consent.questions import ACME, WIRE
+
+texts = st.text(max_size=40)
+pairs = st.tuples(texts, texts).map(list)
+items = st.integers(1, 4).flatmap(
+    lambda width: st.fixed_dictionaries(
+        {
+            "block": st.just("items"),
+            "heading": texts,
+            "columns": st.lists(texts, min_size=width, max_size=width),
+            "rows": st.lists(st.lists(texts, min_size=width, max_size=width), max_size=4),
+            "total": pairs,
+        }
+    )
+)
+blocks = st.one_of(
+    st.fixed_dictionaries({"block": st.just("amount"), "label": texts, "value": texts}),
+    st.fixed_dictionaries({"block": st.just("quote"), "text": texts}),
+    st.fixed_dictionaries({"block": st.just("rows"), "heading": texts, "rows": st.lists(pairs, max_size=4)}),
+    items,
+)
+transactions = st.fixed_dictionaries(
+    {"kind": texts, "title": texts, "blocks": st.lists(blocks, max_size=4), "consequential": st.booleans()}
+)
+links = st.one_of(st.just(""), texts.map(lambda rest: f"https://{rest}"))
+requesters = st.fixed_dictionaries(
+    {
+        "name": texts,
+        "domain": texts,
+        "purpose": texts,
+        "logo_url": st.one_of(st.just(""), st.just("/relying-parties/x/logo")),
+        "privacy_policy_url": links,
+        "terms_url": links,
+    }
+)
+anything = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), texts),
+    lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(texts, inner, max_size=6)),
+    max_leaves=20,
+)
+
+
+@given(transactions)
+def test_a_transaction_comes_back_from_json_as_it_went_in(value: dict[str, Any]) -> None:
+    assert Transaction.from_json(json.loads(json.dumps(value))).to_json() == value
+
+
+@given(requesters)
+def test_a_requester_comes_back_from_json_as_it_went_in(value: dict[str, Any]) -> None:
+    assert Requester.from_json(json.loads(json.dumps(value))).to_json() == value
+
+
+@given(anything)
+def test_anything_else_is_refused_and_nothing_else_is_raised(value: object) -> None:
+    for kind in (Transaction, Requester):
+        with pytest.raises(QuestionFormatError):
+            kind.from_json(value)
+
+
+@given(transactions, st.data())
+def test_a_transaction_with_a_member_too_many_or_too_few_is_refused(
+    value: dict[str, Any], data: st.DataObject
+) -> None:
+    place = data.draw(st.sampled_from([value, *value["blocks"]]))
+    if data.draw(st.booleans()):
+        place["onclick"] = "x"
+    else:
+        del place[data.draw(st.sampled_from(sorted(place)))]
+    with pytest.raises(QuestionFormatError):
+        Transaction.from_json(value)
+
+
+@pytest.mark.parametrize(
+    ("path", "wrong"),
+    [
+        (("consequential",), 1),
+        (("title",), None),
+        (("title",), "x" * (MAX_TEXT + 1)),
+        (("blocks",), "amount"),
+        (("blocks",), [WIRE["blocks"][0]] * (MAX_ENTRIES + 1)),
+        (("blocks", 0), {"block": "script", "text": "x"}),
+        (("blocks", 0), {"block": ["amount"], "label": "x", "value": "y"}),
+        (("blocks", 0, "value"), 12500.0),
+        (("blocks", 1, "rows", 0), ["only a label"]),
+        (("blocks", 2, "rows", 0), ["one", "two"]),
+        (("blocks", 2, "columns"), []),
+        (("blocks", 2, "total"), "25.00 EUR"),
+    ],
+)
+def test_a_wrong_part_of_a_transaction_is_refused(path: tuple[Any, ...], wrong: object) -> None:
+    value = copy.deepcopy(WIRE)
+    place: Any = value
+    for step in path[:-1]:
+        place = place[step]
+    place[path[-1]] = wrong
+    with pytest.raises(QuestionFormatError):
+        Transaction.from_json(value)
+
+
+@pytest.mark.parametrize(
+    ("field", "wrong"),
+    [
+        ("name", None),
+        ("name", "x" * (MAX_TEXT + 1)),
+        ("privacy_policy_url", "javascript:alert(1)"),
+        ("terms_url", "data:text/html,x"),
+        ("logo_url", "https://elsewhere.example/logo.png"),
+        ("logo_url", "//elsewhere.example/logo.png"),
+    ],
+)
+def test_a_wrong_part_of_a_requester_is_refused(field: str, wrong: object) -> None:
+    with pytest.raises(QuestionFormatError):
+        Requester.from_json(ACME.to_json() | {field: wrong})
