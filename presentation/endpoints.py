@@ -1,5 +1,6 @@
 """What machines call: the token endpoint that discovery advertises (RFC 6749 §3.2)."""
 
+from django.http import QueryDict
 from rest_framework.decorators import api_view, parser_classes
 from rest_framework.parsers import FormParser
 from rest_framework.request import Request
@@ -13,7 +14,7 @@ def token(request: Request) -> Response:
 
     The contract has the address in discovery; presentations themselves never need it.
     """
-    grant_types = request.data.getlist("grant_type")
+    grant_types = request.data.getlist("grant_type") if isinstance(request.data, QueryDict) else []
     if len(grant_types) != 1:
         body = {"error": "invalid_request", "error_description": "grant_type is needed exactly once."}
     else:

@@ -100,11 +100,13 @@ def begin(
 
     Raises an `AuthorizationError` for what is wrong with the request (design §5), and then writes nothing.
     """
+    if problem := parameters.first_problem():  # what is stored below has none any more
+        raise InvalidRequestError(problem)
     interaction = Interaction(
         relying_party=relying_party,
         redirect_uri=return_address.uri,
         browser=browser,
-        parameters=parameters.values,
+        parameters=dict(parameters.values),
         request_hash=authorization_request.parameters_hash(parameters),
         created_at=now,
         expires_at=now + LIFETIME,
@@ -136,7 +138,8 @@ def next_step(passage: Passage, session: HolderSession | None, *, now: datetime)
         return Step.REFUSE
     if session is None or session.wallet.email != passage.request.login_hint:
         return Step.SIGN_IN
-    if session.signed_in_at < earliest_sign_in(passage):
+    fresh_since = earliest_sign_in(passage)
+    if fresh_since is not None and session.signed_in_at < fresh_since:
         return Step.SIGN_IN
     if credentials.valid_credential(session.wallet, now=now) is None:
         return Step.ENROLL
@@ -147,10 +150,10 @@ def next_step(passage: Passage, session: HolderSession | None, *, now: datetime)
     return Step.CONSENT
 
 
-def earliest_sign_in(passage: Passage) -> datetime:
-    """A payment asks for a factor shown for it: shortly before the request, or since."""
+def earliest_sign_in(passage: Passage) -> datetime | None:
+    """A payment asks for a factor shown for it: shortly before the request, or since. Else None."""
     consequential = any(value.consequential for value in passage.request.transaction_data)
-    return passage.interaction.created_at - (FRESH_FACTOR if consequential else timedelta(days=1))
+    return passage.interaction.created_at - FRESH_FACTOR if consequential else None
 
 
 def prepare(passage: Passage, step: Step, session: HolderSession | None, *, now: datetime) -> None:
@@ -212,11 +215,7 @@ def refuse(passage: Passage, error: AuthorizationError, *, now: datetime) -> dic
 
 def refusal(relying_party: RelyingParty, error: AuthorizationError) -> dict[str, str]:
     """The parameters of an error (RFC 6749 §4.2.2.1), with `iss` where the wire format has it."""
-    return {
-        "error": error.error,
-        "error_description": error.description,
-        **vp_token.issuer(RelyingParty.WireFormat(relying_party.wire_format)),
-    }
+    return error.as_parameters() | vp_token.issuer(RelyingParty.WireFormat(relying_party.wire_format))
 
 
 def return_address_of(interaction: Interaction) -> ReturnAddress:

@@ -13,21 +13,26 @@ def identify(parameters: Parameters) -> tuple[RelyingParty, ReturnAddress]:
 
     Raises `UntrustedRequestError` (RFC 6749 §4.2.2.1: tell the person, never redirect).
     """
-    client_id = _single(parameters, "client_id")
-    uri = _single(parameters, "redirect_uri")
+    client_id = _usable(parameters, "client_id")
+    uri = _usable(parameters, "redirect_uri")
     rows = RedirectURI.objects.filter(relying_party__client_id=client_id).select_related("relying_party")
     registered = list(rows)  # one joined read: the party and all its addresses
     party = registered[0].relying_party if registered else None
     if party is None or party.state != RelyingParty.State.ACTIVE:
-        raise UntrustedRequestError(_("The application that sent you here is not registered with us."))
-    state = None if "state" in parameters.repeated else parameters.values.get("state")
+        raise UntrustedRequestError(
+            _("The application that sent you here is not registered with us."),
+            "client_id must name an active relying party with a redirect URI",
+        )
+    state = parameters.get("state")
     return party, ReturnAddress.registered(uri, [row.uri for row in registered], state=state)
 
 
-def _single(parameters: Parameters, name: str) -> str:
-    if name in parameters.repeated:
-        raise UntrustedRequestError(_("The request names its %(name)s more than once.") % {"name": name})
-    value = parameters.values.get(name)
-    if not value:
-        raise UntrustedRequestError(_("The request does not say its %(name)s.") % {"name": name})
+def _usable(parameters: Parameters, name: str) -> str:
+    problem = parameters.problem(name)
+    value = parameters.get(name)
+    if problem or not value:
+        raise UntrustedRequestError(
+            _("The application that sent you here made a mistake in its request."),
+            problem or f"{name} is missing",
+        )
     return value

@@ -24,8 +24,8 @@ from wallet.models import HolderSession
 def authorize(request: HttpRequest) -> HttpResponse:
     """The authorization endpoint (contract §Endpoints 1; OpenID4VP 1.0 §5; errors as in design §5)."""
     now = timezone.now()
-    parameters = Parameters.from_query(request.META.get("QUERY_STRING", ""))
     try:
+        parameters = Parameters.from_query(request.META.get("QUERY_STRING", ""))
         relying_party, return_address = identify(parameters)
     except UntrustedRequestError as error:
         return _untrusted(request, error)
@@ -116,12 +116,12 @@ def _refuse(passage: Passage, error: AuthorizationError) -> HttpResponse:
 
 def _untrusted(request: HttpRequest, error: UntrustedRequestError) -> HttpResponse:
     """A page, never a redirect: nobody has vouched for where it would go (RFC 6749 §4.2.2.1)."""
-    return render(request, "presentation/untrusted.html", {"reason": error.reason}, status=400)
+    return render(request, "presentation/untrusted.html", {"error": error}, status=400)
 
 
 def _gone(request: HttpRequest, gone: InteractionGoneError) -> HttpResponse:
     """A page that leads back to the relying application, which can start again."""
-    context = {"title": _("This request is no longer open")}
+    context: dict[str, object] = {"title": _("This request is no longer open")}
     if gone.interaction is not None:
         context |= {
             "relying_party": gone.interaction.relying_party.name,

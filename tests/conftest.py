@@ -124,3 +124,6 @@ def statements() -> Any:
             return [q["sql"] for q in self.captured_queries if not q["sql"].startswith(self.control)]
 
     return lambda: Statements(connection)
+
+
+from tests.people import acme_bank, alice, bob, corner_shop, sign_in, signing_key  # noqa: E402, F401

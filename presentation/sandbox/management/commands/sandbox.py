@@ -29,7 +29,9 @@ DEMO_RELYING_PARTIES = [
 
 
 class Command(BaseCommand):
-    help = "Prepare the sandbox (database, authority, signing key, demo relying parties, operator) and serve it."
+    help = (
+        "Prepare the sandbox (database, authority, signing key, demo relying parties, operator) and serve it."
+    )
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -89,7 +91,9 @@ def register_demo_relying_parties() -> None:
                 "allowed_transaction_data_types": list(transaction_data.TYPES),
             },
         )
-        RedirectURI.objects.get_or_create(relying_party=party, uri=f"{settings.BASE_URL}/playground/callback/")
+        RedirectURI.objects.get_or_create(
+            relying_party=party, uri=f"{settings.BASE_URL}/playground/callback/"
+        )
 
 
 def create_operator() -> str | None:
@@ -98,7 +102,7 @@ def create_operator() -> str | None:
     if users.filter(username="operator").exists():
         return None
     password = secrets.token_urlsafe(12)
-    users.create_superuser("operator", password=password)  # type: ignore[attr-defined]
+    users.create_superuser("operator", password=password)
     return password
 
 

@@ -1,0 +1,116 @@
+"""Named people with fixed relations: Alice is enrolled, Bob has another wallet, Nora is new.
+
+Acme Bank and Corner Shop ask. Fixtures make them where a test names them; nothing here is a mock.
+"""
+
+from collections.abc import Callable
+from datetime import date, timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from django.test import Client
+
+    from keys.models import SigningKey
+    from presentation.models import RelyingParty
+    from wallet.models import HolderSession, Wallet
+
+ALICE = "alice@example.org"
+BOB = "bob@example.org"
+NORA = "nora@example.org"
+
+
+def enroll(email: str, *, given_name: str, family_name: str, birth_date: date) -> "Wallet":
+    """A wallet with a verified identity, by way of an approved verification."""
+    from django.db import transaction
+    from django.utils import timezone
+
+    from wallet import credentials
+    from wallet.claims import Identity
+    from wallet.models import IdentityVerification, Wallet
+
+    now = timezone.now()
+    wallet = Wallet.objects.create(email=email, created_at=now)
+    verification = IdentityVerification.objects.create(
+        wallet=wallet, state="approved", provider="tests", created_at=now, changed_at=now
+    )
+    identity = Identity(
+        given_name=given_name, family_name=family_name, birth_date=birth_date, nationalities=("GB",)
+    )
+    with transaction.atomic():
+        credentials.issue(wallet, identity, verification, now=now)
+    return Wallet.objects.select_related("credential").get(id=wallet.id)
+
+
+@pytest.fixture
+def alice(db: None) -> "Wallet":
+    return enroll(ALICE, given_name="Alice", family_name="Archer", birth_date=date(1990, 4, 1))
+
+
+@pytest.fixture
+def bob(db: None) -> "Wallet":
+    return enroll(BOB, given_name="Bob", family_name="Baker", birth_date=date(1985, 12, 24))
+
+
+@pytest.fixture
+def signing_key(db: None) -> "SigningKey":
+    """The active key of the sandbox's authority."""
+    from django.utils import timezone
+
+    from keys import rotation
+    from keys.models import SigningKey
+
+    rotation.rotate(now=timezone.now())
+    return SigningKey.objects.get(state=SigningKey.State.ACTIVE)
+
+
+def register(name: str, *redirect_uris: str, **fields: Any) -> "RelyingParty":
+    """A relying party that may ask for everything, unless `fields` say otherwise."""
+    from presentation import transaction_data
+    from presentation.dcql import SCOPES
+    from presentation.models import RedirectURI, RelyingParty
+
+    allowed = {
+        "allowed_scopes": list(SCOPES),
+        "allowed_transaction_data_types": list(transaction_data.TYPES),
+    }
+    party = RelyingParty.objects.create(name=name, **(allowed | fields))
+    for uri in redirect_uris:
+        RedirectURI.objects.create(relying_party=party, uri=uri)
+    return party
+
+
+@pytest.fixture
+def acme_bank(db: None) -> "RelyingParty":
+    return register("Acme Bank", "https://bank.example/callback", "https://bank.example/other?lang=en")
+
+
+@pytest.fixture
+def corner_shop(db: None) -> "RelyingParty":
+    return register("Corner Shop", "https://shop.example/callback")
+
+
+@pytest.fixture
+def sign_in(client: "Client") -> Callable[..., "HolderSession"]:
+    """Signs a wallet in to the test client, as if a factor had been shown `ago`."""
+    from django.conf import settings
+    from django.http import HttpResponse
+    from django.test import RequestFactory
+    from django.utils import timezone
+
+    from wallet import sessions
+    from wallet.models import HolderSession
+
+    def sign_in(wallet: "Wallet", *, ago: timedelta = timedelta(0), browser: Any = None) -> "HolderSession":
+        response = HttpResponse()
+        sessions.start(RequestFactory().get("/"), response, wallet, now=timezone.now())
+        target = browser or client
+        target.cookies[settings.HOLDER_COOKIE_NAME] = response.cookies[settings.HOLDER_COOKIE_NAME].value
+        session = HolderSession.objects.filter(wallet=wallet).latest("signed_in_at")
+        if ago:
+            session.signed_in_at -= ago
+            session.save()
+        return session
+
+    return sign_in

@@ -1,0 +1,275 @@
+"""The authorization endpoint: every row of the error table, and that nothing goes where nobody vouched for."""
+
+import base64
+import json
+from typing import Any
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
+
+import pytest
+from django.test import Client
+
+from presentation.models import Interaction, RelyingParty
+from tests.people import ALICE
+from wallet.models import Errand
+
+PATH = "/verifiable-credentials/v1/presentation/authorize"
+BASIC = "urn:service:params:scope:verifiable-credentials:basic"
+SESSION_DATA = "urn:service:params:vc:transaction-data:session-data"
+
+
+def encoded(value: Any) -> str:
+    return base64.urlsafe_b64encode(json.dumps(value).encode()).rstrip(b"=").decode()
+
+
+def session_data(**changes: Any) -> dict[str, Any]:
+    return {
+        "type": SESSION_DATA,
+        "credential_ids": ["basic"],
+        "payload": {"ip_address": "192.0.2.7"},
+    } | changes
+
+
+def asked(party: RelyingParty, **changes: str | None) -> dict[str, str]:
+    """A request as Acme Bank would send it, with parameters changed, added, or (None) left out."""
+    parameters: dict[str, str | None] = {
+        "response_type": "vp_token",
+        "client_id": party.client_id,
+        "redirect_uri": "https://bank.example/callback",
+        "scope": BASIC,
+        "login_hint": ALICE,
+        "nonce": "n-0S6_WzA2Mj~0123456",
+        "state": "af0ifjsldkj",
+    }
+    return {name: value for name, value in (parameters | changes).items() if value is not None}
+
+
+def fragment(location: str) -> dict[str, str]:
+    """The parameters of an answer, each exactly once."""
+    pairs = parse_qsl(urlsplit(location).fragment, keep_blank_values=True, strict_parsing=True)
+    assert len(pairs) == len({name for name, _ in pairs})
+    return dict(pairs)
+
+
+UNTRUSTED = {
+    "no client_id": {"client_id": None},
+    "an empty client_id": {"client_id": ""},
+    "an unknown client_id": {"client_id": "somebody-else"},
+    "a client_id with another's prefix": {"client_id": "redirect_uri:https://bank.example/callback"},
+    "no redirect_uri": {"redirect_uri": None},
+    "an unregistered redirect_uri": {"redirect_uri": "https://evil.example/callback"},
+    "a redirect_uri that continues a registered one": {"redirect_uri": "https://bank.example/callback/../x"},
+    "a redirect_uri with another case": {"redirect_uri": "https://bank.example/Callback"},
+    "a redirect_uri with a slash more": {"redirect_uri": "https://bank.example/callback/"},
+    "a redirect_uri with a query": {"redirect_uri": "https://bank.example/callback?x=1"},
+    "a redirect_uri with a fragment": {"redirect_uri": "https://bank.example/callback#x"},
+    "a redirect_uri with a port": {"redirect_uri": "https://bank.example:443/callback"},
+    "a redirect_uri with user-info": {"redirect_uri": "https://bank.example@evil.example/callback"},
+    "an endless redirect_uri": {"redirect_uri": "https://bank.example/callback" + "a" * 600},
+}
+
+
+@pytest.mark.parametrize("changes", UNTRUSTED.values(), ids=UNTRUSTED.keys())
+def test_without_a_proven_return_address_a_page_is_shown_and_nothing_redirected(
+    client: Client, acme_bank: RelyingParty, changes: dict[str, Any]
+) -> None:
+    response = client.get(PATH, asked(acme_bank, **changes))
+
+    assert response.status_code == 400
+    assert "Location" not in response.headers
+    assert "text/html" in response.headers["Content-Type"]
+    assert not Interaction.objects.exists()
+
+
+@pytest.mark.parametrize("name", ["client_id", "redirect_uri"])
+def test_a_repeated_identity_parameter_shows_a_page(
+    client: Client, acme_bank: RelyingParty, name: str
+) -> None:
+    parameters = asked(acme_bank)
+    query = urlencode([*parameters.items(), (name, parameters[name])])
+
+    response = client.get(f"{PATH}?{query}")
+
+    assert response.status_code == 400
+    assert "more than once" in response.content.decode()
+
+
+def test_a_suspended_relying_party_gets_a_page(client: Client, acme_bank: RelyingParty) -> None:
+    acme_bank.state = RelyingParty.State.SUSPENDED
+    acme_bank.suspension_reason = "complaints"
+    acme_bank.save()
+
+    assert client.get(PATH, asked(acme_bank)).status_code == 400
+
+
+def test_another_relying_partys_redirect_uri_shows_a_page(
+    client: Client, acme_bank: RelyingParty, corner_shop: RelyingParty
+) -> None:
+    response = client.get(PATH, asked(acme_bank, redirect_uri="https://shop.example/callback"))
+
+    assert response.status_code == 400
+
+
+WRONG: dict[str, tuple[dict[str, Any], str]] = {
+    "no response_type": ({"response_type": None}, "invalid_request"),
+    "another response_type": ({"response_type": "code"}, "unsupported_response_type"),
+    "a combined response_type": ({"response_type": "vp_token id_token"}, "unsupported_response_type"),
+    "an unknown response_mode": ({"response_mode": "query"}, "invalid_request"),
+    "no nonce": ({"nonce": None}, "invalid_request"),
+    "an empty nonce": ({"nonce": ""}, "invalid_request"),
+    "a nonce of 15 characters": ({"nonce": "a" * 15}, "invalid_request"),
+    "a nonce of 513 characters": ({"nonce": "a" * 513}, "invalid_request"),
+    "a nonce with a space": ({"nonce": "a" * 16 + " b"}, "invalid_request"),
+    "a nonce beyond ASCII": ({"nonce": "é" * 20}, "invalid_request"),
+    "no login_hint": ({"login_hint": None}, "invalid_request"),
+    "a login_hint that is no address": ({"login_hint": "alice"}, "invalid_request"),
+    "two addresses in login_hint": ({"login_hint": "a@example.org, b@example.org"}, "invalid_request"),
+    "a header in login_hint": ({"login_hint": "a@example.org\r\nBcc: b@example.org"}, "invalid_request"),
+    "a state beyond its limit": ({"state": "s" * 2049}, "invalid_request"),
+    "no scope": ({"scope": None}, "invalid_scope"),
+    "an unknown scope": ({"scope": "openid"}, "invalid_scope"),
+    "one unknown scope of two": ({"scope": f"{BASIC} openid"}, "invalid_scope"),
+    "transaction data that is no base64url": ({"transaction_data": "{}"}, "invalid_transaction_data"),
+    "transaction data with padding": (
+        {"transaction_data": base64.urlsafe_b64encode(b'{"type":"x"}  ').decode() + "=="},
+        "invalid_transaction_data",
+    ),
+    "transaction data that is no object": ({"transaction_data": encoded([1])}, "invalid_transaction_data"),
+    "transaction data of an unknown type": (
+        {"transaction_data": encoded(session_data(type="urn:example:other"))},
+        "invalid_transaction_data",
+    ),
+    "transaction data for another credential": (
+        {"transaction_data": encoded(session_data(credential_ids=["other"]))},
+        "invalid_transaction_data",
+    ),
+    "transaction data without a required field": (
+        {"transaction_data": encoded(session_data(payload={}))},
+        "invalid_transaction_data",
+    ),
+    "transaction data with an unknown field": (
+        {"transaction_data": encoded(session_data(payload={"ip_address": "192.0.2.7", "x": 1}))},
+        "invalid_transaction_data",
+    ),
+    "transaction data, the second value broken": (
+        {"transaction_data": f"{encoded(session_data())} {encoded(session_data(payload=[]))}"},
+        "invalid_transaction_data",
+    ),
+}
+
+
+@pytest.mark.parametrize(("changes", "error"), WRONG.values(), ids=WRONG.keys())
+def test_every_other_mistake_goes_home_with_its_code(
+    client: Client, acme_bank: RelyingParty, changes: dict[str, Any], error: str
+) -> None:
+    response = client.get(PATH, asked(acme_bank, **changes))
+
+    assert response.status_code == 303
+    location = response.headers["Location"]
+    assert location.startswith("https://bank.example/callback#")
+    answer = fragment(location)
+    assert answer["error"] == error
+    assert set(answer["error_description"]) <= set(map(chr, range(0x20, 0x7F))) - {'"', "\\"}
+    assert "vp_token" not in answer
+    if len(changes.get("state", "")) <= 2048:
+        assert answer["state"] == "af0ifjsldkj"
+    assert not Interaction.objects.exists()
+    assert response.headers["Referrer-Policy"] == "no-referrer"
+    assert response.headers["Cache-Control"] == "no-store"
+
+
+@pytest.mark.parametrize(
+    "name", ["response_type", "scope", "login_hint", "nonce", "state", "transaction_data", "response_mode"]
+)
+def test_a_repeated_parameter_is_an_invalid_request(
+    client: Client, acme_bank: RelyingParty, name: str
+) -> None:
+    parameters = asked(acme_bank, transaction_data=encoded(session_data()), response_mode="fragment")
+    query = urlencode([*parameters.items(), (name, parameters[name])])
+
+    answer = fragment(client.get(f"{PATH}?{query}").headers["Location"])
+
+    assert answer["error"] == "invalid_request"
+    assert name in answer["error_description"]
+
+
+def test_a_scope_that_is_not_allowed_for_the_relying_party_is_invalid(
+    client: Client, acme_bank: RelyingParty
+) -> None:
+    acme_bank.allowed_scopes = []
+    acme_bank.save()
+
+    answer = fragment(client.get(PATH, asked(acme_bank)).headers["Location"])
+
+    assert answer["error"] == "invalid_scope"
+
+
+def test_a_transaction_type_that_is_not_allowed_for_the_relying_party_is_invalid(
+    client: Client, acme_bank: RelyingParty
+) -> None:
+    acme_bank.allowed_transaction_data_types = []
+    acme_bank.save()
+    changes = {"transaction_data": encoded(session_data())}
+
+    answer = fragment(client.get(PATH, asked(acme_bank, **changes)).headers["Location"])
+
+    assert answer["error"] == "invalid_transaction_data"
+
+
+@pytest.mark.parametrize("method", ["post", "put", "patch", "delete", "options", "trace"])
+def test_only_get_and_head_are_allowed(client: Client, acme_bank: RelyingParty, method: str) -> None:
+    response = getattr(client, method)(f"{PATH}?{urlencode(asked(acme_bank))}")
+
+    assert response.status_code == 405
+    assert response.headers["Allow"] == "GET, HEAD"
+
+
+def test_unknown_parameters_are_ignored(client: Client, acme_bank: RelyingParty) -> None:
+    response = client.get(PATH, asked(acme_bank, prompt="none", x="y"))
+
+    assert response.status_code == 303
+    assert response.headers["Location"].startswith("/wallet/errands/")
+
+
+@pytest.mark.parametrize("state", ["a b+c&d=e%20#f", "ümläut ✓", "'\"<script>", "{}", "\t\n", "~!*()"])
+def test_state_comes_back_as_it_was_sent(client: Client, acme_bank: RelyingParty, state: str) -> None:
+    query = urlencode(asked(acme_bank, state=state, response_type="code"), quote_via=quote)
+
+    location = client.get(f"{PATH}?{query}").headers["Location"]
+
+    assert fragment(location)["state"] == state
+
+
+def test_no_state_is_sent_when_none_was_given(client: Client, acme_bank: RelyingParty) -> None:
+    location = client.get(PATH, asked(acme_bank, state=None, response_type="code")).headers["Location"]
+
+    assert "state" not in fragment(location)
+
+
+def test_a_query_in_the_registered_uri_is_kept(client: Client, acme_bank: RelyingParty) -> None:
+    changes = {"redirect_uri": "https://bank.example/other?lang=en", "response_type": "code"}
+
+    location = client.get(PATH, asked(acme_bank, **changes)).headers["Location"]
+
+    assert location.startswith("https://bank.example/other?lang=en#error=")
+
+
+def test_a_stranger_is_sent_to_sign_in_and_the_way_back_is_never_in_the_address(
+    client: Client, acme_bank: RelyingParty
+) -> None:
+    response = client.get(PATH, asked(acme_bank))
+
+    errand = Errand.objects.get()
+    assert response.headers["Location"] == f"/wallet/errands/{errand.id}/sign-in/"
+    assert errand.email == ALICE
+    assert errand.return_to == (
+        f"/verifiable-credentials/v1/presentation/interactions/{Interaction.objects.get().id}/"
+    )
+
+
+def test_openid4vp_errors_carry_the_issuer(client: Client, acme_bank: RelyingParty, settings: Any) -> None:
+    acme_bank.wire_format = RelyingParty.WireFormat.OPENID4VP_1_0
+    acme_bank.save()
+
+    answer = fragment(client.get(PATH, asked(acme_bank, response_type="code")).headers["Location"])
+
+    assert answer["iss"] == settings.BASE_URL
