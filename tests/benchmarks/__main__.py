@@ -1,0 +1,64 @@
+"""`make bench`: speed beside public peers, as ratios that hold on any machine. Nothing is a timed test."""
+
+import argparse
+import os
+import sys
+from dataclasses import dataclass
+
+import django
+
+from tests.benchmarks import documents, flows, minting
+from tests.benchmarks.stage import CannotPlayError, stage
+from tests.benchmarks.table import Row, render
+
+
+@dataclass(frozen=True)
+class Length:
+    """How much is measured."""
+
+    bursts: int
+    flows: int  # in a burst
+    requests: int  # in a burst
+    early: int  # flows before memory is first looked at
+    late: int
+
+
+FULL = Length(bursts=24, flows=80, requests=1500, early=1_000, late=10_000)
+QUICK = Length(bursts=2, flows=8, requests=100, early=20, late=40)
+
+
+def measure(length: Length, benches: str = "bcd") -> list[Row]:
+    """The rows of the benches that need servers."""
+    rows: list[Row] = []
+    with stage() as where:
+        if "b" in benches:
+            rows += flows.speed(where, bursts=length.bursts, size=length.flows)
+        if "c" in benches:
+            rows += documents.run(where, bursts=length.bursts, size=length.requests)
+        if "d" in benches:
+            rows += flows.memory(where, early=length.early, late=length.late)
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
+    parser.add_argument(
+        "--quick", action="store_true", help="a few short bursts: shows that it runs, no more"
+    )
+    parser.add_argument("--only", default="abcd", help="which benches, for example --only bc")
+    chosen = parser.parse_args()
+    rows: list[Row] = []
+    if "a" in chosen.only:
+        os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+        django.setup()
+        rows += minting.run()
+    if set(chosen.only) & set("bcd"):
+        try:
+            rows += measure(QUICK if chosen.quick else FULL, chosen.only)
+        except CannotPlayError as error:
+            print(error, file=sys.stderr)
+    print(render(rows))
+
+
+if __name__ == "__main__":
+    main()

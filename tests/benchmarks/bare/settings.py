@@ -1,0 +1,14 @@
+"""The floor of Django itself: one view that returns bytes it has, and no middleware at all."""
+
+import os
+
+from tests.benchmarks.browsers import HOST
+
+SECRET_KEY = os.environ["SECRET_KEY"]
+DEBUG = False
+ALLOWED_HOSTS = [HOST]
+INSTALLED_APPS: list[str] = []
+MIDDLEWARE: list[str] = []
+ROOT_URLCONF = "tests.benchmarks.bare.urls"
+DATABASES: dict[str, dict[str, str]] = {}
+USE_TZ = True

@@ -1,0 +1,117 @@
+"""A browser reduced to what a flow needs: one kept connection, cookies, redirects and one form.
+
+Plain sockets, so that the client takes little of the machine it shares with the server it measures.
+"""
+
+import html
+import re
+import socket
+from types import TracebackType
+from typing import NamedTuple, Self
+from urllib.parse import urlencode
+
+HOST = "wallet.example"
+ORIGIN = f"https://{HOST}"
+PATIENCE = 20.0  # seconds for one answer
+MOST_REDIRECTS = 5
+
+_HIDDEN = re.compile(rb"<input\b[^>]*\btype=\"hidden\"[^>]*>")
+_NAME = re.compile(rb"\bname=\"([^\"]*)\"")
+_VALUE = re.compile(rb"\bvalue=\"([^\"]*)\"")
+
+
+class Answer(NamedTuple):
+    status: int
+    location: str | None
+    body: bytes
+
+
+class Browser:
+    """Talks to 127.0.0.1:`port` as if a proxy had taken TLS off, which is how both sites are deployed."""
+
+    def __init__(self, port: int, cookies: dict[str, str] | None = None) -> None:
+        self.cookies = dict(cookies or {})
+        self._socket = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._socket.close()
+
+    def get(self, target: str) -> Answer:
+        return self._exchange(self._head("GET", target) + b"\r\n")
+
+    def post(self, target: str, fields: dict[str, str]) -> Answer:
+        body = urlencode(fields).encode()
+        head = self._head("POST", target)
+        head += b"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: %d\r\n" % len(body)
+        return self._exchange(head + f"Origin: {ORIGIN}\r\n\r\n".encode() + body)
+
+    def give(self, start: str, button: tuple[str, str]) -> str:
+        """Go where `start` leads and press `button` on the page there; the address outside that results."""
+        target, page = self._follow(start, self.get(start))
+        if page.status != 200:
+            raise RuntimeError(f"{target} answered {page.status}: {page.body[:2000]!r}")
+        fields = dict([_field(tag) for tag in _HIDDEN.findall(page.body)] + [button])
+        outside, answer = self._follow(target, self.post(target, fields))
+        if answer.location is None:
+            raise RuntimeError(f"{outside} answered {answer.status}: {answer.body[:2000]!r}")
+        return answer.location
+
+    def _follow(self, target: str, answer: Answer) -> tuple[str, Answer]:
+        """Follow redirects as long as they stay here."""
+        for _ in range(MOST_REDIRECTS):
+            if answer.location is None or not answer.location.startswith("/"):
+                return target, answer
+            target = answer.location
+            answer = self.get(target)
+        raise RuntimeError(f"more than {MOST_REDIRECTS} redirects, last to {target}")
+
+    def _head(self, method: str, target: str) -> bytes:
+        head = f"{method} {target} HTTP/1.1\r\nHost: {HOST}\r\nX-Forwarded-Proto: https\r\n"
+        head += "Accept: text/html\r\nAccept-Language: en-GB\r\n"
+        if self.cookies:
+            head += "Cookie: " + "; ".join(f"{name}={value}" for name, value in self.cookies.items()) + "\r\n"
+        return head.encode()
+
+    def _exchange(self, message: bytes) -> Answer:
+        self._socket.sendall(message)
+        received = b""
+        while (end := received.find(b"\r\n\r\n")) < 0:
+            received += self._receive()
+        status, *lines = received[:end].decode("latin-1").split("\r\n")
+        location, length = None, 0
+        for line in lines:
+            name, _, value = line.partition(": ")
+            match name.lower():
+                case "content-length":
+                    length = int(value)
+                case "location":
+                    location = value
+                case "set-cookie":
+                    self._keep(value)
+                case "transfer-encoding":
+                    raise RuntimeError("a chunked answer: this client reads Content-Length only")
+        body = received[end + 4 :]
+        while len(body) < length:
+            body += self._receive()
+        return Answer(int(status[9:12]), location, body)
+
+    def _receive(self) -> bytes:
+        received = self._socket.recv(65536)
+        if not received:
+            raise ConnectionError("the server hung up")
+        return received
+
+    def _keep(self, cookie: str) -> None:
+        name, _, value = cookie.partition(";")[0].partition("=")
+        self.cookies[name] = value
+
+
+def _field(tag: bytes) -> tuple[str, str]:
+    name, value = _NAME.search(tag), _VALUE.search(tag)
+    return html.unescape(name[1].decode()) if name else "", html.unescape(value[1].decode()) if value else ""

@@ -1,0 +1,116 @@
+"""What is measured: one gunicorn per site, all with the settings of deploy/gunicorn.conf.py and one worker.
+
+CPU time and memory are read from the worker's accounts in /proc, so the load client, the other site and the
+database do not count.
+"""
+
+import ctypes
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from tests.benchmarks.browsers import Browser
+
+ROOT = Path(__file__).resolve().parents[2]
+TICKS = os.sysconf("SC_CLK_TCK")
+PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+def children(pid: int) -> list[int]:
+    """The processes that `pid` started and that still run."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parent = entry.read_text().rpartition(")")[2].split()[1]
+        except OSError:  # ended while we looked
+            continue
+        if int(parent) == pid:
+            found.append(int(entry.parent.name))
+    return found
+
+
+def cpu_seconds(pid: int) -> float:
+    """User and system time of a process and all its threads so far."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS
+
+
+def resident_megabytes(pid: int) -> float:
+    """What of a process is in memory (VmRSS)."""
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * PAGE / 1e6
+
+
+class Site:
+    """One running gunicorn, on a port of its own on loopback; a context manager that leaves nothing behind."""
+
+    def __init__(self, application: str, environment: Mapping[str, str], *, ready: str) -> None:
+        listener = socket.create_server(("127.0.0.1", 0), backlog=64)
+        self.port: int = listener.getsockname()[1]
+        self.log = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `stop`
+        options = ["--config", "deploy/gunicorn.conf.py", "--bind", f"fd://{listener.fileno()}"]
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "gunicorn", application, *options, "--max-requests", "0"],
+            cwd=ROOT,
+            env={**environment, "PATH": os.environ["PATH"], "WEB_CONCURRENCY": "1"},
+            stdout=self.log,
+            stderr=self.log,
+            pass_fds=[listener.fileno()],
+            preexec_fn=_die_with_parent,
+        )
+        listener.close()
+        try:
+            self._wait(ready)
+        except BaseException:
+            self.stop()
+            raise
+
+    @property
+    def worker(self) -> int:
+        """The worker's process id; there is one, and it lives as long as the site."""
+        (worker,) = children(self.process.pid)
+        return worker
+
+    def stop(self) -> None:
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait(10)
+        self.log.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if error is not None:
+            error.add_note(f"\nThe last words of the server on {self.port}:\n{self._tail()}")
+        self.stop()
+
+    def _wait(self, ready: str) -> None:
+        """Until the page `ready` is served; the socket listens already, so one request waits for it."""
+        try:
+            with Browser(self.port) as browser:
+                status = browser.get(ready).status
+        except OSError as error:
+            raise RuntimeError(f"no answer on {ready}\n{self._tail()}") from error
+        if status != 200:
+            raise RuntimeError(f"{ready} answered {status}\n{self._tail()}")
+
+    def _tail(self) -> str:
+        self.log.seek(0)
+        return self.log.read().decode(errors="replace")[-6000:]
+
+
+def _die_with_parent() -> None:
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(1, signal.SIGTERM)

@@ -1,0 +1,151 @@
+"""Where the benches play: a throw-away PostgreSQL with a database for each site, filled and ready."""
+
+import json
+import os
+import secrets
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import psycopg
+
+from tests.benchmarks.browsers import ORIGIN
+from tests.benchmarks.sites import ROOT, Site
+from tests.pgcluster import Cluster, binaries
+
+HOLDERS = 4
+
+
+class CannotPlayError(Exception):
+    """This machine lacks what the benches need; the text says what."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A site that can be opened: its environment, and what its prepare module said."""
+
+    application: str
+    environment: Mapping[str, str]
+    ready: str  # a path that answers 200 once the site is up
+    facts: Mapping[str, Any]
+
+    def open(self) -> Site:
+        return Site(self.application, self.environment, ready=self.ready)
+
+
+@dataclass(frozen=True)
+class Stage:
+    service: Prepared
+    toolkit: Prepared
+    folder: Path
+
+    def bare(self, documents: Mapping[str, bytes]) -> Prepared:
+        """A project of nothing but one view, serving these bytes at these paths."""
+        folder = Path(tempfile.mkdtemp(dir=self.folder))
+        for path, body in documents.items():
+            (folder / path.removeprefix("/").replace("/", ":")).write_bytes(body)
+        settings = "tests.benchmarks.bare.settings"
+        environment = {
+            "DJANGO_SETTINGS_MODULE": settings,
+            "SECRET_KEY": "bare",
+            "BARE_DOCUMENTS": str(folder),
+        }
+        return Prepared("tests.benchmarks.bare.wsgi", environment, next(iter(documents)), {})
+
+
+@contextmanager
+def stage() -> Iterator[Stage]:
+    """Everything the benches need; gone afterwards, whatever happened. Raises CannotPlayError."""
+    bindir = binaries()
+    if bindir is None or not Path("/proc/self/stat").exists():
+        raise CannotPlayError(
+            "Benches (b) to (d) need Linux and PostgreSQL's binaries (Debian's postgresql, or PG_BINDIR)."
+        )
+    folder = Path(tempfile.mkdtemp(prefix="bench-"))
+    cluster = Cluster(bindir)
+    try:
+        service, toolkit = _prepared(cluster, folder)
+        yield Stage(service, toolkit, folder)
+    finally:
+        cluster.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _prepared(cluster: Cluster, folder: Path) -> tuple[Prepared, Prepared]:
+    """Both sites with their databases filled, at the same time."""
+    with psycopg.connect(cluster.url, autocommit=True) as connection:
+        for name in ("service", "toolkit"):
+            connection.execute(f'CREATE DATABASE "{name}"')
+    ours = _service_environment(cluster, folder)
+    # Measured as in production. Prepared as a sandbox, whose authority certifies the signing key.
+    sandbox = {**ours, "ENVIRONMENT": "sandbox"}
+    theirs = {
+        "DJANGO_SETTINGS_MODULE": "tests.benchmarks.oauth_toolkit.settings",
+        "DATABASE_URL": _database(cluster, "toolkit"),
+        "SECRET_KEY": secrets.token_urlsafe(32),
+    }
+    with (
+        _Work(["-m", "tests.benchmarks.holders", str(HOLDERS)], sandbox) as filling,
+        _Work(["manage.py", "collectstatic", "--no-input"], ours) as collecting,
+        _Work(["-m", "tests.benchmarks.oauth_toolkit.prepare", str(HOLDERS)], theirs) as their_filling,
+    ):
+        collecting.done()
+        service = Prepared("config.wsgi", ours, "/openid-connect/jwks", json.loads(filling.done()))
+        facts = json.loads(their_filling.done())
+    return service, Prepared("tests.benchmarks.oauth_toolkit.wsgi", theirs, "/ready", facts)
+
+
+def _service_environment(cluster: Cluster, folder: Path) -> dict[str, str]:
+    return {
+        "ENVIRONMENT": "production",
+        "BASE_URL": ORIGIN,
+        "DATABASE_URL": _database(cluster, "service"),
+        "SECRET_KEY": secrets.token_urlsafe(32),
+        "KEY_SEALING_KEYS": secrets.token_urlsafe(32),
+        "STATE_DIRECTORY": str(folder),
+        "TRUSTED_PROXY_COUNT": "1",
+        "EMAIL_URL": "smtp://localhost:25",
+        "DEFAULT_FROM_EMAIL": "wallet@wallet.example",
+    }
+
+
+def _database(cluster: Cluster, name: str) -> str:
+    return cluster.url.replace("/postgres?", f"/{name}?")
+
+
+class _Work:
+    """A Python process that prepares something and prints what it has to say as its last line."""
+
+    def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
+        self.command = command
+        self.process = subprocess.Popen(
+            [sys.executable, *command],
+            cwd=ROOT,
+            env={**environment, "PATH": os.environ["PATH"]},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def done(self) -> str:
+        out, err = self.process.communicate(timeout=120)
+        if self.process.returncode:
+            raise RuntimeError(f"{' '.join(self.command)} failed:\n{err[-6000:]}")
+        return out.splitlines()[-1]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self.process.poll() is None:  # something went wrong elsewhere
+            self.process.kill()
+            self.process.communicate()
