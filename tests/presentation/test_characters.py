@@ -1,0 +1,52 @@
+"""Nothing a relying application writes can hide, or turn other text around."""
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from presentation.characters import is_legible, legible
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain text, 1.50 €", "plain text, 1.50 €"),
+        ("Łódź 東京 العربية", "Łódź 東京 العربية"),
+        ("pay \u202e001\u202c", "pay ⟨U+202E⟩001⟨U+202C⟩"),
+        ("a\u2066b\u2069", "a⟨U+2066⟩b⟨U+2069⟩"),
+        ("a\u200bb\ufeffc\u00add", "a⟨U+200B⟩b⟨U+FEFF⟩c⟨U+00AD⟩d"),
+        ("a\x00b\x1b[31m\x7f\x9f", "a⟨U+0000⟩b⟨U+001B⟩[31m⟨U+007F⟩⟨U+009F⟩"),
+        ("a\tb\rc", "a⟨U+0009⟩b⟨U+000D⟩c"),
+        ("a\u2028b\u2029c", "a⟨U+2028⟩b⟨U+2029⟩c"),
+        ("a\u3164b\u115f\u2800", "a⟨U+3164⟩b⟨U+115F⟩⟨U+2800⟩"),
+        ("1\u200d2 \u200d", "1⟨U+200D⟩2 ⟨U+200D⟩"),
+        ("\u200cx", "⟨U+200C⟩x"),
+        ("می\u200cخواهم", "می\u200cخواهم"),
+        ("👩\u200d🔧", "👩\u200d🔧"),
+        ("می\u200c\u200c\u200cخ", "می\u200c⟨U+200C⟩⟨U+200C⟩خ"),
+        ("\U000e0041", "⟨U+E0041⟩"),
+        ("a\r\nb\nc", "a ↵ b ↵ c"),
+    ],
+)
+def test_what_cannot_be_seen_is_written_out(text: str, shown: str) -> None:
+    assert legible(text) == shown
+
+
+def test_lines_stay_where_they_can_be_shown() -> None:
+    assert legible("a\r\nb\n\u202ec", keep_lines=True) == "a\nb\n⟨U+202E⟩c"
+
+
+@given(st.text(st.characters()))
+def test_nothing_shown_is_invisible_or_reorders(text: str) -> None:
+    shown = legible(text)
+
+    hidden = [c for c in shown if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")]
+    assert set(hidden) <= {"\u200c", "\u200d"}
+
+
+@given(st.text())
+def test_showing_twice_shows_the_same(text: str) -> None:
+    assert legible(legible(text)) == legible(text)
+    assert is_legible(legible(text))

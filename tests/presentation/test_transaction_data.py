@@ -1,0 +1,378 @@
+"""The `transaction_data` parameter: what is accepted, and what is said about everything else."""
+
+import json
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from presentation.errors import InvalidTransactionDataError
+from presentation.transaction_data import LONGEST_VALUE, TransactionData, parse
+from presentation.transaction_data_types import TYPES
+from tests.presentation.payloads import (
+    FULL,
+    ITEMIZED,
+    MANDATE,
+    OPTIONAL,
+    SESSION,
+    WIRE,
+    around,
+    raw,
+    value,
+    with_changes,
+)
+
+
+def read(parameter: str) -> tuple[TransactionData, ...]:
+    return parse(parameter, credential_ids=["basic"], allowed_types=list(TYPES))
+
+
+@pytest.mark.parametrize("urn", FULL)
+def test_a_value_with_every_field_is_accepted(urn: str) -> None:
+    (data,) = read(value(urn))
+
+    assert data.received == value(urn)
+    assert data.type == urn
+    assert data.credential_ids == ("basic",)
+    assert set(data.payload) == set(FULL[urn])
+
+
+@pytest.mark.parametrize(("urn", "path"), [(urn, path) for urn in OPTIONAL for path in OPTIONAL[urn]])
+def test_every_optional_field_may_be_left_out(urn: str, path: str) -> None:
+    assert read(value(urn, with_changes(urn, {path: ...})))
+
+
+def required(declared: Any, inside: str = "") -> list[str]:
+    found = []
+    for name, field in declared.fields.items():
+        path = f"{inside}.{name}" if inside else name
+        if field.required:
+            found.append(path)
+        if hasattr(field, "fields"):
+            found += required(field, path)
+        elif hasattr(field, "item") and hasattr(field.item, "fields"):
+            found += required(field.item, f"{path}.0")
+    return found
+
+
+REQUIRED = [(urn, path) for urn, declared in TYPES.items() for path in required(declared.payload)]
+
+
+@pytest.mark.parametrize(("urn", "path"), REQUIRED)
+def test_every_required_field_is_missed_by_name(urn: str, path: str) -> None:
+    with pytest.raises(InvalidTransactionDataError) as raised:
+        read(value(urn, with_changes(urn, {path: ...})))
+
+    assert (
+        raised.value.description
+        == f"transaction_data value 1: payload.{path.replace('.0', '[0]')} is missing"
+    )
+
+
+def test_fields_and_requiredness_are_those_of_the_contract() -> None:
+    assert {urn: sorted(path for u, path in REQUIRED if u == urn) for urn in TYPES} == {
+        SESSION: ["ip_address"],
+        ITEMIZED: ["currency", "items", "items.0.label", "items.0.quantity", "items.0.unit_cost"],
+        WIRE: [
+            "amount",
+            "currency",
+            "recipient",
+            "recipient.account_number",
+            "recipient.institution_name",
+            "recipient.routing_number",
+            "source",
+            "source.account_number",
+            "source.individual_name",
+            "source.routing_number",
+        ],
+        MANDATE: [
+            "amount",
+            "currency",
+            "payee",
+            "payee.name",
+            "payment_instrument",
+            "payment_instrument.id",
+            "payment_instrument.type",
+            "prompt_summary",
+        ],
+    }
+
+
+# type, changes to the full payload (dotted paths), what the description says after the position
+WRONG_PAYLOADS = [
+    (SESSION, {"ip_address": "192.0.2"}, "payload.ip_address must be an IPv4 or IPv6 address"),
+    (SESSION, {"ip_address": "192.0.2.256"}, "payload.ip_address must be an IPv4 or IPv6 address"),
+    (SESSION, {"ip_address": "192.0.2.01"}, "payload.ip_address must be an IPv4 or IPv6 address"),
+    (SESSION, {"ip_address": "192.0.2.1/24"}, "payload.ip_address must be an IPv4 or IPv6 address"),
+    (SESSION, {"ip_address": " 192.0.2.1"}, "payload.ip_address must be an IPv4 or IPv6 address"),
+    (SESSION, {"ip_address": "fe80::1%eth0"}, "payload.ip_address must be an IPv4 or IPv6 address"),
+    (SESSION, {"ip_address": "[::1]"}, "payload.ip_address must be an IPv4 or IPv6 address"),
+    (SESSION, {"ip_address": ""}, "payload.ip_address must not be blank"),
+    (SESSION, {"ip_address": 3221225985}, "payload.ip_address must be a string"),
+    (SESSION, {"ip_address": None}, "payload.ip_address must be a string"),
+    (SESSION, {"device_id": None}, "payload.device_id must be a string"),
+    (SESSION, {"device_id": 7}, "payload.device_id must be a string"),
+    (SESSION, {"device_id": "x" * 201}, "payload.device_id must not be longer than 200 characters"),
+    (SESSION, {"device_id": "\ud800"}, "payload.device_id must be valid Unicode text"),
+    (SESSION, {"user_agent": "x"}, "payload.user_agent is unknown"),
+    (ITEMIZED, {"title": ["x"]}, "payload.title must be a string"),
+    (ITEMIZED, {"title": "x" * 141}, "payload.title must not be longer than 140 characters"),
+    (ITEMIZED, {"currency": "eur"}, "payload.currency must be an ISO 4217 currency code"),
+    (ITEMIZED, {"currency": "EURO"}, "payload.currency must be an ISO 4217 currency code"),
+    (ITEMIZED, {"currency": "XXX"}, "payload.currency must be an ISO 4217 currency code"),
+    (ITEMIZED, {"currency": 978}, "payload.currency must be an ISO 4217 currency code"),
+    (ITEMIZED, {"currency": ["EUR"]}, "payload.currency must be an ISO 4217 currency code"),
+    (ITEMIZED, {"items": []}, "payload.items must have from 1 to 100 elements"),
+    (ITEMIZED, {"items": [{"quantity": 1, "unit_cost": 1, "label": "x"}] * 101}, "payload.items must have"),
+    (ITEMIZED, {"items": {}}, "payload.items must be an array"),
+    (ITEMIZED, {"items": [1]}, "payload.items[0] must be a JSON object"),
+    (ITEMIZED, {"items.1": None}, "payload.items[1] must be a JSON object"),
+    (ITEMIZED, {"items.0.quantity": 1.5}, "payload.items[0].quantity must be an integer"),
+    (ITEMIZED, {"items.0.quantity": 1.0}, "payload.items[0].quantity must be an integer"),
+    (ITEMIZED, {"items.0.quantity": "1"}, "payload.items[0].quantity must be an integer"),
+    (ITEMIZED, {"items.0.quantity": True}, "payload.items[0].quantity must be an integer"),
+    (ITEMIZED, {"items.0.quantity": 0}, "payload.items[0].quantity must be from 1 to 1000000"),
+    (ITEMIZED, {"items.0.quantity": -1}, "payload.items[0].quantity must be from 1 to 1000000"),
+    (ITEMIZED, {"items.1.quantity": 10**6 + 1}, "payload.items[1].quantity must be from 1 to 1000000"),
+    (ITEMIZED, {"items.0.unit_cost": "9.99"}, "payload.items[0].unit_cost must be a number"),
+    (ITEMIZED, {"items.0.unit_cost": True}, "payload.items[0].unit_cost must be a number"),
+    (ITEMIZED, {"items.0.unit_cost": None}, "payload.items[0].unit_cost must be a number"),
+    (ITEMIZED, {"items.0.unit_cost": -0.01}, "payload.items[0].unit_cost must be zero or more"),
+    (ITEMIZED, {"items.0.unit_cost": 10**12}, "payload.items[0].unit_cost must be less than 10000"),
+    (ITEMIZED, {"items.0.unit_cost": 9.999}, "payload.items[0].unit_cost has more decimal places than EUR"),
+    (ITEMIZED, {"items.0.label": "  "}, "payload.items[0].label must not be blank"),
+    (ITEMIZED, {"items.0.sku": "x"}, "payload.items[0].sku is unknown"),
+    (ITEMIZED, {"total": 30}, "payload.total is unknown"),
+    (WIRE, {"recipient": "Rosa"}, "payload.recipient must be a JSON object"),
+    (WIRE, {"recipient": []}, "payload.recipient must be a JSON object"),
+    (WIRE, {"recipient.account_number": 12345}, "payload.recipient.account_number must be a string"),
+    (WIRE, {"recipient.iban": "x"}, "payload.recipient.iban is unknown"),
+    (WIRE, {"source.website": "x"}, "payload.source.website is unknown"),
+    (WIRE, {"amount": 0}, "payload.amount must be more than zero"),
+    (WIRE, {"amount": -5}, "payload.amount must be more than zero"),
+    (WIRE, {"amount": "5"}, "payload.amount must be a number"),
+    (WIRE, {"amount": False}, "payload.amount must be a number"),
+    (WIRE, {"amount": [5]}, "payload.amount must be a number"),
+    (WIRE, {"amount": 1.234}, "payload.amount has more decimal places than GBP has (2)"),
+    (WIRE, {"amount": 1.5, "currency": "JPY"}, "payload.amount has more decimal places than JPY has (0)"),
+    (WIRE, {"amount": 1.2345, "currency": "KWD"}, "payload.amount has more decimal places than KWD has (3)"),
+    (WIRE, {"memo": 5}, "payload.memo must be a string"),
+    (MANDATE, {"amount": -0.01}, "payload.amount must be zero or more"),
+    (MANDATE, {"prompt_summary": ""}, "payload.prompt_summary must not be blank"),
+    (MANDATE, {"prompt_summary": "x" * 1001}, "payload.prompt_summary must not be longer than 1000"),
+    (MANDATE, {"payee.address": "x"}, "payload.payee.address is unknown"),
+    (MANDATE, {"payment_instrument.type": 1}, "payload.payment_instrument.type must be a string"),
+]
+
+
+@pytest.mark.parametrize(("urn", "changes", "says"), WRONG_PAYLOADS)
+def test_a_wrong_payload_is_refused_by_position_and_field(urn: str, changes: Any, says: str) -> None:
+    wrong = value(urn, with_changes(urn, changes))
+
+    with pytest.raises(InvalidTransactionDataError) as raised:
+        read(f"{value(SESSION)} {wrong}")
+
+    assert raised.value.description.startswith(f"transaction_data value 2: {says}")
+
+
+WRONG_VALUES = {
+    "nothing": ("", "must be base64url"),
+    "padding": (raw("{}") + "=", "must be base64url"),
+    "standard base64": ("e30+", "must be base64url"),
+    "a length no base64url has": ("e30a1", "must be base64url"),
+    "bits that mean nothing": ("e31", "must be canonical base64url"),
+    "not UTF-8": (raw(b'{"a":"\xff"}'), "must be UTF-8"),
+    "UTF-16": (raw("{}".encode("utf-16")), "must be UTF-8"),
+    "a byte order mark": (raw("\ufeff{}"), "must be valid JSON"),
+    "no JSON": (raw("hello"), "must be valid JSON"),
+    "JSON and more": (raw("{} {}"), "must be valid JSON"),
+    "single quotes": (raw("{'type':1}"), "must be valid JSON"),
+    "nothing inside": (raw(" "), "must be valid JSON"),
+    "an array": (raw("[]"), "must be a JSON object"),
+    "a string": (raw('"x"'), "must be a JSON object"),
+    "null": (raw("null"), "must be a JSON object"),
+    "endless nesting": (raw('{"a":' * 1200), "must be valid JSON"),
+    "an endless number": (around(SESSION, "9" * 5000), "must be valid JSON"),
+    "an endless exponent": (around(SESSION, "1e99999999999999999999"), "must be valid JSON"),
+    "a name twice": (
+        around(SESSION, '{"ip_address":"::1","ip_address":"::2"}'),
+        "must not name ip_address twice",
+    ),
+    "a name twice outside": (raw('{"type":"a","type":"b"}'), "must not name type twice"),
+    "no type": (value(SESSION, type=...), "type is missing"),
+    "a type that is a number": (value(SESSION, type=7), "type must be a string"),
+    "an unknown type": (value(SESSION, type="urn:example:other"), "type is unknown"),
+    "a type in another case": (value(SESSION, type=SESSION.upper()), "type is unknown"),
+    "a type without its version": (value(WIRE, type=WIRE.removesuffix(":v1")), "type is unknown"),
+    "no credential_ids": (value(SESSION, credential_ids=...), "credential_ids is missing"),
+    "credential_ids a string": (value(SESSION, credential_ids="basic"), "credential_ids must be an array"),
+    "no id in credential_ids": (value(SESSION, credential_ids=[]), "credential_ids must have from 1"),
+    "a number in credential_ids": (value(SESSION, credential_ids=[1]), "credential_ids[0] must be a string"),
+    "another credential": (value(SESSION, credential_ids=["basic", "x"]), "credential_ids[1] names no"),
+    "no payload": (value(SESSION, payload=...), "payload is missing"),
+    "payload an array": (value(SESSION, payload=[]), "payload must be a JSON object"),
+    "payload null": (around(SESSION, "null"), "payload must be a JSON object"),
+    "an unknown member": (value(SESSION, note="x"), "note is unknown"),
+    "another hash": (
+        value(SESSION, transaction_data_hashes_alg=["sha-512"]),
+        "transaction_data_hashes_alg must",
+    ),
+    "hashes no array": (
+        value(SESSION, transaction_data_hashes_alg="sha-256"),
+        "transaction_data_hashes_alg must",
+    ),
+}
+for _constant in ("NaN", "Infinity", "-Infinity"):
+    WRONG_VALUES[_constant] = (
+        around(WIRE, f'{{"amount":{_constant}}}'),
+        f"must not contain {_constant}",
+    )
+
+
+@pytest.mark.parametrize(("wrong", "says"), WRONG_VALUES.values(), ids=WRONG_VALUES.keys())
+def test_a_wrong_value_is_refused_by_position(wrong: str, says: str) -> None:
+    with pytest.raises(InvalidTransactionDataError) as raised:
+        read(f"{value(SESSION)} {value(SESSION)} {wrong}")
+
+    assert raised.value.description.startswith(f"transaction_data value 3: {says}")
+
+
+def test_two_spaces_have_a_value_between_them_that_is_none() -> None:
+    with pytest.raises(InvalidTransactionDataError, match="value 2: must be base64url"):
+        read(f"{value(SESSION)}  {value(SESSION)}")
+
+
+def test_values_keep_their_order_and_the_strings_as_received() -> None:
+    values = [value(MANDATE), value(SESSION), value(MANDATE), value(WIRE)]
+
+    assert [data.received for data in read(" ".join(values))] == values
+
+
+def test_values_may_come_as_a_json_array() -> None:
+    values = [value(MANDATE), value(SESSION)]
+
+    assert [data.received for data in read(json.dumps(values))] == values
+
+
+@pytest.mark.parametrize(
+    ("parameter", "says"),
+    [
+        ("[]", "transaction_data must have from 1 to 10 values"),
+        ("[", "transaction_data as an array must be valid JSON"),
+        ("[1]", "transaction_data value 1: must be a string"),
+        ("[null]", "transaction_data value 1: must be a string"),
+        ("[{}]", "transaction_data value 1: must be a string"),
+        ('[{"a":1,"a":2}]', "transaction_data as an array must not name a twice"),
+        ("[NaN]", "transaction_data as an array must not contain NaN"),
+        ('[""]', "transaction_data value 1: must be base64url"),
+        ("{}", "transaction_data value 1: must be base64url"),
+    ],
+)
+def test_an_array_is_read_as_strictly(parameter: str, says: str) -> None:
+    with pytest.raises(InvalidTransactionDataError) as raised:
+        read(parameter)
+
+    assert raised.value.description.startswith(says)
+
+
+def test_there_may_be_ten_values_and_no_more() -> None:
+    assert len(read(" ".join([value(SESSION)] * 10))) == 10
+    with pytest.raises(InvalidTransactionDataError, match="from 1 to 10 values"):
+        read(" ".join([value(SESSION)] * 11))
+
+
+def test_a_value_may_have_eight_kilobytes_and_no_more() -> None:
+    payload = '{"ip_address":"::1"' + " " * 3000 + "}"
+    longest = around(SESSION, payload)
+    while len(longest) < LONGEST_VALUE:
+        payload = payload.replace("}", " }")
+        longest = around(SESSION, payload)
+
+    assert len(longest) == LONGEST_VALUE
+    assert read(longest)
+    with pytest.raises(InvalidTransactionDataError, match="must not be longer than 8192"):
+        read(longest + "AAAA")
+
+
+def test_all_values_together_have_a_limit() -> None:
+    with pytest.raises(InvalidTransactionDataError, match="must not exceed 32768"):
+        read("A" * 32769)
+
+
+def test_left_out_means_none() -> None:
+    assert parse(None, credential_ids=["basic"], allowed_types=[]) == ()
+
+
+def test_amounts_are_decimals_exactly_as_written() -> None:
+    payload = json.dumps(FULL[MANDATE])
+    for written, amount in [
+        ("0.1", "0.1"),
+        ("1e2", "100"),
+        ("24.50000", "24.5"),
+        ("-0.0", "0"),
+        ("0", "0"),
+        ("999999999999.99", "999999999999.99"),
+    ]:
+        (data,) = read(around(MANDATE, payload.replace("24.5", written)))
+        assert isinstance(data.payload["amount"], Decimal)
+        assert data.payload["amount"] == Decimal(amount)
+        assert not data.payload["amount"].is_signed()
+
+
+@pytest.mark.parametrize("number", ["1e-400", "1e400", "1e999999", "0.1e-999999", "1E+12", "1000000000000"])
+def test_numbers_beyond_sense_are_refused(number: str) -> None:
+    with pytest.raises(InvalidTransactionDataError, match=r"payload\.amount"):
+        read(around(WIRE, json.dumps(FULL[WIRE]).replace("1234.5", number)))
+
+
+def test_the_hash_algorithms_of_openid4vp_may_be_named() -> None:
+    assert read(value(SESSION, transaction_data_hashes_alg=["sha-512", "sha-256"]))
+
+
+def test_only_payments_are_consequential() -> None:
+    assert {urn: read(value(urn))[0].consequential for urn in TYPES} == {
+        SESSION: False,
+        ITEMIZED: True,
+        WIRE: True,
+        MANDATE: True,
+    }
+
+
+@given(st.text())
+def test_any_text_is_refused_or_read(text: str) -> None:
+    try:
+        parsed = read(text)
+    except InvalidTransactionDataError:
+        return
+    assert parsed
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=10),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=10), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def places(tree: Any, inside: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    found = [inside] if inside else []
+    pairs = tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ()
+    for name, inner in pairs:
+        found += places(inner, (*inside, name))
+    return found
+
+
+@settings(max_examples=300)
+@given(st.data())
+def test_any_json_in_any_place_is_accepted_clean_or_refused(data: st.DataObject) -> None:
+    urn = data.draw(st.sampled_from(sorted(FULL)))
+    place = data.draw(st.sampled_from(places(FULL[urn])))
+    payload = with_changes(urn, {".".join(map(str, place)): data.draw(json_values)})
+    try:
+        (parsed,) = read(value(urn, payload))
+    except InvalidTransactionDataError:
+        return
+    numbers = [v for v in parsed.payload.values() if not isinstance(v, (str, dict, tuple))]
+    assert all(isinstance(number, Decimal) and number.is_finite() for number in numbers)

@@ -1,0 +1,209 @@
+"""What people read before they agree to a transaction."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.utils import translation
+
+from consent.question import Transaction
+from presentation.transaction_data import display, parse
+from presentation.transaction_data_types import TYPES
+from tests.presentation.payloads import FULL, ITEMIZED, MANDATE, SESSION, WIRE, value, with_changes
+
+
+def shown(urn: str, changes: dict[str, Any] | None = None) -> dict[str, Any]:
+    """What is displayed, with ordinary spaces for the no-break ones in amounts."""
+    (data,) = parse(
+        value(urn, with_changes(urn, changes or {})), credential_ids=["basic"], allowed_types=list(TYPES)
+    )
+    return json.loads(json.dumps(display(data), ensure_ascii=False).replace("\xa0", " "))  # type: ignore[no-any-return]
+
+
+def test_session_data_stands_under_this_device() -> None:
+    assert shown(SESSION) == {
+        "kind": SESSION,
+        "title": "This device",
+        "blocks": [
+            {
+                "block": "rows",
+                "heading": "",
+                "rows": [["IP address", "2001:db8::17"], ["Device identifier", "d-4711"]],
+            }
+        ],
+        "consequential": False,
+    }
+
+
+def test_an_itemised_payment_shows_line_totals_and_the_sum() -> None:
+    assert shown(ITEMIZED) == {
+        "kind": ITEMIZED,
+        "title": "Approve a payment",
+        "blocks": [
+            {"block": "amount", "label": "To pay", "value": "1,229.97 EUR"},
+            {
+                "block": "rows",
+                "heading": "",
+                "rows": [["Payment", "Order 17"], ["Description", "Tea and cups"]],
+            },
+            {
+                "block": "items",
+                "heading": "Items",
+                "columns": ["Item", "Quantity", "Price each", "Line total"],
+                "rows": [
+                    ["Tea", "3", "9.99 EUR", "29.97 EUR"],
+                    ["Cup", "1,200", "1.00 EUR", "1,200.00 EUR"],
+                ],
+                "total": ["Total", "1,229.97 EUR"],
+            },
+        ],
+        "consequential": True,
+    }
+
+
+def test_a_transfer_shows_both_accounts_in_groups_and_websites_as_text() -> None:
+    assert shown(WIRE) == {
+        "kind": WIRE,
+        "title": "Approve a bank transfer",
+        "blocks": [
+            {"block": "amount", "label": "Amount", "value": "1,234.50 GBP"},
+            {
+                "block": "rows",
+                "heading": "To",
+                "rows": [
+                    ["Name", "Rosa Recipient"],
+                    ["Bank", "First Bank"],
+                    ["Routing number", "021000021"],
+                    ["Account number", "DE89 3704 0044 0532 0130 00"],
+                    ["Website", "https://first.example"],
+                ],
+            },
+            {
+                "block": "rows",
+                "heading": "From",
+                "rows": [
+                    ["Name", "Alice Archer"],
+                    ["Bank", "Second Bank"],
+                    ["Account number", "1234 5678"],
+                    ["Routing number", "40-47-84"],
+                ],
+            },
+            {"block": "rows", "heading": "", "rows": [["Reference", "Rent for May"]]},
+        ],
+        "consequential": True,
+    }
+
+
+def test_a_mandate_quotes_the_summary() -> None:
+    assert shown(MANDATE) == {
+        "kind": MANDATE,
+        "title": "Authorise a payment",
+        "blocks": [
+            {"block": "amount", "label": "Amount", "value": "24.50 EUR"},
+            {"block": "quote", "text": "Pay Corner Shop once"},
+            {
+                "block": "rows",
+                "heading": "Paid to",
+                "rows": [["Identifier", "m-1"], ["Name", "Corner Shop"], ["Website", "shop.example"]],
+            },
+            {
+                "block": "rows",
+                "heading": "Paid with",
+                "rows": [["Kind", "card"], ["Identifier", "pi_123"], ["Instruction", "once"]],
+            },
+        ],
+        "consequential": True,
+    }
+
+
+@pytest.mark.parametrize(
+    ("currency", "amount", "reads"),
+    [("JPY", 1500, "1,500 JPY"), ("KWD", 1.5, "1.500 KWD"), ("EUR", 1.5, "1.50 EUR"), ("EUR", 0, "0.00 EUR")],
+)
+def test_amounts_are_in_the_currencys_own_minor_units(currency: str, amount: float, reads: str) -> None:
+    assert shown(MANDATE, {"currency": currency, "amount": amount})["blocks"][0]["value"] == reads
+
+
+def test_line_totals_are_exact() -> None:
+    items = [{"quantity": 3, "unit_cost": 0.1, "label": "x"}, {"quantity": 7, "unit_cost": 1.1, "label": "y"}]
+
+    block = shown(ITEMIZED, {"items": items})["blocks"][2]
+
+    assert [row[3] for row in block["rows"]] == ["0.30 EUR", "7.70 EUR"]
+    assert block["total"] == ["Total", "8.00 EUR"]
+
+
+def test_text_that_hides_or_reorders_is_made_visible_everywhere() -> None:
+    said = json.dumps(shown(WIRE, {"memo": "a\u202eb", "recipient.account_number": "1234\u202e5678"}))
+
+    assert "\\u202e" not in said
+    assert said.count("U+202E") == 2
+
+
+def test_a_quote_keeps_its_lines_and_a_row_shows_where_they_break() -> None:
+    assert shown(MANDATE, {"prompt_summary": "one\ntwo"})["blocks"][1]["text"] == "one\ntwo"
+    assert shown(WIRE, {"memo": "one\ntwo"})["blocks"][-1]["rows"] == [["Reference", "one ↵ two"]]
+
+
+def test_what_is_left_out_leaves_no_empty_place() -> None:
+    blocks = shown(ITEMIZED, {"title": ..., "description": ...})["blocks"]
+
+    assert [block["block"] for block in blocks] == ["amount", "items"]
+    assert [block["block"] for block in shown(WIRE, {"memo": ""})["blocks"]] == ["amount", "rows", "rows"]
+
+
+@pytest.mark.parametrize("number", ["12 34", "40-47-84", "12345", "1234-5678-9"])
+def test_an_account_number_with_groups_of_its_own_keeps_them(number: str) -> None:
+    rows = shown(WIRE, {"source.account_number": number})["blocks"][2]["rows"]
+
+    assert ["Account number", number] in rows
+
+
+def leaves(tree: Any) -> Iterator[Any]:
+    if isinstance(tree, dict | list):
+        for inner in tree.values() if isinstance(tree, dict) else tree:
+            yield from leaves(inner)
+    else:
+        yield tree
+
+
+@pytest.mark.parametrize("urn", FULL)
+def test_every_text_that_is_signed_is_shown(urn: str) -> None:
+    """Each field is given a text of its own; all of them must turn up on the page."""
+    numbered = {"n": 0}
+
+    def mark(tree: Any) -> Any:
+        if isinstance(tree, dict):
+            return {name: mark(inner) for name, inner in tree.items()}
+        if isinstance(tree, list):
+            return [mark(inner) for inner in tree]
+        if isinstance(tree, str):
+            numbered["n"] += 1
+            return f"text no. {numbered['n']}"
+        return tree
+
+    payload = mark(FULL[urn])
+    fixed = {"currency": "EUR"} if "currency" in payload else {"ip_address": "192.0.2.9"}
+    page = "\n".join(leaves_of_text(shown(urn, payload | fixed)))
+
+    for leaf in leaves(payload | fixed):
+        if isinstance(leaf, str):
+            assert leaf in page
+
+
+def leaves_of_text(tree: Any) -> Iterator[str]:
+    return (leaf for leaf in leaves(tree) if isinstance(leaf, str))
+
+
+@pytest.mark.parametrize("urn", FULL)
+def test_the_consent_page_can_show_it(urn: str) -> None:
+    said = shown(urn)
+
+    assert Transaction.from_json(said).to_json() == said
+
+
+@pytest.mark.parametrize("urn", FULL)
+def test_labels_are_texts_once_shown_whatever_the_language(urn: str) -> None:
+    with translation.override("de"):
+        assert json.dumps(shown(urn))
