@@ -1,0 +1,21 @@
+"""Forgetting interactions: what was not answered soon after it expired, what was answered after its nonce's memory."""
+
+from datetime import datetime, timedelta
+
+from django.db.models import Q
+
+from presentation.models import Interaction
+
+WAY_BACK_KEPT = timedelta(days=1)  # so long the page about an expired interaction can lead home
+NONCE_REMEMBERED = timedelta(days=400)  # so long a nonce that gave a token is refused
+
+
+def clear_interactions(*, now: datetime, batch: int) -> int:
+    """Delete what is no longer needed, `batch` rows per transaction; gives their number."""
+    cleared = 0
+    ended = Q(expires_at__lt=now - WAY_BACK_KEPT) & ~Q(outcome=Interaction.Outcome.TOKEN)
+    forgotten = Q(expires_at__lt=now - NONCE_REMEMBERED)
+    rows = Interaction.objects.filter(ended | forgotten).order_by("expires_at")
+    while ids := list(rows.values_list("id", flat=True)[:batch]):
+        cleared += Interaction.objects.filter(id__in=ids).delete()[0]
+    return cleared

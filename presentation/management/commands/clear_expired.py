@@ -1,0 +1,31 @@
+"""`manage.py clear_expired`: delete whatever has had its time, on every floor; to be run every hour."""
+
+from argparse import ArgumentParser
+from datetime import timedelta
+from typing import Any
+
+from django.core.management import call_command
+from django.core.management.base import BaseCommand
+from django.utils import timezone
+
+import consent.clearing
+import wallet.clearing
+from presentation.clearing import clear_interactions
+
+
+class Command(BaseCommand):
+    help = "Delete expired interactions, unanswered questions, errands, codes and sessions, in batches."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--batch", type=int, default=1000, help="rows per transaction")
+
+    def handle(self, *args: Any, batch: int, **options: Any) -> None:
+        now = timezone.now()
+        interactions = clear_interactions(now=now, batch=batch)
+        # A question waits for its interaction, so this comes second.
+        questions = consent.clearing.clear_unanswered(lapsed_before=now - timedelta(days=1), batch=batch)
+        visits = wallet.clearing.clear_expired(now=now, batch=batch)
+        call_command("clearsessions")
+        self.stdout.write(
+            f"Deleted {interactions} interactions, {questions} questions, {visits} rows of sign-ins."
+        )

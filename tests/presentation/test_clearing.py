@@ -1,0 +1,68 @@
+"""What `clear_expired` deletes, and what it must keep."""
+
+from datetime import timedelta
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.test import Client
+from django.utils import timezone
+
+from consent.models import Consent
+from presentation.models import Interaction, RelyingParty
+from tests.presentation.test_flow import ask, decide
+from wallet.models import Wallet
+
+pytestmark = pytest.mark.usefixtures("signing_key")
+
+
+def age(days: int) -> None:
+    """Let everything have begun so many days earlier."""
+    Interaction.objects.update(expires_at=timezone.now() - timedelta(days=days))
+    Consent.objects.update(expires_at=timezone.now() - timedelta(days=days))
+
+
+def clear() -> str:
+    out = StringIO()
+    call_command("clear_expired", batch=2, stdout=out)
+    return out.getvalue()
+
+
+def test_unanswered_requests_go_with_their_questions(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: Any
+) -> None:
+    sign_in(alice)
+    for _ in range(5):
+        ask(client, acme_bank)
+    age(days=2)
+
+    assert "Deleted 5 interactions, 5 questions" in clear()
+    assert not Interaction.objects.exists()
+    assert not Consent.objects.exists()
+
+
+def test_open_requests_stay(client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: Any) -> None:
+    sign_in(alice)
+    ask(client, acme_bank)
+
+    clear()
+
+    assert Interaction.objects.count() == 1
+    assert Consent.objects.count() == 1
+
+
+def test_a_nonce_that_gave_a_token_is_remembered_for_a_year_and_the_consent_for_ever(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: Any
+) -> None:
+    sign_in(alice)
+    client.get(decide(client, ask(client, acme_bank)))
+
+    age(days=366)
+    clear()
+    assert Interaction.objects.count() == 1
+
+    age(days=401)
+    clear()
+    assert not Interaction.objects.exists()
+    assert Consent.objects.get().decision == Consent.Decision.GRANTED
