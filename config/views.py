@@ -2,9 +2,12 @@
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.template.loader import render_to_string
 from django.urls import NoReverseMatch, reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_safe
+
+from config.context import environment
 
 
 @require_safe
@@ -34,8 +37,11 @@ def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpR
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """500: our fault. The log has the same reference."""
-    return _went_wrong(request, "500.html", 500)
+    """500: our fault. Asks nothing of the database, which may be the trouble."""
+    context = {"reference": getattr(request, "reference", ""), **environment(request)}
+    return HttpResponse(
+        render_to_string("500.html", context), status=500, headers={"Cache-Control": "no-store"}
+    )
 
 
 def _went_wrong(request: HttpRequest, template: str, status: int, **context: str) -> HttpResponse:

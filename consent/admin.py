@@ -38,7 +38,7 @@ class ConsentAdmin(admin.ModelAdmin):
         "transactions_shown",
         "request_hash",
     ]
-    fields = readonly_fields
+    fields = [*readonly_fields]
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False

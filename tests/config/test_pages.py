@@ -1,0 +1,86 @@
+"""The front page, and the pages for what went wrong: plain words, a reference, nothing internal."""
+
+import pytest
+from django.db import connection
+from django.test import Client, RequestFactory
+from django.urls import reverse
+
+from config import views
+
+PAGES = [
+    (views.bad_request, 400, "We could not read that"),
+    (views.forbidden, 403, "You may not open this page"),
+    (views.csrf_failure, 403, "This page was open for too long"),
+    (views.not_found, 404, "There is nothing at this address"),
+]
+
+
+@pytest.mark.parametrize(("view", "status", "words"), PAGES)
+def test_a_page_for_an_error_says_what_happened_and_a_reference(rf, view, status: int, words: str) -> None:
+    request = rf.get("/nowhere/")
+    request.reference = "1A2B3C4D"
+    request.resolver_match = None
+    response = view(request, Exception("secret detail"))
+    page = response.content.decode()
+    assert response.status_code == status
+    assert words in page
+    assert "1A2B3C4D" in page
+    assert "secret detail" not in page
+    assert response["Cache-Control"] == "no-store"
+
+
+def test_our_own_fault_is_said_without_asking_the_database(rf: RequestFactory) -> None:
+    def refuse(*args: object) -> None:
+        raise AssertionError("the database was asked")
+
+    request = rf.get("/nowhere/")
+    request.reference = "1A2B3C4D"  # type: ignore[attr-defined]
+    with connection.execute_wrapper(refuse):
+        response = views.server_error(request)
+    page = response.content.decode()
+    assert response.status_code == 500
+    assert "It is not your fault" in page
+    assert "1A2B3C4D" in page
+    assert "Sandbox" in page
+
+
+def test_an_unknown_address_gets_the_page_with_the_reference_of_the_log(client: Client, db: None) -> None:
+    response = client.get("/nowhere/at/all/")
+    assert response.status_code == 404
+    assert response.wsgi_request.reference in response.content.decode()  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("referer", "again"),
+    [
+        ("http://testserver/wallet/sign-in/", "http://testserver/wallet/sign-in/"),
+        ("https://elsewhere.example/page", "/"),
+        ("javascript:alert(1)", "/"),
+        ("", "/"),
+    ],
+)
+def test_a_stale_form_leads_back_only_to_a_page_of_ours(rf, referer: str, again: str) -> None:
+    request = rf.post("/wallet/sign-out/", headers={"referer": referer})
+    request.resolver_match = None
+    assert f'href="{again}"' in views.csrf_failure(request).content.decode()
+
+
+def test_the_front_page_leads_to_the_receipts_and_the_published_documents(client: Client, db: None) -> None:
+    page = client.get("/").content.decode()
+    for address in (
+        reverse("consent_history"),
+        "/.well-known/openid-configuration",
+        "/openid-connect/jwks",
+        "/credential-types/identity/v1",
+    ):
+        assert f'href="{address}"' in page
+
+
+def test_every_page_says_that_it_is_the_sandbox(client: Client, db: None) -> None:
+    for address in ("/", "/nowhere/", "/wallet/sign-in/"):
+        assert "Sandbox" in client.get(address).content.decode()
+
+
+def test_production_has_no_banner(client: Client, db: None, settings) -> None:
+    settings.ENVIRONMENT_BANNER = ""
+    assert 'class="banner"' not in client.get("/").content.decode()
