@@ -38,3 +38,26 @@ function readToken(vpToken) {
   }
   return { presentation: lists[0][0], queryIds };
 }
+
+/**
+ * Whether this is the answer to our request, before looking at the token. The same form of result as
+ * `verifyPresentation`.
+ *
+ * @param {object} request  state and wireFormat ("string" or "openid4vp-1.0"), as remembered
+ */
+export function checkAnswer(answer, request, issuer) {
+  const isObject = answer.queryIds !== null;
+  const wantsObject = request.wireFormat !== "string";
+  const wantedIss = wantsObject ? issuer : undefined;
+  return [
+    // RFC 6749 §10.12: an answer that this browser did not ask for could put somebody else into its session.
+    { id: "state", passed: answer.state === request.state, detail: answer.state ?? "no state" },
+    {
+      id: "wire-format",
+      passed: isObject === wantsObject,
+      detail: isObject ? `a JSON object for ${answer.queryIds.join(", ")}` : "the token itself",
+    },
+    // RFC 9207 §2.4: where `iss` is used, it must be there and equal; elsewhere it is not sent.
+    { id: "response-iss", passed: answer.iss === wantedIss, detail: answer.iss ?? "not used in this wire format" },
+  ];
+}

@@ -209,7 +209,7 @@ function sameClaims(claims, wanted) {
 /** The path of every single value in a tree of claims; an array counts as one value. */
 export function leaves(node, path = []) {
   const isTree = typeof node === "object" && node !== null && !Array.isArray(node);
-  if (!isTree || !Object.keys(node).length) return [path];
+  if (!isTree || !Object.keys(node).length) return path.length ? [path] : [];
   return Object.entries(node).flatMap(([name, value]) => leaves(value, [...path, name]));
 }
 

@@ -1,0 +1,121 @@
+// The page on which a request is built. Without this script the server builds it; with it, the browser does,
+// and makes the nonce itself, as the page of a relying application should.
+
+import { MEMORY, byId, fromPage, offerCopying } from "./page.js";
+
+const form = byId("ask");
+const go = byId("go");
+const known = fromPage("known");
+const mistakes = fromPage("mistakes");
+const [endpoint] = go.href.split("?");
+const redirectUri = new URLSearchParams(new URL(go.href).search).get("redirect_uri");
+const edited = { ...known.examples }; // the texts as the person left them
+let secrets;
+
+/** 192 random bits, URL-safe. A nonce needs 128 (OpenID4VP 1.0 §14.1), and 16 characters here. */
+function newSecret() {
+  const bytes = crypto.getRandomValues(new Uint8Array(24));
+  return btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_");
+}
+
+/** The request's parameters, as chosen. */
+function chosen() {
+  const fields = new FormData(form);
+  const type = fields.get("transaction");
+  return {
+    response_type: "vp_token",
+    client_id: fields.get("client_id"),
+    redirect_uri: redirectUri,
+    scope: fields.getAll("scope").join(" "),
+    login_hint: fields.get("login_hint"),
+    ...secrets,
+    ...(type && { transaction_data: encodeTransaction(edited[type]) }),
+  };
+}
+
+/** base64url of the JSON without its white space. This very string is what the answer will be bound to. */
+function encodeTransaction(text) {
+  const bytes = new TextEncoder().encode(compact(text) ?? text);
+  return btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+}
+
+function compact(text) {
+  try {
+    return JSON.stringify(JSON.parse(text));
+  } catch {
+    return null;
+  }
+}
+
+/** One line without white space; encodeURIComponent leaves ' as it is, which a shell would stumble over. */
+function address(parameters) {
+  const given = Object.entries(parameters).filter(([, value]) => value !== null);
+  const encode = (text) => encodeURIComponent(text).replaceAll("'", "%27");
+  return `${endpoint}?${given.map(([name, value]) => `${name}=${encode(value)}`).join("&")}`;
+}
+
+/** What is needed to verify the answer. Kept by this tab, and nowhere else. */
+function remember(parameters) {
+  const scopes = parameters.scope.split(" ").filter(Boolean);
+  const request = {
+    ...known.parties[parameters.client_id],
+    clientId: parameters.client_id,
+    nonce: parameters.nonce,
+    state: parameters.state,
+    claims: scopes.flatMap((scope) => known.scopes[scope] ?? []),
+    transactionData: parameters.transaction_data ? [parameters.transaction_data] : [],
+  };
+  sessionStorage.setItem(MEMORY, JSON.stringify(request));
+}
+
+function show() {
+  const parameters = chosen();
+  const url = address(parameters);
+  go.href = url;
+  byId("authorize-url").textContent = url;
+  for (const element of document.querySelectorAll("[data-parameter]")) {
+    const name = element.dataset.parameter;
+    element.textContent = name === "authorize-url" ? url : (parameters[name] ?? "");
+  }
+  for (const element of document.querySelectorAll("[data-with]")) {
+    element.hidden = !(element.dataset.with in parameters);
+  }
+  for (const link of document.querySelectorAll("[data-mistake]")) {
+    link.href = address({ ...parameters, ...mistakes[link.dataset.mistake] });
+  }
+  remember(parameters);
+}
+
+function showTransaction() {
+  const type = form.elements.transaction.value;
+  byId("transaction-editor").hidden = !type;
+  byId("transaction-problem").hidden = !type || compact(edited[type]) !== null;
+  const wrong = !byId("transaction-problem").hidden;
+  form.elements.transaction_text.setAttribute("aria-invalid", String(wrong));
+}
+
+form.elements.transaction.addEventListener("change", () => {
+  form.elements.transaction_text.value = edited[form.elements.transaction.value] ?? "";
+});
+form.elements.transaction_text.addEventListener("input", () => {
+  edited[form.elements.transaction.value] = form.elements.transaction_text.value;
+});
+form.addEventListener("input", () => {
+  showTransaction();
+  show();
+});
+form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  location.assign(go.href);
+});
+// Also when the page comes back from the browser's memory: a nonce is good for one request only.
+addEventListener("pageshow", () => {
+  secrets = { nonce: newSecret(), state: newSecret() };
+  const type = form.elements.transaction.value;
+  if (type) edited[type] = form.elements.transaction_text.value;
+  showTransaction();
+  show();
+});
+// The answer comes to the registered address, and a tab remembers only for the address it was on.
+byId("wrong-origin").hidden = new URL(redirectUri).origin === location.origin;
+offerCopying();

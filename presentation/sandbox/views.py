@@ -1,0 +1,87 @@
+"""The playground: a relying application of the service's own, to try a request and see the answer verified."""
+
+import secrets
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from presentation.dcql import SCOPES
+from presentation.models import RelyingParty
+from presentation.sandbox.examples import EXAMPLES
+from presentation.sandbox.explanations import CHECKS, ERRORS, PARAMETERS
+from presentation.sandbox.sample_request import MISTAKES, SampleRequest, address
+from presentation.transaction_data_types import TYPES
+from wallet.credentials import TYPE_PATH
+
+
+@require_safe
+@never_cache
+def playground(request: HttpRequest) -> HttpResponse:
+    """Choose what to ask; the page shows the request and leads to the authorization endpoint."""
+    redirect_uri = settings.BASE_URL + reverse("playground_callback")
+    endpoint = settings.BASE_URL + reverse("authorize")
+    parties = {party.client_id: party for party in _parties(redirect_uri)}
+    if not parties:
+        return render(request, "playground/no_parties.html", {"redirect_uri": redirect_uri})
+    sample = SampleRequest.from_query(
+        request.GET,
+        client_ids=parties,
+        redirect_uri=redirect_uri,
+        secret=lambda: secrets.token_urlsafe(24),
+    )
+    context = _choices(parties) | _as_built(sample, endpoint)
+    return render(request, "playground/index.html", context | {"base_url": settings.BASE_URL})
+
+
+@require_safe
+@never_cache
+def callback(request: HttpRequest) -> HttpResponse:
+    """Where answers come back. They are in the fragment, so everything else happens in the browser."""
+    context = {
+        "base_url": settings.BASE_URL,
+        "vct": settings.BASE_URL + TYPE_PATH,
+        "groups": CHECKS,
+        "errors": ERRORS,
+    }
+    return render(request, "playground/callback.html", context)
+
+
+def _parties(redirect_uri: str) -> list[RelyingParty]:
+    """The active relying parties that are answered here: the demo ones, and any that an operator adds."""
+    answered_here = RelyingParty.objects.filter(
+        state=RelyingParty.State.ACTIVE, redirect_uris__uri=redirect_uri
+    )
+    return list(answered_here.defer("logo")[:20])
+
+
+def _choices(parties: dict[str, RelyingParty]) -> dict[str, Any]:
+    """What can be chosen; `known` says the same to the page's script."""
+    scopes = {scope: [list(path) for path in query.claims] for scope, query in SCOPES.items()}
+    names = {
+        client_id: {"name": party.name, "wireFormat": party.wire_format}
+        for client_id, party in parties.items()
+    }
+    return {
+        "parties": parties.values(),
+        "scopes": [(scope, [".".join(path) for path in claims]) for scope, claims in scopes.items()],
+        "transactions": [(urn, TYPES[urn].title) for urn in EXAMPLES],
+        "known": {"parties": names, "scopes": scopes, "examples": dict(EXAMPLES)},
+    }
+
+
+def _as_built(sample: SampleRequest, endpoint: str) -> dict[str, Any]:
+    """The request itself: its address, its parameters one by one, and ways to get it wrong."""
+    parameters = sample.parameters()
+    return {
+        "sample": sample,
+        "endpoint": endpoint,
+        "authorize_url": address(endpoint, parameters),
+        "parameters": [(name, parameters.get(name), about) for name, about in PARAMETERS.items()],
+        "mistakes": [(mistake, address(endpoint, {**parameters, **mistake.changes})) for mistake in MISTAKES],
+        "mistake_changes": [dict(mistake.changes) for mistake in MISTAKES],
+    }
