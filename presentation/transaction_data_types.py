@@ -105,7 +105,7 @@ SESSION_DATA = TransactionDataType(
     about="Binds session context to the presentation.",
     consequential=False,
     payload=Object(
-        about="Session context",
+        about="Type-specific data",
         fields={
             "ip_address": IPAddress(label=_("IP address"), about="IP address of the end user"),
             "device_id": Text(
@@ -124,7 +124,7 @@ PAYMENT_ITEMIZED = TransactionDataType(
     title=_("Approve a payment"),
     about="Binds an itemized payment summary.",
     payload=Object(
-        about="Itemized payment summary",
+        about="Type-specific data",
         fields={
             "title": Text(label=_("Payment"), about="Title of the payment", required=False),
             "description": Text(
@@ -159,7 +159,7 @@ WIRE_INSTRUCTIONS = TransactionDataType(
     title=_("Approve a bank transfer"),
     about="Binds wire transfer instructions.",
     payload=Object(
-        about="Wire transfer instructions",
+        about="Type-specific data",
         fields={
             "recipient": Object(
                 label=_("To"),
@@ -214,7 +214,7 @@ PAYMENT_MANDATE = TransactionDataType(
     title=_("Authorise a payment"),
     about="Binds a payment mandate authorization.",
     payload=Object(
-        about="Payment mandate",
+        about="Type-specific data",
         fields={
             "payment_instrument": Object(
                 label=_("Paid with"),

@@ -26,7 +26,7 @@ ROLES = {
         },
     },
     "Keys": {
-        "keys": {"signingkey": ("view", "add", "change"), "authority": READ},
+        "keys": {"signingkey": ("view", "change"), "authority": READ},
     },
     "Audit (read only)": {
         "presentation": {"relyingparty": READ, "redirecturi": READ, "interaction": READ},

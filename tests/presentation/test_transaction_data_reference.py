@@ -1,0 +1,49 @@
+"""The documentation of transaction data says what the code does."""
+
+import base64
+import hashlib
+import json
+import re
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from django.core.management import call_command
+
+from presentation.transaction_data import parse
+from presentation.transaction_data_reference import documentation, example
+from presentation.transaction_data_types import TYPES
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "transaction-data.md"
+
+
+def test_the_page_is_up_to_date() -> None:
+    assert PAGE.read_text() == documentation(), (
+        "Run: python manage.py transaction_data_reference > docs/transaction-data.md"
+    )
+
+
+def test_the_command_prints_the_page() -> None:
+    printed = StringIO()
+    call_command("transaction_data_reference", stdout=printed)
+
+    assert printed.getvalue() == documentation()
+
+
+@pytest.mark.parametrize("urn", TYPES)
+def test_every_type_and_field_is_in_it(urn: str) -> None:
+    section = documentation().split(f"## `{urn}`")[1].split("\n## ")[0]
+
+    for name in re.findall(r'"(\w+)":', json.dumps(example(TYPES[urn])["payload"])):
+        assert f"| `{name}` |" in section
+
+
+@pytest.mark.parametrize("urn", TYPES)
+def test_its_examples_are_accepted_and_their_hashes_are_right(urn: str) -> None:
+    section = documentation().split(f"## `{urn}`")[1].split("\n## ")[0]
+    value, digest = re.findall(r"```\n([A-Za-z0-9_-]+)\n```", section)
+
+    (data,) = parse(value, credential_ids=["basic"], allowed_types=[urn])
+
+    assert data.type == urn
+    assert base64.urlsafe_b64encode(hashlib.sha256(value.encode()).digest()).decode() == digest + "="
