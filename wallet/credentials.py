@@ -128,7 +128,7 @@ def present(
     facts = {"iss": settings.BASE_URL, "vct": credential_type()}
     values = claims.values(_identity(credential), today=localdate(now))
     return mint(
-        {**facts, **sd_jwt.all_disclosable(values)},
+        {**facts, **sd_jwt.all_withheld(values)},
         paths,
         issuer_key=issuer_key,
         expires_at=expires_at,

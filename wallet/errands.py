@@ -7,6 +7,8 @@ the browser that was sent.
 import uuid
 from datetime import datetime, timedelta
 
+from django.utils.http import url_has_allowed_host_and_scheme
+
 from wallet.models import Errand, HolderSession
 
 LIFETIME = timedelta(minutes=30)
@@ -38,7 +40,7 @@ def open_errand(
     people to read. fresh_since: an earlier sign-in does not do for this errand.
     """
     for place in (return_to, leave_to):
-        if not place.startswith("/") or place.startswith("//"):
+        if not place.startswith("/") or not url_has_allowed_host_and_scheme(place, allowed_hosts=None):
             raise ValueError("an errand leads to paths on this host only")
     return Errand.objects.create(
         browser=browser,

@@ -1,10 +1,14 @@
-"""What people type: an address, a code."""
+"""What people type: holders an address and a code, operators a reason and an identity they have seen."""
 
 import re
 import unicodedata
+from typing import Any
 
 from django import forms
+from django.utils.timezone import localdate
 from django.utils.translation import gettext_lazy as _
+
+from wallet.claims import Identity, IdentityError
 
 _SEPARATORS = re.compile(r"[\s\-.·]+")
 
@@ -52,3 +56,75 @@ class CodeForm(forms.Form):
         if not re.fullmatch("[0-9]{6}", code):
             raise forms.ValidationError(_("The code is six digits, such as 123456."), code="shape")
         return code
+
+
+class ReasonForm(forms.Form):
+    """Why an operator does something; kept in the log."""
+
+    reason = forms.CharField(
+        label=_("Reason"),
+        help_text=_("For the log. It is not shown to the person."),
+        max_length=200,
+        strip=True,
+        widget=forms.TextInput(attrs={"class": "vTextField", "autocomplete": "off"}),
+    )
+
+
+class IdentityForm(ReasonForm):
+    """What the documents say, typed in or confirmed by the operator who saw them."""
+
+    given_name = forms.CharField(
+        label=_("Given names"),
+        help_text=_("As in the document. Empty if the person has a single name and it is below."),
+        max_length=200,
+        required=False,
+        widget=forms.TextInput(attrs={"class": "vTextField", "autocomplete": "off"}),
+    )
+    family_name = forms.CharField(
+        label=_("Family name"),
+        max_length=200,
+        required=False,
+        widget=forms.TextInput(attrs={"class": "vTextField", "autocomplete": "off"}),
+    )
+    birth_date = forms.DateField(
+        label=_("Birth date"), widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
+    )
+    nationalities = forms.CharField(
+        label=_("Nationalities"),
+        help_text=_("Two-letter country codes, separated by commas, such as GB, IE."),
+        max_length=60,
+        required=False,
+        widget=forms.TextInput(attrs={"class": "vTextField", "autocomplete": "off"}),
+    )
+    field_order = ["given_name", "family_name", "birth_date", "nationalities", "reason"]
+
+    @classmethod
+    def initial_for(cls, identity: Identity) -> dict[str, Any]:
+        """What the form shows when a provider has read something already."""
+        return {
+            "given_name": identity.given_name,
+            "family_name": identity.family_name,
+            "birth_date": identity.birth_date,
+            "nationalities": ", ".join(identity.nationalities),
+        }
+
+    def clean(self) -> dict[str, Any]:
+        """Adds `identity`."""
+        cleaned = super().clean() or {}
+        if self.errors:
+            return cleaned
+        written = cleaned["nationalities"].upper().replace(",", " ").split()
+        try:
+            cleaned["identity"] = Identity(
+                given_name=cleaned["given_name"],
+                family_name=cleaned["family_name"],
+                birth_date=cleaned["birth_date"],
+                nationalities=tuple(written),
+            )
+        except IdentityError as error:
+            raise forms.ValidationError(
+                _("This cannot be: %(why)s"), params={"why": str(error)}, code="identity"
+            ) from error
+        if cleaned["birth_date"] >= localdate():
+            self.add_error("birth_date", _("A birth date lies in the past."))
+        return cleaned

@@ -17,7 +17,7 @@ from typing import Any
 
 import structlog
 from django.conf import settings
-from django.db import IntegrityError, transaction
+from django.db import transaction
 
 from keys.sealing import seal
 from wallet import enrollment, providers
@@ -52,7 +52,6 @@ IDLE_STATES = (State.CREATED, State.STARTED, State.RESUBMIT)
 
 SUBMISSIONS = Limit("identity-submissions", most=5, window=timedelta(hours=6))  # per wallet
 SUBMISSIONS_CAP = 9  # per attempt
-COOL_DOWN = timedelta(hours=6)  # after DECLINED
 
 
 class ForbiddenMoveError(Exception):
@@ -60,51 +59,6 @@ class ForbiddenMoveError(Exception):
 
     def __init__(self, before: str, after: str) -> None:
         super().__init__(f"{before} → {after}")
-
-
-class CoolDownError(Exception):
-    """The last attempt was declined; a new one may begin at `until`."""
-
-    def __init__(self, until: datetime) -> None:
-        super().__init__("declined a short while ago")
-        self.until = until
-
-
-def latest(wallet: Wallet) -> IdentityVerification | None:
-    """The wallet's newest attempt."""
-    return IdentityVerification.objects.filter(wallet=wallet).order_by("-created_at").first()
-
-
-def attempt(wallet: Wallet, errand: Errand, *, now: datetime) -> IdentityVerification:
-    """The attempt to go on with: the open one, one that the provider failed, or else a new one.
-
-    Raises `CoolDownError` after a decline and `enrollment.HeldError` when an operator holds the wallet.
-    """
-    newest = latest(wallet)
-    if newest is not None and newest.state in OPEN | {State.ERROR}:
-        return _for_errand(newest, errand)
-    if until := cooling_down_until(newest, now=now):
-        raise CoolDownError(until)
-    enrollment.check_not_held(wallet)
-    try:
-        with transaction.atomic():
-            return _create(wallet, errand, now=now)
-    except IntegrityError:  # another tab was first: one open attempt per wallet, by constraint
-        return _for_errand(IdentityVerification.objects.get(wallet=wallet, state__in=OPEN), errand)
-
-
-def cooling_down_until(verification: IdentityVerification | None, *, now: datetime) -> datetime | None:
-    """When a declined attempt may be followed by another, while that is still to come."""
-    if verification is None or verification.state != State.DECLINED:
-        return None
-    until = verification.changed_at + COOL_DOWN
-    return until if until > now else None
-
-
-def tries_left(verification: IdentityVerification, *, now: datetime) -> int:
-    """How many more submissions may be made now."""
-    in_window = SUBMISSIONS.left(str(verification.wallet_id), now=now)
-    return max(0, min(in_window, SUBMISSIONS_CAP - verification.submissions))
 
 
 def begin(verification: IdentityVerification, *, now: datetime) -> None:
@@ -176,12 +130,28 @@ def settle(verification: IdentityVerification, finding: Finding, *, now: datetim
                 fail(verification, actor="provider", reason=reason, now=now)
 
 
-def fail(verification: IdentityVerification, *, actor: str, reason: str, now: datetime) -> None:
+def fail(
+    verification: IdentityVerification, *, actor: str, reason: str, now: datetime, as_seen: bool = False
+) -> None:
     """It came to nothing and not by the person's doing: ERROR, and the try is given back."""
     with transaction.atomic():
         submitted_at = verification.changed_at
-        move_to(verification, State.ERROR, actor=actor, reason=reason, now=now, charge=-1)
+        move_to(verification, State.ERROR, actor=actor, reason=reason, now=now, charge=-1, as_seen=as_seen)
         SUBMISSIONS.give_back(str(verification.wallet_id), taken_at=submitted_at)
+
+
+def create(wallet: Wallet, errand: Errand, *, now: datetime) -> IdentityVerification:
+    """A new attempt. Raises `IntegrityError` when the wallet has an open one; see `identity_attempts`."""
+    with transaction.atomic():
+        verification = IdentityVerification.objects.create(
+            wallet=wallet,
+            errand=errand,
+            provider=settings.IDENTITY_PROVIDER,
+            created_at=now,
+            changed_at=now,
+        )
+        _write_log(verification, "", actor="holder", reason="", now=now)
+        return verification
 
 
 def cancel(verification: IdentityVerification, *, now: datetime) -> None:
@@ -274,25 +244,6 @@ def _record_late(verification: IdentityVerification, finding: Finding, *, now: d
         return
     note = f"late, not acted on: {type(finding).__name__}"
     _write_log(verification, State(verification.state), actor="provider", reason=note, now=now)
-
-
-def _create(wallet: Wallet, errand: Errand, *, now: datetime) -> IdentityVerification:
-    verification = IdentityVerification.objects.create(
-        wallet=wallet,
-        errand=errand,
-        provider=settings.IDENTITY_PROVIDER,
-        created_at=now,
-        changed_at=now,
-    )
-    _write_log(verification, "", actor="holder", reason="", now=now)
-    return verification
-
-
-def _for_errand(verification: IdentityVerification, errand: Errand) -> IdentityVerification:
-    if verification.errand_id != errand.id:
-        verification.errand = errand
-        verification.save(update_fields=["errand"])
-    return verification
 
 
 def _write_log(

@@ -9,9 +9,10 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from wallet import browser, credentials, identity_verification, providers
+from wallet import browser, credentials, identity_attempts, identity_verification, providers
 from wallet.enrollment import HeldError, check_not_held
-from wallet.identity_verification import CoolDownError, ForbiddenMoveError
+from wallet.identity_attempts import CoolDownError
+from wallet.identity_verification import ForbiddenMoveError
 from wallet.limits import LimitReachedError
 from wallet.models import Errand, IdentityVerification, Wallet
 from wallet.pages import for_holder, see_other
@@ -37,14 +38,17 @@ def identity(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime
     """The hub: where the attempt stands, or on to where the errand leads once verified."""
     if credentials.valid_credential(wallet, now=now):
         return see_other(errand.return_to)
-    verification = identity_verification.latest(wallet)
+    verification = identity_attempts.latest(wallet)
     if verification is not None and verification.state == State.PROCESSING:
         identity_verification.refresh(verification, now=now)
         if verification.state == State.APPROVED:
             return see_other(errand.return_to)
     name, facts = _page(verification, wallet, now)
     facts |= {"errand": errand, "signed_in_as": wallet.email, "verification": verification}
-    return render(request, f"wallet/identity_{name}.html", facts)
+    response = render(request, f"wallet/identity_{name}.html", facts)
+    if name == "waiting":
+        response.headers["Refresh"] = "20" if facts["long"] else "5"
+    return response
 
 
 @require_POST
@@ -52,7 +56,7 @@ def identity(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime
 def begin(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) -> HttpResponse:
     """Begin, or begin again after a try that did not do; then off to the provider."""
     try:
-        verification = identity_verification.attempt(wallet, errand, now=now)
+        verification = identity_attempts.attempt(wallet, errand, now=now)
         identity_verification.begin(verification, now=now)
     except (CoolDownError, HeldError, ForbiddenMoveError):
         return see_other("wallet_identity", errand.id)
@@ -68,7 +72,7 @@ def begin(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) -
 @for_holder
 def cancel(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) -> HttpResponse:
     """Stop the attempt, if nothing was submitted; the page that follows leads back."""
-    verification = identity_verification.latest(wallet)
+    verification = identity_attempts.latest(wallet)
     if verification is not None:
         with suppress(ForbiddenMoveError):  # then the hub shows where it stands instead
             identity_verification.cancel(verification, now=now)
@@ -79,7 +83,7 @@ def cancel(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) 
 @for_holder
 def in_person(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) -> HttpResponse:
     """For the operator's check: what to bring; a click hands the attempt to the operators."""
-    verification = identity_verification.latest(wallet)
+    verification = identity_attempts.latest(wallet)
     if verification is None or providers.configured().address(verification) != request.path:
         raise Http404
     if request.method == "POST":
@@ -110,7 +114,7 @@ def _page(
         check_not_held(wallet)
     except HeldError:
         return "held", {}
-    if until := identity_verification.cooling_down_until(verification, now=now):
+    if until := identity_attempts.cooling_down_until(verification, now=now):
         return "declined", {"until": until, "reason": _reason(verification)}
     name = PAGES.get(State(verification.state), "start") if verification else "start"
     submissions = identity_verification.SUBMISSIONS
@@ -120,7 +124,7 @@ def _page(
     if name == "started" and verification:
         facts["address"] = providers.configured().address(verification)
     if name == "again" and verification:
-        facts["tries_left"] = identity_verification.tries_left(verification, now=now)
+        facts["tries_left"] = identity_attempts.tries_left(verification, now=now)
     if name == "waiting" and verification:
         facts["long"] = (now - verification.changed_at).total_seconds() > TAKES_LONG_AFTER
     return name, facts

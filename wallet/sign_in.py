@@ -28,6 +28,7 @@ CODES_PER_EMAIL = Limit("codes-per-email", most=5, window=timedelta(minutes=15))
 CODES_PER_EMAIL_AND_DAY = Limit("codes-per-email-and-day", most=20, window=timedelta(days=1))
 # Per client address: many people may share one.
 CODES_PER_CLIENT = Limit("codes-per-client", most=30, window=timedelta(minutes=15))
+ERRANDS_PER_CLIENT = Limit("errands-per-client", most=30, window=timedelta(minutes=15))
 TRIES_PER_CLIENT = Limit("tries-per-client", most=60, window=timedelta(minutes=15))
 
 

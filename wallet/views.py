@@ -30,19 +30,14 @@ def front_door(request: HttpRequest) -> HttpResponse:
     if sessions.current(request, now=now):
         return see_other(HISTORY)
     form = EmailForm(request.POST or None)
+    if form.is_valid():
+        try:
+            signing_in.ERRANDS_PER_CLIENT.take(browser.address(request), now=now)
+        except LimitReachedError as limit:
+            form.add_error(None, _wait(limit.retry_at, now))
     if not form.is_valid():
         return render(request, "wallet/front_door.html", {"form": form}, status=422 if form.is_bound else 200)
-    secret, digest = browser.ensure(request)
-    errand = errands.open_errand(
-        browser=digest,
-        email=form.cleaned_data["email"],
-        return_to=reverse(HISTORY),
-        leave_to=reverse("wallet_front_door"),
-        now=now,
-    )
-    response = _send_code(request, errand, now)
-    browser.remember(response, secret)
-    return response
+    return _on_own_errand(request, form.cleaned_data["email"], now)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -105,6 +100,20 @@ def sign_out(request: HttpRequest) -> HttpResponse:
 def signed_out(request: HttpRequest) -> HttpResponse:
     """Says so."""
     return render(request, "wallet/signed_out.html")
+
+
+def _on_own_errand(request: HttpRequest, email: str, now: datetime) -> HttpResponse:
+    secret, digest = browser.ensure(request)
+    errand = errands.open_errand(
+        browser=digest,
+        email=email,
+        return_to=reverse(HISTORY),
+        leave_to=reverse("wallet_front_door"),
+        now=now,
+    )
+    response = _send_code(request, errand, now)
+    browser.remember(response, secret)
+    return response
 
 
 def _send_code(request: HttpRequest, errand: Errand, now: datetime) -> HttpResponse:

@@ -1,0 +1,64 @@
+"""Which attempt to verify a holder goes on, and how often they may try."""
+
+from datetime import datetime, timedelta
+
+from django.db import IntegrityError
+
+from wallet import enrollment
+from wallet.identity_verification import OPEN, SUBMISSIONS, SUBMISSIONS_CAP, create
+from wallet.models import Errand, IdentityVerification, Wallet
+
+State = IdentityVerification.State
+
+COOL_DOWN = timedelta(hours=6)  # after DECLINED
+
+
+class CoolDownError(Exception):
+    """The last attempt was declined; a new one may begin at `until`."""
+
+    def __init__(self, until: datetime) -> None:
+        super().__init__("declined a short while ago")
+        self.until = until
+
+
+def latest(wallet: Wallet) -> IdentityVerification | None:
+    """The wallet's newest attempt."""
+    return IdentityVerification.objects.filter(wallet=wallet).order_by("-created_at").first()
+
+
+def attempt(wallet: Wallet, errand: Errand, *, now: datetime) -> IdentityVerification:
+    """The attempt to go on with: the open one, one that the provider failed, or else a new one.
+
+    Raises `CoolDownError` after a decline and `enrollment.HeldError` when an operator holds the wallet.
+    """
+    newest = latest(wallet)
+    if newest is not None and newest.state in OPEN | {State.ERROR}:
+        return _for_errand(newest, errand)
+    if until := cooling_down_until(newest, now=now):
+        raise CoolDownError(until)
+    enrollment.check_not_held(wallet)
+    try:
+        return create(wallet, errand, now=now)
+    except IntegrityError:  # another tab was first: one open attempt per wallet, by constraint
+        return _for_errand(IdentityVerification.objects.get(wallet=wallet, state__in=OPEN), errand)
+
+
+def cooling_down_until(verification: IdentityVerification | None, *, now: datetime) -> datetime | None:
+    """When a declined attempt may be followed by another, while that is still to come."""
+    if verification is None or verification.state != State.DECLINED:
+        return None
+    until = verification.changed_at + COOL_DOWN
+    return until if until > now else None
+
+
+def tries_left(verification: IdentityVerification, *, now: datetime) -> int:
+    """How many more submissions may be made now."""
+    in_window = SUBMISSIONS.left(str(verification.wallet_id), now=now)
+    return max(0, min(in_window, SUBMISSIONS_CAP - verification.submissions))
+
+
+def _for_errand(verification: IdentityVerification, errand: Errand) -> IdentityVerification:
+    if verification.errand_id != errand.id:
+        verification.errand = errand
+        verification.save(update_fields=["errand"])
+    return verification

@@ -1,0 +1,64 @@
+"""Attempts that nobody goes on with: left idle, never answered, or with a proof that has run out."""
+
+from collections import Counter
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from django.db.models import QuerySet
+
+from wallet import identity_verification
+from wallet.identity_verification import ForbiddenMoveError, move_to
+from wallet.models import Credential, IdentityVerification
+
+State = IdentityVerification.State
+
+IDLE = timedelta(hours=24)  # then abandoned
+UNANSWERED = timedelta(hours=24)  # then an error, and the try is given back
+STALE = timedelta(minutes=5)  # then the provider is asked
+
+
+def sweep(*, now: datetime, batch: int = 500) -> Counter[str]:
+    """Move everything that is due; how many went where.
+
+    Reads `batch` rows at a time and moves each in a transaction of its own, so any number of sweeps may
+    run at once and one may be stopped at any time.
+    """
+    moved: Counter[str] = Counter()
+    rows = IdentityVerification.objects
+    waiting = rows.filter(state__in=[State.SUBMITTED, State.PROCESSING])
+    for verification in _each(waiting.filter(changed_at__lte=now - STALE), batch):
+        identity_verification.refresh(verification, now=now)
+        moved[verification.state] += verification.state != State.PROCESSING
+    for verification in _each(waiting.filter(changed_at__lte=now - UNANSWERED), batch):
+        moved[State.ERROR] += _give_up(verification, now=now)
+    idle = rows.filter(state__in=identity_verification.IDLE_STATES, changed_at__lte=now - IDLE)
+    for verification in _each(idle, batch):
+        moved[State.ABANDONED] += _move(verification, State.ABANDONED, now=now)
+    over = Credential.objects.filter(expires_at__lte=now, verification__state=State.APPROVED)
+    for verification in _each(rows.filter(id__in=over.values("verification_id")), batch):
+        moved[State.EXPIRED] += _move(verification, State.EXPIRED, now=now)
+    return +moved
+
+
+def _each(rows: QuerySet[IdentityVerification], batch: int) -> Iterator[IdentityVerification]:
+    """All rows, a batch at a time, each once even if it does not move."""
+    page = list(rows.order_by("id")[:batch])
+    while page:
+        yield from page
+        page = list(rows.filter(id__gt=page[-1].id).order_by("id")[:batch])
+
+
+def _move(verification: IdentityVerification, to: State, *, now: datetime) -> bool:
+    try:
+        move_to(verification, to, actor="sweep", now=now, as_seen=True)
+    except ForbiddenMoveError:  # the person went on, or another sweep was here
+        return False
+    return True
+
+
+def _give_up(verification: IdentityVerification, *, now: datetime) -> bool:
+    try:
+        identity_verification.fail(verification, actor="sweep", reason="no_answer", now=now, as_seen=True)
+    except ForbiddenMoveError:
+        return False
+    return True
