@@ -78,6 +78,7 @@ class PublishedDocument:
         refresh_after: float = 5.0,
     ) -> None:
         self._build = build
+        self._name = getattr(build, "__qualname__", type(build).__name__)  # for the log
         self._headers = {"Content-Type": content_type, "Cache-Control": f"public, max-age={max_age}"}
         self._refresh_after = refresh_after
         self._lock = Lock()
@@ -129,7 +130,7 @@ class PublishedDocument:
         except NothingToPublishError as nothing:
             return _unavailable(nothing.status, str(nothing))
         except Exception:  # whatever it is, relying parties need the document more than we need to fail
-            log.exception("document_not_rebuilt", document=self._build.__qualname__)
+            log.exception("document_not_rebuilt", document=self._name)
             if self._answers is None or not self._answers.etag:
                 return _unavailable(503, "Not available at the moment.")
             return self._uncached(self._answers)

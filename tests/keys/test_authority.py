@@ -1,0 +1,134 @@
+"""The sandbox's authority, judged by tools that are not ours."""
+
+import subprocess
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography import x509
+from cryptography.x509.verification import PolicyBuilder, Store
+
+from keys.authority import authority, certificate_request, certify, names_this_issuer
+from keys.certificate_chain import CertificateChain
+from keys.jwk import public_der
+from keys.models import Authority
+from keys.signer import SoftwareSigner
+
+pytestmark = pytest.mark.django_db
+
+
+def openssl(*words: str | Path, stdin: str = "") -> str:
+    run = subprocess.run(["openssl", *words], input=stdin, capture_output=True, text=True, timeout=20)
+    assert run.returncode == 0, run.stdout + run.stderr
+    return run.stdout
+
+
+def certified(now: datetime) -> CertificateChain:
+    key = public_der(SoftwareSigner.generate().public_key)
+    return CertificateChain.from_pem(certify(key, now=now), public_key=key, now=now)
+
+
+def test_openssl_verifies_the_chain_strictly(now: datetime, tmp_path: Path) -> None:
+    leaf, issuing, root = (tmp_path / name for name in ("leaf.pem", "issuing.pem", "root.pem"))
+    blocks = certified(now).pem.split("-----BEGIN")[1:]
+    for path, block in zip((leaf, issuing, root), blocks, strict=True):
+        path.write_text("-----BEGIN" + block)
+    arguments = ["verify", "-x509_strict", "-CAfile", root, "-untrusted", issuing]
+    assert "OK" in openssl(*arguments, "-verify_hostname", "localhost", leaf)
+
+
+def test_the_verifier_of_cryptography_accepts_the_chain(now: datetime) -> None:
+    chain = certified(now)
+    policy = PolicyBuilder().store(Store([chain.root])).time(now)
+    verifier = policy.build_server_verifier(x509.DNSName("localhost"))
+    assert len(verifier.verify(chain.leaf, [chain.certificates[1]])) == 3
+
+
+def test_every_subject_says_sandbox(now: datetime) -> None:
+    for certificate in certified(now).certificates:
+        assert "SANDBOX" in certificate.subject.rfc4514_string()
+
+
+def test_the_extensions_are_as_the_profile_has_them(now: datetime, settings: Any) -> None:
+    settings.BASE_URL = "https://wallet.example:8443"
+    leaf, issuing, root = certified(now).certificates
+
+    def extension(certificate: x509.Certificate, kind: Any) -> Any:
+        return certificate.extensions.get_extension_for_class(kind)
+
+    assert extension(root, x509.BasicConstraints).value == x509.BasicConstraints(True, 1)
+    assert extension(issuing, x509.BasicConstraints).value == x509.BasicConstraints(True, 0)
+    assert extension(leaf, x509.BasicConstraints).value == x509.BasicConstraints(False, None)
+    for certificate in (leaf, issuing, root):
+        assert extension(certificate, x509.BasicConstraints).critical
+        assert extension(certificate, x509.KeyUsage).critical
+    assert extension(leaf, x509.KeyUsage).value.digital_signature
+    assert not extension(leaf, x509.KeyUsage).value.key_cert_sign
+    for certificate in (issuing, root):
+        assert extension(certificate, x509.KeyUsage).value.key_cert_sign
+        assert not extension(certificate, x509.KeyUsage).value.digital_signature
+    for child, parent in ((leaf, issuing), (issuing, root), (root, root)):
+        child_names = extension(child, x509.AuthorityKeyIdentifier).value.key_identifier
+        assert child_names == extension(parent, x509.SubjectKeyIdentifier).value.digest
+    names = extension(leaf, x509.SubjectAlternativeName).value
+    assert names.get_values_for_type(x509.DNSName) == ["wallet.example"]
+    assert names.get_values_for_type(x509.UniformResourceIdentifier) == ["https://wallet.example:8443"]
+
+
+def test_a_base_address_with_an_ip_address_is_certified_as_one(now: datetime, settings: Any) -> None:
+    settings.BASE_URL = "http://127.0.0.1:8000"
+    names = certified(now).leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    assert [str(address) for address in names.get_values_for_type(x509.IPAddress)] == ["127.0.0.1"]
+
+
+def test_a_very_long_host_is_certified(now: datetime, settings: Any) -> None:
+    settings.BASE_URL = f"https://{'a' * 60}.{'b' * 60}.example"
+    assert certified(now)
+
+
+def test_a_certificate_names_the_base_address_it_was_issued_for(now: datetime, settings: Any) -> None:
+    pem = certified(now).pem
+    assert names_this_issuer(pem)
+    settings.BASE_URL = "http://localhost:9999"
+    assert not names_this_issuer(pem)
+
+
+def test_the_leaf_outlives_a_rotation_and_not_its_issuer(now: datetime) -> None:
+    leaf, issuing, root = certified(now).certificates
+    assert leaf.not_valid_before_utc <= now
+    assert leaf.not_valid_after_utc - now > timedelta(days=90 + 30 + 2)
+    assert leaf.not_valid_after_utc < issuing.not_valid_after_utc < root.not_valid_after_utc
+
+
+def test_there_is_one_authority_and_it_is_kept(now: datetime) -> None:
+    first = authority(now=now)
+    assert authority(now=now + timedelta(days=30)) == first
+    assert Authority.objects.count() == 1
+
+
+def test_no_private_key_of_the_authority_lies_open(now: datetime) -> None:
+    row = authority(now=now)
+    for sealed in (row.sealed_root_key, row.sealed_issuing_key):
+        with pytest.raises(ValueError):
+            SoftwareSigner.from_der(bytes(sealed))
+
+
+def test_openssl_reads_the_request_for_a_real_authority(settings: Any) -> None:
+    settings.BASE_URL = "https://wallet.example"
+    request = certificate_request(SoftwareSigner.generate())
+    text = openssl("req", "-verify", "-noout", "-text", stdin=request)
+    assert "CN = wallet.example" in text
+    assert "DNS:wallet.example, URI:https://wallet.example" in text
+    assert "Digital Signature" in text
+    assert "SANDBOX" not in text
+
+
+@pytest.mark.postgresql
+@pytest.mark.django_db(transaction=True)
+def test_many_instances_at_once_make_one_authority(now: datetime, at_once: Any) -> None:
+    for _round in range(5):
+        Authority.objects.all().delete()
+        made = at_once(*[lambda: authority(now=now)] * 8)
+        assert len({row.root_pem for row in made}) == 1
+        assert Authority.objects.count() == 1

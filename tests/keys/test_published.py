@@ -1,0 +1,209 @@
+"""Public documents served from prepared bytes."""
+
+from threading import Event, Thread
+from typing import Any
+
+import pytest
+from django.http import HttpResponse
+from django.test import RequestFactory
+
+from keys import published
+from keys.published import NothingToPublishError, PublishedDocument
+
+requests = RequestFactory()
+
+
+class Source:
+    """What a document is built from: bytes, or an error to raise."""
+
+    def __init__(self, now: Any = b'{"a":1}') -> None:
+        self.now = now
+        self.built = 0
+
+    def __call__(self) -> bytes:
+        self.built += 1
+        if isinstance(self.now, Exception):
+            raise self.now
+        return self.now
+
+
+@pytest.fixture
+def source() -> Source:
+    return Source()
+
+
+@pytest.fixture
+def document(source: Source) -> PublishedDocument:
+    return PublishedDocument(source, max_age=600, refresh_after=3600)
+
+
+def get(document: PublishedDocument, **headers: str) -> HttpResponse:
+    return document(requests.get("/document", headers=headers))
+
+
+def test_the_bytes_come_with_everything_a_cache_and_a_browser_need(document: PublishedDocument) -> None:
+    response = get(document)
+    assert (response.status_code, response.content) == (200, b'{"a":1}')
+    assert response["Content-Type"] == "application/json"
+    assert response["Content-Length"] == "7"
+    assert response["Cache-Control"] == "public, max-age=600"
+    assert response["Access-Control-Allow-Origin"] == "*"
+    assert response["X-Content-Type-Options"] == "nosniff"
+    assert "default-src 'none'" in response["Content-Security-Policy"]
+    assert response["ETag"].startswith('"')
+
+
+def test_head_has_the_headers_of_get_and_no_body(document: PublishedDocument) -> None:
+    response = document(requests.head("/document"))
+    assert response.content == b""
+    assert dict(response.items()) == dict(get(document).items())
+
+
+@pytest.mark.parametrize("condition", ["{}", "W/{}", '"other", {}', '"other", W/{}', "*"])
+@pytest.mark.parametrize("method", ["get", "head"])
+def test_a_client_that_has_the_bytes_gets_304(
+    document: PublishedDocument, condition: str, method: str
+) -> None:
+    etag = get(document)["ETag"]
+    request = getattr(requests, method)("/document", headers={"If-None-Match": condition.format(etag)})
+    response = document(request)
+    assert (response.status_code, response.content) == (304, b"")
+    assert response["ETag"] == etag
+    assert response["Cache-Control"] == "public, max-age=600"
+    assert response["Access-Control-Allow-Origin"] == "*"
+    assert "Content-Type" not in response
+
+
+@pytest.mark.parametrize("condition", ['"other"', "nonsense", "", '"', "W/"])
+def test_a_client_with_other_bytes_gets_these(document: PublishedDocument, condition: str) -> None:
+    assert get(document, **{"If-None-Match": condition}).status_code == 200
+
+
+def test_a_preflight_is_answered(document: PublishedDocument) -> None:
+    response = document(requests.options("/document", headers={"Origin": "https://rp.example"}))
+    assert (response.status_code, response.content) == (204, b"")
+    assert response["Access-Control-Allow-Origin"] == "*"
+    assert response["Access-Control-Allow-Methods"] == "GET, HEAD, OPTIONS"
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "TRACE", "get", "BREW"])
+def test_other_methods_are_refused_with_what_is_allowed(document: PublishedDocument, method: str) -> None:
+    response = document(requests.generic(method, "/document") if method != "get" else lower_case_get())
+    assert (response.status_code, response.content) == (405, b"")
+    assert response["Allow"] == "GET, HEAD, OPTIONS"
+
+
+def lower_case_get() -> Any:
+    request = requests.get("/document")
+    request.method = "get"
+    return request
+
+
+def test_the_bytes_are_built_once_for_many_requests(document: PublishedDocument, source: Source) -> None:
+    for _again in range(50):
+        get(document)
+    assert source.built == 1
+
+
+def test_a_change_is_seen_after_the_refresh_and_has_another_etag(source: Source) -> None:
+    document = PublishedDocument(source, refresh_after=0)
+    before = get(document)["ETag"]
+    source.now = b'{"a":2}'
+    after = get(document, **{"If-None-Match": before})
+    assert (after.status_code, after.content) == (200, b'{"a":2}')
+    assert after["ETag"] != before
+
+
+def test_refresh_has_the_next_request_rebuild(document: PublishedDocument, source: Source) -> None:
+    get(document)
+    source.now = b"{}"
+    document.refresh()
+    assert get(document).content == b"{}"
+
+
+def test_when_a_rebuild_fails_the_old_bytes_are_served_and_not_cached(source: Source) -> None:
+    document = PublishedDocument(source, refresh_after=0)
+    get(document)
+    source.now = OSError("the database is away")
+    response = get(document)
+    assert (response.status_code, response.content) == (200, b'{"a":1}')
+    assert response["Cache-Control"] == "no-cache"
+    source.now = b'{"a":1}'
+    assert get(document)["Cache-Control"] == "public, max-age=3600"
+
+
+def test_when_the_first_build_fails_the_answer_is_503_without_details(source: Source) -> None:
+    source.now = OSError("secret detail")
+    response = get(PublishedDocument(source))
+    assert response.status_code == 503
+    assert (response["Cache-Control"], response["Retry-After"]) == ("no-store", "5")
+    assert b"secret" not in response.content
+    assert "ETag" not in response
+
+
+def test_what_must_not_be_published_any_longer_is_gone_at_once(source: Source) -> None:
+    document = PublishedDocument(source, refresh_after=0)
+    etag = get(document)["ETag"]
+    source.now = NothingToPublishError("Nothing here.")
+    response = get(document, **{"If-None-Match": etag})
+    assert (response.status_code, response.content) == (404, b"Nothing here.\n")
+    assert response["Cache-Control"] == "no-store"
+    source.now = OSError()
+    assert get(document).status_code == 503
+
+
+def test_answers_are_independent_of_each_other(document: PublishedDocument) -> None:
+    first = get(document)
+    first["X-Mine"] = "1"
+    first.set_cookie("mine", "1")
+    first.write(b"more")
+    del first["ETag"]
+    first._resource_closers.append(print)
+    second = get(document)
+    assert "X-Mine" not in second
+    assert "ETag" in second
+    assert second.content == b'{"a":1}'
+    assert not second.cookies
+    assert second._resource_closers == []
+
+
+def test_while_one_thread_rebuilds_the_others_are_served_and_do_not_wait() -> None:
+    go, building = Event(), Event()
+
+    def build() -> bytes:
+        if building.is_set() or first:
+            first.clear()
+            return b"1"
+        building.set()
+        go.wait(10)
+        return b"2"
+
+    first = [True]
+    document = PublishedDocument(build, refresh_after=0)
+    assert get(document).content == b"1"
+    slow = Thread(target=get, args=(document,))
+    slow.start()
+    assert building.wait(10)
+    assert get(document).content == b"1"
+    go.set()
+    slow.join(10)
+
+
+def test_bytes_that_lag_too_long_behind_are_not_to_be_cached(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(published, "_LAG", -1.0)
+    monkeypatch.setattr(published, "_PATIENCE", 0.01)
+    document = PublishedDocument(Source(), refresh_after=0)
+    get(document)
+    with document._lock:  # another thread is rebuilding and hangs
+        response = get(document)
+    assert (response.content, response["Cache-Control"]) == (b'{"a":1}', "no-cache")
+
+
+def test_many_threads_at_the_first_request_build_once(source: Source, at_once: Any) -> None:
+    document = PublishedDocument(source, refresh_after=3600)
+    hands = [Thread(target=get, args=(document,)) for _ in range(16)]
+    for hand in hands:
+        hand.start()
+    for hand in hands:
+        hand.join(10)
+    assert source.built == 1
