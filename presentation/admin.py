@@ -27,7 +27,10 @@ class RedirectURIInline(admin.TabularInline):
     model = RedirectURI
     extra = 0
     min_num = 1
-    validate_min = True
+
+    def get_formset(self, request: HttpRequest, obj: RelyingParty | None = None, **kwargs: Any) -> Any:
+        """A relying party without a redirect URI could never get an answer."""
+        return super().get_formset(request, obj, validate_min=True, **kwargs)
 
 
 @admin.register(RelyingParty)

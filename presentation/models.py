@@ -30,7 +30,9 @@ def validate_legible(text: str) -> None:
         raise ValidationError(_("Use one line of text without invisible or direction-changing characters."))
 
 
-validate_https = URLValidator(schemes=["https"], message=_("Enter an address that begins with https://."))
+validate_https = URLValidator(
+    schemes=["https"], message=_("Enter an address that begins with https://."), code="not_https"
+)
 
 
 class RelyingParty(models.Model):

@@ -1,0 +1,96 @@
+"""`manage.py register_relying_party`, as scripts use it."""
+
+import json
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
+
+from presentation.dcql import BASIC
+from presentation.models import RedirectURI, RelyingParty
+
+pytestmark = pytest.mark.django_db
+SESSION = "urn:service:params:vc:transaction-data:session-data"
+GOOD = ["--name=Acme Bank", "--redirect-uri=https://bank.example/callback", f"--scope={BASIC}"]
+
+
+def run(*arguments: str) -> dict[str, Any]:
+    printed = StringIO()
+    call_command("register_relying_party", *arguments, stdout=printed)
+    answer: dict[str, Any] = json.loads(printed.getvalue())
+    return answer
+
+
+def test_it_registers_and_prints_what_a_developer_needs(settings: Any) -> None:
+    answer = run(
+        *GOOD,
+        "--redirect-uri=com.example.bank:/callback",
+        f"--transaction-data-type={SESSION}",
+        "--wire-format=openid4vp-1.0",
+        "--purpose=to open your account",
+        "--privacy-policy-url=https://bank.example/privacy",
+    )
+
+    party = RelyingParty.objects.get()
+    assert answer == {
+        "client_id": party.client_id,
+        "name": "Acme Bank",
+        "redirect_uris": ["https://bank.example/callback", "com.example.bank:/callback"],
+        "scopes": [BASIC],
+        "transaction_data_types": [SESSION],
+        "wire_format": "openid4vp-1.0",
+        "authorization_endpoint": f"{settings.BASE_URL}/verifiable-credentials/v1/presentation/authorize",
+        "discovery": f"{settings.BASE_URL}/.well-known/openid-configuration",
+        "jwks_uri": f"{settings.BASE_URL}/openid-connect/jwks",
+        "issuer": settings.BASE_URL,
+    }
+    assert party.purpose == "to open your account"
+    assert party.privacy_policy_url == "https://bank.example/privacy"
+
+
+def test_a_duplicate_is_refused_and_changes_nothing() -> None:
+    run(*GOOD)
+
+    with pytest.raises(CommandError, match="A relying party with this name is registered already"):
+        run(*GOOD, "--redirect-uri=https://bank.example/other")
+
+    assert RelyingParty.objects.count() == RedirectURI.objects.count() == 1
+
+
+WRONG = {
+    "a wrong redirect URI": (
+        ["--redirect-uri=http://bank.example/"],
+        "--redirect-uri: http://bank.example/: Use https",
+    ),
+    "an unknown scope": (["--scope=openid"], "--scope: Unknown: openid"),
+    "an unknown type": (["--transaction-data-type=x"], "--transaction-data-type: Unknown: x"),
+    "a wrong link": (
+        ["--privacy-policy-url=http://a.example/"],
+        "--privacy-policy-url: Enter an address that",
+    ),
+    "a wrong contact": (["--contact=x"], "--contact: "),
+}
+
+
+@pytest.mark.parametrize(("arguments", "says"), WRONG.values(), ids=WRONG.keys())
+def test_every_mistake_names_its_option_and_changes_nothing(arguments: list[str], says: str) -> None:
+    with pytest.raises(CommandError) as raised:
+        run(*GOOD, *arguments)
+
+    assert says in str(raised.value)
+    assert str(raised.value).startswith("Nothing was registered.")
+    assert not RelyingParty.objects.exists()
+    assert not RedirectURI.objects.exists()
+
+
+@pytest.mark.parametrize("missing", ["--name", "--redirect-uri", "--scope"])
+def test_what_is_needed_is_asked_for(missing: str) -> None:
+    with pytest.raises(CommandError, match=missing):
+        run(*[argument for argument in GOOD if not argument.startswith(missing)])
+
+
+def test_an_unknown_wire_format_is_refused() -> None:
+    with pytest.raises(CommandError, match="--wire-format"):
+        run(*GOOD, "--wire-format=x")

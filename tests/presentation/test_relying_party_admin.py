@@ -1,0 +1,305 @@
+"""The admin of relying parties and interactions, through its pages."""
+
+import re
+from datetime import timedelta
+from html import unescape
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth.models import User
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.utils import timezone
+
+from presentation.dcql import BASIC
+from presentation.models import Interaction, RelyingParty
+from presentation.parameters import Parameters
+from presentation.transaction_data_types import TYPES
+
+pytestmark = pytest.mark.django_db
+LIST = "/admin/presentation/relyingparty/"
+PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
+
+
+@pytest.fixture
+def operator(client: Client) -> Client:
+    client.force_login(User.objects.create_superuser("operator"))
+    return client
+
+
+def page(response: Any) -> str:
+    assert response.status_code == 200, response.status_code
+    return unescape(response.content.decode())
+
+
+def form(*uris: str, **changes: Any) -> dict[str, Any]:
+    fields = {
+        "name": "Bookshop",
+        "purpose": "to send you a book",
+        "privacy_policy_url": "",
+        "terms_url": "",
+        "contact": "",
+        "allowed_scopes": [BASIC],
+        "allowed_transaction_data_types": [],
+        "wire_format": "string",
+        "notes": "",
+        "redirect_uris-TOTAL_FORMS": len(uris),
+        "redirect_uris-INITIAL_FORMS": 0,
+        "redirect_uris-MIN_NUM_FORMS": 1,
+        "redirect_uris-MAX_NUM_FORMS": 1000,
+    }
+    rows = {f"redirect_uris-{number}-uri": uri for number, uri in enumerate(uris)}
+    return fields | rows | changes
+
+
+def test_an_operator_registers_a_relying_party(operator: Client) -> None:
+    chosen = list(TYPES)[:2]
+    response = operator.post(
+        f"{LIST}add/", form("https://books.example/callback", allowed_transaction_data_types=chosen)
+    )
+
+    assert response.status_code == 302
+    party = RelyingParty.objects.get()
+    assert (party.name, party.allowed_scopes) == ("Bookshop", [BASIC])
+    assert party.allowed_transaction_data_types == chosen
+    assert [row.uri for row in party.redirect_uris.all()] == ["https://books.example/callback"]
+
+
+def test_scopes_and_types_are_boxes_to_tick(operator: Client) -> None:
+    said = page(operator.get(f"{LIST}add/"))
+
+    for name, values in (("allowed_scopes", [BASIC]), ("allowed_transaction_data_types", list(TYPES))):
+        for value in values:
+            assert re.search(rf'<input type="checkbox" name="{name}" value="{re.escape(value)}"', said)
+
+
+@pytest.mark.parametrize(
+    ("uris", "changes", "says"),
+    [
+        (["http://books.example/"], {}, "Use https."),
+        (["https://books.example/#x"], {}, "A fragment (#) is not allowed"),
+        (["https://b.example/", "https://b.example/"], {}, "duplicate"),
+        ([], {}, "at least 1"),
+        (["https://b.example/"], {"allowed_scopes": []}, "This field is required."),
+        (
+            ["https://b.example/"],
+            {"allowed_scopes": ["openid"]},
+            "openid is not one of the available choices",
+        ),
+        (["https://b.example/"], {"name": "A\u202eB"}, "without invisible"),
+        (["https://b.example/"], {"terms_url": "http://b.example/"}, "begins with https://"),
+        (
+            ["https://b.example/"],
+            {"logo_file": SimpleUploadedFile("logo.png", b"<svg/>", "image/png")},
+            "must be a PNG, JPEG or WebP",
+        ),
+        (
+            ["https://b.example/"],
+            {"logo_file": SimpleUploadedFile("logo.png", PNG + b"\0" * 65536, "image/png")},
+            "too large",
+        ),
+    ],
+)
+def test_mistakes_are_said_on_the_page(operator: Client, uris: list[str], changes: Any, says: str) -> None:
+    response = operator.post(f"{LIST}add/", form(*uris, **changes))
+
+    assert says in page(response)
+    assert not RelyingParty.objects.exists()
+
+
+def test_an_address_without_a_scheme_is_taken_for_https(operator: Client) -> None:
+    operator.post(f"{LIST}add/", form("https://b.example/", terms_url="b.example/terms"))
+
+    assert RelyingParty.objects.get().terms_url == "https://b.example/terms"
+
+
+def test_a_logo_is_uploaded_shown_and_removed(operator: Client) -> None:
+    operator.post(
+        f"{LIST}add/", form("https://b.example/", logo_file=SimpleUploadedFile("x.gif", PNG, "image/gif"))
+    )
+    party = RelyingParty.objects.get()
+    assert bytes(party.logo) == PNG
+    address = f"{LIST}{party.pk}/change/"
+    assert f'src="/relying-parties/{party.client_id}/logo"' in page(operator.get(address))
+
+    row = party.redirect_uris.get()
+    kept = {
+        "redirect_uris-INITIAL_FORMS": 1,
+        "redirect_uris-0-id": row.pk,
+        "redirect_uris-0-relying_party": party.pk,
+    }
+    operator.post(address, form(row.uri, **kept, name="Bookseller"))
+    party.refresh_from_db()
+    assert (party.name, bytes(party.logo)) == ("Bookseller", PNG)
+
+    operator.post(address, form(row.uri, **kept, remove_logo="on"))
+    party.refresh_from_db()
+    assert bytes(party.logo) == b""
+
+
+def test_the_client_id_is_shown_and_cannot_be_changed(operator: Client, acme_bank: RelyingParty) -> None:
+    before = acme_bank.client_id
+    row = acme_bank.redirect_uris.all()[0]
+    operator.post(
+        f"{LIST}{acme_bank.pk}/change/",
+        form(
+            row.uri,
+            client_id="mine",
+            state="suspended",
+            **{
+                "redirect_uris-0-id": row.pk,
+                "redirect_uris-INITIAL_FORMS": 1,
+                "redirect_uris-0-relying_party": acme_bank.pk,
+            },
+        ),
+    )
+
+    acme_bank.refresh_from_db()
+    assert (acme_bank.name, acme_bank.client_id, acme_bank.state) == ("Bookshop", before, "active")
+    assert before in page(operator.get(f"{LIST}{acme_bank.pk}/change/"))
+
+
+def test_the_integration_panel_has_addresses_and_requests_that_work(
+    operator: Client, acme_bank: RelyingParty, settings: Any
+) -> None:
+    said = page(operator.get(f"{LIST}{acme_bank.pk}/change/"))
+
+    for path in ("/.well-known/openid-configuration", "/openid-connect/jwks"):
+        assert f"<code>{settings.BASE_URL}{path}</code>" in said
+    ready = re.findall(r"<pre><code>(.*?)</code></pre>", said)
+    assert len(ready) == acme_bank.redirect_uris.count()
+    nonces = {parse_qs(urlsplit(address).query)["nonce"][0] for address in ready}
+    assert len(nonces) == len(ready)
+    for address in ready:
+        assert " " not in address
+        assert Parameters.from_query(urlsplit(address).query).first_problem() is None
+        response = Client().get(address.removeprefix(settings.BASE_URL))
+        assert response.status_code == 303
+        assert response.headers["Location"].startswith("/wallet/")
+
+
+def test_a_new_relying_party_has_no_panel_yet(operator: Client) -> None:
+    assert "/openid-connect/jwks" not in page(operator.get(f"{LIST}add/"))
+
+
+def test_relying_parties_are_found_by_name_client_id_and_uri(
+    operator: Client, acme_bank: RelyingParty, corner_shop: RelyingParty
+) -> None:
+    for words in ("acme", acme_bank.client_id, "bank.example/callback"):
+        said = page(operator.get(LIST, {"q": words}))
+        assert "Acme Bank" in said
+        assert "Corner Shop" not in said
+
+
+def test_relying_parties_are_filtered_by_state(
+    operator: Client, acme_bank: RelyingParty, corner_shop: RelyingParty
+) -> None:
+    operator.post(f"{LIST}{acme_bank.pk}/suspend/", {"reason": "x"})
+
+    said = page(operator.get(LIST, {"state__exact": "suspended"}))
+
+    assert "Acme Bank" in said
+    assert "Corner Shop" not in said
+
+
+def test_suspending_asks_first_needs_a_reason_and_is_in_the_history(
+    operator: Client, acme_bank: RelyingParty
+) -> None:
+    address = f"{LIST}{acme_bank.pk}/suspend/"
+    assert address in page(operator.get(f"{LIST}{acme_bank.pk}/change/"))
+    assert "Suspend Acme Bank?" in page(operator.get(address))
+    assert "This field is required" in page(operator.post(address, {"reason": " "}))
+    assert RelyingParty.objects.get().state == "active"
+
+    response = operator.post(address, {"reason": "Complaints from holders"})
+
+    assert response.status_code == 302
+    assert RelyingParty.objects.get().state == "suspended"
+    assert "Complaints from holders" in page(operator.get(f"{LIST}{acme_bank.pk}/change/"))
+    assert "Suspended: Complaints from holders" in page(operator.get(f"{LIST}{acme_bank.pk}/history/"))
+
+
+def test_reinstating_asks_first_and_is_in_the_history(operator: Client, acme_bank: RelyingParty) -> None:
+    operator.post(f"{LIST}{acme_bank.pk}/suspend/", {"reason": "Complaints"})
+    address = f"{LIST}{acme_bank.pk}/reinstate/"
+    assert address in page(operator.get(f"{LIST}{acme_bank.pk}/change/"))
+    assert "“Complaints”" in page(operator.get(address))
+    assert RelyingParty.objects.get().state == "suspended"
+
+    operator.post(address)
+
+    assert RelyingParty.objects.get().state == "active"
+    assert "Reinstated" in page(operator.get(f"{LIST}{acme_bank.pk}/history/"))
+
+
+def test_the_second_of_two_operators_is_told_that_nothing_changed(
+    operator: Client, acme_bank: RelyingParty
+) -> None:
+    address = f"{LIST}{acme_bank.pk}/suspend/"
+    operator.post(address, {"reason": "First"})
+
+    said = page(operator.post(address, {"reason": "Second"}, follow=True))
+
+    assert "Somebody was faster" in said
+    assert RelyingParty.objects.get().suspension_reason == "First"
+    assert LogEntry.objects.count() == 1
+
+
+@pytest.mark.parametrize("name", ["suspend", "reinstate"])
+def test_there_is_nothing_to_move_where_there_is_no_relying_party(operator: Client, name: str) -> None:
+    assert operator.get(f"{LIST}4711/{name}/").status_code == 404
+
+
+@pytest.fixture
+def interaction(acme_bank: RelyingParty) -> Interaction:
+    now = timezone.now()
+    return Interaction.objects.create(
+        relying_party=acme_bank,
+        redirect_uri="https://bank.example/callback",
+        browser="b" * 64,
+        parameters={"login_hint": "alice@example.org", "nonce": "secret-nonce-value"},
+        request_hash="h" * 64,
+        nonce_digest="d" * 64,
+        created_at=now,
+        expires_at=now + timedelta(minutes=30),
+    )
+
+
+def test_interactions_are_shown_without_what_was_asked(operator: Client, interaction: Interaction) -> None:
+    address = f"/admin/presentation/interaction/{interaction.pk}/change/"
+
+    for said in (page(operator.get("/admin/presentation/interaction/")), page(operator.get(address))):
+        assert "Acme Bank" in said
+        for private in ("alice@example.org", "secret-nonce-value", "b" * 64, "h" * 64, "d" * 64):
+            assert private not in said
+
+
+def test_interactions_cannot_be_changed_by_anybody(operator: Client, interaction: Interaction) -> None:
+    base = "/admin/presentation/interaction/"
+
+    assert operator.get(f"{base}add/").status_code == 403
+    assert operator.post(f"{base}{interaction.pk}/change/", {"error": "x"}).status_code == 403
+    assert operator.post(f"{base}{interaction.pk}/delete/", {"post": "yes"}).status_code == 403
+
+
+def test_interactions_are_found_by_id_and_by_relying_party(
+    operator: Client, interaction: Interaction
+) -> None:
+    for words in (str(interaction.pk), "acme", interaction.relying_party.client_id):
+        assert str(interaction.pk) in page(operator.get("/admin/presentation/interaction/", {"q": words}))
+    assert "0 interactions" in page(operator.get("/admin/presentation/interaction/", {"q": "nobody"}))
+
+
+def test_the_admin_is_branded_and_says_where_it_is(operator: Client, settings: Any) -> None:
+    for response in (operator.get("/admin/"), Client().get("/admin/login/")):
+        said = page(response)
+        assert "Credential presentation" in said
+        assert '<link rel="stylesheet" href="/static/admin-brand.css">' in said
+        assert '<span class="environment">Sandbox</span>' in said
+        assert " style=" not in said
+        assert not re.search(r"<script(?![^>]* src=)(?![^>]*json)", said)
+
+    settings.ENVIRONMENT_BANNER = ""
+    assert 'class="environment"' not in page(operator.get("/admin/"))
