@@ -1,17 +1,21 @@
 """People on an errand: what the tests of the wallet's people side share."""
 
+import hashlib
 import re
+import threading
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 from typing import Any
 
 import pytest
 from django.conf import settings
+from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
 from tests.people import NORA
-from wallet import browser, errands
+from wallet import errands
 from wallet.models import Errand, Wallet
 
 SECRET = "b" * 43  # the browser cookie of the test client
@@ -32,7 +36,7 @@ def make_errand(client: Client, *, now: datetime, **facts: Any) -> Errand:
     """An errand of the client's browser; Nora's for Acme Bank unless `facts` say otherwise."""
     client.cookies[settings.BROWSER_COOKIE_NAME] = SECRET
     defaults = {
-        "browser": browser._digest(SECRET),
+        "browser": hashlib.sha256(SECRET.encode()).hexdigest(),
         "email": NORA,
         "on_behalf_of": "Acme Bank",
         "return_to": "/done/",
@@ -47,22 +51,33 @@ def nora(db: None, now: datetime) -> Wallet:
     return Wallet.objects.create(email=NORA, created_at=now)
 
 
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[timedelta], None]:
-    """Moves the time that views and provider pages see."""
-    offset = timedelta(0)
-    real = timezone.now
-
-    def advance(by: timedelta) -> None:
-        nonlocal offset
-        offset += by
-
-    monkeypatch.setattr(timezone, "now", lambda: real() + offset)
-    return advance
-
-
 def code_in(text: str) -> str:
     """The six digits in a letter."""
     found = re.findall(r"(?<!\d)\d{6}(?!\d)", text)
     assert len(found) == 1
     return found[0]
+
+
+def masked(response: Any, *values: object) -> bytes:
+    """A page without what differs by nature: the CSRF token and `values`."""
+    content: bytes = re.sub(rb'name="csrfmiddlewaretoken" value="[^"]*"', b"", response.content)
+    for value in values:
+        content = content.replace(str(value).encode(), b"*")
+    return content
+
+
+def together(work: Callable[[int], Any], count: int = 8) -> list[Any]:
+    """What `work` gives or raises in `count` threads that begin at once, each on its own connection."""
+    barrier = threading.Barrier(count)
+
+    def run(number: int) -> Any:
+        try:
+            barrier.wait()
+            return work(number)
+        except Exception as error:
+            return error
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(count) as threads:
+        return list(threads.map(run, range(count)))

@@ -6,8 +6,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from tests.wallet.conftest import code_in
-from wallet import credentials, sessions
-from wallet.models import Errand, HolderSession, Wallet
+from wallet import credentials
+from wallet.models import Errand, Wallet
 
 
 def test_a_new_person_signs_in_is_verified_and_goes_on(client: Client, errand: Errand):

@@ -1,0 +1,66 @@
+"""Counting how often: exact under a race, apart by subject and purpose, and without the subject at rest."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from tests.wallet.conftest import together
+from wallet.limits import Limit, LimitReachedError
+from wallet.models import Allowance
+
+THREE = Limit("tests", most=3, window=timedelta(minutes=10))
+NOW = datetime(2026, 3, 1, 12, 4, tzinfo=UTC)
+
+
+def test_as_often_as_it_says_and_not_once_more(db):
+    for left in (2, 1, 0):
+        THREE.take("a", now=NOW)
+        assert THREE.left("a", now=NOW) == left
+    with pytest.raises(LimitReachedError) as reached:
+        THREE.take("a", now=NOW)
+    assert reached.value.retry_at == datetime(2026, 3, 1, 12, 10, tzinfo=UTC)
+    assert Allowance.objects.get().count == 3
+
+
+def test_the_next_window_begins_anew(db):
+    for _ in range(3):
+        THREE.take("a", now=NOW)
+    THREE.take("a", now=NOW + timedelta(minutes=6))
+
+
+def test_subjects_and_purposes_are_counted_apart(db):
+    for _ in range(3):
+        THREE.take("a", now=NOW)
+    THREE.take("b", now=NOW)
+    Limit("other", most=3, window=timedelta(minutes=10)).take("a", now=NOW)
+
+
+def test_what_is_given_back_can_be_taken_again(db):
+    for _ in range(3):
+        THREE.take("a", now=NOW)
+    THREE.give_back("a", taken_at=NOW)
+    THREE.take("a", now=NOW)
+    with pytest.raises(LimitReachedError):
+        THREE.take("a", now=NOW)
+
+
+def test_giving_back_too_often_gives_nothing(db):
+    THREE.give_back("a", taken_at=NOW)
+    THREE.take("a", now=NOW)
+    THREE.give_back("a", taken_at=NOW)
+    THREE.give_back("a", taken_at=NOW)
+    assert THREE.left("a", now=NOW) == 3
+
+
+def test_the_table_does_not_say_whom_it_counts(db):
+    THREE.take("nora@example.org", now=NOW)
+    assert "nora" not in str(Allowance.objects.values().get())
+
+
+@pytest.mark.postgresql
+@pytest.mark.django_db(transaction=True)
+def test_a_race_takes_exactly_what_is_allowed():
+    results = together(lambda number: THREE.take("a", now=NOW), 12)
+    assert [type(result) for result in results].count(LimitReachedError) == 9
+    assert results.count(None) == 3
+    assert Allowance.objects.get().count == 3

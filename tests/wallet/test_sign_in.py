@@ -1,0 +1,227 @@
+"""Codes: six digits from a good source, kept as a keyed hash, good once, for ten minutes and five tries."""
+
+from datetime import timedelta
+
+import pytest
+from django.core import mail
+from django.test import Client
+
+from tests.people import ALICE, NORA
+from tests.wallet.conftest import code_in, make_errand, together
+from wallet import sign_in
+from wallet.limits import LimitReachedError
+from wallet.models import Errand, HolderSession, LoginCode, Wallet
+from wallet.sign_in import NoCodeError, NotSentError, TooSoonError, WalletSuspendedError, WrongCodeError
+
+CLIENT = "192.0.2.1"
+MINUTE = timedelta(minutes=1)
+
+
+def send(errand, now):
+    """Have a code sent; the code."""
+    sign_in.send_code(errand, client=CLIENT, now=now)
+    return code_in(mail.outbox[-1].body)
+
+
+def other_than(code):
+    return f"{(int(code) + 1) % 1_000_000:06}"
+
+
+def redeem(errand, code, now):
+    return sign_in.redeem(errand, code, client=CLIENT, now=now)
+
+
+def test_the_right_code_makes_a_wallet_for_a_new_person(errand, now):
+    code = send(errand, now)
+    assert not Wallet.objects.exists()
+    wallet = redeem(errand, code, now)
+    assert (wallet.email, wallet.state) == (NORA, "active")
+
+
+def test_the_right_code_finds_the_wallet_there_is(client, alice, now):
+    errand = make_errand(client, now=now, email=ALICE)
+    assert redeem(errand, send(errand, now), now) == alice
+
+
+def test_a_code_is_good_once(errand, now):
+    code = send(errand, now)
+    redeem(errand, code, now)
+    with pytest.raises(NoCodeError):
+        redeem(errand, code, now)
+
+
+def test_a_code_lapses_after_ten_minutes(errand, now):
+    code = send(errand, now)
+    with pytest.raises(NoCodeError):
+        redeem(errand, code, now + 10 * MINUTE)
+
+
+def test_five_wrong_tries_end_a_code_even_for_the_right_one(errand, now):
+    code = send(errand, now)
+    for left in (4, 3, 2, 1, 0):
+        with pytest.raises(WrongCodeError) as wrong:
+            redeem(errand, other_than(code), now)
+        assert wrong.value.tries_left == left
+    with pytest.raises(NoCodeError):
+        redeem(errand, code, now)
+
+
+def test_the_fifth_try_may_still_be_right(errand, now):
+    code = send(errand, now)
+    for _ in range(4):
+        with pytest.raises(WrongCodeError):
+            redeem(errand, other_than(code), now)
+    assert redeem(errand, code, now)
+
+
+def test_a_code_is_good_for_its_own_errand_only(client, errand, now):
+    code = send(errand, now)
+    other = make_errand(client, now=now)
+    send(other, now)
+    LoginCode.objects.filter(errand=other).update(digest=LoginCode.objects.get(errand=errand).digest)
+    with pytest.raises(WrongCodeError):
+        redeem(other, code, now)
+
+
+def test_another_code_may_be_sent_after_a_minute_and_ends_the_one_before(errand, now):
+    first = send(errand, now)
+    with pytest.raises(TooSoonError) as soon:
+        send(errand, now + timedelta(seconds=59))
+    assert soon.value.retry_at == now + MINUTE
+    assert len(mail.outbox) == 1
+    second = send(errand, now + MINUTE)
+    if first != second:
+        with pytest.raises(WrongCodeError):
+            redeem(errand, first, now + MINUTE)
+    assert redeem(errand, second, now + MINUTE)
+
+
+def test_a_new_code_has_all_its_tries(errand, now):
+    code = send(errand, now)
+    for _ in range(5):
+        with pytest.raises(WrongCodeError):
+            redeem(errand, other_than(code), now)
+    assert redeem(errand, send(errand, now + MINUTE), now + MINUTE)
+
+
+def test_an_address_gets_five_letters_in_a_quarter_of_an_hour_from_wherever(client, db, now):
+    for number in range(5):
+        errand = make_errand(client, now=now)
+        sign_in.send_code(errand, client=f"192.0.2.{number}", now=now)
+    with pytest.raises(LimitReachedError) as reached:
+        sign_in.send_code(make_errand(client, now=now), client="192.0.2.77", now=now)
+    assert now < reached.value.retry_at <= now + 15 * MINUTE
+    assert len(mail.outbox) == 5
+
+
+def test_an_address_gets_twenty_letters_a_day(client, db, now):
+    day = now.replace(hour=0, minute=0, second=0)
+    for number in range(20):
+        moment = day + number * 15 * MINUTE
+        sign_in.send_code(make_errand(client, now=moment), client=CLIENT, now=moment)
+    with pytest.raises(LimitReachedError):
+        moment = day + timedelta(hours=12)
+        sign_in.send_code(make_errand(client, now=moment), client=CLIENT, now=moment)
+
+
+def test_a_client_may_have_thirty_letters_sent_in_a_quarter_of_an_hour(client, db, now):
+    for number in range(30):
+        errand = make_errand(client, now=now, email=f"person{number}@example.org")
+        sign_in.send_code(errand, client=CLIENT, now=now)
+    with pytest.raises(LimitReachedError):
+        sign_in.send_code(make_errand(client, now=now), client=CLIENT, now=now)
+
+
+def test_a_client_may_try_sixty_codes_in_a_quarter_of_an_hour(errand, now):
+    for _ in range(60):
+        with pytest.raises(NoCodeError):
+            redeem(errand, "000000", now)
+    with pytest.raises(LimitReachedError):
+        redeem(errand, "000000", now)
+
+
+def test_what_could_not_be_sent_can_be_asked_for_again_at_once(errand, now, settings):
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", 1
+    with pytest.raises(NotSentError):
+        sign_in.send_code(errand, client=CLIENT, now=now)
+    settings.EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
+    assert send(errand, now)
+
+
+def test_the_proven_address_of_a_suspended_wallet_gets_nobody_in(client, alice, now):
+    Wallet.objects.update(state=Wallet.State.SUSPENDED)
+    errand = make_errand(client, now=now, email=ALICE)
+    with pytest.raises(WalletSuspendedError):
+        redeem(errand, send(errand, now), now)
+
+
+def test_the_table_holds_neither_the_code_nor_a_hash_that_six_digits_can_be_tried_against(errand, now):
+    import hashlib
+
+    code = send(errand, now)
+    row = LoginCode.objects.get()
+    assert code not in row.digest
+    assert row.digest != hashlib.sha256(code.encode()).hexdigest()
+    assert row.digest != hashlib.sha256(f"{errand.id}:{code}".encode()).hexdigest()
+
+
+def test_codes_keep_their_leading_zeros(errand, now, client):
+    codes = set()
+    for number in range(40):
+        moment = now + number * 15 * MINUTE
+        codes.add(send(make_errand(client, now=moment, email=f"person{number}@example.org"), moment))
+    assert {len(code) for code in codes} == {6}
+    assert len(codes) > 35
+
+
+def test_known_and_unknown_addresses_cost_the_same_statements(client, alice, now, statements):
+    texts = {}
+    for name, email in (("known", ALICE), ("unknown", "nobody@example.org")):
+        errand = make_errand(client, now=now, email=email)
+        with statements() as seen:
+            sign_in.send_code(errand, client=CLIENT, now=now)
+        texts[name] = [text.split(" ")[:3] for text in seen.texts]
+    assert texts["known"] == texts["unknown"]
+    assert [letter.to for letter in mail.outbox] == [[ALICE], ["nobody@example.org"]]
+
+
+@pytest.fixture
+def shared_errand(transactional_db, now) -> Errand:
+    return make_errand(Client(), now=now)
+
+
+@pytest.mark.postgresql
+def test_eight_clicks_at_once_use_a_code_once(shared_errand, now):
+    code = send(shared_errand, now)
+    results = together(lambda number: redeem(shared_errand, code, now))
+    winners = [result for result in results if isinstance(result, Wallet)]
+    assert len(winners) == 1
+    assert {type(result) for result in results} == {Wallet, NoCodeError}
+    assert Wallet.objects.count() == 1
+
+
+@pytest.mark.postgresql
+def test_guesses_at_once_get_five_tries_between_them(shared_errand, now):
+    code = send(shared_errand, now)
+    results = together(lambda number: redeem(shared_errand, other_than(code), now), 12)
+    assert [type(result) for result in results].count(WrongCodeError) == 5
+    assert [type(result) for result in results].count(NoCodeError) == 7
+    assert LoginCode.objects.get().tries_left == 0
+
+
+@pytest.mark.postgresql
+def test_eight_clicks_at_once_send_one_letter(shared_errand, now):
+    results = together(lambda number: sign_in.send_code(shared_errand, client=CLIENT, now=now))
+    assert results.count(None) == 1
+    assert [type(result) for result in results].count(TooSoonError) == 7
+    assert len(mail.outbox) == 1
+
+
+@pytest.mark.postgresql
+def test_two_errands_of_a_new_person_make_one_wallet(transactional_db, now):
+    made = [make_errand(Client(), now=now) for _ in range(4)]
+    codes = [send(errand, now) for errand in made]
+    results = together(lambda number: redeem(made[number], codes[number], now), 4)
+    assert len({wallet.id for wallet in results}) == 1
+    assert not HolderSession.objects.exists()

@@ -1,0 +1,328 @@
+"""The pages of signing in and out: what they show, where they lead, and what they keep to themselves."""
+
+import uuid
+from datetime import timedelta
+
+import pytest
+from django.conf import settings
+from django.core import mail
+from django.test import Client
+from django.urls import reverse
+
+from tests.people import ALICE, BOB, NORA
+from tests.wallet.conftest import code_in, make_errand, masked
+from wallet.models import Errand, HolderSession, LoginCode, Wallet
+
+PAGES = ("wallet_sign_in", "wallet_code", "wallet_switch", "wallet_identity")
+
+
+def page(name, errand):
+    return reverse(name, args=[errand.id])
+
+
+def ask_for_code(client, errand):
+    response = client.post(page("wallet_sign_in", errand))
+    assert (response.status_code, response.url) == (303, page("wallet_code", errand))
+    return code_in(mail.outbox[-1].body)
+
+
+def wrong(code):
+    return f"{(int(code) + 1) % 1_000_000:06}"
+
+
+def test_it_says_who_asks_whom_and_the_way_back(client, errand):
+    response = client.get(page("wallet_sign_in", errand))
+    assert response.status_code == 200
+    text = response.content.decode()
+    assert "Acme Bank asks for" in text
+    assert NORA in text
+    assert '<a href="/left/">Cancel and return to Acme Bank</a>' in text
+
+
+def test_signing_in_goes_where_the_errand_leads(client, errand):
+    code = ask_for_code(client, errand)
+    response = client.post(page("wallet_code", errand), {"code": f"{code[:3]} {code[3:]}"})
+    assert (response.status_code, response.url) == (303, "/done/")
+    assert HolderSession.objects.get().wallet.email == NORA
+    for name in ("wallet_sign_in", "wallet_code"):
+        response = client.get(page(name, errand))
+        assert (response.status_code, response.url) == (303, "/done/")
+
+
+def test_looking_at_the_page_sends_nothing(client, errand):
+    client.get(page("wallet_sign_in", errand))
+    client.head(page("wallet_sign_in", errand))
+    assert mail.outbox == []
+
+
+def test_a_wrong_code_says_how_many_tries_are_left(client, errand):
+    code = ask_for_code(client, errand)
+    for expected in ("4 more times", "3 more times", "2 more times", "once more", "has now lapsed"):
+        response = client.post(page("wallet_code", errand), {"code": wrong(code)})
+        assert response.status_code == 422
+        assert expected in response.content.decode()
+    response = client.post(page("wallet_code", errand), {"code": code})
+    assert (response.status_code, response.url) == (303, page("wallet_sign_in", errand) + "?lapsed=1")
+    assert "no longer works" in client.get(response.url).content.decode()
+    assert not HolderSession.objects.exists()
+
+
+def test_the_second_of_two_clicks_arrives_where_the_first_does(client, errand):
+    code = ask_for_code(client, errand)
+    slow = Client()
+    slow.cookies = client.cookies.copy()
+    client.post(page("wallet_code", errand), {"code": code})
+    response = slow.post(page("wallet_code", errand), {"code": code})
+    slow.cookies = client.cookies
+    response = slow.get(response.url)
+    assert (response.status_code, response.url) == (303, "/done/")
+
+
+@pytest.mark.parametrize("code", ["", "12345", "abcdef", "1234567", "\u202e123456"])
+def test_what_is_no_code_costs_no_try(client, errand, code):
+    ask_for_code(client, errand)
+    assert client.post(page("wallet_code", errand), {"code": code}).status_code == 422
+    assert LoginCode.objects.get().tries_left == 5
+
+
+def test_a_code_page_without_a_code_leads_to_where_one_is_sent(client, errand):
+    response = client.get(page("wallet_code", errand))
+    assert (response.status_code, response.url) == (303, page("wallet_sign_in", errand))
+
+
+def test_asking_twice_within_a_minute_shows_the_code_page_and_sends_one_letter(client, errand):
+    ask_for_code(client, errand)
+    response = client.post(page("wallet_sign_in", errand))
+    assert (response.status_code, response.url) == (303, page("wallet_code", errand))
+    assert len(mail.outbox) == 1
+
+
+def test_a_used_up_code_within_the_minute_says_how_long_to_wait(client, errand):
+    ask_for_code(client, errand)
+    LoginCode.objects.update(tries_left=0)
+    response = client.post(page("wallet_sign_in", errand))
+    assert response.status_code == 429
+    assert 0 < int(response.headers["Retry-After"]) <= 60
+    assert "seconds and try again" in response.content.decode()
+
+
+def test_too_many_letters_say_how_long_to_wait_and_keep_the_way_back(client, db, now):
+    for _ in range(5):
+        ask_for_code(client, make_errand(client, now=now))
+    response = client.post(page("wallet_sign_in", make_errand(client, now=now)))
+    assert response.status_code == 429
+    assert "Please wait" in response.content.decode()
+    assert "Cancel and return to Acme Bank" in response.content.decode()
+
+
+def test_a_letter_that_cannot_be_sent_is_said_and_can_be_tried_again(client, errand, settings):
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", 1
+    response = client.post(page("wallet_sign_in", errand))
+    assert response.status_code == 503
+    assert "could not be sent" in response.content.decode()
+    settings.EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
+    assert ask_for_code(client, errand)
+
+
+def test_nothing_tells_whether_an_address_is_known(client, alice, now):
+    seen = {}
+    for email in (ALICE, "cilia@example.org"):
+        errand = make_errand(client, now=now, email=email)
+        hidden = (errand.id, email)
+        pages = [client.get(page("wallet_sign_in", errand))]
+        pages.append(client.post(page("wallet_sign_in", errand)))
+        pages.append(client.get(page("wallet_code", errand)))
+        code = code_in(mail.outbox[-1].body)
+        pages.append(client.post(page("wallet_code", errand), {"code": wrong(code)}))
+        seen[email] = [
+            (
+                p.status_code,
+                masked(p, *hidden, wrong(code)),
+                p.headers.get("Location", "").replace(str(errand.id), "*"),
+            )
+            for p in pages
+        ]
+    assert seen[ALICE] == seen["cilia@example.org"]
+    first, second = (letter.body.replace(code_in(letter.body), "*") for letter in mail.outbox)
+    assert first == second
+    assert Wallet.objects.count() == 1
+
+
+def test_a_planted_session_is_not_the_one_that_is_signed_in(client, errand):
+    planted = "p" * 43
+    client.cookies[settings.HOLDER_COOKIE_NAME] = planted
+    code = ask_for_code(client, errand)
+    client.post(page("wallet_code", errand), {"code": code})
+    assert client.cookies[settings.HOLDER_COOKIE_NAME].value != planted
+    attacker = Client()
+    attacker.cookies[settings.HOLDER_COOKIE_NAME] = planted
+    response = attacker.get(reverse("wallet_front_door"))
+    assert response.status_code == 200
+
+
+def test_signing_in_renews_the_csrf_token(client, errand):
+    client.get(page("wallet_sign_in", errand))
+    before = client.cookies[settings.CSRF_COOKIE_NAME].value
+    client.post(page("wallet_code", errand), {"code": ask_for_code(client, errand)})
+    assert client.cookies[settings.CSRF_COOKIE_NAME].value != before
+
+
+def test_somebody_else_signed_in_is_asked_whom_to_go_on_as(client, errand, bob, sign_in):
+    sign_in(bob)
+    response = client.get(page("wallet_sign_in", errand))
+    assert (response.status_code, response.url) == (303, page("wallet_switch", errand))
+    text = client.get(response.url).content.decode()
+    assert BOB in text
+    assert NORA in text
+    assert "Cancel and return to Acme Bank" in text
+    assert HolderSession.objects.exists()
+    response = client.post(page("wallet_switch", errand))
+    assert (response.status_code, response.url) == (303, page("wallet_sign_in", errand))
+    assert not HolderSession.objects.exists()
+    assert client.get(response.url).status_code == 200
+
+
+def test_nobody_else_signed_in_makes_the_switch_page_a_step_only(client, errand, nora, sign_in):
+    assert client.get(page("wallet_switch", errand)).url == page("wallet_sign_in", errand)
+    sign_in(nora)
+    assert client.get(page("wallet_switch", errand)).url == page("wallet_sign_in", errand)
+    assert client.post(page("wallet_switch", errand)).status_code == 303
+    assert HolderSession.objects.exists()
+
+
+def test_an_errand_may_need_a_fresh_factor_of_one_who_is_signed_in(client, nora, sign_in, now):
+    errand = make_errand(client, now=now, fresh_since=now - timedelta(minutes=5))
+    old = sign_in(nora, ago=timedelta(minutes=6))
+    response = client.get(page("wallet_sign_in", errand))
+    assert response.status_code == 200
+    assert "Confirm that it is you" in response.content.decode()
+    assert client.get(page("wallet_identity", errand)).url == page("wallet_sign_in", errand)
+    response = client.post(page("wallet_code", errand), {"code": ask_for_code(client, errand)})
+    assert response.url == "/done/"
+    session = HolderSession.objects.get()
+    assert session.digest != old.digest
+    assert session.signed_in_at > old.signed_in_at
+    assert client.get(page("wallet_sign_in", errand)).url == "/done/"
+
+
+def test_a_recent_sign_in_is_fresh_enough(client, nora, sign_in, now):
+    errand = make_errand(client, now=now, fresh_since=now - timedelta(minutes=5))
+    sign_in(nora, ago=timedelta(minutes=4))
+    assert client.get(page("wallet_sign_in", errand)).url == "/done/"
+
+
+def test_a_suspended_wallet_leads_back_and_not_in(client, nora, errand):
+    Wallet.objects.update(state=Wallet.State.SUSPENDED)
+    response = client.post(page("wallet_code", errand), {"code": ask_for_code(client, errand)})
+    assert response.status_code == 403
+    assert 'href="/left/"' in response.content.decode()
+    assert not HolderSession.objects.exists()
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_an_errand_of_another_browser_tells_nothing(client, errand, name):
+    for stranger in (Client(), Client()):
+        stranger.cookies[settings.BROWSER_COOKIE_NAME] = "z" * 43
+        response = stranger.get(page(name, errand))
+        assert response.status_code == 404
+        text = response.content.decode()
+        assert "Acme" not in text
+        assert NORA not in text
+        assert "/left/" not in text
+    unknown = client.get(reverse(name, args=[uuid.uuid4()]))
+    assert unknown.status_code == 404
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_an_expired_errand_shows_the_way_back(client, errand, name):
+    Errand.objects.update(expires_at=errand.created_at)
+    response = client.get(page(name, errand))
+    assert response.status_code == 410
+    assert '<a class="button" href="/left/">Return to Acme Bank</a>' in response.content.decode()
+
+
+@pytest.mark.parametrize(
+    "name", ["wallet_sign_in", "wallet_switch", "wallet_identity_start", "wallet_identity_cancel"]
+)
+def test_nothing_is_done_for_a_stranger(client, errand, name):
+    stranger = Client()
+    assert stranger.post(page(name, errand)).status_code == 404
+    assert mail.outbox == []
+
+
+def test_forms_without_their_token_do_nothing(errand, nora):
+    strict = Client(enforce_csrf_checks=True)
+    strict.cookies[settings.BROWSER_COOKIE_NAME] = "b" * 43
+    for address in (
+        page("wallet_sign_in", errand),
+        page("wallet_code", errand),
+        reverse("wallet_sign_out"),
+        reverse("wallet_front_door"),
+    ):
+        assert strict.post(address, {"email": NORA, "code": "123456"}).status_code == 403
+    assert mail.outbox == []
+
+
+def test_pages_with_an_address_are_never_stored(client, errand, nora, sign_in):
+    ask_for_code(client, errand)
+    addresses = [page("wallet_sign_in", errand), page("wallet_code", errand), reverse("wallet_front_door")]
+    for address in addresses:
+        assert "no-store" in client.get(address).headers["Cache-Control"]
+    sign_in(nora)
+    assert "no-store" in client.get(page("wallet_identity", errand)).headers["Cache-Control"]
+
+
+@pytest.mark.parametrize("name", ["wallet_sign_out", "wallet_identity_start", "wallet_identity_cancel"])
+def test_what_changes_something_is_not_done_by_a_link(client, errand, name):
+    address = reverse(name) if name == "wallet_sign_out" else page(name, errand)
+    assert client.get(address).status_code == 405
+
+
+def test_signing_out_ends_the_session(client, nora, sign_in):
+    sign_in(nora)
+    response = client.post(reverse("wallet_sign_out"))
+    assert (response.status_code, response.url) == (303, reverse("wallet_signed_out"))
+    assert not HolderSession.objects.exists()
+    assert client.get(response.url).status_code == 200
+
+
+def test_signing_out_twice_does_no_harm(client, db):
+    assert client.post(reverse("wallet_sign_out")).status_code == 303
+
+
+def test_a_holder_on_their_own_signs_in_to_their_history(client, nora):
+    response = client.post(reverse("wallet_front_door"), {"email": "NORA@Example.org "})
+    assert response.status_code == 303
+    assert settings.BROWSER_COOKIE_NAME in response.cookies
+    errand = Errand.objects.get()
+    assert errand.email == NORA
+    assert "Somebody is signing in" in mail.outbox[0].body
+    response = client.post(response.url, {"code": code_in(mail.outbox[0].body)})
+    assert (response.status_code, response.url) == (303, reverse("consent_history"))
+    assert client.get(reverse("wallet_front_door")).url == reverse("consent_history")
+
+
+@pytest.mark.parametrize("email", ["", "nora", "nora@", "@example.org", "a" * 250 + "@example.org"])
+def test_what_is_no_address_is_said_at_the_front_door(client, db, email):
+    response = client.post(reverse("wallet_front_door"), {"email": email})
+    assert response.status_code == 422
+    assert not Errand.objects.exists()
+
+
+def test_the_front_door_makes_only_so_many_errands(client, db):
+    for number in range(30):
+        assert (
+            client.post(reverse("wallet_front_door"), {"email": f"p{number}@example.org"}).status_code == 303
+        )
+    response = client.post(reverse("wallet_front_door"), {"email": "p31@example.org"})
+    assert response.status_code == 422
+    assert "Please wait" in response.content.decode()
+    assert Errand.objects.count() == 30
+
+
+def test_names_and_addresses_are_shown_as_text(client, db, now):
+    errand = make_errand(client, now=now, on_behalf_of="<b>Bank</b>", email='"<i>"@example.org')
+    text = client.get(page("wallet_sign_in", errand)).content.decode()
+    assert "<b>" not in text
+    assert "<i>" not in text
