@@ -1,7 +1,11 @@
 """Logos of relying parties: small pictures, known by their content, not by what an upload says of them."""
 
-from django.utils.functional import Promise
+from typing import TYPE_CHECKING
+
 from django.utils.translation import gettext_lazy as _
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 LARGEST = 64 * 1024
 
@@ -17,7 +21,7 @@ def content_type(picture: bytes) -> str:
     return ""
 
 
-def problem_with(picture: bytes) -> str | Promise | None:
+def problem_with(picture: bytes) -> "StrOrPromise | None":
     """Why this cannot be a logo, or None if it can."""
     if len(picture) > LARGEST:
         return _("The logo is too large: 64 kB at most.")

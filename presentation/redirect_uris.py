@@ -2,10 +2,13 @@
 
 import ipaddress
 import re
+from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urlsplit
 
-from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 LONGEST = 500
 
@@ -20,7 +23,7 @@ _LOOPBACK_HOSTS = ("127.0.0.1", "::1")
 class RedirectUriError(ValueError):
     """The URI cannot be registered; `reason` says why to the person who typed it."""
 
-    def __init__(self, reason: str | Promise) -> None:
+    def __init__(self, reason: "StrOrPromise") -> None:
         super().__init__(str(reason))
         self.reason = reason
 
