@@ -54,7 +54,7 @@ def test_x5c_is_leaf_issuing_ca_root_in_padded_base64_and_certifies_the_key(
     three_keys: dict[str, str],
 ) -> None:
     published_root = x509.load_pem_x509_certificate(Authority.objects.get().root_pem.encode())
-    points = {key.key_id: key.get_op_key("verify") for key in JWKSet.from_json(fetch().content)["keys"]}
+    points = {key["kid"]: key.get_op_key("verify") for key in JWKSet.from_json(fetch().content)["keys"]}
     for entry in json.loads(fetch().content)["keys"]:
         leaf, issuing, root = (
             x509.load_der_x509_certificate(b64decode(der, validate=True)) for der in entry["x5c"]

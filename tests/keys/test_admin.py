@@ -1,0 +1,237 @@
+"""The operators' pages for signing keys."""
+
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib.admin.models import ADDITION, LogEntry
+from django.contrib.auth.models import Group, Permission, User
+from django.test import Client
+from django.utils import timezone
+
+from keys import rotation
+from keys.authority import authority
+from keys.models import SigningKey
+from keys.moves import State, find, in_state
+from tests.keys.test_rotation import chain_for
+
+pytestmark = pytest.mark.django_db
+LIST = "/admin/keys/signingkey/"
+STEPS = ("activate", "retire", "certify", "withdraw")
+
+
+def operator(name: str, *permissions: str) -> Client:
+    """A signed-in operator with just these permissions on keys."""
+    user = User.objects.create_user(name, is_staff=True)
+    group = Group.objects.create(name=f"{name}'s group")
+    group.permissions.set(Permission.objects.filter(content_type__app_label="keys", codename__in=permissions))
+    user.groups.add(group)
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+@pytest.fixture
+def keeper(db: None) -> Client:
+    return operator("keeper", "view_signingkey", "change_signingkey", "view_authority")
+
+
+@pytest.fixture
+def auditor(db: None) -> Client:
+    return operator("auditor", "view_signingkey")
+
+
+@pytest.fixture
+def stranger(db: None) -> Client:
+    return operator("stranger")
+
+
+@pytest.fixture
+def keys(db: None) -> dict[str, SigningKey]:
+    """A retired, an active and a staged key; the staged one may take over."""
+    now = timezone.now()
+    rotation.rotate(now=now - timedelta(days=3))
+    rotation.activate(rotation.stage(now=now - timedelta(days=2)).pk, now=now - timedelta(days=1))
+    rotation.stage(now=now - timedelta(hours=4))
+    return {key.state: key for key in SigningKey.objects.all()}
+
+
+def page(key: SigningKey, step: str = "") -> str:
+    return f"{LIST}{key.pk}/do/{step}/" if step else f"{LIST}{key.pk}/change/"
+
+
+def test_the_list_shows_every_key_its_state_and_what_comes_next(keeper: Client, keys: Any) -> None:
+    text = keeper.get(LIST).content.decode()
+    for key in keys.values():
+        assert str(key) in text
+    assert f"Key {keys['staged']} takes over on" in text
+
+
+def test_a_keys_page_shows_its_certificate_and_never_its_private_key(keeper: Client, keys: Any) -> None:
+    text = keeper.get(page(keys["active"])).content.decode()
+    assert "SANDBOX" in text
+    assert re.search(r"([0-9A-F]{2}:){31}[0-9A-F]{2}", text)
+    assert "localhost" in text
+    assert bytes(keys["active"].sealed_private_key).hex() not in text
+    assert "sealed" not in text
+    assert 'name="_save"' not in text
+
+
+def test_nothing_can_be_typed_into_a_key(keeper: Client, keys: Any) -> None:
+    keeper.post(page(keys["staged"]), {"state": "active", "reason": "mine", "chain_pem": "x"})
+    assert find(keys["staged"].pk).state == State.STAGED
+    assert find(keys["staged"].pk).reason == ""
+    assert keeper.get(f"{LIST}add/").status_code == 403
+    assert keeper.post(f"{LIST}{keys['active'].pk}/delete/", {"post": "yes"}).status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("state", "offered"),
+    [
+        ("staged", {"activate", "certify", "withdraw"}),
+        ("active", {"retire", "certify", "withdraw"}),
+        ("retired", {"withdraw"}),
+    ],
+)
+def test_a_key_offers_the_steps_its_state_allows(
+    keeper: Client, keys: Any, state: str, offered: set[str]
+) -> None:
+    text = keeper.get(page(keys[state])).content.decode()
+    assert {step for step in STEPS if page(keys[state], step) in text} == offered
+
+
+def test_asking_changes_nothing(keeper: Client, keys: Any) -> None:
+    before = list(SigningKey.objects.values())
+    for step in STEPS:
+        assert keeper.get(page(keys["active"], step)).status_code == 200
+    for step in ("stage", "rotate"):
+        assert keeper.get(f"{LIST}do/{step}/").status_code == 200
+    assert list(SigningKey.objects.values()) == before
+
+
+def test_activating_asks_first_then_acts_and_is_logged(keeper: Client, keys: Any) -> None:
+    asked = keeper.get(page(keys["staged"], "activate")).content.decode()
+    assert "Let this key sign from now on?" in asked
+    answer = keeper.post(page(keys["staged"], "activate"), follow=True)
+    assert f"Key {keys['staged']} is active." in answer.content.decode()
+    assert find(keys["staged"].pk).state == State.ACTIVE
+    entry = LogEntry.objects.get()
+    assert (entry.user.username, entry.object_id) == ("keeper", str(keys["staged"].pk))
+    assert entry.get_change_message() == f"Key {keys['staged']} is active."
+
+
+def test_retiring_lets_the_staged_key_take_over(keeper: Client, keys: Any) -> None:
+    keeper.post(page(keys["active"], "retire"))
+    assert find(keys["active"].pk).state == State.RETIRED
+    assert find(keys["staged"].pk).state == State.ACTIVE
+
+
+def test_withdrawing_says_what_it_costs_and_wants_a_reason(keeper: Client, keys: Any) -> None:
+    assert "stops verifying" in keeper.get(page(keys["active"], "withdraw")).content.decode()
+    for reason in ("", "   ", "x" * 201):
+        answer = keeper.post(page(keys["active"], "withdraw"), {"reason": reason})
+        assert answer.status_code == 200
+        assert find(keys["active"].pk).state == State.ACTIVE
+    keeper.post(page(keys["active"], "withdraw"), {"reason": "A laptop was stolen."})
+    assert find(keys["active"].pk).reason == "A laptop was stolen."
+    assert in_state(State.ACTIVE) == keys["staged"]
+    assert "A laptop was stolen." in LogEntry.objects.get().get_change_message()
+
+
+def test_staging_and_rotating_from_the_list_are_logged(keeper: Client) -> None:
+    keeper.post(f"{LIST}do/rotate/")
+    assert in_state(State.ACTIVE)
+    answer = keeper.post(f"{LIST}do/stage/", follow=True).content.decode()
+    staged = in_state(State.STAGED)
+    assert f"Staged key {staged}." in answer
+    assert [entry.user.username for entry in LogEntry.objects.all()] == ["keeper", "keeper"]
+    assert LogEntry.objects.get(action_flag=ADDITION).object_id == str(staged)
+    assert keeper.get("/admin/").status_code == 200  # recent actions
+
+
+def test_a_refused_step_says_why_and_is_not_logged(keeper: Client) -> None:
+    now = timezone.now()
+    rotation.rotate(now=now)
+    staged = rotation.stage(now=now)
+    answer = keeper.post(page(staged, "activate"), follow=True).content.decode()
+    assert "cached key sets may lack it" in answer
+    assert find(staged.pk).state == State.STAGED
+    assert not LogEntry.objects.exists()
+
+
+def test_certificates_are_requested_and_installed_in_the_admin(keeper: Client, settings: Any) -> None:
+    settings.SELF_CERTIFYING_AUTHORITY = False
+    staged = rotation.stage(now=timezone.now())
+    assert "not certified yet" in keeper.get(LIST).content.decode()
+    assert "BEGIN CERTIFICATE REQUEST" in keeper.get(page(staged, "certify")).content.decode()
+    wrong = keeper.post(page(staged, "certify"), {"chain": "hello"}, follow=True).content.decode()
+    assert "not a chain of PEM certificates" in wrong
+    keeper.post(page(staged, "certify"), {"chain": chain_for(staged, timezone.now())})
+    assert find(staged.pk).certified_at
+
+
+@pytest.mark.parametrize("who", ["auditor", "stranger"])
+def test_who_may_not_change_keys_can_neither_ask_nor_act(
+    who: str, keys: Any, request: pytest.FixtureRequest
+) -> None:
+    client: Client = request.getfixturevalue(who)
+    before = list(SigningKey.objects.values())
+    addresses = [page(key, step) for key in keys.values() for step in STEPS]
+    for address in [*addresses, f"{LIST}do/stage/", f"{LIST}do/rotate/"]:
+        assert client.get(address).status_code == 403
+        assert client.post(address, {"reason": "because"}).status_code == 403
+    assert list(SigningKey.objects.values()) == before
+
+
+def test_an_auditor_reads_and_is_offered_nothing(auditor: Client, keys: Any) -> None:
+    for address in (LIST, page(keys["active"])):
+        answer = auditor.get(address)
+        assert answer.status_code == 200
+        assert "/do/" not in answer.content.decode()
+
+
+def test_a_stranger_sees_no_key(stranger: Client, keys: Any) -> None:
+    assert stranger.get(LIST).status_code == 403
+    assert stranger.get(page(keys["active"])).status_code == 403
+
+
+def test_without_signing_in_everything_leads_to_the_sign_in(client: Client, keys: Any) -> None:
+    for address in (LIST, page(keys["active"], "withdraw"), f"{LIST}do/rotate/"):
+        answer = client.post(address, {"reason": "because"})
+        assert answer.status_code == 302
+        assert answer["Location"].startswith("/admin/login/")
+
+
+def test_a_forged_form_without_token_is_refused(keys: Any) -> None:
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(User.objects.create_superuser("root"))
+    assert client.post(page(keys["active"], "withdraw"), {"reason": "forged"}).status_code == 403
+    assert find(keys["active"].pk).state == State.ACTIVE
+
+
+@pytest.mark.parametrize("address", ["do/explode/", "do/activate/", "{kid}/do/stage/", "{kid}/do/explode/"])
+def test_a_step_that_does_not_exist_there_is_not_found(keeper: Client, keys: Any, address: str) -> None:
+    assert keeper.get(LIST + address.format(kid=keys["active"].pk)).status_code == 404
+
+
+def test_the_step_of_a_key_that_does_not_exist_is_not_found(keeper: Client) -> None:
+    assert keeper.get(f"{LIST}00000000-0000-0000-0000-000000000000/do/withdraw/").status_code == 404
+
+
+def test_no_page_needs_inline_style_or_script(keeper: Client, keys: Any) -> None:
+    addresses = [LIST, page(keys["active"]), f"{LIST}do/rotate/", *(page(keys["staged"], s) for s in STEPS)]
+    for address in addresses:
+        text = keeper.get(address).content.decode()
+        assert not re.search(
+            r"<style|<script(?![^>]*\bsrc=)(?![^>]*application/json)|\son\w+=|\sstyle=", text
+        )
+
+
+def test_the_sandboxs_authority_is_shown_with_its_fingerprint_and_cannot_be_changed(keeper: Client) -> None:
+    row = authority(now=timezone.now())
+    text = keeper.get(f"/admin/keys/authority/{row.pk}/change/").content.decode()
+    assert re.search(r"([0-9A-F]{2}:){31}[0-9A-F]{2}", text)
+    assert "sealed" not in text
+    assert keeper.post(f"/admin/keys/authority/{row.pk}/change/", {"root_pem": "x"}).status_code == 403
+    assert keeper.get("/admin/keys/authority/").status_code == 200

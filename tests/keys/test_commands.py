@@ -1,0 +1,134 @@
+"""The commands, as an operator types them."""
+
+from datetime import timedelta
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography import x509
+from django.core.management import call_command
+from django.core.management.base import CommandError
+from django.utils import timezone
+
+from keys import rotation
+from keys.models import SigningKey
+from keys.moves import State, find, in_state
+from keys.schedule import PUBLISHED_BEFORE_SIGNING
+from tests.keys.test_rotation import chain_for
+
+pytestmark = pytest.mark.django_db
+
+
+def run(*words: str) -> str:
+    out = StringIO()
+    call_command(*words, stdout=out)
+    return out.getvalue()
+
+
+@pytest.fixture
+def long_ago() -> None:
+    """A service that began three hours ago: its staged key has waited long enough."""
+    rotation.rotate(now=timezone.now() - timedelta(hours=4))
+    rotation.stage(now=timezone.now() - timedelta(hours=3))
+
+
+def test_one_command_begins_and_can_be_repeated() -> None:
+    assert "Activated key" in run("rotate_signing_keys")
+    assert run("rotate_signing_keys").startswith("The key after ")
+
+
+def test_a_life_of_keys_from_the_shell(long_ago: None) -> None:
+    first, second = str(in_state(State.ACTIVE)), str(in_state(State.STAGED))
+    assert run("activate_signing_key") == f"Key {second} is active.\n"
+    assert "Staged key" in run("stage_signing_key")
+    assert "signed in the last 24 hours" in run("withdraw_signing_key", first, "--reason", "tidy", "--yes")
+    assert [find(kid).state for kid in (first, second)] == [State.WITHDRAWN, State.ACTIVE]
+
+
+def test_retiring_from_the_shell_lets_the_staged_key_take_over(long_ago: None) -> None:
+    first = str(in_state(State.ACTIVE))
+    assert run("retire_signing_key").startswith(f"Key {first} is retired; it leaves the key set on ")
+
+
+def test_withdrawing_says_what_it_costs_and_waits_for_yes(long_ago: None) -> None:
+    active = str(in_state(State.ACTIVE))
+    with pytest.raises(CommandError, match="Nothing was changed"):
+        run("withdraw_signing_key", active, "--reason", "lost")
+    assert find(active).state == State.ACTIVE
+    assert f"Key {in_state(State.STAGED)} signs." in run(
+        "withdraw_signing_key", active, "--reason", "lost", "--yes"
+    )
+
+
+def test_production_sends_a_request_and_installs_the_chain(settings: Any, tmp_path: Path) -> None:
+    settings.SELF_CERTIFYING_AUTHORITY = False
+    printed = run("stage_signing_key")
+    key = SigningKey.objects.get()
+    request = x509.load_pem_x509_csr(printed[printed.index("-----BEGIN") :].encode())
+    assert request.is_signature_valid
+    assert (
+        x509.load_pem_x509_csr(run("certify_signing_key", str(key)).encode()).public_key()
+        == request.public_key()
+    )
+    chain = tmp_path / "chain.pem"
+    chain.write_text(chain_for(key, timezone.now()))
+    assert f"Certified key {key} until " in run("certify_signing_key", str(key), "--chain", str(chain))
+    assert "Activated" in run("rotate_signing_keys")
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["activate_signing_key"], "No key is staged"),
+        (["retire_signing_key"], "No key is active"),
+        (["activate_signing_key", "nonsense"], "No key is staged|There is no signing key"),
+        (["withdraw_signing_key", "nonsense", "--reason", "x", "--yes"], "There is no signing key nonsense"),
+        (["certify_signing_key", "nonsense"], "There is no signing key nonsense"),
+        (
+            ["certify_signing_key", "nonsense", "--chain", "/nowhere.pem"],
+            "/nowhere.pem cannot be read: No such file",
+        ),
+        (["withdraw_signing_key", "nonsense"], "required: --reason"),
+    ],
+)
+def test_what_cannot_be_done_is_one_clear_sentence(words: list[str], reason: str) -> None:
+    with pytest.raises(CommandError, match=reason):
+        run(*words)
+
+
+def test_what_is_due_later_is_said_with_its_time() -> None:
+    run("rotate_signing_keys")
+    run("stage_signing_key")
+    with pytest.raises(CommandError, match="may sign from .* UTC: until then cached key sets may lack it"):
+        run("activate_signing_key")
+    with pytest.raises(CommandError, match="staged already"):
+        run("stage_signing_key")
+    assert timedelta(hours=1) < PUBLISHED_BEFORE_SIGNING
+
+
+def test_a_chain_that_does_not_fit_is_refused_with_its_reason(settings: Any, tmp_path: Path) -> None:
+    settings.SELF_CERTIFYING_AUTHORITY = False
+    key = rotation.stage(now=timezone.now())
+    for name, content, reason in (
+        (
+            "ended",
+            chain_for(key, timezone.now(), ends=timezone.now() - timedelta(minutes=1)),
+            "leaf .* ended on",
+        ),
+        ("text", "hello", "not a chain of PEM"),
+        ("binary", "\xff\xfe", "not a PEM file"),
+    ):
+        path = tmp_path / name
+        path.write_text(content, encoding="latin-1")
+        with pytest.raises(CommandError, match=reason):
+            run("certify_signing_key", str(key), "--chain", str(path))
+    assert find(key.pk).chain_pem == ""
+
+
+def test_a_lost_sealing_key_is_one_clear_sentence(settings: Any) -> None:
+    settings.SELF_CERTIFYING_AUTHORITY = False
+    key = rotation.stage(now=timezone.now())
+    settings.KEY_SEALING_KEYS = ["another-sealing-key-of-thirty-two-characters"]
+    with pytest.raises(CommandError, match="not among KEY_SEALING_KEYS"):
+        run("certify_signing_key", str(key))
