@@ -111,10 +111,8 @@ def _verify_issuer_signed(
         raise SdJwtError(f"{', '.join(missing)} missing")
     _check_times(payload, now)
     # In the order received: `sd_hash` is over it.
-    found = {disclosure.digest: disclosure for disclosure in processing.found}
-    return VerifiedSdJwt(
-        header, payload, SdJwt(received.jwt, tuple(found[key] for key in received.disclosures))
-    )
+    disclosures = {processing.found[key]: Disclosure(d.text) for key, d in received.disclosures.items()}
+    return VerifiedSdJwt(header, payload, SdJwt(received.jwt, disclosures))
 
 
 class _Processing:
@@ -122,7 +120,7 @@ class _Processing:
 
     def __init__(self, disclosures: dict[str, UnverifiedDisclosure]) -> None:
         self.waiting = dict(disclosures)
-        self.found: list[Disclosure] = []
+        self.found: dict[str, Path] = {}  # by digest
         self._seen: set[str] = set()
 
     def object(self, members: dict[str, Any], path: Path) -> dict[str, Any]:
@@ -175,7 +173,8 @@ class _Processing:
         return disclosure.content
 
     def _disclosed(self, key: str, value: Any, path: Path) -> Any:
-        self.found.append(Disclosure(path, self.waiting.pop(key).text, key))
+        self.found[key] = path
+        del self.waiting[key]
         return self._value(value, path)
 
     def _check_name(self, name: Any, members: dict[str, Any], path: Path) -> None:
@@ -197,7 +196,8 @@ def _verify_key_binding(key_binding: str, payload: dict[str, Any], now: datetime
         claims = verify_compact(key_binding, public_key_of(jwk), typ="kb+jwt")
     except JwsError as error:
         raise SdJwtError(f"key binding: {error}") from error
-    issued_at, hashes = claims.get("iat"), claims.get("transaction_data_hashes", [])
+    issued_at: Any = claims.get("iat")
+    hashes = claims.get("transaction_data_hashes", [])
     texts = [claims.get(name) for name in ("aud", "nonce", "sd_hash")]
     if not all(isinstance(text, str) for text in texts) or not _is_number(issued_at):
         raise SdJwtError("the key binding lacks a claim")

@@ -1,0 +1,133 @@
+"""(a) How many presentations are minted per second, beside PyPI `sd-jwt` and beside the floor.
+
+Each does: fresh holder key, issue twelve claims, present three, key binding; the issuer key is at hand. The
+floor is what no one can do without: one P-256 key generation and two ES256 signatures of `cryptography`, raw,
+not even cut into r and s. `python -m tests.benchmarks.minting` runs this alone.
+"""
+
+import os
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from statistics import median
+from time import process_time
+
+import django
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.hashes import SHA256
+from jwcrypto.jwk import JWK
+from sd_jwt.holder import SDJWTHolder
+from sd_jwt.issuer import SDJWTIssuer, SDObj
+
+from keys.signer import SoftwareSigner
+from tests.benchmarks.table import Row, render
+
+NOW = datetime(2026, 11, 20, 12, 30, tzinfo=UTC)
+AUDIENCE, NONCE = "acme-bank", "n-0S6_WzA2MjAzNDU2Nzg5MA"
+FACTS = {"iss": "https://wallet.example", "vct": "https://wallet.example/credential-types/identity/v1"}
+X5C = ("MIIB" + "A" * 700, "MIIC" + "B" * 700)  # of the length of the sandbox's certificates
+CLAIMS = {
+    "given_name": "Zoë Amélie",
+    "family_name": "Fernández-O’Connor",
+    "birth_date": "1990-02-28",
+    "birth_place": "Galway",
+    "nationality": "IE",
+    "street_address": "12 Quay Street",
+    "locality": "Galway",
+    "postal_code": "H91 XY12",
+    "country": "IE",
+    "email": "zoe@example.org",
+    "phone_number": "+353 91 123 456",
+    "over_18": True,
+}
+PRESENTED = ("given_name", "family_name", "over_18")
+
+Task = Callable[[], object]
+
+
+def run(*, bursts: int = 40, size: int = 150) -> list[Row]:
+    """Rates of the three, alternating in short bursts, and the ratios of medians."""
+    tasks = {"ours": _ours(), "sd-jwt": _sd_jwt_package(), "floor": _floor()}
+    times: dict[str, list[float]] = {name: [] for name in tasks}
+    for number in range(bursts + 2):
+        for name in tasks if number % 2 else reversed(tasks):
+            seconds = _burst(tasks[name], size)
+            if number >= 2:  # the first two warm up
+                times[name].append(seconds)
+    rate = {name: 1 / median(found) for name, found in times.items()}
+    ours, unit = rate["ours"], "per CPU second"
+    return [
+        Row("a", "minting a presentation", ours, unit),
+        Row("a", "the same with PyPI sd-jwt", rate["sd-jwt"], unit, ours / rate["sd-jwt"], 5.0),
+        Row(
+            "a",
+            "one key and two signatures",
+            rate["floor"],
+            unit,
+            ours / rate["floor"],
+            0.5,
+            note="the floor",
+        ),
+    ]
+
+
+def _burst(task: Task, size: int) -> float:
+    started = process_time()
+    for _ in range(size):
+        task()
+    return (process_time() - started) / size
+
+
+def _ours() -> Task:
+    from keys.issuer_key import IssuerKey
+    from wallet.credentials import mint
+    from wallet.sd_jwt import all_withheld
+
+    key = IssuerKey(
+        "4f2c9f9e-55c1-4a2b-9c50-0a9e3f6ad001", X5C, SoftwareSigner.generate(), NOW + timedelta(90)
+    )
+    paths = [(name,) for name in PRESENTED]
+    return lambda: mint(
+        {**FACTS, **all_withheld(CLAIMS)},
+        paths,
+        issuer_key=key,
+        expires_at=NOW + timedelta(hours=24),
+        audience=AUDIENCE,
+        nonce=NONCE,
+        transaction_data=[],
+        now=NOW,
+    )
+
+
+def _sd_jwt_package() -> Task:
+    issuer_key = JWK.generate(kty="EC", crv="P-256")
+    header = {"typ": "dc+sd-jwt", "kid": "4f2c9f9e-55c1-4a2b-9c50-0a9e3f6ad001", "x5c": list(X5C)}
+    times = {"iat": int(NOW.timestamp()), "exp": int(NOW.timestamp()) + 86_400}
+    claims = {**FACTS, **times, **{SDObj(name): value for name, value in CLAIMS.items()}}
+    wanted = dict.fromkeys(PRESENTED, True)
+
+    def task() -> str:
+        holder_key = JWK.generate(kty="EC", crv="P-256")
+        issued = SDJWTIssuer(claims, issuer_key, holder_key, extra_header_parameters=header)
+        holder = SDJWTHolder(issued.sd_jwt_issuance)
+        holder.create_presentation(wanted, NONCE, AUDIENCE, holder_key)
+        return holder.sd_jwt_presentation
+
+    return task
+
+
+def _floor() -> Task:
+    issuer_key = ec.generate_private_key(ec.SECP256R1())
+    algorithm, message = ec.ECDSA(SHA256()), b"m" * 64
+
+    def task() -> None:
+        holder_key = ec.generate_private_key(ec.SECP256R1())
+        issuer_key.sign(message, algorithm)
+        holder_key.sign(message, algorithm)
+
+    return task
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    django.setup()
+    print(render(run()))
