@@ -1,4 +1,4 @@
-"""The authorization request that the playground builds, as any relying application would. Pure.
+"""The authorization request that the playground builds, as any relying application would.
 
 With JavaScript the page builds the same address itself (request-page.js), with a nonce of the browser's own.
 """

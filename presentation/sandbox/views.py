@@ -1,4 +1,4 @@
-"""The playground: a relying application of the service's own, to try a request and see the answer verified."""
+"""The playground: a relying application of our own, to try a request and see the answer verified."""
 
 import secrets
 from typing import Any
@@ -16,6 +16,7 @@ from presentation.sandbox.examples import EXAMPLES
 from presentation.sandbox.explanations import CHECKS, ERRORS, PARAMETERS
 from presentation.sandbox.sample_request import MISTAKES, SampleRequest, address
 from presentation.transaction_data_types import TYPES
+from wallet.claims import labels
 from wallet.credentials import TYPE_PATH
 
 
@@ -68,7 +69,10 @@ def _choices(parties: dict[str, RelyingParty]) -> dict[str, Any]:
     }
     return {
         "parties": parties.values(),
-        "scopes": [(scope, [".".join(path) for path in claims]) for scope, claims in scopes.items()],
+        "scopes": [
+            (scope, labels(query.claims), [".".join(path) for path in query.claims])
+            for scope, query in SCOPES.items()
+        ],
         "transactions": [(urn, TYPES[urn].title) for urn in EXAMPLES],
         "known": {"parties": names, "scopes": scopes, "examples": dict(EXAMPLES)},
     }

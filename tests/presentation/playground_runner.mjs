@@ -1,5 +1,5 @@
-// Runs the playground's verifier under Node. Reads {directory, presentations, signatures, fragments} as JSON
-// from standard input and writes what the modules in that directory make of them.
+// Runs the playground's verifier under Node. Reads {directory, presentations, signatures, fragments, answered}
+// as JSON from standard input and writes what the modules in that directory make of them.
 
 import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
@@ -8,7 +8,7 @@ const given = JSON.parse(readFileSync(0, "utf8"));
 const load = (name) => import(pathToFileURL(`${given.directory}/${name}.js`).href);
 const { verifyPresentation, verifySignature, CHECKS } = await load("sd-jwt");
 const { decode } = await load("decode");
-const { readAnswer } = await load("answer");
+const { checkAnswer, readAnswer } = await load("answer");
 
 const presentations = [];
 for (const { token, expected } of given.presentations ?? []) {
@@ -36,4 +36,7 @@ const answers = (given.fragments ?? []).map((fragment) => {
   }
 });
 
-process.stdout.write(JSON.stringify({ presentations, decoded, answers, names: Object.keys(CHECKS) }));
+const issuer = "https://wallet.example";
+const answered = (given.answered ?? []).map(([answer, request]) => checkAnswer(answer, request, issuer));
+
+process.stdout.write(JSON.stringify({ presentations, decoded, answers, answered, names: Object.keys(CHECKS) }));

@@ -167,3 +167,37 @@ def test_an_answer_that_breaks_a_rule_is_refused(node: Callable[..., dict[str, A
         "#" + "a" * 70_000,
     ]
     assert all("refused" in answer for answer in node(fragments=fragments)["answers"])
+
+
+def test_every_check_of_the_page_is_made_and_explained(node: Callable[..., dict[str, Any]]) -> None:
+    from presentation.sandbox.explanations import CHECKS
+
+    explained = [check.id for group in CHECKS for check in group.checks]
+    made = node(answered=[[{"state": "s", "queryIds": None}, {"state": "s", "wireFormat": "string"}]])
+    before = [check["id"] for check in made["answered"][0]]
+    assert explained == [*before, "structure", *made["names"]]
+
+
+ISSUER = "https://wallet.example"
+STRING = {"state": "s", "wireFormat": "string"}
+AS_OBJECT = {"state": "s", "wireFormat": "openid4vp-1.0"}
+
+
+@pytest.mark.parametrize(
+    ("answer", "request_", "failing"),
+    [
+        ({"state": "s", "queryIds": None}, STRING, []),
+        ({"state": "s", "queryIds": ["basic"], "iss": ISSUER}, AS_OBJECT, []),
+        ({"state": "t", "queryIds": None}, STRING, ["state"]),
+        ({"queryIds": None}, STRING, ["state"]),
+        ({"state": "s", "queryIds": ["basic"]}, STRING, ["wire-format"]),
+        ({"state": "s", "queryIds": None, "iss": ISSUER}, STRING, ["response-iss"]),
+        ({"state": "s", "queryIds": ["basic"]}, AS_OBJECT, ["response-iss"]),
+        ({"state": "s", "queryIds": ["basic"], "iss": "https://evil.example"}, AS_OBJECT, ["response-iss"]),
+    ],
+)
+def test_an_answer_must_fit_its_request(
+    answer: dict[str, Any], request_: dict[str, Any], failing: list[str], node: Callable[..., dict[str, Any]]
+) -> None:
+    (checks,) = node(answered=[[answer, request_]])["answered"]
+    assert [check["id"] for check in checks if not check["passed"]] == failing

@@ -61,7 +61,7 @@ async function showAnswer(answer, request) {
   document.querySelectorAll("[data-check]:not(.pass, .fail)").forEach(showSkipped);
   showToken(answer.presentation);
   if (presentation) {
-    await showClaims(presentation.claims);
+    await showClaims(presentation.claims, request.claims);
     showTransactions(request.transactionData);
     showParts(presentation);
   }
@@ -115,15 +115,17 @@ function showVerdict(checks) {
 }
 
 /** The claims as people read them, with the labels of the credential's own type metadata (SD-JWT VC §5). */
-async function showClaims(claims) {
+async function showClaims(claims, asked) {
   const list = byId("claims");
   const labels = await fetchLabels();
-  for (const path of leaves(claims)) {
+  const order = asked.map((path) => path.join());
+  const paths = leaves(claims).sort((a, b) => order.indexOf(a.join()) - order.indexOf(b.join()));
+  for (const path of paths) {
     const value = path.reduce((node, name) => node?.[name], claims);
     const words = { true: list.dataset.yes, false: list.dataset.no }[value];
     const [term, definition] = [document.createElement("dt"), document.createElement("dd")];
     term.textContent = labels[JSON.stringify(path)] ?? path.join(".");
-    definition.textContent = words ?? (typeof value === "string" ? value : JSON.stringify(value));
+    definition.textContent = (words ?? (typeof value === "string" ? value : JSON.stringify(value))) || "–";
     const row = document.createElement("div");
     row.append(term, definition);
     list.append(row);

@@ -111,7 +111,7 @@ export const CHECKS = {
   "kb-iat": (p, e) => {
     const age = e.now - p.keyBinding.payload.iat;
     if (!(Math.abs(age) <= e.maxAge)) throw new Error(`made ${showTime(p.keyBinding.payload.iat)}, which is not now`);
-    return `made ${Math.max(0, Math.round(age))} seconds ago`;
+    return `made ${Math.max(0, Math.round(age))} s ago`;
   },
 
   // RFC 9901 §7.3 step 5f: for us, and not handed on by somebody who asked before.

@@ -1,0 +1,263 @@
+"""The playground in real Chromium: a newcomer's first story, refusals, tampered tokens, no JavaScript."""
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+from tests.journeys.conftest import Holder
+from tests.people import ALICE, NORA, register
+from tests.relying_party import RelyingParty
+
+pytestmark = pytest.mark.browser
+
+NUMBER_OF_CHECKS = 27
+MEMORY = "playground-request"
+
+
+class Newcomer(Holder):
+    """Somebody who plays both sides: the application on the playground, and the person at the wallet."""
+
+    def asks(self, *, email: str = ALICE, party: str = "Acme Bank", transaction: str = "") -> "Newcomer":
+        """Fill in the playground and press Go."""
+        self.opens()
+        self.page.get_by_role("radio", name=party).check()
+        self.page.locator("#login_hint").fill(email)
+        if transaction:
+            self.page.locator("#transaction").select_option(transaction)
+        self.page.locator("#go").click()
+        return self
+
+    def opens(self) -> "Newcomer":
+        self.page.goto(f"{self.bank.base_url}/playground/")
+        return self
+
+    def is_back(self) -> "Newcomer":
+        self.sees("The answer")
+        return self
+
+    def remembered(self) -> str:
+        """What this tab remembers of its request."""
+        return str(self.page.evaluate(f"sessionStorage.getItem('{MEMORY}')"))
+
+    def is_answered_with(self, fragment: str, *, remembering: str) -> "Newcomer":
+        """An answer arrives for the request that is remembered."""
+        self.page.goto("about:blank")
+        self.opens()
+        self.page.evaluate("([name, value]) => sessionStorage.setItem(name, value)", [MEMORY, remembering])
+        self.page.goto(f"{self.bank.base_url}/playground/callback/#{fragment}")
+        return self.is_back()
+
+    def failed_checks(self) -> list[str]:
+        expect(self.page.locator("#result")).to_be_visible()
+        return [item.get_attribute("data-check") for item in self.page.locator("li.fail").all()]
+
+    def passed_checks(self) -> int:
+        expect(self.page.locator("#verdict-good")).to_be_visible()
+        return int(self.page.locator("li.pass").count())
+
+
+@pytest.fixture
+def newcomer(service: Any, signing_key: Any, page: Any) -> Newcomer:
+    """A newcomer in front of a sandbox with its two demo relying parties."""
+    callback = f"{service.url}/playground/callback/"
+    bank = register("Acme Bank", callback, purpose="To open your account.")
+    register("Corner Shop", callback, purpose="To sell you wine.", wire_format="openid4vp-1.0")
+    return Newcomer(page, RelyingParty(bank.client_id, callback, service.url))
+
+
+def accessibility(page: Any) -> list[str]:
+    return [violation["id"] for violation in Axe().run(page).response["violations"]]
+
+
+def overflow(page: Any) -> int:
+    return int(page.evaluate("document.documentElement.scrollWidth - window.innerWidth"))
+
+
+def test_a_newcomer_asks_is_verified_shares_and_sees_every_check_pass(newcomer: Newcomer) -> None:
+    newcomer.asks(email=NORA).signs_in().is_verified_as("adult").sees("Share this with").clicks("Share and")
+
+    assert newcomer.is_back().passed_checks() == NUMBER_OF_CHECKS
+    claims = newcomer.page.locator("#claims").inner_text()
+    assert [line for line in claims.splitlines() if line] == [
+        "Given name",
+        "Alice",
+        "Family name",
+        "Example",
+        "Aged 18 or over",
+        "Yes",
+    ]
+    assert "#" not in newcomer.page.url
+    assert newcomer.remembered() == "None"
+    assert accessibility(newcomer.page) == []
+
+
+def test_the_token_does_not_stay_in_the_history(newcomer: Newcomer, alice: Any) -> None:
+    newcomer.asks().signs_in().sees("Share this with").clicks("Share and")
+    newcomer.is_back().passed_checks()
+    newcomer.page.goto("about:blank")
+    newcomer.page.go_back()
+    newcomer.page.reload()
+    expect(newcomer.page.locator("#empty")).to_be_visible()
+    assert "vp_token" not in newcomer.page.url
+
+
+@pytest.mark.parametrize("party", ["Acme Bank", "Corner Shop"])
+def test_a_payment_is_bound_in_both_wire_formats(newcomer: Newcomer, alice: Any, party: str) -> None:
+    urn = "urn:service:params:vc:transaction-data:payment-itemized:v1"
+    newcomer.asks(party=party, transaction=urn).signs_in().sees("Do you approve").clicks("Approve and")
+
+    assert newcomer.is_back().passed_checks() == NUMBER_OF_CHECKS
+    assert "Rioja" in newcomer.page.locator("#transactions").inner_text()
+    assert "transaction_data_hashes" in newcomer.page.locator("#binding-payload").inner_text()
+
+
+def test_declining_is_explained_in_plain_words(newcomer: Newcomer, alice: Any) -> None:
+    newcomer.asks().signs_in().sees("Share this with").clicks("Don’t share")
+
+    newcomer.is_back()
+    expect(newcomer.page.locator("[data-error=access_denied]")).to_be_visible()
+    expect(newcomer.page.locator("#error-details")).to_contain_text("access_denied")
+    expect(newcomer.page.locator("#result")).to_be_hidden()
+    newcomer.clicks("Try again").sees("Ask somebody")
+    assert accessibility(newcomer.page) == []
+
+
+def test_every_mistake_that_comes_back_is_explained(newcomer: Newcomer) -> None:
+    for position in range(5):
+        newcomer.opens().page.get_by_text("See it go wrong").click()
+        newcomer.page.locator(f'[data-mistake="{position}"]').click()
+        newcomer.is_back()
+        expect(newcomer.page.locator(".refusal:visible")).to_have_count(1)
+        expect(newcomer.page.locator(".refusal:visible")).not_to_have_attribute("data-error", "")
+
+
+@pytest.fixture
+def answered(newcomer: Newcomer, alice: Any) -> Callable[..., list[str]]:
+    """Plays a finished story again with another token or another memory, and says which checks failed."""
+    newcomer.asks()
+    newcomer.page.go_back()
+    newcomer.sees("Ask somebody").page.locator("#go").click()
+    newcomer.sees("Sign in")
+    memory = newcomer.remembered()
+    newcomer.signs_in().sees("Share this with").clicks("Share and")
+    newcomer.is_back().passed_checks()
+    token = newcomer.page.locator("#token").text_content()
+
+    def answered(change: Callable[[str], str] = str, **memories: Any) -> list[str]:
+        remembering = json.loads(memory) | memories
+        fragment = f"vp_token={change(token)}&state={remembering['state']}"
+        newcomer.is_answered_with(fragment, remembering=json.dumps(remembering))
+        return newcomer.failed_checks()
+
+    return answered
+
+
+def without_first_disclosure(token: str) -> str:
+    issuer, _first, *others = token.split("~")
+    return "~".join([issuer, *others])
+
+
+def test_a_tampered_or_replayed_token_is_not_believed(
+    newcomer: Newcomer, answered: Callable[..., list[str]]
+) -> None:
+    assert answered() == []
+    assert answered(nonce="another-nonce-of-ours") == ["kb-nonce"]
+    assert answered(clientId="somebody-else") == ["kb-aud"]
+    assert answered(transactionData=["e30"]) == ["transaction-data"]
+    assert answered(wireFormat="openid4vp-1.0") == ["wire-format", "response-iss"]
+    assert answered(claims=[["given_name"]]) == ["claims"]
+    assert answered(without_first_disclosure)[-1:] == ["kb-sd-hash"]
+    expect(newcomer.page.locator("#verdict-bad")).to_contain_text("Do not believe this answer")
+    assert answered(lambda token: token[: token.rindex("~") + 1]) == ["structure"]
+    assert accessibility(newcomer.page) == []
+
+
+def test_an_answer_this_tab_did_not_ask_for_is_refused(newcomer: Newcomer) -> None:
+    newcomer.page.goto(f"{newcomer.bank.base_url}/playground/callback/#vp_token=a~b&state=stolen")
+    newcomer.is_back()
+    expect(newcomer.page.locator("#foreign")).to_be_visible()
+    expect(newcomer.page.locator("#result")).to_be_hidden()
+
+
+def test_an_answer_that_is_none_is_refused(newcomer: Newcomer) -> None:
+    newcomer.page.goto(f"{newcomer.bank.base_url}/playground/callback/#something=else")
+    expect(newcomer.page.locator("#broken")).to_be_visible()
+
+
+def built(page: Any) -> str:
+    """The address on the page, without what is random in it."""
+    return re.sub(r"(nonce|state)=[^&]+", r"\1=", page.locator("#authorize-url").inner_text())
+
+
+def test_the_browser_builds_the_same_address_as_the_server(newcomer: Newcomer, browser: Any) -> None:
+    without = browser.new_context(java_script_enabled=False).new_page()
+    page = newcomer.opens().page
+    for transaction in [
+        option.get_attribute("value") for option in page.locator("#transaction option").all()
+    ]:
+        page.locator("#login_hint").fill("o'neil+x@example.org")
+        page.locator("#transaction").select_option(transaction)
+        without.goto(f"{newcomer.bank.base_url}/playground/")
+        without.locator("#login_hint").fill("o'neil+x@example.org")
+        without.locator("#transaction").select_option(transaction)
+        without.get_by_role("button", name="Build the request").click()
+        if "unit_cost" not in page.locator("#transaction_text").input_value():
+            assert built(page) == built(without)
+        assert page.locator("#go").get_attribute("href") == page.locator("#authorize-url").inner_text()
+    without.context.close()
+
+
+def test_a_transaction_that_is_no_json_is_pointed_out(newcomer: Newcomer) -> None:
+    page = newcomer.opens().page
+    page.locator("#transaction").select_option(index=1)
+    page.locator("#transaction_text").fill("{no")
+    expect(page.locator("#transaction-problem")).to_be_visible()
+    page.locator("#transaction_text").fill("{}")
+    expect(page.locator("#transaction-problem")).to_be_hidden()
+
+
+def test_coming_back_makes_a_new_nonce(newcomer: Newcomer) -> None:
+    page = newcomer.opens().page
+    nonce = page.locator("dd [data-parameter=nonce]").inner_text()
+    page.locator("#go").click()
+    newcomer.sees("Sign in")
+    page.go_back()
+    newcomer.sees("Ask somebody")
+    expect(page.locator("dd [data-parameter=nonce]")).not_to_have_text(nonce)
+    assert page.locator("dd [data-parameter=nonce]").inner_text() in newcomer.remembered()
+
+
+def test_without_javascript_the_last_step_is_explained(newcomer: Newcomer, alice: Any, browser: Any) -> None:
+    page = browser.new_context(java_script_enabled=False).new_page()
+    person = Newcomer(page, newcomer.bank)
+    person.opens().page.locator("#go").click()
+    person.signs_in().sees("Share this with").clicks("Share and")
+    person.is_back()
+    expect(page.locator("main")).to_contain_text("The last step needs JavaScript")
+    assert newcomer.bank.base_url in page.url
+    assert "#vp_token=" in page.url
+    page.context.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_pages_fit_a_narrow_phone_and_are_accessible(newcomer: Newcomer, alice: Any, scheme: Any) -> None:
+    page = newcomer.page
+    page.set_viewport_size({"width": 320, "height": 640})
+    page.emulate_media(color_scheme=scheme)
+    newcomer.opens()
+    for summary in page.locator("summary").all():
+        summary.click()
+    page.locator("#transaction").select_option(index=3)
+    assert accessibility(page) == []
+    assert overflow(page) <= 0
+    newcomer.asks().signs_in().sees("Share this with").clicks("Share and")
+    newcomer.is_back().passed_checks()
+    for summary in page.locator("details:not([open]) summary").all():
+        summary.click()
+    assert accessibility(page) == []
+    assert overflow(page) <= 0
