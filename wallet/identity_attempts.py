@@ -33,14 +33,14 @@ def attempt(wallet: Wallet, errand: Errand, *, now: datetime) -> IdentityVerific
     """
     newest = latest(wallet)
     if newest is not None and newest.state in OPEN | {State.ERROR}:
-        return _for_errand(newest, errand)
+        return for_errand(newest, errand)
     if until := cooling_down_until(newest, now=now):
         raise CoolDownError(until)
     enrollment.check_not_held(wallet)
     try:
         return create(wallet, errand, now=now)
     except IntegrityError:  # another tab was first: one open attempt per wallet, by constraint
-        return _for_errand(IdentityVerification.objects.get(wallet=wallet, state__in=OPEN), errand)
+        return for_errand(IdentityVerification.objects.get(wallet=wallet, state__in=OPEN), errand)
 
 
 def cooling_down_until(verification: IdentityVerification | None, *, now: datetime) -> datetime | None:
@@ -57,7 +57,8 @@ def tries_left(verification: IdentityVerification, *, now: datetime) -> int:
     return max(0, min(in_window, SUBMISSIONS_CAP - verification.submissions))
 
 
-def _for_errand(verification: IdentityVerification, errand: Errand) -> IdentityVerification:
+def for_errand(verification: IdentityVerification, errand: Errand) -> IdentityVerification:
+    """The attempt, done for this errand from now on: there the provider sends the browser back to."""
     if verification.errand_id != errand.id:
         verification.errand = errand
         verification.save(update_fields=["errand"])

@@ -39,7 +39,8 @@ def identity(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime
     if credentials.valid_credential(wallet, now=now):
         return see_other(errand.return_to)
     verification = identity_attempts.latest(wallet)
-    if verification is not None and verification.state == State.PROCESSING:
+    if verification is not None and verification.state in identity_verification.OPEN:
+        identity_attempts.for_errand(verification, errand)
         identity_verification.refresh(verification, now=now)
         if verification.state == State.APPROVED:
             return see_other(errand.return_to)

@@ -4,12 +4,14 @@ from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
+import structlog
 from django.db.models import QuerySet
 
 from wallet import identity_verification
 from wallet.identity_verification import ForbiddenMoveError, move_to
 from wallet.models import Credential, IdentityVerification
 
+log = structlog.get_logger(__name__)
 State = IdentityVerification.State
 
 IDLE = timedelta(hours=24)  # then abandoned
@@ -26,8 +28,9 @@ def sweep(*, now: datetime, batch: int = 500) -> Counter[str]:
     moved: Counter[str] = Counter()
     rows = IdentityVerification.objects
     waiting = rows.filter(state__in=[State.SUBMITTED, State.PROCESSING])
-    for verification in _each(waiting.filter(changed_at__lte=now - STALE), batch):
-        identity_verification.refresh(verification, now=now)
+    stale = rows.filter(state=State.PROCESSING, changed_at__lte=now - STALE)
+    for verification in _each(stale, batch):
+        _ask(verification, now=now)
         moved[verification.state] += verification.state != State.PROCESSING
     for verification in _each(waiting.filter(changed_at__lte=now - UNANSWERED), batch):
         moved[State.ERROR] += _give_up(verification, now=now)
@@ -46,6 +49,15 @@ def _each(rows: QuerySet[IdentityVerification], batch: int) -> Iterator[Identity
     while page:
         yield from page
         page = list(rows.filter(id__gt=page[-1].id).order_by("id")[:batch])
+
+
+def _ask(verification: IdentityVerification, *, now: datetime) -> None:
+    """Fetch a result that nobody came back for; one attempt in trouble does not stop the others."""
+    try:
+        identity_verification.refresh(verification, now=now)
+    except Exception:
+        log.exception("result not settled", verification=str(verification.id))
+        verification.refresh_from_db()
 
 
 def _move(verification: IdentityVerification, to: State, *, now: datetime) -> bool:

@@ -1,0 +1,255 @@
+"""The operators' side: each operation asked once more, permitted, recorded; nothing personal in the lists."""
+
+from datetime import date
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth.models import Permission, User
+from django.test import Client
+from django.urls import reverse
+
+from tests.people import ALICE, NORA
+from tests.wallet.test_identity_verification import in_review, log_of
+from wallet.claims import Identity
+from wallet.models import Credential, HolderSession, IdentityVerification, Wallet
+
+TYPED = {
+    "given_name": "Nora",
+    "family_name": "Newman",
+    "birth_date": "1999-12-31",
+    "nationalities": "IE",
+    "reason": "Passport seen",
+}
+
+
+def operator(name, *codenames):
+    """A signed-in operator with these permissions and no others."""
+    user = User.objects.create_user(name, is_staff=True)
+    user.user_permissions.set(
+        Permission.objects.filter(content_type__app_label="wallet", codename__in=codenames)
+    )
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+@pytest.fixture
+def olga(db):
+    """Reviews identities."""
+    models = ("wallet", "identityverification", "credential")
+    codenames = [f"{action}_{model}" for action in ("view", "change") for model in models]
+    return operator("olga", "view_identityverificationtransition", *codenames)
+
+
+@pytest.fixture
+def audrey(db):
+    """Audits: reads and changes nothing."""
+    models = ("wallet", "identityverification", "identityverificationtransition", "credential")
+    return operator("audrey", *[f"view_{model}" for model in models])
+
+
+def address(row, page="change", *args):
+    return reverse(f"admin:wallet_{row._meta.model_name}_{page}", args=[row.pk, *args])
+
+
+def operate(client, row, name, **typed):
+    return client.post(address(row, "do", name), {"reason": "Because"} | typed)
+
+
+def test_a_wallet_is_found_by_its_whole_address_and_listed_without_it(olga, alice, bob):
+    listing = reverse("admin:wallet_wallet_changelist")
+    text = olga.get(listing).content.decode()
+    assert str(alice.id) in text
+    assert ALICE not in text
+    text = olga.get(listing, {"q": ALICE.upper()}).content.decode()
+    assert str(alice.id) in text
+    assert str(bob.id) not in text
+    assert str(alice.id) not in olga.get(listing, {"q": "example.org"}).content.decode()
+    assert str(alice.id) in olga.get(listing, {"q": str(alice.id)}).content.decode()
+    assert ALICE in olga.get(address(alice)).content.decode()
+
+
+@pytest.mark.parametrize("model", ["wallet", "identityverification", "credential"])
+def test_lists_say_nothing_about_people(olga, alice, nora, now, model):
+    in_review(nora, now)
+    text = olga.get(reverse(f"admin:wallet_{model}_changelist")).content.decode()
+    for word in (ALICE, NORA, "Alice", "Archer", "Nora", "1990", "1999-12"):
+        assert word not in text
+
+
+def test_suspending_a_wallet_is_asked_once_more_and_signs_it_out(olga, alice, sign_in):
+    sign_in(alice)
+    assert "Suspend" in olga.get(address(alice)).content.decode()
+    page = olga.get(address(alice, "do", "suspend"))
+    assert "nobody can sign in" in page.content.decode()
+    assert Wallet.objects.get().state == "active"
+    assert olga.post(address(alice, "do", "suspend"), {"reason": ""}).status_code == 200
+    assert Wallet.objects.get().state == "active"
+    response = operate(olga, alice, "suspend", reason="Reported stolen")
+    assert (response.status_code, response.url) == (302, address(alice))
+    stored = Wallet.objects.get()
+    assert (stored.state, stored.suspension_reason) == ("suspended", "Reported stolen")
+    assert not HolderSession.objects.exists()
+    entry = LogEntry.objects.get()
+    assert (entry.user.username, entry.object_id) == ("olga", str(alice.pk))
+    assert "Reported stolen" in entry.get_change_message()
+    operate(olga, alice, "reinstate")
+    assert Wallet.objects.get().state == "active"
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after"),
+    [
+        ("suspend", "valid", "suspended"),
+        ("reinstate", "suspended", "valid"),
+        ("revoke", "valid", "revoked"),
+        ("revoke", "suspended", "revoked"),
+    ],
+)
+def test_a_credential_is_moved_with_a_reason(olga, alice, name, before, after):
+    Credential.objects.update(state=before)
+    credential = Credential.objects.get()
+    assert olga.get(address(credential, "do", name)).status_code == 200
+    assert Credential.objects.get().state == before
+    operate(olga, credential, name)
+    assert Credential.objects.get().state == after
+    assert "Because" in LogEntry.objects.get().get_change_message()
+
+
+@pytest.mark.parametrize(
+    ("name", "state"),
+    [
+        ("suspend", "revoked"),
+        ("suspend", "suspended"),
+        ("reinstate", "valid"),
+        ("reinstate", "revoked"),
+        ("revoke", "revoked"),
+        ("explode", "valid"),
+    ],
+)
+def test_what_does_not_fit_the_state_is_not_offered_and_not_done(olga, alice, name, state):
+    Credential.objects.update(state=state)
+    credential = Credential.objects.get()
+    assert f"/do/{name}/" not in olga.get(address(credential)).content.decode()
+    assert operate(olga, credential, name).status_code == 302
+    assert Credential.objects.get().state == state
+    assert not LogEntry.objects.exists()
+
+
+def test_a_review_starts_from_what_was_read_and_ends_in_what_was_typed(olga, nora, now):
+    verification = in_review(nora, now, Identity("Nora", "New", date(1999, 12, 31), ("IE",)))
+    text = olga.get(address(verification, "do", "approve")).content.decode()
+    assert 'value="New"' in text
+    assert 'value="1999-12-31"' in text
+    assert 'value="IE"' in text
+    response = operate(olga, verification, "approve", **TYPED)
+    assert (response.status_code, response.url) == (302, address(verification))
+    assert IdentityVerification.objects.get().state == "approved"
+    assert Credential.objects.get().wallet == nora
+    assert log_of(verification)[-1] == ("review", "approved", "olga", "Passport seen")
+    assert "Passport seen" in olga.get(address(verification)).content.decode()
+
+
+def test_a_review_without_anything_read_starts_empty(olga, nora, now):
+    verification = in_review(nora, now, identity=None)
+    assert olga.get(address(verification, "do", "approve")).status_code == 200
+    operate(olga, verification, "approve", **TYPED)
+    assert Credential.objects.exists()
+
+
+def test_claims_that_no_longer_open_are_typed_in(olga, nora, now, settings):
+    verification = in_review(nora, now)
+    settings.KEY_SEALING_KEYS = ["x" * 43]
+    text = olga.get(address(verification, "do", "approve")).content.decode()
+    assert 'value="New"' not in text
+    operate(olga, verification, "approve", **TYPED)
+    assert Credential.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"birth_date": "2999-01-01"}, {"given_name": "", "family_name": ""}, {"reason": ""}]
+)
+def test_an_identity_that_cannot_be_is_not_approved(olga, nora, now, wrong):
+    verification = in_review(nora, now)
+    response = operate(olga, verification, "approve", **(TYPED | wrong))
+    assert response.status_code == 200
+    assert "errornote" in response.content.decode()
+    assert IdentityVerification.objects.get().state == "review"
+
+
+def test_a_review_is_declined_with_a_reason(olga, nora, now):
+    verification = in_review(nora, now)
+    operate(olga, verification, "decline", reason="Forged")
+    assert IdentityVerification.objects.get().state == "declined"
+    assert not Credential.objects.exists()
+
+
+def test_a_held_wallet_is_not_given_a_credential(olga, nora, now):
+    verification = in_review(nora, now)
+    Wallet.objects.update(state="suspended")
+    response = olga.post(address(verification, "do", "approve"), TYPED, follow=True)
+    assert "Reinstate it first" in response.content.decode()
+    assert IdentityVerification.objects.get().state == "review"
+    assert not LogEntry.objects.exists()
+
+
+@pytest.mark.parametrize("name", ["approve", "decline"])
+def test_the_second_of_two_operators_is_told(olga, nora, now, name):
+    verification = in_review(nora, now)
+    operate(olga, verification, "decline", reason="Forged")
+    response = olga.post(address(verification, "do", name), TYPED, follow=True)
+    assert "cannot be done any more" in response.content.decode()
+    assert LogEntry.objects.count() == 1
+
+
+def rows(alice, nora, now):
+    return [
+        (alice, ["suspend"]),
+        (alice.credential, ["suspend", "revoke"]),
+        (in_review(nora, now), ["approve", "decline"]),
+    ]
+
+
+def test_an_auditor_reads_everything_but_claims_and_changes_nothing(audrey, alice, nora, now):
+    for row, names in rows(alice, nora, now):
+        response = audrey.get(address(row))
+        assert response.status_code == 200
+        assert "/do/" not in response.content.decode()
+        assert "New" not in response.content.decode().replace("Newest", "")
+        for name in names:
+            assert audrey.get(address(row, "do", name)).status_code == 403
+            assert operate(audrey, row, name, **TYPED).status_code == 403
+    assert not LogEntry.objects.exists()
+
+
+def test_other_operators_and_strangers_see_nothing(alice, nora, now):
+    outsider = operator("otto")
+    for row, names in rows(alice, nora, now):
+        assert outsider.get(address(row)).status_code == 403
+        for name in names:
+            assert outsider.get(address(row, "do", name)).status_code == 403
+            assert Client().post(address(row, "do", name), TYPED).status_code == 302
+    assert Wallet.objects.filter(state="suspended").count() == 0
+
+
+def test_nothing_can_be_typed_in_or_deleted_even_by_a_superuser(admin_client, alice, nora, now):
+    for row, _ in rows(alice, nora, now):
+        name = row._meta.model_name
+        assert admin_client.get(reverse(f"admin:wallet_{name}_add")).status_code == 403
+        assert admin_client.post(address(row, "delete"), {"post": "yes"}).status_code == 403
+        assert admin_client.post(address(row), {"state": "revoked"}).status_code == 403
+
+
+def test_confirmation_pages_are_not_kept_by_browsers_and_need_their_token(olga, nora, now):
+    verification = in_review(nora, now)
+    assert "no-store" in olga.get(address(verification, "do", "approve")).headers["Cache-Control"]
+    strict = Client(enforce_csrf_checks=True)
+    strict.cookies = olga.cookies
+    assert operate(strict, verification, "decline").status_code == 403
+    assert IdentityVerification.objects.get().state == "review"
+
+
+def test_an_unknown_row_is_not_found(olga, alice):
+    import uuid
+
+    assert olga.get(reverse("admin:wallet_wallet_do", args=[uuid.uuid4(), "suspend"])).status_code == 404

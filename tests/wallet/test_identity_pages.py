@@ -1,0 +1,439 @@
+"""The pages of identity verification: every state has one, every page has a way on and a way back."""
+
+import uuid
+from datetime import timedelta
+
+import pytest
+from django.conf import settings
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from tests.people import NORA
+from tests.wallet.conftest import make_errand
+from tests.wallet.test_identity_verification import attempt_in
+from wallet import credentials, identity_verification
+from wallet.identity_verification import SUBMISSIONS
+from wallet.models import Credential, Errand, IdentityVerification, Wallet
+from wallet.sandbox.models import PickedOutcome
+from wallet.sandbox.personas import OUTCOMES
+
+State = IdentityVerification.State
+
+
+@pytest.fixture
+def holder(client, nora, errand, sign_in):
+    """Nora, signed in, on Acme Bank's errand."""
+    sign_in(nora)
+    return client
+
+
+def page(name, errand):
+    return reverse(name, args=[errand.id])
+
+
+def hub(client, errand):
+    return client.get(page("wallet_identity", errand))
+
+
+def begin(client, errand):
+    """To the provider's page; its address."""
+    response = client.post(page("wallet_identity_start", errand))
+    assert response.status_code == 303
+    verification = IdentityVerification.objects.latest("created_at")
+    assert response.url == reverse("sandbox_identity", args=[verification.id])
+    return response.url
+
+
+def hand_in(client, errand, outcome):
+    """Pick an outcome at the provider and come back; what the hub then says."""
+    response = client.post(begin(client, errand), {"outcome": outcome})
+    assert response.status_code == 303
+    response = client.get(response.url)
+    assert (response.status_code, response.url) == (303, page("wallet_identity", errand))
+    return client.get(response.url)
+
+
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        (None, "Confirm your identity"),
+        ("created", "Confirm your identity"),
+        ("started", "Continue the identity check"),
+        ("submitted", "Checking your identity"),
+        ("processing", "Checking your identity"),
+        ("resubmit", "Please try again"),
+        ("review", "A person is looking at your check"),
+        ("declined", "Your identity could not be confirmed"),
+        ("error", "The identity check had a problem"),
+        ("abandoned", "Confirm your identity"),
+        ("cancelled", "Confirm your identity"),
+        ("expired", "Confirm your identity"),
+        ("approved", "Confirm your identity"),
+    ],
+)
+def test_every_state_has_a_page_with_a_way_back(holder, errand, nora, now, state, words):
+    if state:
+        attempt_in(state, nora, now, errand=errand)
+    response = hub(holder, errand)
+    text = response.content.decode()
+    assert response.status_code == 200
+    assert f"<h1>{words}</h1>" in text
+    assert 'href="/left/"' in text
+    assert "Acme Bank" in text
+    assert "no-store" in response.headers["Cache-Control"]
+
+
+def test_the_first_page_says_what_happens_and_what_is_kept_and_how_long(holder, errand):
+    text = hub(holder, errand).content.decode()
+    assert "What happens" in text
+    assert "What is kept" in text
+    assert "until your verified identity expires" in text
+
+
+def test_who_is_verified_already_goes_on(client, alice, sign_in, now):
+    errand = make_errand(client, now=now, email=alice.email)
+    sign_in(alice)
+    response = hub(client, errand)
+    assert (response.status_code, response.url) == (303, "/done/")
+
+
+@pytest.mark.parametrize("name", ["wallet_identity", "wallet_identity_in_person"])
+def test_who_is_not_signed_in_signs_in_first(client, errand, name):
+    response = client.get(page(name, errand))
+    assert (response.status_code, response.url) == (303, page("wallet_sign_in", errand))
+
+
+def test_somebody_else_cannot_go_on_with_it(client, errand, bob, sign_in):
+    sign_in(bob)
+    assert hub(client, errand).url == page("wallet_sign_in", errand)
+    assert client.post(page("wallet_identity_start", errand)).url == page("wallet_sign_in", errand)
+    assert not IdentityVerification.objects.filter(state="created").exists()
+
+
+# --- The sandbox's outcomes --------------------------------------------------------------------------------
+
+
+def first_claims(wallet, *paths):
+    wallet = Wallet.objects.select_related("credential").get(id=wallet.id)
+    credential = credentials.valid_credential(wallet, now=timezone.now())
+    assert credential is not None
+    shown = credentials.preview(credential, list(paths), today=timezone.localdate())
+    return [str(claim.value) for claim in shown]
+
+
+APPROVED = ("adult", "under-18", "turns-18-tomorrow", "non-latin", "one-word", "long-name")
+
+
+@pytest.mark.parametrize("outcome", APPROVED)
+def test_an_approved_persona_goes_straight_on(holder, errand, nora, outcome):
+    response = hand_in(holder, errand, outcome)
+    assert (response.status_code, response.url) == (303, "/done/")
+    assert Credential.objects.get().wallet == nora
+
+
+@pytest.mark.parametrize(
+    ("outcome", "adult"), [("adult", True), ("under-18", False), ("turns-18-tomorrow", False)]
+)
+def test_ages_are_what_the_persona_says(holder, errand, nora, outcome, adult):
+    hand_in(holder, errand, outcome)
+    [over_18] = first_claims(nora, ("age_equal_or_over", "18"))
+    assert over_18.lower().startswith("yes") == adult
+
+
+@pytest.mark.parametrize(
+    ("outcome", "name"),
+    [
+        ("non-latin", "佐々木"),
+        ("long-name", "Wolfeschlegelsteinhausenbergerdorff-Oberhuber von Altenstein"),
+    ],
+)
+def test_unusual_names_arrive_whole(holder, errand, nora, outcome, name):
+    hand_in(holder, errand, outcome)
+    assert first_claims(nora, ("family_name",)) == [name]
+
+
+def test_the_long_name_has_sixty_characters():
+    assert len("Wolfeschlegelsteinhausenbergerdorff-Oberhuber von Altenstein") == 60
+
+
+def test_a_blurred_picture_can_be_tried_again_and_then_does(holder, errand):
+    text = hand_in(holder, errand, "resubmit").content.decode()
+    assert "too blurred" in text
+    assert "You can try 4 more times." in text
+    response = hand_in(holder, errand, "resubmit")
+    assert (response.status_code, response.url) == (303, "/done/")
+
+
+def test_a_review_sends_the_person_back_and_promises_a_letter(holder, errand):
+    text = hand_in(holder, errand, "review").content.decode()
+    assert "A person is looking at your check" in text
+    assert NORA in text
+    assert '<a class="button" href="/left/">Return to Acme Bank</a>' in text
+    assert IdentityVerification.objects.get().sealed_claims
+
+
+def test_a_declined_person_reads_when_to_come_back(holder, errand):
+    text = hand_in(holder, errand, "declined").content.decode()
+    assert "could not be verified" in text
+    assert "You can begin a new check in 5\u00a0hours" in text or "in 6\u00a0hours" in text
+    assert 'href="/left/"' in text
+    response = holder.post(page("wallet_identity_start", errand))
+    assert (response.status_code, response.url) == (303, page("wallet_identity", errand))
+    assert IdentityVerification.objects.count() == 1
+
+
+def test_after_the_cool_down_the_first_page_is_back(holder, errand, nora, now):
+    attempt_in("declined", nora, now - timedelta(hours=6))
+    assert "<h1>Confirm your identity</h1>" in hub(holder, errand).content.decode()
+    assert begin(holder, errand)
+
+
+def test_a_provider_error_is_not_charged_and_can_be_tried_again(holder, errand, nora):
+    text = hand_in(holder, errand, "error").content.decode()
+    assert "not counted" in text
+    assert SUBMISSIONS.left(str(nora.id), now=timezone.now()) == 5
+    response = hand_in(holder, errand, "adult")
+    assert (response.status_code, response.url) == (303, "/done/")
+
+
+def test_a_slow_check_waits_by_itself_says_so_and_ends(holder, errand):
+    response = hand_in(holder, errand, "slow")
+    assert "It is safe to leave" in response.content.decode()
+    assert "Check again" in response.content.decode()
+    assert response.headers["Refresh"] == "5"
+    PickedOutcome.objects.update(picked_at=timezone.now() - timedelta(seconds=61))
+    IdentityVerification.objects.update(changed_at=timezone.now() - timedelta(seconds=61))
+    response = hub(holder, errand)
+    assert "Still checking your identity" in response.content.decode()
+    assert response.headers["Refresh"] == "20"
+    PickedOutcome.objects.update(picked_at=timezone.now() - timedelta(seconds=91))
+    response = hub(holder, errand)
+    assert (response.status_code, response.url) == (303, "/done/")
+
+
+def test_who_left_while_it_was_slow_is_verified_when_they_come_back(holder, errand, nora, sign_in, now):
+    hand_in(holder, errand, "slow")
+    PickedOutcome.objects.update(picked_at=timezone.now() - timedelta(seconds=91))
+    later = make_errand(holder, now=now, return_to="/later/")
+    response = hub(holder, later)
+    assert (response.status_code, response.url) == (303, "/later/")
+
+
+# --- Stopping, breaks, holds -------------------------------------------------------------------------------
+
+
+def test_stopping_leads_to_a_page_that_says_so_and_a_new_beginning(holder, errand):
+    begin(holder, errand)
+    response = holder.post(page("wallet_identity_cancel", errand))
+    assert (response.status_code, response.url) == (303, page("wallet_identity", errand))
+    text = hub(holder, errand).content.decode()
+    assert "You stopped the last identity check" in text
+    assert 'href="/left/"' in text
+    assert IdentityVerification.objects.get().state == "cancelled"
+    begin(holder, errand)
+
+
+def test_what_was_handed_in_cannot_be_stopped(holder, errand):
+    hand_in(holder, errand, "slow")
+    assert holder.post(page("wallet_identity_cancel", errand)).status_code == 303
+    assert IdentityVerification.objects.get().state == "processing"
+
+
+def test_stopping_nothing_does_no_harm(holder, errand):
+    assert holder.post(page("wallet_identity_cancel", errand)).status_code == 303
+
+
+def test_beginning_twice_goes_on_with_the_first(holder, errand):
+    begin(holder, errand)
+    response = holder.post(page("wallet_identity_start", errand))
+    assert response.url == page("wallet_identity", errand)
+    assert IdentityVerification.objects.get().state == "started"
+
+
+@pytest.mark.parametrize("state", [None, "created", "started", "resubmit", "error"])
+def test_who_has_no_tries_left_is_told_until_when(holder, errand, nora, now, state):
+    if state:
+        attempt_in(state, nora, now, errand=errand)
+    for _ in range(5):
+        SUBMISSIONS.take(str(nora.id), now=now)
+    text = hub(holder, errand).content.decode()
+    assert "<h1>Please take a break</h1>" in text
+    assert "You can try again in" in text
+    assert 'href="/left/"' in text
+
+
+def test_a_submission_beyond_the_limit_is_refused_and_shows_the_break(holder, errand, nora, now):
+    address = begin(holder, errand)
+    for _ in range(5):
+        SUBMISSIONS.take(str(nora.id), now=now)
+    response = holder.post(address, {"outcome": "adult"}, follow=False)
+    text = holder.get(holder.get(response.url).url).content.decode()
+    assert "<h1>Please take a break</h1>" in text
+    assert IdentityVerification.objects.get().state == "started"
+
+
+def test_a_suspended_credential_says_so_and_leads_back(client, alice, sign_in, now):
+    errand = make_errand(client, now=now, email=alice.email)
+    sign_in(alice)
+    Credential.objects.update(state=Credential.State.SUSPENDED)
+    text = hub(client, errand).content.decode()
+    assert "<h1>Your verified identity is suspended</h1>" in text
+    assert 'href="/left/"' in text
+    assert client.post(page("wallet_identity_start", errand)).url == page("wallet_identity", errand)
+
+
+@pytest.mark.parametrize(
+    "change", [{"state": "revoked"}, {"expires_at": timezone.now() - timedelta(hours=2)}]
+)
+def test_who_lost_their_credential_can_be_verified_anew(client, alice, sign_in, now, change):
+    errand = make_errand(client, now=now, email=alice.email)
+    sign_in(alice)
+    Credential.objects.update(**change)
+    assert "<h1>Confirm your identity</h1>" in hub(client, errand).content.decode()
+    assert hand_in(client, errand, "adult").url == "/done/"
+
+
+# --- The provider's page -----------------------------------------------------------------------------------
+
+
+def test_the_simulated_provider_offers_every_outcome(holder, errand):
+    text = holder.get(begin(holder, errand)).content.decode()
+    for key, outcome in OUTCOMES.items():
+        assert f'value="{key}"' in text
+        assert str(outcome.label) in text
+    assert len(OUTCOMES) == 11
+
+
+@pytest.mark.parametrize("outcome", ["", "everything", "adult'--"])
+def test_an_outcome_that_is_none_is_refused(holder, errand, outcome):
+    assert holder.post(begin(holder, errand), {"outcome": outcome}).status_code == 422
+    assert IdentityVerification.objects.get().state == "started"
+
+
+def test_nobody_picks_for_somebody_else(holder, errand, bob, sign_in):
+    address = begin(holder, errand)
+    stranger = Client()
+    response = stranger.post(address, {"outcome": "adult"})
+    assert response.status_code == 303
+    assert stranger.get(response.url).url == reverse("wallet_front_door")
+    sign_in(bob, browser=stranger)
+    assert stranger.post(address, {"outcome": "adult"}).status_code == 404
+    assert IdentityVerification.objects.get(wallet__email=NORA).state == "started"
+
+
+def test_the_providers_page_is_over_once_handed_in(holder, errand):
+    address = begin(holder, errand)
+    holder.post(address, {"outcome": "slow"})
+    for response in (holder.get(address), holder.post(address, {"outcome": "adult"})):
+        assert response.status_code == 303
+    assert PickedOutcome.objects.get().outcome == "slow"
+    assert IdentityVerification.objects.get().submissions == 1
+
+
+def test_coming_back_in_another_browser_or_without_an_errand_ends_at_the_front_door(holder, errand):
+    begin(holder, errand)
+    verification = IdentityVerification.objects.get()
+    back = reverse("wallet_identity_return", args=[verification.id])
+    assert Client().get(back).url == reverse("wallet_front_door")
+    assert holder.get(reverse("wallet_identity_return", args=[uuid.uuid4()])).url == reverse(
+        "wallet_front_door"
+    )
+    assert holder.get(back).url == page("wallet_identity", errand)
+    Errand.objects.all().delete()
+    assert holder.get(back).url == reverse("wallet_front_door")
+
+
+def test_coming_back_signed_out_asks_for_a_sign_in_and_then_goes_on(holder, errand):
+    holder.post(begin(holder, errand), {"outcome": "slow"})
+    del holder.cookies[settings.HOLDER_COOKIE_NAME]
+    back = holder.get(reverse("wallet_identity_return", args=[IdentityVerification.objects.get().id]))
+    assert holder.get(back.url).url == page("wallet_sign_in", errand)
+
+
+def test_an_open_check_goes_on_for_the_errand_the_person_comes_with_now(holder, errand, now):
+    address = begin(holder, errand)
+    Errand.objects.update(expires_at=now)
+    later = make_errand(holder, now=now, return_to="/later/")
+    assert f'href="{address}"' in hub(holder, later).content.decode()
+    response = holder.post(address, {"outcome": "adult"})
+    response = holder.get(response.url)
+    assert response.url == page("wallet_identity", later)
+    assert holder.get(response.url).url == "/later/"
+
+
+# --- The operator's check ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def in_person(settings):
+    settings.IDENTITY_PROVIDER = "wallet.providers.operator.OperatorProvider"
+
+
+def test_an_in_person_check_goes_to_review(holder, errand, in_person):
+    response = holder.post(page("wallet_identity_start", errand))
+    address = page("wallet_identity_in_person", errand)
+    assert (response.status_code, response.url) == (303, address)
+    text = holder.get(address).content.decode()
+    assert "passport or identity card" in text
+    assert 'href="/left/"' in text
+    response = holder.post(address)
+    assert (response.status_code, response.url) == (303, page("wallet_identity", errand))
+    verification = IdentityVerification.objects.get()
+    assert (verification.state, verification.reason) == ("review", "in_person")
+    assert verification.sealed_claims is None
+    assert "A person is looking at your check" in hub(holder, errand).content.decode()
+    assert holder.get(address).url == page("wallet_identity", errand)
+    assert holder.post(address).status_code == 303
+    assert IdentityVerification.objects.get().submissions == 1
+
+
+def test_the_in_person_page_is_not_there_for_other_providers(holder, errand):
+    begin(holder, errand)
+    address = page("wallet_identity_in_person", errand)
+    assert holder.get(address).status_code == 404
+    assert holder.post(address).status_code == 404
+    assert IdentityVerification.objects.get().state == "started"
+
+
+class Elsewhere:
+    """A provider on another host, which is down now and then."""
+
+    down = False
+
+    def start(self, verification):
+        if self.down:
+            raise identity_verification.ProviderError
+        return "their-reference"
+
+    def address(self, verification):
+        return "https://provider.example/check?id=1&lang=en"
+
+    def result(self, verification, *, now):
+        raise identity_verification.ProviderError
+
+
+def test_a_provider_elsewhere_is_reached_by_a_link_that_says_nothing_of_where_from(holder, errand, settings):
+    settings.IDENTITY_PROVIDER = f"{__name__}.Elsewhere"
+    response = holder.post(page("wallet_identity_start", errand))
+    assert response.url == page("wallet_identity", errand)
+    text = hub(holder, errand).content.decode()
+    assert 'href="https://provider.example/check?id=1&amp;lang=en" rel="noreferrer"' in text
+    assert IdentityVerification.objects.get().provider_reference == "their-reference"
+
+
+def test_a_provider_that_is_down_at_the_beginning_costs_nothing(holder, errand, settings, monkeypatch):
+    settings.IDENTITY_PROVIDER = f"{__name__}.Elsewhere"
+    monkeypatch.setattr(Elsewhere, "down", True)
+    response = holder.post(page("wallet_identity_start", errand))
+    assert response.status_code == 503
+    assert "Try again" in response.content.decode()
+    assert IdentityVerification.objects.get().state == "created"
+
+
+def test_a_provider_that_is_down_later_keeps_the_person_waiting(holder, errand, nora, now, settings):
+    settings.IDENTITY_PROVIDER = f"{__name__}.Elsewhere"
+    attempt_in("processing", nora, now, errand=errand)
+    IdentityVerification.objects.update(provider=settings.IDENTITY_PROVIDER)
+    assert "<h1>Checking your identity</h1>" in hub(holder, errand).content.decode()
+    assert IdentityVerification.objects.get().state == "processing"

@@ -1,0 +1,160 @@
+"""Letters: over real SMTP, in both forms, with the code where it belongs; and the sandbox's mailbox."""
+
+import socket
+from email import message_from_bytes
+from email.policy import default
+
+import pytest
+from aiosmtpd.controller import Controller
+from django.conf import settings as project_settings
+from django.core import mail
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone, translation
+
+from tests.people import BOB, NORA
+from tests.wallet.conftest import code_in, make_errand
+from wallet import sign_in as signing_in
+from wallet.sandbox.mailbox import KEPT, EmailBackend
+from wallet.sandbox.models import Letter
+
+MAILBOX = "wallet.sandbox.mailbox.EmailBackend"
+
+
+class Sink:
+    """Takes every letter."""
+
+    def __init__(self):
+        self.envelopes = []
+
+    async def handle_DATA(self, server, session, envelope):
+        self.envelopes.append(envelope)
+        return "250 OK"
+
+
+@pytest.fixture
+def smtp(settings):
+    """A mail server on loopback, configured as the service's."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    sink = Sink()
+    controller = Controller(sink, hostname="127.0.0.1", port=port)
+    controller.start()
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", port
+    yield sink
+    controller.stop()
+
+
+def test_the_code_arrives_over_smtp_in_text_and_html(smtp, client, db, now):
+    errand = make_errand(client, now=now, on_behalf_of="Café <Zürich> & Söhne")
+    assert client.post(reverse("wallet_sign_in", args=[errand.id])).status_code == 303
+    [envelope] = smtp.envelopes
+    assert envelope.rcpt_tos == [NORA]
+    letter = message_from_bytes(envelope.content, policy=default)
+    assert letter["To"] == NORA
+    assert letter["From"] == project_settings.DEFAULT_FROM_EMAIL
+    text = letter.get_body(("plain",)).get_content()
+    html = letter.get_body(("html",)).get_content()
+    assert "Café <Zürich> & Söhne asks for" in text
+    assert "Café &lt;Zürich&gt; &amp; Söhne" in html
+    assert "ten minutes" in text or "10 minutes" in text
+    code = code_in(text)
+    assert code in html
+    assert code not in letter["Subject"]
+    response = client.post(reverse("wallet_code", args=[errand.id]), {"code": code})
+    assert (response.status_code, response.url) == (303, "/done/")
+
+
+def test_a_letter_says_where_the_code_may_be_entered(client, errand, now):
+    signing_in.send_code(errand, client="192.0.2.1", now=now)
+    assert "Enter it only on localhost:8000" in mail.outbox[0].body
+
+
+def test_whoever_asks_cannot_write_lines_of_their_own_into_a_letter(client, db, now):
+    errand = make_errand(client, now=now, on_behalf_of="Bank\r\nBcc: everybody@example.org\n\nHello")
+    signing_in.send_code(errand, client="192.0.2.1", now=now)
+    assert "\nBcc" not in mail.outbox[0].message().as_string()
+    assert "Bank Bcc: everybody@example.org Hello asks for" in mail.outbox[0].body
+
+
+def test_letters_are_written_through_the_catalogue(client, errand, now):
+    with translation.override("de"):
+        signing_in.send_code(errand, client="192.0.2.1", now=now)
+    assert '<html lang="de">' in mail.outbox[0].alternatives[0][0]
+
+
+# --- The sandbox -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def mailbox(settings):
+    settings.EMAIL_BACKEND = MAILBOX
+
+
+def test_the_code_page_shows_the_code_in_the_sandbox(client, errand, mailbox):
+    response = client.post(reverse("wallet_sign_in", args=[errand.id]))
+    code = code_in(Letter.objects.get().text)
+    text = client.get(response.url).content.decode()
+    assert f'<strong class="banner-code">{code}</strong>' in text
+    response = client.post(response.url, {"code": code})
+    assert response.url == "/done/"
+
+
+def test_no_other_page_shows_it_or_asks_for_it(client, errand, mailbox, statements):
+    client.post(reverse("wallet_sign_in", args=[errand.id]))
+    code = code_in(Letter.objects.get().text)
+    with statements() as seen:
+        text = client.get(reverse("wallet_sign_in", args=[errand.id])).content.decode()
+    assert code not in text
+    assert not any("letter" in statement for statement in seen.texts)
+
+
+def test_another_browser_does_not_see_the_code(client, errand, mailbox):
+    client.post(reverse("wallet_sign_in", args=[errand.id]))
+    code = code_in(Letter.objects.get().text)
+    stranger = Client()
+    stranger.cookies[project_settings.BROWSER_COOKIE_NAME] = "z" * 43
+    for address in (reverse("wallet_code", args=[errand.id]), reverse("sandbox_mailbox")):
+        assert code not in stranger.get(address).content.decode()
+
+
+def test_the_mailbox_shows_the_letters_to_addresses_of_this_browser(client, errand, nora, sign_in, mailbox):
+    client.post(reverse("wallet_sign_in", args=[errand.id]))
+    mail.send_mail("For Bob", "Nothing for Nora.", None, [BOB])
+    response = client.get(reverse("sandbox_mailbox"))
+    text = response.content.decode()
+    assert code_in(Letter.objects.get(recipient=NORA).text) in text
+    assert "For Bob" not in text
+    assert "no-store" in response.headers["Cache-Control"]
+    errand.delete()
+    assert NORA not in client.get(reverse("sandbox_mailbox")).content.decode()
+    sign_in(nora)
+    assert NORA in client.get(reverse("sandbox_mailbox")).content.decode()
+
+
+def test_an_empty_mailbox_says_so(client, db):
+    assert "No letters yet" in client.get(reverse("sandbox_mailbox")).content.decode()
+
+
+def test_letters_are_shown_as_text(client, errand, mailbox):
+    mail.send_mail("<b>Hi</b>", "<script>alert(1)</script>", None, [NORA])
+    text = client.get(reverse("sandbox_mailbox")).content.decode()
+    assert "<b>Hi" not in text
+    assert "<script>alert" not in text
+
+
+def test_the_mailbox_forgets_the_oldest_letters(db, mailbox):
+    now = timezone.now()
+    Letter.objects.bulk_create(
+        Letter(recipient=NORA, subject=str(n), text="", sent_at=now) for n in range(KEPT + 20)
+    )
+    mail.send_mail("newest", "text", None, [NORA, BOB])
+    assert Letter.objects.count() == KEPT
+    assert Letter.objects.filter(subject="newest").count() == 2
+
+
+def test_the_backend_counts_as_djangos_do(db):
+    assert EmailBackend().send_messages([mail.EmailMessage("s", "b", None, [NORA, BOB])]) == 1
+    assert EmailBackend().send_messages([]) == 0
