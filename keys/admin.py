@@ -19,7 +19,7 @@ from keys.models import Authority, SigningKey
 from keys.moves import RotationRefusedError
 from keys.operations import OPERATIONS, Done, Operation, offered
 from keys.rotation import certificate_request
-from keys.schedule import cost_of_withdrawal, outlook
+from keys.schedule import cost_of_withdrawal, moment, outlook
 from keys.sealing import SealError
 
 REFUSALS = (RotationRefusedError, BrokenChainError, SealError)
@@ -30,7 +30,6 @@ class SigningKeyAdmin(admin.ModelAdmin):
     """Keys are read here and moved by operations; nothing can be typed into them."""
 
     list_display = ("id", "state", "staged_at", "activated_at", "certificate_ends")
-    list_filter = ("state",)
     actions = None
     fieldsets = (
         (None, {"fields": ("id", "state", "reason")}),
@@ -59,16 +58,18 @@ class SigningKeyAdmin(admin.ModelAdmin):
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         operations = offered(None) if self.has_change_permission(request) else []
-        return super().changelist_view(request, {"operations": operations, "outlook": outlook()})
+        context = {"title": self.opts.verbose_name_plural, "operations": operations, "outlook": outlook()}
+        return super().changelist_view(request, context)
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
         key = self.get_object(request, object_id)
         operations = offered(key) if key and self.has_change_permission(request) else []
+        titles = {"title": self.opts.verbose_name, "subtitle": None}
         nothing_to_save = {"show_save": False, "show_save_and_continue": False, "show_close": True}
         return super().change_view(
-            request, object_id, form_url, {"operations": operations, **nothing_to_save}
+            request, object_id, form_url, {"operations": operations, **titles, **nothing_to_save}
         )
 
     def confirm(self, request: HttpRequest, name: str, kid: Any = None) -> HttpResponse:
@@ -145,12 +146,12 @@ class SigningKeyAdmin(admin.ModelAdmin):
     @admin.display(description=_("certificates end"))
     def certificate_ends(self, key: SigningKey) -> Any:
         chain = key.certified_chain
-        return chain.not_after if chain else _("not certified yet")
+        return moment(chain.not_after) if chain else _("not certified yet")
 
     @admin.display(description=_("SHA-256 fingerprint"))
     def fingerprint(self, key: SigningKey) -> str:
         leaf = _leaf(key)
-        return leaf.fingerprint(SHA256()).hex(":").upper() if leaf else ""
+        return leaf.fingerprint(SHA256()).hex(" ").upper() if leaf else ""
 
 
 @admin.register(Authority)
@@ -176,11 +177,11 @@ class AuthorityAdmin(admin.ModelAdmin):
 
     @admin.display(description=_("ends"))
     def ends(self, authority: Authority) -> Any:
-        return _root(authority).not_valid_after_utc
+        return moment(_root(authority).not_valid_after_utc)
 
     @admin.display(description=_("SHA-256 fingerprint"))
     def fingerprint(self, authority: Authority) -> str:
-        return _root(authority).fingerprint(SHA256()).hex(":").upper()
+        return _root(authority).fingerprint(SHA256()).hex(" ").upper()
 
 
 def _details(operation: Operation, key: SigningKey | None) -> list[str]:

@@ -1,0 +1,25 @@
+"""What must be right before this room opens: told by `manage.py check`, not by a failing request at noon."""
+
+from typing import Any
+
+from django.conf import settings
+from django.core.checks import CheckMessage, Error, Tags, register
+
+SHORTEST = 32  # characters; `secrets.token_urlsafe(32)` gives 43
+
+
+@register(Tags.security)
+def sealing_keys(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """KEY_SEALING_KEYS is there, long enough, and names no key twice."""
+    keys = settings.KEY_SEALING_KEYS
+    found: list[CheckMessage] = []
+    if not keys:
+        found.append(Error("KEY_SEALING_KEYS is empty, so nothing can be sealed.", id="keys.E001"))
+    if short := [str(at) for at, key in enumerate(keys, 1) if len(key) < SHORTEST]:
+        positions = ", ".join(short)
+        hint = 'Make one with: python3 -c "import secrets; print(secrets.token_urlsafe(32))"'
+        message = f"KEY_SEALING_KEYS: shorter than {SHORTEST} characters at position {positions}."
+        found.append(Error(message, hint=hint, id="keys.E002"))
+    if len(set(keys)) != len(keys):
+        found.append(Error("KEY_SEALING_KEYS names a key twice.", id="keys.E003"))
+    return found

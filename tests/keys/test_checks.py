@@ -1,0 +1,26 @@
+"""Sealing keys that cannot serve are told of at start-up."""
+
+from typing import Any
+
+import pytest
+
+from keys.checks import sealing_keys
+
+LONG = "a" * 43
+
+
+@pytest.mark.parametrize(
+    ("keys", "ids"),
+    [
+        ([LONG], []),
+        ([LONG, "b" * 32], []),
+        ([], ["keys.E001"]),
+        ([LONG, "short"], ["keys.E002"]),
+        ([LONG, LONG], ["keys.E003"]),
+    ],
+)
+def test_sealing_keys_are_checked_and_never_shown(keys: list[str], ids: list[str], settings: Any) -> None:
+    settings.KEY_SEALING_KEYS = keys
+    found = sealing_keys(None)
+    assert [message.id for message in found] == ids
+    assert "short" not in " ".join(message.msg.replace("shorter", "") for message in found)
