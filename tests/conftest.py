@@ -79,7 +79,7 @@ def browser() -> Iterator[Any]:
 def page(browser: Any, request: pytest.FixtureRequest) -> Iterator[Any]:
     """A fresh browser page; the test fails on script errors and on any breach of the CSP."""
     context = browser.new_context(locale="en-GB", viewport={"width": 390, "height": 844})
-    context.set_default_timeout(10_000)
+    context.set_default_timeout(5_000)
     page = context.new_page()
     problems: list[str] = []
 

@@ -1,0 +1,143 @@
+"""Whole stories in real Chromium: the service on localhost, the relying application on 127.0.0.1 (cross-site)."""
+
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from tests.people import ALICE, register
+from tests.relying_party import Answer, RelyingParty
+
+SHOWN_WORDS = "You are back at the application"
+
+
+@dataclass
+class Application:
+    """A relying application's web server: answers every path with a page and remembers what was asked of it."""
+
+    requests: list[str] = field(default_factory=list)
+    onwards: str = ""  # a path this application redirects its callback to
+
+    def __post_init__(self) -> None:
+        application = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                if self.path == "/favicon.ico":
+                    self.send_error(404)
+                    return
+                application.requests.append(self.path)
+                if application.onwards and self.path.startswith("/callback"):
+                    self.send_response(302)
+                    self.send_header("Location", application.onwards)
+                    self.end_headers()
+                    return
+                body = f"<!doctype html><title>App</title><h1>{SHOWN_WORDS}</h1>".encode()
+                self.send_response(200)
+                self.send_header("Content-Type", "text/html; charset=utf-8")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, format: str, *args: Any) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.origin = f"http://127.0.0.1:{self.server.server_port}"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def close(self) -> None:
+        self.server.shutdown()
+        self.server.server_close()
+
+
+@pytest.fixture
+def application() -> Iterator[Application]:
+    running = Application()
+    yield running
+    running.close()
+
+
+@pytest.fixture
+def service(transactional_db: None, live_server: Any, settings: Any) -> Any:
+    """The service as relying parties know it: its base address is the live server's, its documents fresh."""
+    from config.urls import PUBLISHED_DOCUMENTS
+
+    settings.BASE_URL = live_server.url
+    settings.EMAIL_BACKEND = (
+        "wallet.sandbox.mailbox.EmailBackend"  # the page shows the code, as in the sandbox
+    )
+    for document in PUBLISHED_DOCUMENTS.values():
+        document.refresh()
+    return live_server
+
+
+@pytest.fixture
+def bank(service: Any, signing_key: Any, application: Application) -> RelyingParty:
+    """Acme Bank: registered here, answered at `application`, and verifying by itself."""
+    callback = f"{application.origin}/callback"
+    party = register("Acme Bank", callback, purpose="To open your account.")
+    return RelyingParty(party.client_id, callback, service.url)
+
+
+@dataclass
+class Holder:
+    """A person at their browser, seen from the page they look at."""
+
+    page: Any
+    bank: RelyingParty
+    email: str = ALICE
+
+    def arrives(self, **changes: Any) -> "Holder":
+        """The relying application sends the browser here."""
+        self.page.goto(self.bank.authorize_url(**{"login_hint": self.email, **changes}))
+        return self
+
+    def clicks(self, name: str) -> "Holder":
+        """Press the button or follow the link with this name."""
+        target = self.page.get_by_role("button", name=name).or_(self.page.get_by_role("link", name=name))
+        target.first.click()
+        return self
+
+    def sees(self, heading: str) -> "Holder":
+        """The page has this heading."""
+        from playwright.sync_api import expect
+
+        expect(self.page.get_by_role("heading", level=1)).to_contain_text(heading)
+        return self
+
+    def signs_in(self) -> "Holder":
+        """Have a code sent, read it in the sandbox banner, type it."""
+        self.clicks("Send me a code")
+        self.sees("Enter the code")
+        code = self.page.locator(".banner-code").inner_text()
+        self.page.get_by_label("code", exact=False).first.fill(code)
+        return self.clicks("Continue")
+
+    def is_verified_as(self, outcome: str) -> "Holder":
+        """Go through the simulated identity check with this outcome."""
+        self.sees("Confirm your identity").clicks("Agree and begin")
+        return self.picks(outcome)
+
+    def picks(self, outcome: str) -> "Holder":
+        self.sees("What should the check find?")
+        self.page.locator(f"input[name=outcome][value={outcome}]").check()
+        return self.clicks("Hand in")
+
+    def comes_back(self) -> Answer:
+        """The browser is at the relying application again; what it brought."""
+        self.sees(SHOWN_WORDS)
+        return self.bank.read(self.page.url)
+
+
+@pytest.fixture
+def holder(page: Any, bank: RelyingParty) -> Callable[..., Holder]:
+    """A person with this e-mail address in front of a fresh browser."""
+
+    def holder(email: str = ALICE, page: Any = page) -> Holder:
+        return Holder(page, bank, email)
+
+    return holder

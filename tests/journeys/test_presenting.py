@@ -1,0 +1,328 @@
+"""Returning and new holders, every outcome of verification, and every way to be interrupted."""
+
+import re
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+from playwright.sync_api import expect
+
+from consent.models import Consent
+from tests.journeys.conftest import Application, Holder
+from tests.people import NORA, register
+from tests.relying_party import RelyingParty
+from wallet.models import Credential, Wallet
+
+pytestmark = pytest.mark.browser
+MakeHolder = Callable[..., Holder]
+
+
+def test_a_returning_holder_signs_in_and_shares(
+    holder: MakeHolder, alice: Wallet, bank: RelyingParty, application: Application
+) -> None:
+    answer = holder().arrives().signs_in().sees("Share this with Acme Bank?").clicks("Share and").comes_back()
+
+    assert bank.verify(answer) == {
+        "given_name": "Alice",
+        "family_name": "Archer",
+        "age_equal_or_over": {"18": True},
+    }
+    assert application.requests == ["/callback"], "nothing of the answer reaches the application's server"
+
+
+def test_a_signed_in_holder_shares_with_one_tap(
+    holder: MakeHolder, alice: Wallet, bank: RelyingParty
+) -> None:
+    person = holder()
+    person.arrives().signs_in().clicks("Share and").comes_back()
+
+    answer = person.arrives().sees("Share this with Acme Bank?").clicks("Share and").comes_back()
+
+    assert bank.verify(answer)["given_name"] == "Alice"
+
+
+def test_two_presentations_have_nothing_in_common_but_the_values(
+    holder: MakeHolder, alice: Wallet, bank: RelyingParty
+) -> None:
+    person = holder()
+    first = bank.examine(person.arrives().signs_in().clicks("Share and").comes_back())
+    second = bank.examine(person.arrives().clicks("Share and").comes_back())
+
+    assert first.claims == second.claims
+    assert first.jwt.payload["cnf"] != second.jwt.payload["cnf"]
+    assert not set(first.jwt.payload["_sd"]) & set(second.jwt.payload["_sd"])
+    assert not {d.encoded for d in first.disclosures} & {d.encoded for d in second.disclosures}
+
+
+SHARES = {
+    "adult": {"18": True},
+    "under-18": {"18": False},
+    "turns-18-tomorrow": {"18": False},
+}
+
+
+@pytest.mark.parametrize("outcome", SHARES)
+def test_a_new_holder_is_verified_and_shares(holder: MakeHolder, bank: RelyingParty, outcome: str) -> None:
+    answer = (
+        holder(NORA)
+        .arrives()
+        .signs_in()
+        .is_verified_as(outcome)
+        .sees("Share this with Acme Bank?")
+        .clicks("Share and")
+        .comes_back()
+    )
+
+    assert bank.verify(answer)["age_equal_or_over"] == SHARES[outcome]
+
+
+@pytest.mark.parametrize("outcome", ["non-latin", "one-word", "long-name"])
+def test_unusual_names_are_shown_and_shared_whole(
+    holder: MakeHolder, bank: RelyingParty, outcome: str
+) -> None:
+    person = holder(NORA).arrives().signs_in().is_verified_as(outcome).sees("Share this with")
+    shown = person.page.locator("dl.claims").inner_text()
+
+    claims = bank.verify(person.clicks("Share and").comes_back())
+
+    for name in ("given_name", "family_name"):
+        if claims[name]:
+            assert claims[name] in shown
+    width = person.page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+    assert width <= 0
+
+
+def test_resubmitting_once_then_passing(holder: MakeHolder, bank: RelyingParty) -> None:
+    person = holder(NORA).arrives().signs_in().is_verified_as("resubmit").sees("Please try again")
+    person.clicks("Try again").picks("resubmit")
+
+    assert bank.verify(person.sees("Share this").clicks("Share and").comes_back())
+
+
+@pytest.mark.parametrize(
+    ("outcome", "heading"),
+    [
+        ("declined", "Your identity could not be confirmed"),
+        ("review", "A person is looking at your check"),
+    ],
+)
+def test_without_a_verified_identity_the_application_gets_its_answer_on_a_click(
+    holder: MakeHolder, outcome: str, heading: str
+) -> None:
+    person = holder(NORA).arrives().signs_in().is_verified_as(outcome).sees(heading)
+
+    answer = person.clicks("Return to Acme Bank").comes_back()
+
+    assert (answer.error, answer.error_description) == ("access_denied", "The request was not granted.")
+
+
+def test_a_provider_error_can_be_tried_again(holder: MakeHolder, bank: RelyingParty) -> None:
+    person = holder(NORA).arrives().signs_in().is_verified_as("error")
+    expect(person.page.get_by_role("heading", level=1)).to_be_visible()
+    person.clicks("Try again").picks("adult")
+
+    assert bank.verify(person.sees("Share this").clicks("Share and").comes_back())
+
+
+def test_a_slow_check_may_be_left_and_come_back_to(holder: MakeHolder) -> None:
+    person = holder(NORA).arrives().signs_in().is_verified_as("slow")
+    expect(person.page.locator("main")).to_contain_text("leave")
+
+    answer = person.clicks("Cancel and return to Acme Bank").comes_back()
+
+    assert answer.error == "access_denied"
+
+
+def test_declining_goes_back_and_leaves_a_receipt(holder: MakeHolder, alice: Wallet) -> None:
+    person = holder()
+    answer = person.arrives().signs_in().sees("Share this with").clicks("Don’t share").comes_back()
+
+    assert answer.error == "access_denied"
+    person.page.goto(f"{person.bank.base_url}/wallet/history/")
+    expect(person.page.locator("main")).to_contain_text("Acme Bank")
+    assert Consent.objects.get().decision == "declined"
+
+
+@pytest.mark.parametrize("step", ["before signing in", "at the code", "at verification"])
+def test_leaving_on_the_way_goes_back(holder: MakeHolder, step: str) -> None:
+    person = holder(NORA).arrives()
+    if step == "at the code":
+        person.clicks("Send me a code").sees("Enter the code")
+    elif step == "at verification":
+        person.signs_in().sees("Confirm your identity")
+
+    assert person.clicks("Cancel and return to Acme Bank").comes_back().error == "access_denied"
+
+
+def test_an_interrupted_holder_goes_on_where_they_were(
+    holder: MakeHolder, alice: Wallet, bank: RelyingParty
+) -> None:
+    person = holder().arrives().signs_in().sees("Share this with")
+    address = person.page.url
+    person.page.goto("about:blank")
+    person.page.goto(address)
+
+    assert bank.verify(person.sees("Share this with").clicks("Share and").comes_back())
+
+
+def test_two_tabs_decide_once(holder: MakeHolder, alice: Wallet, bank: RelyingParty) -> None:
+    person = holder().arrives().signs_in().sees("Share this with")
+    second = Holder(person.page.context.new_page(), bank)
+    second.page.goto(person.page.url)
+    second.sees("Share this with")
+
+    answer = person.clicks("Share and").comes_back()
+    second.clicks("Don’t share")
+
+    assert bank.verify(answer)
+    expect(second.page.locator("main")).not_to_contain_text("Share and continue")
+    assert Consent.objects.get().decision == "granted"
+
+
+def test_back_does_not_revive_the_question(holder: MakeHolder, alice: Wallet, bank: RelyingParty) -> None:
+    person = holder().arrives().signs_in().sees("Share this with")
+    bank.verify(person.clicks("Share and").comes_back())
+
+    person.page.go_back()
+
+    expect(person.page.get_by_role("button", name="Share and")).to_have_count(0)
+    assert Consent.objects.filter(decision="granted").count() == 1
+
+
+def test_a_double_click_decides_once(holder: MakeHolder, alice: Wallet, bank: RelyingParty) -> None:
+    person = holder().arrives().signs_in().sees("Share this with")
+
+    person.page.get_by_role("button", name="Share and").dblclick()
+
+    assert bank.verify(person.comes_back())
+    assert Consent.objects.count() == 1
+
+
+def test_a_callback_that_redirects_onwards_arrives(
+    holder: MakeHolder, alice: Wallet, application: Application
+) -> None:
+    other = Application()
+    application.onwards = f"{other.origin}/signed-in"
+    try:
+        person = holder().arrives().signs_in().clicks("Share and")
+        person.sees("You are back at the application")
+        assert person.page.url.startswith(f"{other.origin}/signed-in")
+    finally:
+        other.close()
+
+
+def test_a_custom_scheme_is_opened(
+    holder: MakeHolder, alice: Wallet, service: Any, page: Any, signing_key: Any
+) -> None:
+    app = register("Acme App", "com.example.app:/callback")
+    bank = RelyingParty(app.client_id, "com.example.app:/callback", service.url)
+    person = Holder(page, bank).arrives().signs_in().sees("Share this with Acme App?")
+    redirects: list[str] = []
+    page.on("response", lambda response: redirects.append(response.headers.get("location", "")))
+
+    # No application on this machine answers to the scheme: that the browser tries to open it is what counts.
+    with page.expect_event("requestfailed", lambda request: request.url.startswith("com.example.app:")):
+        person.clicks("Share and")
+
+    assert bank.verify(bank.read(redirects[-1]))
+
+
+def test_a_key_rotation_in_mid_flow_is_not_noticed(
+    holder: MakeHolder, alice: Wallet, bank: RelyingParty
+) -> None:
+    from keys import rotation
+    from keys.endpoints import jwks
+    from keys.models import SigningKey
+
+    person = holder().arrives().signs_in().sees("Share this with")
+    before = SigningKey.objects.get(state="active").id
+    now = timezone.now()
+    staged = rotation.stage(now=now)
+    jwks.refresh()
+    known = set(bank.keys())
+    rotation.activate(staged.id, now=now + timedelta(hours=2))  # by then every cached key set has it
+
+    presentation = bank.examine(person.clicks("Share and").comes_back())
+
+    assert presentation.jwt.header["kid"] == str(staged.id)
+    assert {str(before), str(staged.id)} <= known
+
+
+def test_a_payment_is_shown_first_and_bound(holder: MakeHolder, alice: Wallet, bank: RelyingParty) -> None:
+    payment = {
+        "type": "urn:service:params:vc:transaction-data:payment-itemized:v1",
+        "credential_ids": ["basic"],
+        "payload": {
+            "title": "Two bottles",
+            "currency": "EUR",
+            "items": [{"quantity": 2, "unit_cost": 12.5, "label": "Wine"}],
+        },
+    }
+    person = holder().arrives(transaction_data=[payment]).signs_in().sees("Do you approve this")
+    text = person.page.locator("main").inner_text()
+
+    assert re.search(r"25[.,]00", text)
+    assert text.index("Wine") < text.index("Archer")
+    assert bank.verify(person.clicks("Approve and").comes_back())
+
+
+def test_a_different_signed_in_wallet_is_asked_first(
+    holder: MakeHolder, alice: Wallet, bob: Wallet, bank: RelyingParty
+) -> None:
+    person = holder()
+    person.arrives().signs_in().clicks("Share and").comes_back()
+
+    person.arrives(login_hint=bob.email)
+
+    expect(person.page.locator("main")).to_contain_text(alice.email)
+    expect(person.page.locator("main")).to_contain_text(bob.email)
+
+
+def test_a_revoked_credential_shares_nothing(holder: MakeHolder, alice: Wallet) -> None:
+    person = holder().arrives().signs_in().sees("Share this with")
+    Credential.objects.update(state="revoked")
+
+    person.clicks("Share and")
+
+    expect(person.page.get_by_role("heading", level=1)).to_be_visible()
+    assert "/identity/" in person.page.url
+    assert person.clicks("Cancel and return").comes_back().error == "access_denied"
+
+
+def test_without_javascript_everything_works(browser: Any, alice: Wallet, bank: RelyingParty) -> None:
+    context = browser.new_context(java_script_enabled=False, viewport={"width": 320, "height": 640})
+    person = Holder(context.new_page(), bank)
+    try:
+        answer = person.arrives().signs_in().sees("Share this with").clicks("Share and").comes_back()
+        assert bank.verify(answer)
+    finally:
+        context.close()
+
+
+def test_with_the_keyboard_alone_everything_works(
+    holder: MakeHolder, alice: Wallet, bank: RelyingParty
+) -> None:
+    person = holder().arrives()
+    page = person.page
+
+    def press_until(name: str) -> None:
+        for _ in range(30):
+            page.keyboard.press("Tab")
+            focused = page.evaluate("document.activeElement.innerText || document.activeElement.name")
+            if name in str(focused):
+                page.keyboard.press("Enter")
+                return
+        raise AssertionError(f"{name} cannot be reached with Tab")
+
+    press_until("Send me a code")
+    person.sees("Enter the code")
+    code = page.locator(".banner-code").inner_text()
+    page.get_by_label("code", exact=False).first.focus()
+    page.keyboard.type(code)
+    page.keyboard.press("Enter")
+    person.sees("Share this with")
+    press_until("Share and")
+
+    assert bank.verify(person.comes_back())
