@@ -23,7 +23,7 @@ from presentation.forms import ReinstatementForm, RelyingPartyForm, SuspensionFo
 from presentation.models import Interaction, RedirectURI, RelyingParty
 
 
-class RedirectURIInline(admin.TabularInline):
+class RedirectURIInline(admin.StackedInline):
     model = RedirectURI
     extra = 0
     min_num = 1
@@ -44,10 +44,7 @@ class RelyingPartyAdmin(admin.ModelAdmin):
     readonly_fields = ("client_id", "current_logo", "state", "suspension_reason", "created_at", "panel")
     formfield_overrides = {models.URLField: {"assume_scheme": "https"}}
     fieldsets = (
-        (
-            _("Who asks"),
-            {"fields": ("name", "purpose", "current_logo", "logo_file", "remove_logo")},
-        ),
+        (_("Who asks"), {"fields": ("name", "purpose", "current_logo", "logo_file", "remove_logo")}),
         (_("Links and contact"), {"fields": ("privacy_policy_url", "terms_url", "contact")}),
         (
             _("What it may ask"),
@@ -55,13 +52,17 @@ class RelyingPartyAdmin(admin.ModelAdmin):
         ),
         (_("State"), {"fields": ("state", "suspension_reason", "created_at", "notes")}),
     )
+    new_fieldsets = (
+        (_("Who asks"), {"fields": ("name", "purpose", "logo_file")}),
+        *fieldsets[1:3],
+        (_("Notes"), {"fields": ("notes",)}),
+    )
     integration_fieldset = (_("Integration"), {"fields": ("client_id", "panel")})
     change_form_template = "admin/presentation/relyingparty/change_form.html"
 
     def get_fieldsets(self, request: HttpRequest, obj: RelyingParty | None = None) -> Any:
-        """A registered relying party also shows what its developers need."""
-        fieldsets = super().get_fieldsets(request, obj)
-        return [self.integration_fieldset, *fieldsets] if obj else fieldsets
+        """A registered relying party shows its state, and what its developers need."""
+        return (self.integration_fieldset, *self.fieldsets) if obj else self.new_fieldsets
 
     @admin.display(description=_("Logo"))
     def current_logo(self, relying_party: RelyingParty) -> SafeString | str:

@@ -1,0 +1,67 @@
+"""Operators at work in real Chromium: the branded admin under the strict CSP, from sign-in to suspension."""
+
+import os
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from django.contrib.auth.models import User
+
+from presentation.models import RelyingParty
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+def look(page: Any, name: str) -> None:
+    """No barrier on the page as it is; a picture of it when SCREENSHOTS names a folder."""
+    if folder := os.environ.get("SCREENSHOTS"):
+        page.screenshot(path=f"{folder}/admin-{name}.png", full_page=True)
+    found = Axe().run(page, options={"preload": False})
+    assert not found.response["violations"], found.generate_report()
+
+
+@pytest.fixture
+def signed_in(live_server: Any, page: Any) -> Any:
+    User.objects.create_superuser("olga", password="a long enough one")
+    page.goto(f"{live_server.url}/admin/")
+    look(page, "sign-in")
+    page.get_by_label("Username").fill("olga")
+    page.get_by_label("Password").fill("a long enough one")
+    page.get_by_role("button", name="Log in").click()
+    return page
+
+
+def test_an_operator_registers_integrates_and_suspends(signed_in: Any) -> None:
+    page = signed_in
+    look(page, "index")
+    page.get_by_role("link", name="Relying parties").first.click()
+    page.get_by_role("link", name="Add relying party").click()
+    page.get_by_label("Name:").fill("Bookshop")
+    page.get_by_label("urn:service:params:scope:verifiable-credentials:basic").check()
+    page.get_by_label("urn:service:params:vc:transaction-data:session-data").check()
+    page.locator("[name=redirect_uris-0-uri]").fill("https://books.example/callback")
+    page.get_by_role("button", name="Add another redirect URI").click()
+    page.locator("[name=redirect_uris-1-uri]").fill("http://books.example/")
+    look(page, "register")
+    page.get_by_role("button", name="Save and continue editing").click()
+    page.get_by_text("Plain http is only for").wait_for()
+    look(page, "mistake")
+    page.locator("[name=redirect_uris-1-uri]").fill("com.example.books:/callback")
+    page.get_by_role("button", name="Save and continue editing").click()
+    page.get_by_text("was added successfully").wait_for()
+    look(page, "relying-party")
+    page.set_viewport_size({"width": 1280, "height": 900})
+    look(page, "relying-party-wide")
+
+    page.get_by_role("link", name="Suspend").click()
+    look(page, "suspend")
+    page.get_by_label("Reason").fill("Complaints")
+    page.get_by_role("button", name="Suspend").click()
+    page.get_by_text("Bookshop: Suspended: Complaints").wait_for()
+    page.get_by_role("link", name="History").click()
+    page.get_by_text("Suspended: Complaints").wait_for()
+    look(page, "history")
+
+    party = RelyingParty.objects.get()
+    assert (party.state, party.suspension_reason) == ("suspended", "Complaints")
+    assert party.redirect_uris.count() == 2
