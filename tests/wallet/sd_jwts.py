@@ -1,0 +1,82 @@
+"""What the tests of SD-JWTs share: keys, a moment, and hands that sign whatever they are given."""
+
+import base64
+import hashlib
+import json
+import secrets
+from datetime import UTC, datetime
+from typing import Any
+
+from keys.jwk import public_jwk
+from keys.jws import encode_segment, sign_compact
+from keys.signer import SoftwareSigner
+from wallet import sd_jwt
+
+NOW = datetime(2026, 11, 20, 12, 34, 56, tzinfo=UTC)
+MOMENT = int(NOW.timestamp())
+AUDIENCE, NONCE = "acme-bank", "n-0S6_WzA2MjAzNDU2Nzg5MA"
+ISSUER, HOLDER = SoftwareSigner.generate(), SoftwareSigner.generate()
+HEADER = {"alg": "ES256", "typ": "dc+sd-jwt"}
+PLAIN: dict[str, Any] = {
+    "iss": "https://wallet.example",
+    "vct": "https://wallet.example/credential-types/identity/v1",
+    "iat": MOMENT - 60,
+    "exp": MOMENT + 3600,
+    "cnf": {"jwk": public_jwk(HOLDER.public_key)},
+}
+CLAIMS: dict[str, Any] = {
+    "given_name": "Zoë",
+    "age_equal_or_over": {"18": True, "65": False},
+    "nationalities": ["IE", "ES"],
+}
+EVERYTHING = {("given_name",), ("age_equal_or_over",), ("nationalities",)}
+
+
+def issued(claims: dict[str, Any] | None = None, **options: Any) -> sd_jwt.SdJwt:
+    """An SD-JWT VC by our own hand; all of CLAIMS withheld, unless said otherwise."""
+    return sd_jwt.issue(
+        PLAIN | sd_jwt.all_withheld(CLAIMS) if claims is None else claims,
+        header=encode_segment(HEADER),
+        signer=ISSUER,
+        random_bytes=secrets.token_bytes,
+        **options,
+    )
+
+
+def presented(sd: sd_jwt.SdJwt, **options: Any) -> str:
+    """The same, bound to Acme Bank's request."""
+    facts: dict[str, Any] = {"audience": AUDIENCE, "nonce": NONCE, "holder": HOLDER, "now": NOW}
+    return sd_jwt.bind(sd, **(facts | options)).compact
+
+
+def disclosure(*content: Any) -> str:
+    """A Disclosure of any content, sensible or not."""
+    return b64(json.dumps(content).encode())
+
+
+def b64(data: bytes) -> str:
+    return base64.urlsafe_b64encode(data).decode().rstrip("=")
+
+
+def sha(text: str) -> str:
+    return b64(hashlib.sha256(text.encode()).digest())
+
+
+def signed(payload: dict[str, Any], *disclosures: str, header: dict[str, Any] | None = None) -> str:
+    """An SD-JWT whose issuer signs whatever it is given; PLAIN unless `payload` says otherwise."""
+    jwt = sign_compact(HEADER | (header or {}), PLAIN | payload, ISSUER)
+    return "~".join([jwt, *disclosures, ""])
+
+
+def key_bound(
+    unbound: str,
+    *,
+    header: dict[str, Any] | None = None,
+    without: str = "",
+    holder: SoftwareSigner = HOLDER,
+    **claims: Any,
+) -> str:
+    """A presentation whose holder signs whatever it is told."""
+    payload = {"iat": MOMENT, "aud": AUDIENCE, "nonce": NONCE, "sd_hash": sha(unbound)} | claims
+    payload.pop(without, None)
+    return unbound + sign_compact({"alg": "ES256", "typ": "kb+jwt"} | (header or {}), payload, holder)

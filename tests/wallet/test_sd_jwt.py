@@ -1,0 +1,249 @@
+"""SD-JWTs by the text of RFC 9901: what is issued, what is selected, what a key binding says."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from keys.jws import decode_segment, from_b64url
+from tests.wallet.sd_jwts import (
+    AUDIENCE,
+    CLAIMS,
+    HOLDER,
+    ISSUER,
+    MOMENT,
+    NONCE,
+    NOW,
+    PLAIN,
+    issued,
+    presented,
+    sha,
+)
+from wallet import sd_jwt
+from wallet.sd_jwt import SdJwtError
+from wallet.sd_jwt_verification import verify, verify_issued
+
+names = st.text(st.characters(codec="utf-8"), max_size=8).filter(lambda name: name not in sd_jwt.RESERVED)
+scalars = st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(st.characters(codec="utf-8"))
+values = st.recursive(
+    scalars,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(names, inner, max_size=3),
+    max_leaves=12,
+)
+trees = st.dictionaries(
+    names.filter(lambda n: n not in PLAIN and n not in sd_jwt.ALWAYS_PLAIN), values, max_size=5
+)
+
+
+def payload_of(sd: sd_jwt.SdJwt) -> dict[str, Any]:
+    return decode_segment(sd.jwt.split(".")[1])
+
+
+def content(text: str) -> list[Any]:
+    return json.loads(from_b64url(text))
+
+
+def test_known_digests_of_the_rfc_are_found():
+    # standards.md §1.3, RFC 9901 §4.2.3
+    family_name = "WyJfMjZiYzRMVC1hYzZxMktJNmNCVzVlcyIsICJmYW1pbHlfbmFtZSIsICJNw7ZiaXVzIl0"
+    assert sd_jwt.digest(family_name) == "X9yH0Ajrdm1Oij4tWso9UzzKJvPoDxwmuEcO3XAdRC0"
+    element = "WyJsa2x4RjVqTVlsR1RQVW92TU5JdkNBIiwgIkZSIl0"
+    assert sd_jwt.digest(element) == "w0I8EKcdCtUPkGCNUrfwVp2xEgNjtoIDlOxc9-PlOhs"
+
+
+def test_transaction_data_is_hashed_as_received_not_as_decoded():
+    # standards.md §3.7
+    received = (
+        "eyJ0eXBlIjoidXJuOmV4YW1wbGU6cGF5bWVudDp2MSIsImNyZWRlbnRpYWxfaWRzIjpbIm15X2NyZWRlbnRpYWwiXSwidHJhbnNhY3"
+        "Rpb25fZGF0YV9oYXNoZXNfYWxnIjpbInNoYS0yNTYiXSwicGF5bG9hZCI6eyJhbW91bnQiOiIxMi4zNCIsImN1cnJlbmN5IjoiRVVS"
+        "IiwicGF5ZWUiOiJDb2ZmZWUgU2hvcCJ9fQ"
+    )
+    token = presented(sd_jwt.select(issued(), []), transaction_data=[received])
+    binding = decode_segment(token.rsplit("~", 1)[1].split(".")[1])
+    assert binding["transaction_data_hashes"] == ["4RdTzQuxn1hgoklE9atc5q3HSLUlYueUayXHyXa5qGg"]
+    assert binding["transaction_data_hashes_alg"] == "sha-256"
+
+
+def test_the_payload_holds_digests_and_no_withheld_claim():
+    payload = payload_of(issued())
+    assert payload.keys() == {*PLAIN, "_sd", "_sd_alg"}
+    assert payload["_sd_alg"] == "sha-256"
+    assert {name: payload[name] for name in PLAIN} == PLAIN
+    assert payload["_sd"] == sorted(payload["_sd"])
+    assert len(payload["_sd"]) == len(CLAIMS)
+
+
+def test_every_disclosure_has_a_salt_of_its_own_of_at_least_128_bits():
+    salts = [content(disclosure)[0] for sd in (issued(), issued()) for disclosure in sd.disclosures.values()]
+    assert len(set(salts)) == len(salts) == 10
+    assert all(len(from_b64url(salt)) >= 16 for salt in salts)
+
+
+def test_more_salts_than_are_drawn_at_once_are_all_different():
+    many = {f"claim {number}": number for number in range(100)}
+    salts = {content(disclosure)[0] for disclosure in issued(sd_jwt.all_withheld(many)).disclosures.values()}
+    assert len(salts) == 100
+
+
+def test_recursive_disclosures_hang_together_by_digests():
+    sd = issued()
+    parent = content(sd.disclosures["age_equal_or_over",])
+    members = [sd.disclosures["age_equal_or_over", age] for age in ("18", "65")]
+    assert parent[1] == "age_equal_or_over"
+    assert parent[2] == {"_sd": sorted(map(sha, members))}
+    assert sha(sd.disclosures["age_equal_or_over",]) in payload_of(sd)["_sd"]
+    assert not {sha(member) for member in members} & set(payload_of(sd)["_sd"])
+
+
+def test_plain_objects_may_hold_withheld_members_and_arrays_withheld_elements():
+    claims = {
+        "address": {"country": "IE", "_sd": {"locality": "Galway"}},
+        "nationalities": [{"...": "IE"}, "ES", {"...": {"_sd": {"code": "FR"}}}],
+    }
+    sd = issued(PLAIN | claims)
+    assert payload_of(sd)["address"] == {"country": "IE", "_sd": [sha(sd.disclosures["address", "locality"])]}
+    elements = payload_of(sd)["nationalities"]
+    assert elements[0] == {"...": sha(sd.disclosures["nationalities", 0])}
+    assert elements[1] == "ES"
+    assert content(sd.disclosures["nationalities", 0])[1:] == ["IE"]
+    whole = verify_issued(sd.compact, issuer_key=ISSUER.public_key, now=NOW).payload
+    assert whole["address"] == {"country": "IE", "locality": "Galway"}
+    assert whole["nationalities"] == ["IE", "ES", {"code": "FR"}]
+
+
+def test_decoys_cannot_be_told_from_digests_and_disclose_nothing():
+    sd = issued(decoys=3)
+    digests = payload_of(sd)["_sd"]
+    assert len(digests) == len(set(digests)) == len(CLAIMS) + 3
+    assert all(len(from_b64url(one)) == 32 for one in digests)
+    assert digests == sorted(digests)
+    assert len(content(sd.disclosures["age_equal_or_over",])[2]["_sd"]) == 2 + 3
+    assert len(sd.disclosures) == 5
+    verified = verify_issued(sd.compact, issuer_key=ISSUER.public_key, now=NOW)
+    assert verified.payload == PLAIN | CLAIMS
+
+
+def test_an_issuer_with_nothing_to_withhold_writes_no_digests():
+    sd = issued(PLAIN | {"address": {}, "_sd": {}}, decoys=2)
+    assert "_sd" not in payload_of(sd)
+    assert sd.compact == sd.jwt + "~"
+
+
+@pytest.mark.parametrize("name", sorted(sd_jwt.ALWAYS_PLAIN))
+def test_what_verifiers_rely_on_cannot_be_withheld(name: str):
+    with pytest.raises(ValueError, match="cannot be withheld"):
+        issued({"_sd": {name: "…"}})
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [
+        {"_sd_alg": "md5"},
+        {"...": "x"},
+        {"_sd": {"...": "x"}},
+        {"_sd": {"_sd": "x"}},
+        {"a": {"_sd": {"_sd_alg": "x"}}},
+        {"a": [{"...": "x", "b": 1}]},
+        {"_sd": {"a": {"...": "x"}}},
+        {"name": "Zoë", "_sd": {"name": "Zoë"}},
+    ],
+)
+def test_reserved_and_double_names_are_refused(claims: dict[str, Any]):
+    with pytest.raises(ValueError, match="reserved, or there twice"):
+        issued(claims)
+
+
+def test_nothing_selected_discloses_nothing():
+    sd = sd_jwt.select(issued(), [])
+    assert sd.disclosures == {}
+    assert sd.compact == sd.jwt + "~"
+
+
+def test_a_member_brings_the_object_it_stands_in_and_no_other_member():
+    sd = issued()
+    selected = sd_jwt.select(sd, [("age_equal_or_over", "18")])
+    assert set(selected.disclosures) == {("age_equal_or_over",), ("age_equal_or_over", "18")}
+    payload = verify(
+        presented(selected), issuer_key=ISSUER.public_key, audience=AUDIENCE, nonce=NONCE, now=NOW
+    ).payload
+    assert payload == PLAIN | {"age_equal_or_over": {"18": True}}
+
+
+def test_an_object_stands_for_everything_in_it():
+    selected = sd_jwt.select(issued(), [("age_equal_or_over",)])
+    assert set(selected.disclosures) == {
+        ("age_equal_or_over",),
+        ("age_equal_or_over", "18"),
+        ("age_equal_or_over", "65"),
+    }
+
+
+def test_a_plain_object_stands_for_what_is_withheld_in_it():
+    sd = issued(PLAIN | {"address": {"_sd": {"locality": "Galway"}}} | sd_jwt.all_withheld({"x": 1}))
+    assert set(sd_jwt.select(sd, [("address",)]).disclosures) == {("address", "locality")}
+
+
+@pytest.mark.parametrize(
+    "path", [("shoe_size",), ("age_equal_or_over", "21"), ("given_name", "0"), ("iss",), ()]
+)
+def test_a_path_to_nothing_is_an_error_not_a_smaller_answer(path: sd_jwt.Path):
+    with pytest.raises(SdJwtError, match="nothing to disclose"):
+        sd_jwt.select(issued(), [("given_name",), path])
+
+
+def test_selecting_drops_a_key_binding_since_it_was_over_other_disclosures():
+    bound = sd_jwt.bind(issued(), audience=AUDIENCE, nonce=NONCE, holder=HOLDER, now=NOW)
+    assert bound.key_binding
+    assert sd_jwt.select(bound, [("given_name",)]).key_binding == ""
+
+
+def test_a_key_binding_says_exactly_what_it_must():
+    bound = sd_jwt.bind(issued(), audience=AUDIENCE, nonce=NONCE, holder=HOLDER, now=NOW)
+    header, payload, _ = bound.key_binding.split(".")
+    assert decode_segment(header) == {"alg": "ES256", "typ": "kb+jwt"}
+    assert decode_segment(payload) == {
+        "iat": MOMENT,
+        "aud": AUDIENCE,
+        "nonce": NONCE,
+        "sd_hash": sha(bound.compact.removesuffix(bound.key_binding)),
+    }
+
+
+@pytest.mark.parametrize("facts", [{"audience": ""}, {"nonce": ""}])
+def test_a_key_binding_to_nobody_or_to_no_request_is_refused(facts: dict[str, str]):
+    with pytest.raises(ValueError, match="audience and a nonce"):
+        presented(issued(), **facts)
+
+
+def test_tokens_do_not_show_in_logs():
+    sd = sd_jwt.bind(issued(), audience=AUDIENCE, nonce=NONCE, holder=HOLDER, now=NOW)
+    verified = verify(sd.compact, issuer_key=ISSUER.public_key, audience=AUDIENCE, nonce=NONCE, now=NOW)
+    for value in (sd, verified, verified.key_binding, [verified.sd_jwt]):
+        shown = f"{value!r} {value}"
+        assert sd.jwt not in shown
+        assert NONCE not in shown
+        assert "Zoë" not in shown
+
+
+@given(trees, st.data())
+def test_whatever_is_issued_exactly_what_is_selected_is_disclosed(tree: dict[str, Any], data: st.DataObject):
+    sd = issued(PLAIN | sd_jwt.all_withheld(tree))
+    paths = data.draw(st.sets(st.sampled_from(sorted(sd.disclosures, key=str)))) if sd.disclosures else set()
+    token = presented(sd_jwt.select(sd, paths))
+    verified = verify(token, issuer_key=ISSUER.public_key, audience=AUDIENCE, nonce=NONCE, now=NOW)
+    assert verified.payload == PLAIN | _part(tree, paths, ())
+    assert verified.sd_jwt.compact == token
+
+
+def _part(tree: dict[str, Any], paths: set[Any], here: tuple[str, ...]) -> dict[str, Any]:
+    """What of `tree` a person would say belongs to `paths`, without RFC 9901."""
+    part = {}
+    for name, value in tree.items():
+        path = (*here, name)
+        if path in paths:
+            part[name] = value
+        elif isinstance(value, dict) and any(other[: len(path)] == path for other in paths):
+            part[name] = _part(value, paths, path)
+    return part
