@@ -58,7 +58,7 @@ class SigningKeyAdmin(admin.ModelAdmin):
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         operations = offered(None) if self.has_change_permission(request) else []
-        context = {"title": self.opts.verbose_name_plural, "operations": operations, "outlook": outlook()}
+        context = {"title": _("Signing keys"), "operations": operations, "outlook": outlook()}
         return super().changelist_view(request, context)
 
     def change_view(
@@ -66,7 +66,7 @@ class SigningKeyAdmin(admin.ModelAdmin):
     ) -> HttpResponse:
         key = self.get_object(request, object_id)
         operations = offered(key) if key and self.has_change_permission(request) else []
-        titles = {"title": self.opts.verbose_name, "subtitle": None}
+        titles = {"title": _("Signing key"), "subtitle": None}
         nothing_to_save = {"show_save": False, "show_save_and_continue": False, "show_close": True}
         return super().change_view(
             request, object_id, form_url, {"operations": operations, **titles, **nothing_to_save}

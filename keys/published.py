@@ -11,6 +11,7 @@ from time import monotonic
 from typing import Any
 
 import structlog
+from django.db import close_old_connections
 from django.http import HttpRequest, HttpResponse
 from django.http.cookie import SimpleCookie
 from django.http.response import ResponseHeaders
@@ -28,6 +29,14 @@ _ALWAYS = {
 }
 
 
+_PREFLIGHT = {
+    "Allow": _METHODS,
+    "Access-Control-Allow-Methods": _METHODS,
+    "Access-Control-Allow-Headers": "*",
+    "Access-Control-Max-Age": "86400",
+}
+
+
 class NothingToPublishError(Exception):
     """There is nothing to publish now, and what was published before must not be served any longer."""
 
@@ -36,24 +45,56 @@ class NothingToPublishError(Exception):
         self.status = status
 
 
+class _Answer:
+    """One answer, made once: as a response of Django to be copied, and as WSGI (PEP 3333) has it."""
+
+    def __init__(self, body: bytes, headers: dict[str, str], *, status: int, of: int | None = None) -> None:
+        length = len(body) if of is None else of
+        response = HttpResponse(body, status=status, headers={**_ALWAYS, **headers})
+        if status not in (204, 304):
+            response.headers["Content-Length"] = str(length)
+        if "Content-Type" not in headers:
+            del response.headers["Content-Type"]
+        self._response = response
+        self.status = f"{status} {response.reason_phrase}"
+        self.headers = list(response.items())
+        self.body = [body]
+
+    def response(self) -> HttpResponse:
+        """A response of its own for one request, at a fraction of what `HttpResponse(…)` costs.
+
+        Everything a later hand may change (headers, cookies, closers, content) is its own.
+        """
+        response, headers = HttpResponse.__new__(HttpResponse), ResponseHeaders.__new__(ResponseHeaders)
+        made = self._response.__dict__
+        headers.__dict__["_store"] = made["headers"]._store.copy()
+        response.__dict__.update(
+            made,
+            headers=headers,
+            cookies=SimpleCookie(),
+            _container=made["_container"].copy(),
+            _resource_closers=[],
+        )
+        return response
+
+
 class _Answers:
-    """Every answer to GET and HEAD, made once; a request gets a copy."""
+    """Every answer to GET and HEAD while the document has these bytes."""
 
     def __init__(self, body: bytes, headers: dict[str, str], *, status: int = 200) -> None:
         self.body = body
         self.etag = f'"{hashlib.sha256(body).hexdigest()[:32]}"' if status == 200 else ""
-        headers = {**_ALWAYS, **headers, **({"ETag": self.etag} if self.etag else {})}
-        self.get = HttpResponse(body, status=status, headers={**headers, "Content-Length": str(len(body))})
-        self.head = HttpResponse(b"", status=status, headers={**headers, "Content-Length": str(len(body))})
-        self.not_modified = HttpResponse(b"", status=304, headers=headers)
-        del self.not_modified.headers["Content-Type"]
+        tagged = {**headers, **({"ETag": self.etag} if self.etag else {})}
+        untyped = {name: value for name, value in tagged.items() if name != "Content-Type"}
+        self._get = _Answer(body, tagged, status=status)
+        self._head = _Answer(b"", tagged, status=status, of=len(body))
+        self._not_modified = _Answer(b"", untyped, status=304)
 
-    def to(self, request: HttpRequest) -> HttpResponse:
+    def to(self, method: str, condition: str | None) -> _Answer:
         """The answer to a GET or HEAD, 304 when the client has these bytes (RFC 9110 §13.1.2)."""
-        condition = request.META.get("HTTP_IF_NONE_MATCH")
         if condition and self.etag and self._matches(condition):
-            return _copy(self.not_modified)
-        return _copy(self.get if request.method == "GET" else self.head)
+            return self._not_modified
+        return self._get if method == "GET" else self._head
 
     def _matches(self, condition: str) -> bool:
         if condition == self.etag:
@@ -84,25 +125,27 @@ class PublishedDocument:
         self._lock = Lock()
         self._answers: _Answers | None = None
         self._due = 0.0  # on the monotonic clock
-        self._preflight = HttpResponse(
-            status=204,
-            headers={
-                **_ALWAYS,
-                "Allow": _METHODS,
-                "Access-Control-Allow-Methods": _METHODS,
-                "Access-Control-Allow-Headers": "*",
-                "Access-Control-Max-Age": "86400",
-            },
-        )
-        self._refusal = HttpResponse(status=405, headers={**_ALWAYS, "Allow": _METHODS})
+        self._preflight = _Answer(b"", _PREFLIGHT, status=204)
+        self._refusal = _Answer(b"", {"Allow": _METHODS}, status=405)
 
     def __call__(self, request: HttpRequest, **_: Any) -> HttpResponse:
-        if request.method in ("GET", "HEAD"):
+        return self._answer(request.method or "", request.META.get("HTTP_IF_NONE_MATCH")).response()
+
+    def wsgi(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> list[bytes]:
+        """The same as a WSGI application: for answering before Django is asked at all."""
+        if monotonic() >= self._due:
+            close_old_connections()  # ahead of Django no signal does it
+        answer = self._answer(environ["REQUEST_METHOD"], environ.get("HTTP_IF_NONE_MATCH"))
+        start_response(answer.status, answer.headers.copy())
+        return answer.body
+
+    def _answer(self, method: str, condition: str | None) -> _Answer:
+        if method in ("GET", "HEAD"):
             answers = self._answers
             if answers is None or monotonic() >= self._due:
                 answers = self._refreshed()
-            return answers.to(request)
-        return _copy(self._preflight if request.method == "OPTIONS" else self._refusal)
+            return answers.to(method, condition)
+        return self._preflight if method == "OPTIONS" else self._refusal
 
     def refresh(self) -> None:
         """Have the bytes made anew for the next request of this process."""
@@ -148,21 +191,3 @@ def _unavailable(status: int, reason: str) -> _Answers:
     if status == 503:
         headers["Retry-After"] = "5"
     return _Answers(f"{reason}\n".encode(), headers, status=status)
-
-
-def _copy(template: HttpResponse) -> HttpResponse:
-    """A response of its own for one request, at a fraction of what `HttpResponse(…)` costs.
-
-    Everything a later hand may change (headers, cookies, closers, content) is its own.
-    """
-    response, headers = HttpResponse.__new__(HttpResponse), ResponseHeaders.__new__(ResponseHeaders)
-    made = template.__dict__
-    headers.__dict__["_store"] = made["headers"]._store.copy()
-    response.__dict__.update(
-        made,
-        headers=headers,
-        cookies=SimpleCookie(),
-        _container=made["_container"].copy(),
-        _resource_closers=[],
-    )
-    return response

@@ -207,3 +207,30 @@ def test_many_threads_at_the_first_request_build_once(source: Source, at_once: A
     for hand in hands:
         hand.join(10)
     assert source.built == 1
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS", "POST"])
+@pytest.mark.parametrize("known", [False, True])
+def test_wsgi_and_django_give_the_same_answer(document: PublishedDocument, method: str, known: bool) -> None:
+    request = requests.generic(method, "/document")
+    if known:
+        request.META["HTTP_IF_NONE_MATCH"] = get(document)["ETag"]
+    started: list[Any] = []
+    body = b"".join(document.wsgi(request.META, lambda *words: started.extend(words)))
+    response = document(request)
+    assert started[0] == f"{response.status_code} {response.reason_phrase}"
+    assert started[1] == list(response.items())
+    assert body == response.content
+
+
+def test_a_server_that_changes_the_headers_it_was_given_changes_no_other_answer(
+    document: PublishedDocument,
+) -> None:
+    def meddle(status: str, headers: list[tuple[str, str]]) -> None:
+        headers.clear()
+
+    environ = requests.get("/document").META
+    document.wsgi(environ, meddle)
+    started: list[Any] = []
+    document.wsgi(environ, lambda *words: started.extend(words))
+    assert ("Content-Length", "7") in started[1]
