@@ -1,4 +1,4 @@
-"""Benches (b), a signed-in holder's whole flow beside django-oauth-toolkit's, and (d), what flows leave behind."""
+"""Benches (b) and (d): a signed-in holder's flow beside django-oauth-toolkit's, and the memory flows take."""
 
 import secrets
 from collections.abc import Callable

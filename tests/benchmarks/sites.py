@@ -48,7 +48,7 @@ def resident_megabytes(pid: int) -> float:
 
 
 class Site:
-    """One running gunicorn, on a port of its own on loopback; a context manager that leaves nothing behind."""
+    """One running gunicorn on a loopback port of its own; a context manager that leaves nothing behind."""
 
     def __init__(self, application: str, environment: Mapping[str, str], *, ready: str) -> None:
         listener = socket.create_server(("127.0.0.1", 0), backlog=64)

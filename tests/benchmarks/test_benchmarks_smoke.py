@@ -1,0 +1,73 @@
+"""That the benches run, measure something and leave nothing running. How fast anything is, no test says."""
+
+import os
+from collections.abc import Iterator
+from itertools import groupby
+
+import pytest
+
+from tests.benchmarks import minting
+from tests.benchmarks.__main__ import QUICK, measure
+from tests.benchmarks.bursts import Contender, alternate
+from tests.benchmarks.sites import children
+from tests.benchmarks.table import Row, render
+
+
+@pytest.fixture
+def nothing_left_running() -> Iterator[None]:
+    before = children(os.getpid())
+    yield
+    assert children(os.getpid()) == before
+
+
+@pytest.mark.postgresql
+@pytest.mark.usefixtures("nothing_left_running")
+def test_flows_documents_and_memory_are_measured() -> None:
+    rows = measure(QUICK)
+    assert {bench: len(list(found)) for bench, found in groupby(rows, lambda row: row.bench)} == {
+        "b": 2,
+        "c": 4,
+        "d": 2,
+    }
+    assert all(row.value > 0 for row in rows)
+    assert [row.bench for row in rows if row.ratio] == ["b", "c", "c", "d"]
+
+
+def test_minting_is_measured() -> None:
+    rows = minting.run(bursts=1, size=3)
+    assert rows
+    assert all(row.value > 0 for row in rows)
+
+
+def test_bursts_take_turns_and_the_median_counts() -> None:
+    clock, order = [0.0], []
+
+    def contender(name: str, seconds_each: list[float]) -> Contender:
+        costs = iter(seconds_each)
+
+        def burst(size: int) -> None:
+            order.append(name)
+            clock[0] += size * next(costs)
+
+        return Contender(name, burst, lambda: clock[0])
+
+    slow = contender("slow", [9.0, 0.5, 0.5, 4.0])  # the first warms up, the last is an accident
+    fast = contender("fast", [9.0, 0.1, 0.1, 0.1])
+    assert alternate([slow, fast], bursts=3, size=10) == pytest.approx([2.0, 10.0])
+    assert order == ["slow", "fast", "slow", "fast", "fast", "slow", "slow", "fast"]
+
+
+def test_a_ratio_meets_its_target_from_above_or_from_below() -> None:
+    assert Row("b", "flow", 100, "per second", 1.5, 1.5).met
+    assert not Row("b", "flow", 100, "per second", 1.4, 1.5).met
+    assert Row("d", "memory", 90, "MB", 1.01, 1.03, at_most=True).met
+    assert not Row("d", "memory", 90, "MB", 1.04, 1.03, at_most=True).met
+    assert Row("b", "peer", 70, "per second").met is None
+
+
+def test_the_table_says_what_was_missed() -> None:
+    text = render([Row("b", "flow", 1234, "per second", 1.4, 1.5), Row("c", "key set", 2, "per second")])
+    assert "1,234" in text
+    assert "1.40 ×" in text
+    assert "MISSED" in text
+    assert "met" not in text.splitlines()[2]
