@@ -1,11 +1,18 @@
 """Four roles of operators: each does its part in the real admin, and nothing else."""
 
+import contextlib
+import os
+import sqlite3
+import subprocess
+import sys
 from importlib import import_module
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from django.apps import apps
+from django.conf import settings
 from django.contrib.auth.models import Group, Permission, User
 from django.db import connection
 from django.test import Client
@@ -69,6 +76,30 @@ def test_the_migration_makes_four_groups_and_can_be_repeated() -> None:
     assert before == {
         group.name: set(group.permissions.values_list("codename", flat=True)) for group in Group.objects.all()
     }
+
+
+def test_a_fresh_database_has_the_groups_with_their_permissions(tmp_path: Path) -> None:
+    database = tmp_path / "fresh.sqlite3"
+    environment = {**os.environ, "DATABASE_URL": f"sqlite:///{database}"}
+    migrate = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
+    subprocess.run(migrate, cwd=settings.BASE_DIR, env=environment, check=True)
+
+    with contextlib.closing(sqlite3.connect(database)) as fresh:
+        found = dict(
+            fresh.execute(
+                "SELECT name, COUNT(permission_id) FROM auth_group"
+                " LEFT JOIN auth_group_permissions ON group_id = auth_group.id GROUP BY name"
+            )
+        )
+        twice = fresh.execute(
+            "SELECT codename FROM auth_permission GROUP BY content_type_id, codename HAVING COUNT(*) > 1"
+        ).fetchall()
+    expected = {
+        role: sum(len(actions) for models in parts.values() for actions in models.values())
+        for role, parts in roles.ROLES.items()
+    }
+    assert found == expected
+    assert twice == []
 
 
 def test_permissions_are_named_as_django_names_them() -> None:
