@@ -1,6 +1,7 @@
 // The page to which the answer comes: reads it, takes it out of the address, verifies it, shows everything.
 
 import { checkAnswer, readAnswer } from "./answer.js";
+import { fromBase64url, fromJson } from "./encoding.js";
 import { MEMORY, byId, offerCopying } from "./page.js";
 import { leaves, verifyPresentation } from "./sd-jwt.js";
 
@@ -60,6 +61,7 @@ async function showAnswer(answer, request) {
   all.forEach(showCheck);
   document.querySelectorAll("[data-check]:not(.pass, .fail)").forEach(showSkipped);
   showToken(answer.presentation);
+  byId("shared").hidden = !presentation;
   if (presentation) {
     await showClaims(presentation.claims, request.claims);
     showTransactions(request.transactionData);
@@ -108,10 +110,8 @@ function showSkipped(item) {
 }
 
 function showVerdict(checks) {
-  const failed = checks.filter((check) => !check.passed).length;
-  const verdict = byId(failed ? "verdict-bad" : "verdict-good");
-  verdict.querySelector("[data-count]").textContent = failed || checks.length;
-  verdict.hidden = false;
+  byId("count").textContent = checks.length;
+  reveal(checks.every((check) => check.passed) ? "verdict-good" : "verdict-bad");
 }
 
 /** The claims as people read them, with the labels of the credential's own type metadata (SD-JWT VC §5). */
@@ -145,10 +145,9 @@ function showTransactions(sent) {
   byId("transaction").hidden = !sent.length;
   for (const value of sent) {
     const text = document.createElement("pre");
-    const bytes = Uint8Array.from(atob(value.replaceAll("-", "+").replaceAll("_", "/")), (c) => c.charCodeAt(0));
     text.className = "code";
     text.tabIndex = 0;
-    text.textContent = JSON.stringify(JSON.parse(new TextDecoder().decode(bytes)), null, 2);
+    text.textContent = JSON.stringify(fromJson(fromBase64url(value)), null, 2);
     byId("transactions").append(text);
   }
 }
