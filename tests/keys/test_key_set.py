@@ -148,3 +148,13 @@ def test_the_root_is_published_as_pem_and_der(three_keys: dict[str, str]) -> Non
 def test_where_certificates_come_from_elsewhere_there_is_no_root_to_download(now: datetime) -> None:
     for document in (endpoints.root_pem, endpoints.root_der):
         assert document(requests.get("/trust/root")).status_code == 404
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_server_that_was_asked_nothing_else_yet_answers_ahead_of_django(now: datetime) -> None:
+    rotation.rotate(now=now)
+    endpoints.jwks.refresh()
+    started: list[Any] = []
+    body = endpoints.jwks.wsgi(requests.get("/").META, lambda *words: started.extend(words))
+    assert started[0] == "200 OK"
+    assert [key["kid"] for key in json.loads(body[0])["keys"]] == [str(in_state(State.ACTIVE))]
