@@ -126,4 +126,18 @@ def statements() -> Any:
     return lambda: Statements(connection)
 
 
+@pytest.fixture
+def service(transactional_db: None, live_server: Any, settings: Any) -> Any:
+    """The service as relying parties know it: its base address is the live server's, its documents fresh."""
+    from config.urls import PUBLISHED_DOCUMENTS
+
+    settings.BASE_URL = live_server.url
+    settings.EMAIL_BACKEND = (
+        "wallet.sandbox.mailbox.EmailBackend"  # the page shows the code, as in the sandbox
+    )
+    for document in PUBLISHED_DOCUMENTS.values():
+        document.refresh()
+    return live_server
+
+
 from tests.people import acme_bank, alice, bob, corner_shop, sign_in, signing_key  # noqa: E402, F401

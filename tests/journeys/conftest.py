@@ -62,20 +62,6 @@ def application() -> Iterator[Application]:
 
 
 @pytest.fixture
-def service(transactional_db: None, live_server: Any, settings: Any) -> Any:
-    """The service as relying parties know it: its base address is the live server's, its documents fresh."""
-    from config.urls import PUBLISHED_DOCUMENTS
-
-    settings.BASE_URL = live_server.url
-    settings.EMAIL_BACKEND = (
-        "wallet.sandbox.mailbox.EmailBackend"  # the page shows the code, as in the sandbox
-    )
-    for document in PUBLISHED_DOCUMENTS.values():
-        document.refresh()
-    return live_server
-
-
-@pytest.fixture
 def bank(service: Any, signing_key: Any, application: Application) -> RelyingParty:
     """Acme Bank: registered here, answered at `application`, and verifying by itself."""
     callback = f"{application.origin}/callback"
