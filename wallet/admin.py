@@ -118,6 +118,7 @@ class TransitionInline(ReadOnly, admin.TabularInline):
 
     model = IdentityVerificationTransition
     verbose_name_plural = _("log")
+    template = "admin/log.html"
     fields = ("at", "from_state", "to_state", "actor", "reason")
     readonly_fields = fields
     extra = 0
