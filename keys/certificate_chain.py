@@ -18,7 +18,10 @@ MAX_PEM = 65_536
 MIN_CERTIFICATES, MAX_CERTIFICATES = 3, 6  # leaf, issuing CA, root; room for CAs in between
 _HASHES = (SHA256, SHA384, SHA512)
 _CA_CURVES = (ec.SECP256R1, ec.SECP384R1, ec.SECP521R1)
-_UNREADABLE = (ValueError, TypeError, UnsupportedAlgorithm, x509.DuplicateExtension)
+_UNREADABLE = (
+    *(ValueError, TypeError, UnsupportedAlgorithm),
+    *(x509.InvalidVersion, x509.DuplicateExtension, x509.UnsupportedGeneralNameType),
+)
 Extension = TypeVar("Extension", bound=x509.ExtensionType)
 
 
