@@ -61,7 +61,7 @@ async function showAnswer(answer, request) {
   all.forEach(showCheck);
   document.querySelectorAll("[data-check]:not(.pass, .fail)").forEach(showSkipped);
   showToken(answer.presentation);
-  byId("shared").hidden = !presentation;
+  byId("shared").hidden = !all.every((check) => check.passed); // what is not believed is not shown as shared
   if (presentation) {
     await showClaims(presentation.claims, request.claims);
     showTransactions(request.transactionData);
