@@ -220,9 +220,10 @@ def _are_countries(codes: Any) -> bool:
 
 
 def _date(text: Any) -> date:
-    if not isinstance(text, str) or len(text) != 10:
-        raise IdentityError("birth_date is not YYYY-MM-DD")
     try:
-        return date.fromisoformat(text)
-    except ValueError:
+        day = date.fromisoformat(text)
+    except (TypeError, ValueError):
         raise IdentityError("birth_date is not YYYY-MM-DD") from None
+    if day.isoformat() != text:  # ISO 8601 has other ways to write it
+        raise IdentityError("birth_date is not YYYY-MM-DD")
+    return day

@@ -1,0 +1,191 @@
+"""Claims: what follows from an identity on which day, and what people read about it."""
+
+from datetime import date, timedelta
+from typing import Any
+
+import pytest
+from django.utils.functional import Promise
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from wallet import claims
+from wallet.claims import CLAIMS, Identity, IdentityError
+
+ADA = Identity("Ada", "Lovelace", date(1990, 11, 21), ("GB", "FR"))
+TODAY = date(2026, 11, 20)
+AGE_18 = ("age_equal_or_over", "18")
+
+names = st.text(st.characters(categories=["L", "M", "Zs"]), max_size=claims.MAX_NAME).map(str.strip)
+identities = st.builds(
+    Identity,
+    given_name=names,
+    family_name=names.filter(bool),
+    birth_date=st.dates(date(1900, 1, 1), date(2026, 1, 1)),
+    nationalities=st.lists(st.text("ABCXYZ", min_size=2, max_size=2), max_size=4, unique=True).map(tuple),
+)
+
+
+def test_the_claims_are_those_of_the_published_type():
+    assert [".".join(path) for path in CLAIMS] == [
+        "given_name",
+        "family_name",
+        "birth_date",
+        "age_equal_or_over.18",
+        "age_equal_or_over.21",
+        "age_equal_or_over.65",
+        "nationalities",
+    ]
+
+
+def test_values_are_nested_as_on_the_wire():
+    assert claims.values(ADA, today=TODAY) == {
+        "given_name": "Ada",
+        "family_name": "Lovelace",
+        "birth_date": "1990-11-21",
+        "age_equal_or_over": {"18": True, "21": True, "65": False},
+        "nationalities": ["GB", "FR"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("born", "today", "years"),
+    [
+        (date(2008, 11, 20), TODAY, 18),
+        (date(2008, 11, 21), TODAY, 17),
+        (date(2008, 11, 19), TODAY, 18),
+        (date(2026, 11, 20), TODAY, 0),
+        (date(2008, 2, 29), date(2026, 2, 28), 17),
+        (date(2008, 2, 29), date(2026, 3, 1), 18),
+        (date(2008, 2, 29), date(2028, 2, 28), 19),
+        (date(2008, 2, 29), date(2028, 2, 29), 20),
+        (date(2007, 12, 31), date(2026, 1, 1), 18),
+    ],
+)
+def test_age_is_counted_in_full_years(born: date, today: date, years: int):
+    assert claims.age(born, today) == years
+
+
+def test_who_turns_eighteen_tomorrow_is_not_over_eighteen_today():
+    child = Identity("Tom", "Morrow", date(2008, 11, 21))
+    assert claims.values(child, today=TODAY)["age_equal_or_over"]["18"] is False
+    assert claims.values(child, today=TODAY + timedelta(days=1))["age_equal_or_over"]["18"] is True
+
+
+@given(st.dates(date(1900, 1, 1)), st.dates(date(1900, 1, 1)))
+def test_nobody_grows_younger_and_a_birthday_adds_one(born: date, today: date):
+    assume(born <= today < date.max)
+    assert claims.age(born, today + timedelta(days=1)) - claims.age(born, today) in (0, 1)
+    assert today.year - born.year - 1 <= claims.age(born, today) <= today.year - born.year
+
+
+@given(identities)
+def test_an_identity_survives_being_stored(identity: Identity):
+    assert Identity.from_json(identity.to_json()) == identity
+
+
+GOOD = '{"given_name":"A","family_name":"B","birth_date":"1990-01-02","nationalities":["GB"]}'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "null",
+        "{" * 100_000,
+        b"\xff",
+        GOOD.replace('"given_name":"A",', ""),
+        GOOD.replace("{", '{"email":"a@example.org",'),
+        GOOD.replace('"A"', "1"),
+        GOOD.replace('"A"', '" A"'),
+        GOOD.replace('"A"', '"A\\u202eB"'),
+        GOOD.replace('"A"', '"A\\nB"'),
+        GOOD.replace('"A"', '"\\ud800"'),
+        GOOD.replace('"A"', '"' + "A" * 151 + '"'),
+        GOOD.replace('"A"', '""').replace('"B"', '""'),
+        GOOD.replace('"1990-01-02"', "19900102"),
+        GOOD.replace("1990-01-02", "1990-02-30"),
+        GOOD.replace("1990-01-02", "19900102"),
+        GOOD.replace("1990-01-02", "1990-W01-2"),
+        GOOD.replace("1990-01-02", "1801-01-02"),
+        GOOD.replace("1990-01-02", "1990-01-02T00:00"),
+        GOOD.replace('["GB"]', '"GB"'),
+        GOOD.replace('["GB"]', '["gb"]'),
+        GOOD.replace('["GB"]', '["GBR"]'),
+        GOOD.replace('["GB"]', '["GB","GB"]'),
+        GOOD.replace('["GB"]', "[7]"),
+        GOOD.replace('["GB"]', "[" + ",".join(f'"A{letter}"' for letter in "ABCDEFGHIJK") + "]"),
+    ],
+)
+def test_what_is_no_identity_is_refused(text: str | bytes):
+    assert Identity.from_json(GOOD)
+    with pytest.raises(IdentityError):
+        Identity.from_json(text)
+
+
+@given(st.text() | st.binary())
+def test_reading_an_identity_raises_nothing_but_its_own_error(text: str | bytes):
+    with pytest.raises(IdentityError):
+        Identity.from_json(text)
+
+
+@pytest.mark.parametrize("name", ["Nguyễn Thị Ánh", "علی‌رضا", "王小明", "D’Arcy-O’Neill", "क्‍ष", "M. 3rd"])
+def test_names_of_all_scripts_are_names(name: str):
+    assert Identity(name, "", date(2000, 1, 1)).given_name == name
+
+
+def test_an_identity_does_not_show_in_logs():
+    assert "Ada" not in f"{ADA!r} {ADA}"
+    with pytest.raises(IdentityError) as caught:
+        Identity("Ada\n", "Lovelace", date(1990, 1, 1))
+    assert "Ada" not in str(caught.value)
+
+
+def test_people_read_words_not_codes():
+    shown = {".".join(path): str(claims.display(path, ADA, today=TODAY)) for path in CLAIMS}
+    assert shown == {
+        "given_name": "Ada",
+        "family_name": "Lovelace",
+        "birth_date": "21 November 1990",
+        "age_equal_or_over.18": "Yes",
+        "age_equal_or_over.21": "Yes",
+        "age_equal_or_over.65": "No",
+        "nationalities": "GB, FR",
+    }
+
+
+def test_what_a_person_does_not_have_is_said():
+    single = Identity("", "Suharto", date(1990, 1, 1))
+    assert str(claims.display(("given_name",), single, today=TODAY)) == "None"
+    assert str(claims.display(("nationalities",), single, today=TODAY)) == "None"
+    assert claims.values(single, today=TODAY)["given_name"] == ""
+
+
+def test_labels_come_in_the_order_asked_and_are_translated_late():
+    labels = claims.labels([AGE_18, ("given_name",)])
+    assert [str(label) for label in labels] == ["Aged 18 or over", "Given name"]
+    assert all(isinstance(label, Promise) for label in labels)
+
+
+def test_the_birth_date_is_said_to_stay_unless_it_is_shared_too():
+    assert str(claims.note(AGE_18, [AGE_18])) == "Your date of birth is not shared."
+    assert claims.note(AGE_18, [AGE_18, ("birth_date",)]) == ""
+    assert claims.note(("given_name",), [("given_name",)]) == ""
+
+
+@pytest.mark.parametrize(
+    ("paths", "kept"),
+    [
+        ([], ["Given name", "Family name", "Date of birth", "Nationality"]),
+        ([("given_name",), ("family_name",), AGE_18], ["Date of birth", "Nationality"]),
+        (list(CLAIMS), []),
+    ],
+)
+def test_what_stays_in_the_wallet_is_listed(paths: Any, kept: list[str]):
+    assert [str(label) for label in claims.not_shared(paths)] == kept
+
+
+def test_a_group_of_claims_is_no_claim():
+    assert claims.known(CLAIMS)
+    assert not claims.known([("age_equal_or_over",)])
+    assert not claims.known([("given_name",), ("shoe_size",)])

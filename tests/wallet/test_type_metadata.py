@@ -1,0 +1,72 @@
+"""The type metadata: true path by path about what we issue, and the same bytes for as long as it is v1."""
+
+import hashlib
+import json
+from datetime import date
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import translation
+
+from config.urls import PUBLISHED_DOCUMENTS
+from wallet import claims, credentials, type_metadata
+from wallet.claims import Identity
+from wallet.sd_jwt import ALWAYS_PLAIN, all_withheld
+
+FROZEN = "3f174e87a7cef0b3ad759595ae8e1aebdf0b3befda7aa5b1847bcecbaf86533d"
+ADA = Identity("Ada", "Lovelace", date(1990, 11, 21), ("GB",))
+
+
+@pytest.fixture
+def document() -> dict[str, Any]:
+    return json.loads(type_metadata.document())
+
+
+def test_the_published_bytes_of_v1_never_change(settings: Any):
+    # A change here is a change of the type: give it a new version at a new address instead.
+    settings.BASE_URL = "https://wallet.example"
+    assert hashlib.sha256(type_metadata.document()).hexdigest() == FROZEN
+
+
+def test_it_is_served_at_the_address_that_vct_is(client: Client, settings: Any):
+    path = credentials.credential_type().removeprefix(settings.BASE_URL)
+    assert path.removeprefix("/") in PUBLISHED_DOCUMENTS
+    response = client.get(path)
+    assert response.status_code == 200
+    assert response["Content-Type"] == "application/json"
+    assert response.content == type_metadata.document()
+    assert response.json()["vct"] == credentials.credential_type()
+
+
+def test_it_does_not_depend_on_the_language_of_the_reader(document: dict[str, Any]):
+    with translation.override("de"):
+        assert json.loads(type_metadata.document()) == document
+
+
+def test_withheld_is_said_path_by_path_as_it_is_issued(document: dict[str, Any]):
+    tree = claims.values(ADA, today=date(2026, 11, 20))
+    withheld = set(_withheld(all_withheld(tree), ()))
+    assert {tuple(claim["path"]) for claim in document["claims"] if claim["sd"] == "always"} == withheld
+    never = {tuple(claim["path"]) for claim in document["claims"] if claim["sd"] == "never"}
+    assert never == {(name,) for name in ("iss", "vct", "iat", "exp", "cnf")}
+    assert {name for (name,) in never} - {"iat"} <= ALWAYS_PLAIN
+
+
+def test_claim_metadata_has_the_members_of_the_draft(document: dict[str, Any]):
+    paths = [tuple(claim["path"]) for claim in document["claims"]]
+    assert len(set(paths)) == len(paths)
+    for claim in document["claims"]:
+        assert claim.keys() == {"path", "display", "mandatory", "sd"}
+        assert claim["mandatory"] is True
+        for shown in claim["display"]:
+            assert shown.keys() == {"locale", "label", "description"}
+            assert all(shown.values())
+    assert document.keys() == {"vct", "name", "description", "display", "claims"}
+
+
+def _withheld(members: dict[str, Any], here: tuple[str, ...]) -> Any:
+    for name, value in members["_sd"].items():
+        yield (*here, name)
+        if isinstance(value, dict):
+            yield from _withheld(value, (*here, name))
