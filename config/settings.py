@@ -45,7 +45,7 @@ def _sandbox_secret(name: str) -> str:
     except FileExistsError:
         return path.read_text()
     except OSError as error:
-        raise ImproperlyConfigured(f"The sandbox keeps its state in {_var}, which cannot be written: {error}")
+        raise ImproperlyConfigured(f"The sandbox keeps its state in {_var}: {error.strerror}.") from error
     with os.fdopen(handle, "w") as file:
         file.write(secrets.token_urlsafe(32))
     return path.read_text()
@@ -142,7 +142,9 @@ SELF_CERTIFYING_AUTHORITY = _sandbox
 # --- Database ---------------------------------------------------------------------------------------------
 
 DATABASES: dict[str, dict[str, Any]] = {
-    "default": environ.Env.db_url_config(_say("DATABASE_URL", sandbox=f"sqlite:///{_var / 'sandbox.sqlite3'}"))
+    "default": environ.Env.db_url_config(
+        _say("DATABASE_URL", sandbox=f"sqlite:///{_var / 'sandbox.sqlite3'}")
+    )
 }
 _database = DATABASES["default"]
 if _database.get("ENGINE", "").endswith("sqlite3"):

@@ -1,4 +1,4 @@
-"""Forgetting interactions: what was not answered soon after it expired, what was answered after its nonce's memory."""
+"""Forgetting interactions: the unanswered soon, those with a token once their nonce may be forgotten."""
 
 from datetime import datetime, timedelta
 

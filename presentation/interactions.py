@@ -12,7 +12,6 @@ from enum import Enum, auto
 from functools import cached_property
 
 import structlog
-from django.conf import settings
 from django.db import IntegrityError, OperationalError, transaction
 from django.urls import reverse
 from django.utils.translation import gettext as _

@@ -1,4 +1,4 @@
-"""Who asks, and where their answer goes: the two things that must be certain before anything is redirected."""
+"""Who asks, and where their answer goes: what must be certain before anything is redirected."""
 
 from django.utils.translation import gettext as _
 

@@ -1,7 +1,9 @@
-"""The house: floors hold, rooms have nouns, sandbox code stays in the sandbox, and nothing stray is committed."""
+"""The house: floors hold, rooms have nouns, sandbox code stays there, and nothing stray is committed."""
 
 import ast
+import re
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -29,6 +31,33 @@ def imports(path: Path) -> Iterator[str]:
             assert node.level == 0, f"{path} imports relatively"
             yield node.module
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def runtime_imports(path: Path) -> Iterator[str]:
+    """The packages a file imports when it runs: what stands under TYPE_CHECKING is for mypy only."""
+    tree = ast.parse(path.read_text())
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            node.body = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.split(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module.split(".")[0]
+
+
+def test_only_what_production_installs_is_imported() -> None:
+    lines = (ROOT / "requirements" / "production.in").read_text().splitlines()
+    required = {re.split(r"[\[<>=]", line)[0] for line in lines if line and not line.startswith("#")}
+    imported_as = {"django-environ": "environ", "djangorestframework": "rest_framework"}
+    installed = {imported_as.get(name, name) for name in required}
+    strays = {
+        f"{name} imports {package}"
+        for name, path in modules()
+        for package in runtime_imports(path)
+        if package not in installed | set(sys.stdlib_module_names) | set(FLOORS)
+    }
+    assert strays == set()
 
 
 def test_there_are_modules_to_read() -> None:

@@ -9,10 +9,10 @@ import structlog
 from django.db.models import Model
 from django.forms import Form
 from django.utils.translation import gettext_lazy as _
-from django_stubs_ext import StrOrPromise
 
 from keys.sealing import SealError
 from wallet import credentials, identity_review, suspension
+from wallet.claims import Text
 from wallet.credentials import CredentialMoveError
 from wallet.enrollment import HeldError
 from wallet.forms import IdentityForm, ReasonForm
@@ -23,7 +23,7 @@ from wallet.suspension import WalletMoveError
 log = structlog.get_logger(__name__)
 
 # What an operation may be refused with; the operator is told, and nothing was changed.
-REFUSALS: dict[type[Exception], StrOrPromise] = {
+REFUSALS: dict[type[Exception], Text] = {
     WalletMoveError: _("Somebody was faster: nothing was changed."),
     CredentialMoveError: _("Somebody was faster: nothing was changed."),
     ForbiddenMoveError: _("Somebody was faster: nothing was changed."),
@@ -39,8 +39,8 @@ class Operation:
     shows at first.
     """
 
-    label: StrOrPromise
-    question: StrOrPromise
+    label: Text
+    question: Text
     states: frozenset[str]
     run: Callable[[Any, dict[str, Any], str, datetime], None]
     form: type[Form] = ReasonForm

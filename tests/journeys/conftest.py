@@ -1,4 +1,4 @@
-"""Whole stories in real Chromium: the service on localhost, the relying application on 127.0.0.1 (cross-site)."""
+"""Whole stories in real Chromium: the service is on localhost, the relying application on 127.0.0.1."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -16,7 +16,7 @@ SHOWN_WORDS = "You are back at the application"
 
 @dataclass
 class Application:
-    """A relying application's web server: answers every path with a page and remembers what was asked of it."""
+    """A relying application's web server: answers every path with a page and remembers what was asked."""
 
     requests: list[str] = field(default_factory=list)
     onwards: str = ""  # a path this application redirects its callback to

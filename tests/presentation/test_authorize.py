@@ -1,4 +1,4 @@
-"""The authorization endpoint: every row of the error table, and that nothing goes where nobody vouched for."""
+"""The authorization endpoint: every row of the error table, and nothing goes where nobody vouched for it."""
 
 import base64
 import json

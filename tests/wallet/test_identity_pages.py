@@ -175,7 +175,7 @@ def test_a_review_sends_the_person_back_and_promises_a_letter(holder, errand):
 
 def test_a_declined_person_reads_when_to_come_back(holder, errand):
     text = hand_in(holder, errand, "declined").content.decode()
-    assert "could not be verified" in text
+    assert "not enough to be sure" in text
     assert "You can begin a new check in 5\u00a0hours" in text or "in 6\u00a0hours" in text
     assert 'href="/left/"' in text
     response = holder.post(page("wallet_identity_start", errand))

@@ -11,23 +11,22 @@ from typing import Protocol
 from django.conf import settings
 from django.utils.module_loading import import_string
 from django.utils.translation import gettext_lazy as _
-from django_stubs_ext import StrOrPromise
 
-from wallet.claims import Identity
+from wallet.claims import Identity, Text
 from wallet.models import IdentityVerification
 
 # Why a submission did not pass, or was not decided: code → what the person reads. Providers use these.
-REASONS: dict[str, StrOrPromise] = {
+REASONS: dict[str, Text] = {
     "blurry": _("The picture of your document was too blurred to read."),
     "document_expired": _("Your document has expired. Please use another one."),
     "document_unsupported": _("This kind of document cannot be used. Please use another one."),
     "face_mismatch": _("Your face could not be matched with the picture in your document."),
     "unreadable": _("Some of the details could not be read."),
-    "not_verified": _("Your identity could not be verified."),
+    "not_verified": _("What was handed in was not enough to be sure that it is you."),
     "too_many_tries": _("The check did not succeed after several tries."),
-    "unsure": _("A person needs to take a closer look."),
+    "unsure": _("The automatic check was not sure. That happens, and need not mean anything is wrong."),
     "in_person": _("Your identity is checked in person."),
-    "held": _("A person needs to take a closer look."),
+    "held": _("Your wallet is on hold, so an operator decides."),
     "provider_failed": _("The identity check had a problem of its own."),
     "provider_changed": _("The identity check had a problem of its own."),
     "no_answer": _("The identity check gave no answer in time."),

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from django.utils.translation import gettext_lazy as _
-from django_stubs_ext import StrOrPromise
 
-from wallet.claims import Identity
+from wallet.claims import Identity, Text
 from wallet.providers import Failed, Finding, NeedsReview, Pending, Refused, SubmitAgain, Verified
 
 SLOW = timedelta(seconds=90)
@@ -29,8 +28,8 @@ class Submission:
 class Outcome:
     """One choice on the page: its words, and what the provider will find."""
 
-    label: StrOrPromise
-    description: StrOrPromise
+    label: Text
+    description: Text
     finding: Callable[[Submission], Finding]
 
 

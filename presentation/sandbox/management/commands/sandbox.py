@@ -22,9 +22,18 @@ from presentation import transaction_data
 from presentation.dcql import SCOPES
 from presentation.models import RedirectURI, RelyingParty
 
+# One in the contract's wire format, one in that of OpenID4VP 1.0, so that both can be tried.
 DEMO_RELYING_PARTIES = [
-    ("Acme Bank", "To open your account we need your name and proof that you are an adult."),
-    ("Corner Shop", "We sell wine and beer, so we must know that you are over 18."),
+    (
+        "Acme Bank",
+        "To open your account we need your name and proof that you are an adult.",
+        RelyingParty.WireFormat.STRING,
+    ),
+    (
+        "Corner Shop",
+        "We sell wine and beer, so we must know that you are over 18.",
+        RelyingParty.WireFormat.OPENID4VP_1_0,
+    ),
 ]
 
 
@@ -81,11 +90,12 @@ def forget_database() -> None:
 
 def register_demo_relying_parties() -> None:
     """Acme Bank and Corner Shop, both answered at the playground. An operator's changes to them stay."""
-    for name, purpose in DEMO_RELYING_PARTIES:
+    for name, purpose, wire_format in DEMO_RELYING_PARTIES:
         party, _created = RelyingParty.objects.get_or_create(
             name=name,
             defaults={
                 "purpose": purpose,
+                "wire_format": wire_format,
                 "privacy_policy_url": "https://relying-party.example/privacy",
                 "terms_url": "https://relying-party.example/terms",
                 "allowed_scopes": list(SCOPES),
@@ -121,7 +131,7 @@ The sandbox is at {base}
   Key set      {base}/openid-connect/jwks   (signing with {active})
 
 No mail is sent: the page shows the sign-in code, and {base}/sandbox/mailbox/ keeps the letters.
-Stop with Ctrl-C. Everything is kept under {settings.STATIC_ROOT.parent.name}/; start over with: make sandbox FRESH=1
+Stop with Ctrl-C. It is all kept in {settings.STATIC_ROOT.parent.name}/. Start over: make sandbox FRESH=1
 """
 
 

@@ -1,0 +1,212 @@
+"""The wallet's pages in real Chromium: no barrier by axe, no sideways scroll at 320 px, and they lead on."""
+
+import os
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from tests.people import NORA, enroll
+from tests.wallet.conftest import SECRET, make_errand
+from tests.wallet.test_identity_verification import attempt_in
+from wallet.identity_verification import SUBMISSIONS
+from wallet.models import Credential, Errand, IdentityVerification, LoginCode, Wallet
+from wallet.sandbox.models import PickedOutcome
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+def look(page: Any, name: str, heading: str) -> None:
+    """The right page, without barriers, fits a small phone; a picture of it where SCREENSHOTS says."""
+    page.get_by_role("heading", level=1, name=heading).wait_for()
+    if folder := os.environ.get("SCREENSHOTS"):
+        page.screenshot(path=f"{folder}/wallet-{name}.png", full_page=True)
+    found = Axe().run(page, options={"preload": False})
+    assert not found.response["violations"], found.generate_report()
+    size = page.viewport_size
+    page.set_viewport_size({"width": 320, "height": 640})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 320
+    page.set_viewport_size(size)
+
+
+@pytest.fixture
+def visit(page: Any, live_server: Any, settings: Any, now: Any) -> Any:
+    """Opens a page of an errand of this browser; letters end in the sandbox's mailbox."""
+    settings.EMAIL_BACKEND = "wallet.sandbox.mailbox.EmailBackend"
+    page.context.add_cookies(
+        [{"name": settings.BROWSER_COOKIE_NAME, "value": SECRET, "url": live_server.url, "httpOnly": True}]
+    )
+    home = reverse("wallet_signed_out")  # any page of ours
+    errand = make_errand(Client(), now=now, return_to=home + "?done", leave_to=home + "?left")
+
+    def visit(name: str, errand: Errand = errand, *, path: str = "") -> Any:
+        page.goto(live_server.url + (path or reverse(name, args=[errand.id])))
+        return page
+
+    visit.errand = errand
+    return visit
+
+
+def sign_in(visit: Any) -> Any:
+    page = visit("wallet_sign_in")
+    look(page, "sign-in", "Sign in to your wallet")
+    page.get_by_role("button", name="Send me a code").click()
+    look(page, "code", "Enter the code")
+    code = page.locator(".banner-code").inner_text()
+    page.get_by_label("Code from the e-mail").fill(f"{(int(code) + 1) % 1_000_000:06}")
+    page.get_by_role("button", name="Continue").click()
+    look(page, "code-wrong", "Enter the code")
+    page.get_by_text("You can try 4 more times").first.wait_for()
+    page.get_by_label("Code from the e-mail").fill(f"{code[:3]} {code[3:]}")
+    page.get_by_role("button", name="Continue").click()
+    page.wait_for_url("**/signed-out/?done")
+    return page
+
+
+def test_a_new_person_is_verified_after_a_second_try(visit: Any) -> None:
+    page = sign_in(visit)
+    visit("wallet_identity")
+    look(page, "identity-start", "Confirm your identity")
+    page.get_by_role("button", name="Agree and begin").click()
+    look(page, "sandbox-identity", "What should the check find?")
+    visit("wallet_identity")
+    look(page, "identity-started", "Continue the identity check")
+    page.get_by_role("link", name="Go to the identity check").click()
+    page.get_by_text("Try again, then approved").click()
+    page.get_by_role("button", name="Hand in").click()
+    look(page, "identity-again", "Please try again")
+    page.get_by_role("button", name="Try again").click()
+    page.get_by_text("Try again, then approved").click()
+    page.get_by_role("button", name="Hand in").click()
+    page.wait_for_url("**/signed-out/?done")
+    visit("", path=reverse("sandbox_mailbox"))
+    look(page, "sandbox-mailbox", "Sandbox mailbox")
+
+
+def test_a_slow_check_goes_on_by_itself_without_scripts(visit: Any) -> None:
+    page = sign_in(visit)
+    visit("wallet_identity")
+    page.get_by_role("button", name="Agree and begin").click()
+    page.get_by_text("Slow").click()
+    page.get_by_role("button", name="Hand in").click()
+    look(page, "identity-waiting", "Checking your identity")
+    PickedOutcome.objects.update(picked_at=timezone.now() - timedelta(minutes=2))
+    page.wait_for_url("**/signed-out/?done")
+
+
+@pytest.mark.parametrize(
+    ("outcome", "heading"),
+    [
+        ("Goes to review", "A person is looking at your check"),
+        ("Declined", "Your identity could not be confirmed"),
+        ("Provider error", "The identity check had a problem"),
+    ],
+)
+def test_every_other_outcome_leads_back(visit: Any, outcome: str, heading: str) -> None:
+    page = sign_in(visit)
+    visit("wallet_identity")
+    page.get_by_role("button", name="Agree and begin").click()
+    page.get_by_text(outcome, exact=True).click()
+    page.get_by_role("button", name="Hand in").click()
+    look(page, f"identity-{outcome.split()[-1].lower()}", heading)
+    page.get_by_role("link", name=re.compile("eturn to Acme Bank")).click()
+    page.wait_for_url("**/signed-out/?left")
+
+
+def test_the_rarer_pages_have_no_barriers_either(visit: Any, now: Any, live_server: Any) -> None:
+    page = sign_in(visit)
+    nora = Wallet.objects.get()
+    attempt = attempt_in("cancelled", nora, now, errand=visit.errand)
+    visit("wallet_identity")
+    look(page, "identity-cancelled", "Confirm your identity")
+    for _ in range(5):
+        SUBMISSIONS.take(str(nora.id), now=now)
+    visit("wallet_identity")
+    look(page, "identity-paused", "Please take a break")
+    Credential.objects.create(
+        wallet=nora,
+        verification=attempt,
+        state="suspended",
+        sealed_identity=b"",
+        issued_at=now,
+        expires_at=now,
+    )
+    visit("wallet_identity")
+    look(page, "identity-held", "Your verified identity is suspended")
+    other = make_errand(Client(), now=now, email="somebody@example.org")
+    visit("wallet_sign_in", other)
+    look(page, "switch", "Another wallet is signed in")
+    page.get_by_role("button", name="Continue as somebody@example.org").click()
+    page.get_by_role("button", name="Send me a code").click()
+    LoginCode.objects.update(tries_left=0)
+    visit("wallet_sign_in", other)
+    page.get_by_role("button", name="Send me a code").click()
+    look(page, "not-now", "Sign in to your wallet")
+    Errand.objects.update(expires_at=now)
+    visit("wallet_sign_in", other)
+    look(page, "gone", "This page is no longer open")
+    page.context.clear_cookies()
+    visit("wallet_sign_in", other)
+    look(page, "not-yours", "This page is no longer open")
+    page.get_by_role("link", name="Sign in to your wallet").click()
+    look(page, "front-door", "Sign in to your wallet")
+    page.get_by_role("button", name="Send me a code").click()
+    look(page, "front-door-wrong", "Sign in to your wallet")
+
+
+def test_a_suspended_person_and_an_in_person_check(visit: Any, settings: Any, now: Any) -> None:
+    settings.IDENTITY_PROVIDER = "wallet.providers.operator.OperatorProvider"
+    page = sign_in(visit)
+    visit("wallet_identity")
+    page.get_by_role("button", name="Agree and begin").click()
+    look(page, "identity-in-person", "Your identity is checked in person")
+    page.get_by_role("button", name="Ask for the check").click()
+    look(page, "identity-in-person-review", "A person is looking at your check")
+    Wallet.objects.update(state="suspended")
+    visit("wallet_sign_in", make_errand(Client(), now=now))
+    page.get_by_role("button", name="Send me a code").click()
+    page.get_by_label("Code from the e-mail").fill(page.locator(".banner-code").inner_text())
+    page.get_by_role("button", name="Continue").click()
+    look(page, "suspended", "This wallet is suspended")
+
+
+def test_an_operator_reviews_an_identity(visit: Any, live_server: Any, now: Any) -> None:
+    from django.contrib.auth.models import User
+
+    page = sign_in(visit)
+    visit("wallet_identity")
+    page.get_by_role("button", name="Agree and begin").click()
+    page.get_by_text("Goes to review").click()
+    page.get_by_role("button", name="Hand in").click()
+    User.objects.create_superuser("olga", password="a long enough one")
+    verification = IdentityVerification.objects.get()
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.goto(live_server.url + reverse("admin:wallet_identityverification_change", args=[verification.pk]))
+    page.get_by_label("Username").fill("olga")
+    page.get_by_label("Password").fill("a long enough one")
+    page.get_by_role("button", name="Log in").click()
+    picture(page, "admin-verification")
+    page.get_by_role("link", name="Approve").click()
+    picture(page, "admin-approve")
+    page.get_by_label("Reason").fill("Passport seen")
+    page.get_by_role("button", name="Approve").click()
+    page.get_by_text("Passport seen").wait_for()
+    assert Credential.objects.get().wallet.email == NORA
+    page.goto(live_server.url + reverse("admin:wallet_wallet_changelist"))
+    picture(page, "admin-wallets")
+    enroll("zoe@example.org", given_name="Zoe", family_name="Z", birth_date=now.date() - timedelta(days=9000))
+    page.goto(live_server.url + reverse("admin:wallet_credential_changelist"))
+    picture(page, "admin-credentials")
+
+
+def picture(page: Any, name: str) -> None:
+    """Axe, and a picture where SCREENSHOTS says; operators have wide screens."""
+    if folder := os.environ.get("SCREENSHOTS"):
+        page.screenshot(path=f"{folder}/wallet-{name}.png", full_page=True)
+    found = Axe().run(page, options={"preload": False})
+    assert not found.response["violations"], found.generate_report()
