@@ -24,6 +24,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 def look(page: Any, name: str, heading: str) -> None:
     """The right page, without barriers, fits a small phone; a picture of it where SCREENSHOTS says."""
     page.get_by_role("heading", level=1, name=heading).wait_for()
+    page.wait_for_load_state()
     if folder := os.environ.get("SCREENSHOTS"):
         page.screenshot(path=f"{folder}/wallet-{name}.png", full_page=True)
     found = Axe().run(page, options={"preload": False})
@@ -190,22 +191,24 @@ def test_an_operator_reviews_an_identity(visit: Any, live_server: Any, now: Any)
     page.get_by_label("Username").fill("olga")
     page.get_by_label("Password").fill("a long enough one")
     page.get_by_role("button", name="Log in").click()
-    picture(page, "admin-verification")
+    picture(page, "admin-verification", "View identity verification")
     page.get_by_role("link", name="Approve").click()
-    picture(page, "admin-approve")
+    picture(page, "admin-approve", "Approve")
     page.get_by_label("Reason").fill("Passport seen")
     page.get_by_role("button", name="Approve").click()
     page.get_by_text("Passport seen").wait_for()
     assert Credential.objects.get().wallet.email == NORA
     page.goto(live_server.url + reverse("admin:wallet_wallet_changelist"))
-    picture(page, "admin-wallets")
+    picture(page, "admin-wallets", "Select wallet to view")
     enroll("zoe@example.org", given_name="Zoe", family_name="Z", birth_date=now.date() - timedelta(days=9000))
     page.goto(live_server.url + reverse("admin:wallet_credential_changelist"))
-    picture(page, "admin-credentials")
+    picture(page, "admin-credentials", "Select credential to view")
 
 
-def picture(page: Any, name: str) -> None:
+def picture(page: Any, name: str, heading: str) -> None:
     """Axe, and a picture where SCREENSHOTS says; operators have wide screens."""
+    page.get_by_role("heading", level=1, name=heading).wait_for()
+    page.wait_for_load_state()
     if folder := os.environ.get("SCREENSHOTS"):
         page.screenshot(path=f"{folder}/wallet-{name}.png", full_page=True)
     found = Axe().run(page, options={"preload": False})
