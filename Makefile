@@ -4,7 +4,7 @@ PY := $(VENV)/bin/python
 PORT ?= 8000
 export PORT
 
-.PHONY: help sandbox test lint format lock bench messages clean
+.PHONY: help sandbox test lint format lock bench screenshots messages clean
 
 help:
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -47,6 +47,9 @@ lock: $(VENV)/production ## resolve requirements/*.in anew into the hashed *.txt
 	@test -x var/lock/bin/uv || { python3 -m venv var/lock && var/lock/bin/pip install --quiet --disable-pip-version-check uv; }
 	cd requirements && for set in production development; do ../var/lock/bin/uv pip compile --quiet --upgrade --generate-hashes \
 	  --no-emit-index-url --no-header --python-version 3.11 $$set.in -o $$set.txt || exit 1; done
+
+screenshots: $(VENV)/development ## take the pictures of docs/screenshots anew
+	$(PY) -m tests.screenshots
 
 bench: $(VENV)/development ## measure speed beside public peers, as ratios
 	$(PY) -m tests.benchmarks

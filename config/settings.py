@@ -232,6 +232,8 @@ STORAGES = {
     },
 }
 WHITENOISE_USE_FINDERS = _sandbox
+if _sandbox:
+    STATIC_ROOT.mkdir(parents=True, exist_ok=True)  # stays empty: files are served from where they lie
 WHITENOISE_AUTOREFRESH = False
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 REST_FRAMEWORK = {

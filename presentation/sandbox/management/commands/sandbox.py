@@ -54,7 +54,6 @@ class Command(BaseCommand):
         try:
             if fresh:
                 forget_database()
-            settings.STATIC_ROOT.mkdir(parents=True, exist_ok=True)  # empty: files are served where they lie
             call_command("migrate", verbosity=0, interactive=False)
             rotation.rotate(now=timezone.now())
             register_demo_relying_parties()

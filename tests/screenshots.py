@@ -1,0 +1,109 @@
+"""`make screenshots`: walk through a fresh sandbox in Chromium, keep pictures in docs/screenshots."""
+
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from tests.conftest import chromium
+
+ROOT = Path(__file__).resolve().parent.parent
+PICTURES = ROOT / "docs" / "screenshots"
+PHONE = {"width": 390, "height": 844}
+DESK = {"width": 1200, "height": 860}
+KEPT = {"consent", "dark-consent", "receipts", "wide-playground", "wide-answer", "admin-relying-party"}
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def await_answer(url: str) -> None:
+    for _ in range(100):
+        try:
+            urllib.request.urlopen(url, timeout=1).close()
+            return
+        except OSError:
+            time.sleep(0.2)
+    raise SystemExit("the sandbox did not start")
+
+
+def visit(browser: Browser, base: str, email: str, **context: Any) -> None:
+    """One person's way from the playground to the receipt, a picture at each stop."""
+    prefix = context.pop("prefix")
+    opened = browser.new_context(locale="en-GB", **context)
+    page = opened.new_page()
+    page.goto(f"{base}/playground/")
+    keep(page, f"{prefix}playground")
+    page.fill("input[type=email]", email)
+    page.select_option("select", index=2)
+    page.locator("#go").click()
+    page.get_by_role("button", name="Send me a code").click()
+    keep(page, f"{prefix}code")
+    page.fill("input[name=code]", page.locator(".banner-code").inner_text())
+    page.get_by_role("button", name="Continue").click()
+    page.get_by_role("button", name="Agree and begin").click()
+    page.get_by_role("button", name="Hand in").click()
+    page.wait_for_url("**/consent/**")
+    keep(page, f"{prefix}consent", full_page=True)
+    page.locator("button[value=share]").click()
+    page.get_by_text("checks passed").wait_for()
+    keep(page, f"{prefix}answer")
+    page.goto(f"{base}/wallet/history/")
+    keep(page, f"{prefix}receipts")
+    opened.close()
+
+
+def operate(browser: Browser, base: str, password: str) -> None:
+    """What an operator sees first of a relying party and of the signing keys."""
+    opened = browser.new_context(locale="en-GB", viewport=DESK)
+    page = opened.new_page()
+    page.goto(f"{base}/admin/")
+    page.fill("input[name=username]", "operator")
+    page.fill("input[name=password]", password)
+    page.locator("input[type=submit]").click()
+    page.goto(f"{base}/admin/presentation/relyingparty/")
+    page.get_by_role("link", name="Acme Bank").click()
+    keep(page, "admin-relying-party")
+    opened.close()
+
+
+def keep(page: Page, name: str, *, full_page: bool = False) -> None:
+    if name in KEPT:
+        page.screenshot(path=PICTURES / f"{name}.png", full_page=full_page)
+
+
+def main() -> None:
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    port = free_port()
+    with tempfile.TemporaryDirectory() as state, (Path(state) / "log").open("w+") as log:
+        environment = os.environ | {"STATE_DIRECTORY": state, "PORT": str(port)}
+        command = [sys.executable, "manage.py", "sandbox"]
+        sandbox = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
+        try:
+            base = f"http://localhost:{port}"
+            await_answer(f"{base}/playground/")
+            password = (Path(state) / "log").read_text().split("password ")[1].split(" ")[0]
+            with sync_playwright() as playwright:
+                browser = playwright.chromium.launch(executable_path=chromium())
+                visit(browser, base, "alice@example.org", prefix="", viewport=PHONE)
+                visit(browser, base, "nora@example.org", prefix="dark-", viewport=PHONE, color_scheme="dark")
+                visit(browser, base, "bob@example.org", prefix="wide-", viewport=DESK)
+                operate(browser, base, password)
+                browser.close()
+        finally:
+            sandbox.terminate()
+            sandbox.wait(20)
+
+
+if __name__ == "__main__":
+    main()
