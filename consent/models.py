@@ -70,5 +70,5 @@ class Consent(models.Model):
         super().save(*args, **kwargs)
 
     def delete(self, *args: Any, **kwargs: Any) -> Any:
-        """Never; unanswered questions are cleared by `clear_unanswered_consents`."""
+        """Never; unanswered questions are cleared by `clearing`."""
         raise AppendOnlyError

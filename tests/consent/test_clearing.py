@@ -2,16 +2,16 @@
 
 from datetime import timedelta
 
-from django.core.management import call_command
 from django.utils import timezone
 
 from consent import decisions
+from consent.clearing import clear_unanswered
 from consent.models import Consent
 from tests.consent.questions import put
 from wallet.models import Wallet
 
 
-def test_only_what_lapsed_unanswered_long_enough_ago_is_cleared(alice: Wallet, capsys) -> None:
+def test_only_what_lapsed_unanswered_long_enough_ago_is_cleared(alice: Wallet) -> None:
     now = timezone.now()
     long_ago = now - timedelta(hours=30)
     answered = put(alice, now=long_ago)
@@ -19,9 +19,9 @@ def test_only_what_lapsed_unanswered_long_enough_ago_is_cleared(alice: Wallet, c
     kept = [answered, put(alice), put(alice, now=now - timedelta(hours=2))]
     for _ in range(5):
         put(alice, now=long_ago)
-    call_command("clear_unanswered_consents", "--batch", "2")
+    cleared = clear_unanswered(lapsed_before=now - timedelta(hours=24), batch=2)
     assert set(Consent.objects.all()) == set(kept)
-    assert "5 unanswered questions cleared" in capsys.readouterr().out
+    assert cleared == 5
 
 
 def test_what_is_still_referred_to_waits(alice: Wallet, acme_bank) -> None:
@@ -40,8 +40,8 @@ def test_what_is_still_referred_to_waits(alice: Wallet, acme_bank) -> None:
         created_at=now,
         expires_at=now,
     )
-    call_command("clear_unanswered_consents")
+    clear_unanswered(lapsed_before=now - timedelta(hours=24), batch=100)
     assert Consent.objects.filter(id=consent.id).exists()
     interaction.delete()
-    call_command("clear_unanswered_consents", "--hours", "1")
+    clear_unanswered(lapsed_before=now - timedelta(hours=24), batch=100)
     assert not Consent.objects.exists()

@@ -6,7 +6,6 @@ from io import StringIO
 import pytest
 from django.core.management import call_command
 
-from tests.people import NORA
 from tests.wallet.conftest import make_errand, together
 from tests.wallet.test_identity_verification import attempt_in, log_of
 from wallet.clearing import clear_expired
@@ -147,10 +146,3 @@ def test_an_attempt_outlives_its_errand(client, nora, now):
     clear_expired(now=now, batch=100)
     verification.refresh_from_db()
     assert verification.errand is None
-
-
-def test_the_clearing_command_says_how_many(client, db, now):
-    make_errand(client, now=now - 3 * DAY, email=NORA)
-    out = StringIO()
-    call_command("clear_expired_sign_ins", stdout=out)
-    assert out.getvalue().strip() == "1 expired rows cleared"
