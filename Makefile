@@ -4,7 +4,7 @@ PY := $(VENV)/bin/python
 PORT ?= 8000
 export PORT
 
-.PHONY: help sandbox test lint format lock bench screenshots messages clean
+.PHONY: help sandbox test lint format lock bench screenshots clean
 
 help:
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -53,9 +53,6 @@ screenshots: $(VENV)/development ## take the pictures of docs/screenshots anew
 
 bench: $(VENV)/development ## measure speed beside public peers, as ratios
 	$(PY) -m tests.benchmarks
-
-messages: $(VENV)/development ## collect texts for translation
-	$(PY) manage.py makemessages --all --no-wrap --add-location=file --ignore .venv --ignore node_modules
 
 clean: ## forget the sandbox and the virtual environment
 	rm -rf var $(VENV) tests/node/node_modules

@@ -31,7 +31,7 @@ def _say(name: str, sandbox: str) -> str:
     value = env.str(name, default="")
     if not value and not _sandbox:
         _unsaid.append(name)
-    return value or sandbox
+    return value or (sandbox if _sandbox else "")
 
 
 def _sandbox_secret(name: str) -> str:
@@ -217,7 +217,6 @@ LANGUAGE_CODE = "en-gb"
 TIME_ZONE = "UTC"
 USE_TZ = True
 USE_I18N = True
-LOCALE_PATHS = [BASE_DIR / "config" / "locale"]
 STATIC_URL = "/static/"
 STATIC_ROOT = _var / "static"
 STATICFILES_DIRS = [BASE_DIR / "config" / "static"]

@@ -1,0 +1,109 @@
+"""Production refuses to start until everything is said; the sandbox needs nothing said."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.deployment_check import production_environment
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def start(environment: dict[str, str], code: str = "") -> subprocess.CompletedProcess[str]:
+    """Load the settings in a process of their own, then run `code`."""
+    program = f"import django; django.setup(); from django.conf import settings; {code or 'pass'}"
+    return subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=ROOT,
+        env={"DJANGO_SETTINGS_MODULE": "config.settings", **environment},
+        capture_output=True,
+        text=True,
+    )
+
+
+def test_production_starts_when_everything_is_said() -> None:
+    assert start(production_environment()).returncode == 0
+
+
+@pytest.mark.parametrize(
+    "name", ["BASE_URL", "SECRET_KEY", "KEY_SEALING_KEYS", "DATABASE_URL", "EMAIL_URL", "DEFAULT_FROM_EMAIL"]
+)
+def test_production_names_what_is_missing(name: str) -> None:
+    environment = production_environment()
+    del environment[name]
+
+    refused = start(environment)
+
+    assert refused.returncode != 0
+    assert f"they are not set: {name}." in refused.stderr
+
+
+def test_everything_that_is_missing_is_named_at_once() -> None:
+    refused = start({"PATH": "", "ENVIRONMENT": "production"})
+
+    for name in ("BASE_URL", "SECRET_KEY", "KEY_SEALING_KEYS", "DATABASE_URL", "EMAIL_URL"):
+        assert name in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "word"),
+    [
+        ("ENVIRONMENT", "staging", "'sandbox' or 'production'"),
+        ("BASE_URL", "http://wallet.example", "https://"),
+        ("BASE_URL", "https://wallet.example/path", "without a path"),
+        ("BASE_URL", "https://user@wallet.example", "without a path"),
+        ("IDENTITY_PROVIDER", "wallet.sandbox.provider.SandboxProvider", "production refuses"),
+    ],
+)
+def test_production_refuses_what_would_be_wrong(name: str, value: str, word: str) -> None:
+    refused = start(production_environment() | {name: value})
+
+    assert refused.returncode != 0
+    assert word in refused.stderr
+
+
+def test_production_has_no_sandbox_rooms_and_no_debug() -> None:
+    code = (
+        "from django.urls import resolve, Resolver404\n"
+        "assert not settings.DEBUG\n"
+        "assert not [app for app in settings.INSTALLED_APPS if 'sandbox' in app]\n"
+        "assert settings.EMAIL_BACKEND.endswith('smtp.EmailBackend'), settings.EMAIL_BACKEND\n"
+        "for path in ('/playground/', '/sandbox/mailbox/'):\n"
+        "    try: resolve(path); raise SystemExit(path)\n"
+        "    except Resolver404: pass\n"
+    )
+    program = f"import django; django.setup()\nfrom django.conf import settings\n{code}"
+    environment = {"DJANGO_SETTINGS_MODULE": "config.settings", **production_environment()}
+    command = [sys.executable, "-c", program]
+    run = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+
+    assert run.returncode == 0, run.stderr
+
+
+def test_production_cookies_are_bound_to_the_host_and_to_tls() -> None:
+    code = (
+        "print(settings.HOLDER_COOKIE_NAME, settings.BROWSER_COOKIE_NAME, settings.SESSION_COOKIE_NAME,"
+        " settings.CSRF_COOKIE_NAME, settings.HOLDER_COOKIE_SECURE, settings.SESSION_COOKIE_SECURE,"
+        " settings.CSRF_COOKIE_SECURE)"
+    )
+    shown = start(production_environment(), code).stdout.split()
+
+    assert all(name.startswith("__Host-") for name in shown[:4])
+    assert shown[4:] == ["True"] * 3
+
+
+def test_the_sandbox_makes_its_secrets_once_and_for_its_owner_only(tmp_path: Path) -> None:
+    environment = {"STATE_DIRECTORY": str(tmp_path / "state")}
+    first, second = (start(environment, "print(settings.SECRET_KEY)") for _ in range(2))
+
+    assert first.stdout == second.stdout != ""
+    for secret in (tmp_path / "state").glob("*.secret"):
+        assert secret.stat().st_mode & 0o077 == 0
+
+
+def test_the_two_environments_make_different_base_addresses_of_nothing() -> None:
+    shown = start({"PORT": "8123"}, "print(settings.BASE_URL, settings.ENVIRONMENT_BANNER)")
+
+    assert shown.stdout.split() == ["http://localhost:8123", "Sandbox"]
