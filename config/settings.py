@@ -7,7 +7,9 @@ docs/operate.md has the table of environment variables.
 
 import os
 import secrets
+from contextlib import suppress
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -41,14 +43,16 @@ def _sandbox_secret(name: str) -> str:
     path = _var / f"{name}.secret"
     try:
         _var.mkdir(parents=True, exist_ok=True)
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
+        if not path.exists():
+            # Written aside and linked into place: of two processes at once, both read the same secret.
+            with NamedTemporaryFile("w", dir=_var) as file:
+                file.write(secrets.token_urlsafe(32))
+                file.flush()
+                with suppress(FileExistsError):
+                    os.link(file.name, path)
         return path.read_text()
     except OSError as error:
         raise ImproperlyConfigured(f"The sandbox keeps its state in {_var}: {error.strerror}.") from error
-    with os.fdopen(handle, "w") as file:
-        file.write(secrets.token_urlsafe(32))
-    return path.read_text()
 
 
 # --- Where we are -----------------------------------------------------------------------------------------

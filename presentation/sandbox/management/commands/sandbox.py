@@ -17,11 +17,14 @@ from django.db import DatabaseError, connections
 from django.utils import timezone
 
 from keys import rotation
+from keys.issuer_key import active_issuer_key
 from keys.models import SigningKey
+from keys.sealing import SealError
 from presentation import transaction_data
 from presentation.dcql import SCOPES
 from presentation.models import RedirectURI, RelyingParty
 
+AGAIN = "Start over with: make sandbox FRESH=1"
 # One in the contract's wire format, one in that of OpenID4VP 1.0, so that both can be tried.
 DEMO_RELYING_PARTIES = [
     (
@@ -56,8 +59,13 @@ class Command(BaseCommand):
                 forget_database()
             call_command("migrate", verbosity=0, interactive=False)
             rotation.rotate(now=timezone.now())
+            active_issuer_key(now=timezone.now())  # opens it: a lost secret is found now, not at noon
             register_demo_relying_parties()
             password = create_operator()
+        except SealError as error:
+            raise CommandError(
+                f"The sandbox's database was made with other secrets: {error}. {AGAIN}"
+            ) from error
         except DatabaseError as error:
             raise CommandError(f"The sandbox's database cannot be used: {error}".strip()) from error
         self.stdout.write(welcome(password))
@@ -130,7 +138,7 @@ The sandbox is at {base}
   Key set      {base}/openid-connect/jwks   (signing with {active})
 
 No mail is sent: the page shows the sign-in code, and {base}/sandbox/mailbox/ keeps the letters.
-Stop with Ctrl-C. It is all kept in {settings.STATIC_ROOT.parent.name}/. Start over: make sandbox FRESH=1
+Stop with Ctrl-C. It is all kept in {settings.STATIC_ROOT.parent.name}/. {AGAIN}
 """
 
 

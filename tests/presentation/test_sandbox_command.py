@@ -1,0 +1,97 @@
+"""`make sandbox` from an empty folder, again, and with everything that may be in its way."""
+
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def prepare(state: Path, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run the command without serving, with its state in a folder of its own."""
+    given = {name: value for name, value in os.environ.items() if name not in ("DATABASE_URL", "PORT")}
+    return subprocess.run(
+        [sys.executable, "manage.py", "sandbox", "--prepare-only", *options],
+        cwd=ROOT,
+        env=given | {"STATE_DIRECTORY": str(state)} | environment,
+        capture_output=True,
+        text=True,
+    )
+
+
+def complaint(run: subprocess.CompletedProcess[str]) -> str:
+    """What a failed start says: one sentence and no traceback."""
+    assert run.returncode != 0
+    assert "Traceback" not in run.stderr
+    return run.stderr
+
+
+@pytest.fixture(scope="module")
+def state(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("sandbox") / "state"
+
+
+def test_the_first_start_says_what_to_open_and_the_password_once(state: Path) -> None:
+    first, second = prepare(state), prepare(state)
+
+    assert first.returncode == second.returncode == 0, first.stderr
+    assert "http://localhost:8000/playground/" in first.stdout
+    assert "(shown only now)" in first.stdout
+    assert "(shown only now)" not in second.stdout
+
+
+def test_starting_again_keeps_the_signing_key_and_starting_over_makes_another(state: Path) -> None:
+    def key(run: subprocess.CompletedProcess[str]) -> str:
+        return run.stdout.split("signing with ")[1].split(")")[0]
+
+    first, again = prepare(state), prepare(state)
+    over = prepare(state, "--fresh")
+
+    assert key(first) == key(again) != key(over)
+
+
+def test_another_secret_than_the_databases_is_said(state: Path) -> None:
+    prepare(state)
+
+    said = complaint(prepare(state, KEY_SEALING_KEYS="another-secret-another-secret-another"))
+
+    assert "FRESH=1" in said
+
+
+def test_a_state_folder_that_cannot_be_is_said(tmp_path: Path) -> None:
+    (tmp_path / "state").write_text("a file")
+
+    assert "Cannot start: The sandbox keeps its state in" in complaint(prepare(tmp_path / "state"))
+
+
+def test_a_broken_database_is_said(tmp_path: Path) -> None:
+    (tmp_path / "sandbox.sqlite3").write_bytes(b"not a database" * 1000)
+
+    assert "database cannot be used" in complaint(prepare(tmp_path))
+
+
+def test_a_database_server_that_does_not_answer_is_said(tmp_path: Path) -> None:
+    said = complaint(prepare(tmp_path, DATABASE_URL="postgresql://nobody@127.0.0.1:1/none"))
+
+    assert "database cannot be used" in said
+
+
+def test_a_taken_port_is_one_clear_sentence(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        run = subprocess.run(
+            [sys.executable, "manage.py", "sandbox"],
+            cwd=ROOT,
+            env=os.environ | {"STATE_DIRECTORY": str(tmp_path), "PORT": str(port)},
+            capture_output=True,
+            text=True,
+        )
+
+    assert f"Port {port} cannot be used" in complaint(run)
+    assert f"PORT={port + 1}" in run.stderr
