@@ -17,7 +17,7 @@ AUTHORIZE = "/verifiable-credentials/v1/presentation/authorize"
 SCOPE = "urn:service:params:scope:verifiable-credentials:basic"
 SPEED_TARGET = 1.5
 GROWTH_TARGET = 1.03  # what an allocator may keep and not be growing
-AT_ONCE = 2  # browsers, on connections of their own
+CROWD = 4  # browsers at once where memory is looked at, so that every thread of the worker has its share
 
 
 @dataclass(frozen=True)
@@ -70,8 +70,8 @@ def toolkit_holders(site: Prepared) -> list[Holder]:
     return [Holder(cookies, request, ("allow", "Authorize"), answer) for cookies in facts["cookies"]]
 
 
-def crowd(site: Site, holders: list[Holder]) -> Callable[[int], None]:
-    """A burst: so many flows, by a few browsers at once; raises when one does not end where it should."""
+def crowd(site: Site, holders: list[Holder], *, at_once: int) -> Callable[[int], None]:
+    """A burst: so many flows, by so many browsers at once; raises when one does not end where it should."""
 
     def passage(holder: Holder, count: int) -> None:
         with Browser(site.port, holder.cookies) as browser:
@@ -83,11 +83,10 @@ def crowd(site: Site, holders: list[Holder]) -> Callable[[int], None]:
     chosen = cycle(holders)
 
     def burst(size: int) -> None:
-        shares = [size // AT_ONCE + (number < size % AT_ONCE) for number in range(AT_ONCE)]
-        with ThreadPoolExecutor(AT_ONCE) as pool:
-            for done in [
-                pool.submit(passage, *who) for who in zip(islice(chosen, AT_ONCE), shares, strict=True)
-            ]:
+        shares = [size // at_once + (number < size % at_once) for number in range(at_once)]
+        with ThreadPoolExecutor(at_once) as pool:
+            passages = zip(islice(chosen, at_once), shares, strict=True)
+            for done in [pool.submit(passage, *one) for one in passages]:
                 done.result()
 
     return burst
@@ -96,8 +95,8 @@ def crowd(site: Site, holders: list[Holder]) -> Callable[[int], None]:
 def speed(stage: Stage, *, bursts: int, size: int) -> list[Row]:
     """Bench (b)."""
     with stage.service.open() as service, stage.toolkit.open() as toolkit:
-        ours = crowd(service, service_holders(stage.service))
-        theirs = crowd(toolkit, toolkit_holders(stage.toolkit))
+        ours = crowd(service, service_holders(stage.service), at_once=1)
+        theirs = crowd(toolkit, toolkit_holders(stage.toolkit), at_once=1)
         rates = alternate(
             [
                 Contender("this service", ours, lambda: cpu_seconds(service.worker)),
@@ -124,7 +123,7 @@ def speed(stage: Stage, *, bursts: int, size: int) -> list[Row]:
 def memory(stage: Stage, *, early: int, late: int) -> list[Row]:
     """Bench (d): the worker's resident memory after `early` flows and after `late`."""
     with stage.service.open() as service:
-        burst = crowd(service, service_holders(stage.service))
+        burst = crowd(service, service_holders(stage.service), at_once=CROWD)
         burst(early)
         first = resident_megabytes(service.worker)
         burst(late - early)
