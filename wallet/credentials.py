@@ -153,15 +153,11 @@ def mint(
     """A one-time SD-JWT VC of `payload` that discloses `paths`; its holder key is forgotten with the call."""
     holder = SoftwareSigner.generate()
     issued = sd_jwt.issue(
-        {
-            **payload,
-            "iat": _rounded(now),
-            "exp": _rounded(expires_at),
-            "cnf": {"jwk": public_jwk(holder.public_key)},
-        },
+        {**payload, "iat": _rounded(now), "exp": _rounded(expires_at)},
         header=issuer_key.header_segment("dc+sd-jwt"),
         signer=issuer_key.signer,
         random_bytes=secrets.token_bytes,
+        holder_jwk=public_jwk(holder.public_key),
     )
     return sd_jwt.bind(
         sd_jwt.select(issued, paths),
@@ -170,7 +166,7 @@ def mint(
         holder=holder,
         now=now,
         transaction_data=transaction_data,
-    ).compact
+    )
 
 
 def suspend(credential: Credential) -> None:

@@ -3,28 +3,30 @@
 Nothing is disclosed unless it is selected, and randomness is an argument.
 """
 
+from binascii import b2a_base64
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from hashlib import sha256
-from typing import Any, NamedTuple, NewType
+from itertools import chain
+from typing import Any, NamedTuple
 
 from orjson import dumps
 
-from keys.jws import b64url, encode_segment, sign_segments
+from keys.jws import encode_segment, sign_segments
 from keys.signer import Signer
 
 Path = tuple[str | int, ...]  # where a claim stands, e.g. ("age_equal_or_over", "18")
-Disclosure = NewType("Disclosure", str)  # a withheld claim as it travels (§4.2): never written anew
+Disclosure = str  # a withheld claim as it travels (§4.2), never to be written anew
 
 # Names with a meaning of their own (§4.1).
 RESERVED = frozenset({"_sd", "_sd_alg", "..."})
 # What a verifier relies on must not be withheld (§9.7, SD-JWT VC §2.2.2.3).
 ALWAYS_PLAIN = frozenset({"iss", "nbf", "exp", "cnf", "vct", "vct#integrity", "aka_vcts", "status"})
 
-_CONTAINERS = (dict, list)
 _SALT_BYTES = 18  # 144 bits; a multiple of three, so that many are encoded at once and cut apart
 _SALT_CHARACTERS = _SALT_BYTES // 3 * 4
 _SALTS_AT_ONCE = 16
+_URL_SAFE = bytes.maketrans(b"+/", b"-_")
 _KEY_BINDING_HEADER = encode_segment({"alg": "ES256", "typ": "kb+jwt"})
 
 
@@ -33,21 +35,15 @@ class SdJwtError(ValueError):
 
 
 class SdJwt(NamedTuple):
-    """An issuer-signed JWT, the disclosures with it by the claim each reveals, the key binding or ""."""
+    """An issuer-signed JWT, and disclosures that go with it by the path of the claim each reveals."""
 
     jwt: str
     disclosures: Mapping[Path, Disclosure]
-    key_binding: str = ""
-
-    @property
-    def unbound(self) -> str:
-        """Everything up to and including the last `~`: what `sd_hash` covers."""
-        return "~".join((self.jwt, *self.disclosures.values(), ""))
 
     @property
     def compact(self) -> str:
-        """The token as it travels (§4)."""
-        return self.unbound + self.key_binding
+        """The token as it travels (§4): everything up to and including the last `~`."""
+        return "~".join((self.jwt, *self.disclosures.values(), ""))
 
     def __repr__(self) -> str:
         return f"<SdJwt with {len(self.disclosures)} disclosures>"
@@ -68,12 +64,12 @@ class KeyBinding(NamedTuple):
 
 def digest(text: str) -> str:
     """SHA-256 of an ASCII text, base64url: of Disclosures, `sd_hash` and transaction data alike."""
-    return b64url(sha256(text.encode("ascii")).digest())
+    return _b64url(sha256(text.encode("ascii")).digest())
 
 
-def all_withheld(claims: Mapping[str, Any]) -> dict[str, Any]:
+def all_withheld(claims: dict[str, Any]) -> dict[str, Any]:
     """`claims` for `issue`, every member of every object to be withheld on its own; arrays go as a whole."""
-    return {"_sd": {n: all_withheld(v) if isinstance(v, Mapping) else v for n, v in claims.items()}}
+    return {"_sd": {n: all_withheld(v) if isinstance(v, dict) else v for n, v in claims.items()}}
 
 
 def issue(
@@ -82,9 +78,10 @@ def issue(
     header: str,
     signer: Signer,
     random_bytes: Callable[[int], bytes],
+    holder_jwk: dict[str, str] | None = None,
     decoys: int = 0,
 ) -> SdJwt:
-    """A signed SD-JWT of `claims` with all its disclosures.
+    """A signed SD-JWT of `claims` with all its disclosures, for the holder of `holder_jwk` if there is one.
 
     `claims` are the payload as RFC 9901 writes it, only with the claims themselves where their digests
     will be: the members of an object to be withheld stand under its `_sd`, an element of an array to be
@@ -95,28 +92,28 @@ def issue(
     """
     if withheld := ALWAYS_PLAIN & claims.get("_sd", {}).keys():
         raise ValueError(f"{sorted(withheld)} cannot be withheld")
-    issuance = _Issuance(_salts(random_bytes), decoys)
+    issuance = _Issuance(random_bytes, decoys)
     payload = issuance.value(claims, ())
     payload["_sd_alg"] = "sha-256"
-    jwt = sign_segments(header, b64url(dumps(payload)), signer)
+    if holder_jwk is not None:
+        payload["cnf"] = {"jwk": holder_jwk}  # RFC 7800 §3.2
+    jwt = sign_segments(header, _b64url(dumps(payload)), signer)
     return SdJwt(jwt, issuance.disclosures)
 
 
 def select(sd_jwt: SdJwt, paths: Collection[Path]) -> SdJwt:
-    """The SD-JWT with the disclosures of `paths` only, and of the objects they stand in.
+    """The SD-JWT with the disclosures of the claims at `paths`, and of the objects those stand in.
 
-    The path of an object stands for everything in it. No paths, no disclosures. Raises SdJwtError when
-    a path leads to nothing that could be disclosed.
+    Nothing more: no paths, no disclosures; and an object whose members are withheld too comes without
+    them. Raises SdJwtError when there is no disclosure for a path.
     """
-    asked = set(paths)
-    on_the_way: set[Path] = set().union(*map(_above, asked))
-    chosen = {
-        path: disclosure
-        for path, disclosure in sd_jwt.disclosures.items()
-        if path in asked or path in on_the_way or (len(path) > 1 and _above(path) & asked)
-    }
-    if missing := asked.difference(chosen, *map(_above, chosen)):
-        raise SdJwtError(f"nothing to disclose at {sorted(missing, key=str)}")
+    chosen = {}
+    for path in paths:
+        if path not in sd_jwt.disclosures:
+            raise SdJwtError(f"nothing to disclose at {path}")
+        for length in range(1, len(path) + 1):
+            if disclosure := sd_jwt.disclosures.get(path[:length]):  # an object on the way may be plain
+                chosen[path[:length]] = disclosure
     return SdJwt(sd_jwt.jwt, chosen)
 
 
@@ -128,32 +125,32 @@ def bind(
     holder: Signer,
     now: datetime,
     transaction_data: Sequence[str] = (),
-) -> SdJwt:
-    """The SD-JWT bound to one verifier and one request by the holder's key (§4.3).
+) -> str:
+    """The presentation as it travels: bound to one verifier and one request by the holder's key (§4.3).
 
     `transaction_data` are the strings exactly as received; their hashes stand in the same order.
     """
     if not audience or not nonce:
         raise ValueError("a key binding needs an audience and a nonce")
+    unbound = sd_jwt.compact
     payload: dict[str, Any] = {
         "iat": int(now.timestamp()),
         "aud": audience,
         "nonce": nonce,
-        "sd_hash": digest(sd_jwt.unbound),
+        "sd_hash": digest(unbound),
     }
     if transaction_data:
         payload["transaction_data_hashes"] = [digest(value) for value in transaction_data]
         payload["transaction_data_hashes_alg"] = "sha-256"
-    key_binding = sign_segments(_KEY_BINDING_HEADER, b64url(dumps(payload)), holder)
-    return SdJwt(sd_jwt.jwt, sd_jwt.disclosures, key_binding)
+    return unbound + sign_segments(_KEY_BINDING_HEADER, _b64url(dumps(payload)), holder)
 
 
 class _Issuance:
     """The disclosures of one issuance, gathered leaf first while the payload is built."""
 
-    def __init__(self, salts: Iterator[str], decoys: int) -> None:
+    def __init__(self, random_bytes: Callable[[int], bytes], decoys: int) -> None:
         self.disclosures: dict[Path, Disclosure] = {}
-        self._salts = salts
+        self._salts = chain.from_iterable(_salts(random_bytes))
         self._decoys = decoys
 
     def value(self, value: Any, path: Path) -> Any:
@@ -165,41 +162,41 @@ class _Issuance:
         return value
 
     def _object(self, members: dict[str, Any], path: Path) -> dict[str, Any]:
-        result, withheld = {}, members.get("_sd", {})
-        for name, value in members.items():
-            if name != "_sd":
-                result[name] = self.value(value, (*path, name)) if isinstance(value, _CONTAINERS) else value
-        if not (RESERVED.isdisjoint((*result, *withheld)) and result.keys().isdisjoint(withheld)):
+        withheld = members.get("_sd", {})
+        result = {name: self.value(value, (*path, name)) for name, value in members.items() if name != "_sd"}
+        if not (
+            RESERVED.isdisjoint(result)
+            and RESERVED.isdisjoint(withheld)
+            and result.keys().isdisjoint(withheld)
+        ):
             raise ValueError("a name that is reserved, or there twice")
-        digests = [self._withhold((*path, name), value, name) for name, value in withheld.items()]
-        if digests:
-            digests += [digest(next(self._salts)) for _ in range(self._decoys)]
-            result["_sd"] = sorted(digests)  # so that their order tells nothing
+        if withheld:
+            digests = [digest(next(self._salts)) for _ in range(self._decoys)]
+            for name, value in withheld.items():
+                here = (*path, name)
+                digests.append(self._withhold(here, (next(self._salts), name, self.value(value, here))))
+            digests.sort()  # so that their order tells nothing
+            result["_sd"] = digests
         return result
 
     def _element(self, element: Any, path: Path) -> Any:
         if isinstance(element, dict) and element.keys() == {"..."}:
-            return {"...": self._withhold(path, element["..."])}
+            return {"...": self._withhold(path, (next(self._salts), self.value(element["..."], path)))}
         return self.value(element, path)
 
-    def _withhold(self, path: Path, value: Any, name: str | None = None) -> str:
-        """The digest of a new Disclosure: of a member (§4.2.1), or without `name` of an element (§4.2.2)."""
-        if isinstance(value, _CONTAINERS):
-            value = self.value(value, path)
-        salt = next(self._salts)
-        content = (salt, value) if name is None else (salt, name, value)
-        disclosure = self.disclosures[path] = Disclosure(b64url(dumps(content)))
-        return digest(disclosure)
+    def _withhold(self, path: Path, content: tuple[Any, ...]) -> str:
+        """The digest of a new Disclosure: of salt, name and value (§4.2.1), or salt and element (§4.2.2)."""
+        disclosure = self.disclosures[path] = _b64url(dumps(content))
+        return _b64url(sha256(disclosure.encode()).digest())
 
 
-def _above(path: Path) -> set[Path]:
-    """The paths of everything that the claim at `path` stands in."""
-    return {path[:length] for length in range(1, len(path))}
+def _b64url(data: bytes) -> str:
+    """As `keys.jws.b64url`, by the shortest way: every claim takes it twice."""
+    return b2a_base64(data, newline=False).translate(_URL_SAFE).rstrip(b"=").decode()
 
 
-def _salts(random_bytes: Callable[[int], bytes]) -> Iterator[str]:
+def _salts(random_bytes: Callable[[int], bytes]) -> Iterator[list[str]]:
     """Salts without end, drawn many at a time."""
     while True:
-        drawn = b64url(random_bytes(_SALT_BYTES * _SALTS_AT_ONCE))
-        for start in range(0, len(drawn), _SALT_CHARACTERS):
-            yield drawn[start : start + _SALT_CHARACTERS]
+        drawn = _b64url(random_bytes(_SALT_BYTES * _SALTS_AT_ONCE))
+        yield [drawn[at : at + _SALT_CHARACTERS] for at in range(0, len(drawn), _SALT_CHARACTERS)]

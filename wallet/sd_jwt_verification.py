@@ -6,7 +6,7 @@ Whether a key binding must be there is decided by which function is called, neve
 import json
 import math
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -83,8 +83,7 @@ def verify(
         raise SdJwtError("the key binding is over other disclosures")
     if binding.transaction_data_hashes != tuple(digest(value) for value in transaction_data):
         raise SdJwtError("the key binding is over other transaction data")
-    sd_jwt = SdJwt(received.jwt, verified.sd_jwt.disclosures, received.key_binding)
-    return VerifiedSdJwt(verified.header, verified.payload, sd_jwt, binding)
+    return replace(verified, key_binding=binding)
 
 
 def _verify_issuer_signed(

@@ -29,7 +29,12 @@ CLAIMS: dict[str, Any] = {
     "age_equal_or_over": {"18": True, "65": False},
     "nationalities": ["IE", "ES"],
 }
-EVERYTHING = {("given_name",), ("age_equal_or_over",), ("nationalities",)}
+EVERYTHING = (
+    ("given_name",),
+    ("age_equal_or_over", "18"),
+    ("age_equal_or_over", "65"),
+    ("nationalities",),
+)
 
 
 def issued(claims: dict[str, Any] | None = None, **options: Any) -> sd_jwt.SdJwt:
@@ -46,7 +51,7 @@ def issued(claims: dict[str, Any] | None = None, **options: Any) -> sd_jwt.SdJwt
 def presented(sd: sd_jwt.SdJwt, **options: Any) -> str:
     """The same, bound to Acme Bank's request."""
     facts: dict[str, Any] = {"audience": AUDIENCE, "nonce": NONCE, "holder": HOLDER, "now": NOW}
-    return sd_jwt.bind(sd, **(facts | options)).compact
+    return sd_jwt.bind(sd, **(facts | options))
 
 
 def disclosure(*content: Any) -> str:

@@ -68,7 +68,7 @@ def test_the_example_verifies(vector: dict[str, Any]):
     disclosed = {content[1] for content in vector["disclosures"] if len(content) == 3}
     assert disclosed <= names_in(result.payload)
     assert len(result.sd_jwt.disclosures) == len(vector["disclosures"])
-    assert result.sd_jwt.compact == vector["serialized"]
+    assert vector["serialized"].startswith(result.sd_jwt.compact)
 
 
 @by_line

@@ -14,7 +14,6 @@ from keys.signer import SoftwareSigner
 from tests.wallet.sd_jwts import (
     AUDIENCE,
     CLAIMS,
-    EVERYTHING,
     HEADER,
     HOLDER,
     ISSUER,
@@ -62,7 +61,7 @@ def received(token: str, **options: Any) -> VerifiedSdJwt:
 
 
 def test_a_good_token_is_taken_with_everything_it_says():
-    token = presented(sd_jwt.select(issued(), EVERYTHING), transaction_data=["b25l", "dHdv"])
+    token = presented(issued(), transaction_data=["b25l", "dHdv"])
     verified = taken(token, transaction_data=["b25l", "dHdv"])
     assert verified.header == HEADER
     assert verified.payload == PLAIN | CLAIMS
@@ -70,7 +69,7 @@ def test_a_good_token_is_taken_with_everything_it_says():
     assert verified.key_binding.audience == AUDIENCE
     assert verified.key_binding.issued_at == MOMENT
     assert verified.key_binding.transaction_data_hashes == (sha("b25l"), sha("dHdv"))
-    assert verified.sd_jwt.compact == token
+    assert token.startswith(verified.sd_jwt.compact)
 
 
 def test_a_wallet_can_select_from_what_it_received():
