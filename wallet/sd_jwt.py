@@ -164,11 +164,7 @@ class _Issuance:
     def _object(self, members: dict[str, Any], path: Path) -> dict[str, Any]:
         withheld = members.get("_sd", {})
         result = {name: self.value(value, (*path, name)) for name, value in members.items() if name != "_sd"}
-        if not (
-            RESERVED.isdisjoint(result)
-            and RESERVED.isdisjoint(withheld)
-            and result.keys().isdisjoint(withheld)
-        ):
+        if not (RESERVED.isdisjoint((*result, *withheld)) and result.keys().isdisjoint(withheld)):
             raise ValueError("a name that is reserved, or there twice")
         if withheld:
             digests = [digest(next(self._salts)) for _ in range(self._decoys)]
@@ -192,7 +188,7 @@ class _Issuance:
 
 def _b64url(data: bytes) -> str:
     """As `keys.jws.b64url`, by the shortest way: every claim takes it twice."""
-    return b2a_base64(data, newline=False).translate(_URL_SAFE).rstrip(b"=").decode()
+    return b2a_base64(data, newline=False).translate(_URL_SAFE, b"=").decode()
 
 
 def _salts(random_bytes: Callable[[int], bytes]) -> Iterator[list[str]]:
