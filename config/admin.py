@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.conf import settings
-from django.contrib.admin import AdminSite
+from django.contrib.admin import AdminSite, site
 from django.contrib.admin.apps import AdminConfig
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
@@ -13,6 +13,13 @@ class ServiceAdminConfig(AdminConfig):
     """Installed in place of `django.contrib.admin`; everything registers on `ServiceAdminSite`."""
 
     default_site = "config.admin.ServiceAdminSite"
+
+    def ready(self) -> None:
+        """The form counts tries in a model, and models exist only now."""
+        from config.operator_sign_in import OperatorSignInForm
+
+        super().ready()
+        site.login_form = OperatorSignInForm
 
 
 class ServiceAdminSite(AdminSite):

@@ -1,11 +1,25 @@
 """How the service logs: structured events, JSON for machines, coloured text for a person at a terminal.
 
-Codes, keys, tokens and personal values are never passed to a logger; events carry ids and outcomes.
+Codes, keys, tokens and personal values are never passed to a logger; events carry ids and outcomes. Other
+people's exceptions may say them all the same, so what they say is gone through once more.
 """
 
+import re
 from typing import Any
 
 import structlog
+
+# A database names the row it refused, a mail server the recipient.
+_ROW = re.compile(r"^(DETAIL|CONTEXT):.*?(?=\n\n|\Z)", re.MULTILINE | re.DOTALL)
+_ADDRESS = re.compile(r"[^\s@'\"<>(){}\[\]=,:;]{1,254}@[^\s@'\"<>(){}\[\],:;]+")
+
+
+def without_personal_values(logger: Any, method: str, event: dict[str, Any]) -> dict[str, Any]:
+    """A structlog processor: rows and e-mail addresses taken out of messages and tracebacks."""
+    for key in ("event", "exception"):
+        if isinstance(said := event.get(key), str):
+            event[key] = _ADDRESS.sub("(address)", _ROW.sub(r"\1: (left out)", said))
+    return event
 
 
 def logging_config(*, level: str, as_json: bool) -> dict[str, Any]:
@@ -25,9 +39,10 @@ def logging_config(*, level: str, as_json: bool) -> dict[str, Any]:
     renderer: Any = (
         structlog.processors.JSONRenderer()
         if as_json
-        else structlog.dev.ConsoleRenderer(colors=False, pad_event_to=0)
+        else structlog.dev.ConsoleRenderer(
+            colors=False, pad_event_to=0, exception_formatter=structlog.dev.plain_traceback
+        )
     )
-    exceptions: list[Any] = [structlog.processors.format_exc_info] if as_json else []
     return {
         "version": 1,
         "disable_existing_loggers": False,
@@ -37,17 +52,21 @@ def logging_config(*, level: str, as_json: bool) -> dict[str, Any]:
                 "foreign_pre_chain": shared,
                 "processors": [
                     structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-                    *exceptions,
+                    structlog.processors.format_exc_info,
+                    without_personal_values,
                     renderer,
                 ],
             }
         },
-        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "structured"}},
+        "handlers": {
+            "stderr": {"class": "logging.StreamHandler", "formatter": "structured"},
+            "nowhere": {"class": "logging.NullHandler"},  # with no handler at all Python would use its own
+        },
         "root": {"handlers": ["stderr"], "level": level},
         "loggers": {
             # Django would mail tracebacks and repeat each 4xx; our own request log says it once.
             "django": {"handlers": ["stderr"], "level": level, "propagate": False},
             "django.request": {"handlers": ["stderr"], "level": "ERROR", "propagate": False},
-            "django.security.DisallowedHost": {"handlers": [], "propagate": False},
+            "django.security.DisallowedHost": {"handlers": ["nowhere"], "propagate": False},
         },
     }

@@ -98,6 +98,14 @@ class RelyingPartyAdmin(admin.ModelAdmin):
         ]
         return own + super().get_urls()
 
+    def save_model(
+        self, request: HttpRequest, obj: RelyingParty, form: RelyingPartyForm, change: bool
+    ) -> None:
+        """Saves what can be typed in, so that a form sent during a suspension does not undo it."""
+        moved = ("id", "state", "suspension_reason")
+        typed_in = [field.name for field in obj._meta.concrete_fields if field.name not in moved]
+        obj.save(update_fields=typed_in if change else None)
+
     def suspend_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Asks for the reason, then suspends."""
         relying_party = self._to_move(request, object_id)
@@ -178,6 +186,10 @@ class InteractionAdmin(admin.ModelAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Interaction]:
         """Without the parameters, so that no page can show them by accident."""
         return super().get_queryset(request).defer("parameters")
+
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
+        """By the filters of the page only: `?parameters__login_hint=…` would answer what is not shown."""
+        return lookup.split("__")[0] in self.list_filter
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False

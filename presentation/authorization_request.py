@@ -29,7 +29,7 @@ SHORTEST_NONCE = 16
 _NONCE = re.compile(r"[\x21-\x7e]+")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)  # it names a person
 class AuthorizationRequest:
     """What a relying application asks, once. `transaction_data` keeps the strings exactly as received."""
 

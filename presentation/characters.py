@@ -4,12 +4,16 @@ Text from a relying application stands on the consent page; it must not read dif
 signed (Unicode TR 36 §2.10; OpenID4VP 1.0 §15, untrusted input).
 """
 
+import re
 import unicodedata
 
 # Letters and marks that show as nothing although their category says otherwise.
 _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 _INVISIBLE_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _JOINERS = "\u200c\u200d"
+# Marks that choose a variant of the character before them; after a symbol they make an emoji of it.
+_VARIANTS = re.compile("[\u180b-\u180d\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef]")
+_MOST_MARKS = 4  # on one character; more than any script needs can be piled up over the lines around
 
 
 def legible(text: str, *, keep_lines: bool = False) -> str:
@@ -27,10 +31,12 @@ def is_legible(text: str) -> bool:
 
 
 def _legible_line(line: str) -> str:
-    previous = ""
+    previous, marks = "", 0
     shown = []
     for character in line:
-        shown.append(f"⟨U+{ord(character):04X}⟩" if _is_hidden(character, previous) else character)
+        marks = marks + 1 if unicodedata.category(character)[0] == "M" else 0
+        hidden = marks > _MOST_MARKS or _is_hidden(character, previous)
+        shown.append(f"⟨U+{ord(character):04X}⟩" if hidden else character)
         previous = character
     return "".join(shown)
 
@@ -39,4 +45,6 @@ def _is_hidden(character: str, previous: str) -> bool:
     if character in _JOINERS:
         # Persian, Indic scripts and emoji need joiners; after anything else they only hide.
         return previous.isascii() or previous in _JOINERS or _is_hidden(previous, "")
+    if _VARIANTS.match(character):
+        return character not in "\ufe0e\ufe0f" or not previous or unicodedata.category(previous) != "So"
     return character in _BLANK or unicodedata.category(character) in _INVISIBLE_CATEGORIES

@@ -34,12 +34,16 @@ from presentation.models import Interaction, RelyingParty
 from presentation.parameters import Parameters
 from presentation.return_address import ReturnAddress
 from wallet import credentials, errands
+from wallet.limits import Limit, LimitReachedError
 from wallet.models import Credential, HolderSession
 
 log = structlog.get_logger(__name__)
 
 LIFETIME = timedelta(minutes=30)
 NONCE_USED = "nonce was used before; every request needs a fresh one"
+# Anybody can make a browser ask, and each request of a stranger writes two rows that stay for a day. Per
+# client address, and generous: a whole company may share one. Who is signed in is known, and not counted.
+STRANGERS = Limit("requests-of-strangers", most=300, window=timedelta(minutes=15))
 FRESH_FACTOR = timedelta(minutes=5)  # how old a sign-in may be when a payment is asked for
 
 
@@ -92,10 +96,13 @@ def begin(
     return_address: ReturnAddress,
     *,
     browser: str,
+    client: str,
     session: HolderSession | None,
     now: datetime,
 ) -> Passage:
     """Write down a request that may be answered, and ask the holder at once when they can be asked.
+
+    browser: digest of its cookie. client: the network address limits count by.
 
     Raises an `AuthorizationError` for what is wrong with the request (design §5), and then writes nothing.
     """
@@ -113,6 +120,8 @@ def begin(
     passage = Passage(interaction, return_address)
     interaction.nonce_digest = _digest(passage.request.nonce)
     _refuse_replay(interaction)
+    if session is None:
+        _count_stranger(client, now=now)
     with transaction.atomic():
         _prepare(passage, next_step(passage, session, now=now), session, now=now)
         interaction.save(force_insert=True)
@@ -293,6 +302,11 @@ def _recheck(
     credential = credentials.valid_credential(consent.wallet, now=now)
     if credential is None or interaction.expires_at <= now:
         raise AccessDeniedError
+    # The holder said yes to these claims with these values: not to what a scope has come to mean since, and
+    # not to what a later identity check has found.
+    shown = tuple(tuple(path) for path in consent.claims)
+    if shown != passage.request.query.claims or credential.issued_at > consent.asked_at:
+        raise AccessDeniedError
     return credential
 
 
@@ -321,6 +335,13 @@ def _refuse_replay(interaction: Interaction) -> None:
     )
     if answered.exists():
         raise InvalidRequestError(NONCE_USED)
+
+
+def _count_stranger(client: str, *, now: datetime) -> None:
+    try:
+        STRANGERS.take(client, now=now)
+    except LimitReachedError as limit:
+        raise TemporarilyUnavailableError from limit
 
 
 def _digest(nonce: str) -> str:

@@ -34,7 +34,7 @@ _UNREADABLE = re.compile(rb"[^\x21-\x7e]|%(?![0-9A-Fa-f]{2})")
 _ESCAPE = re.compile(rb"%([0-9A-Fa-f]{2})")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)  # it names a person and perhaps a payment
 class Parameters:
     """Known parameters with a value, each once; and the names whose value cannot be used.
 

@@ -10,8 +10,8 @@ from urllib.parse import quote, urlencode, urlsplit
 from django.http import HttpResponse
 
 from presentation.errors import AccessDeniedError
-from presentation.models import Interaction
-from presentation.return_address import ReturnAddress
+from presentation.models import Interaction, RelyingParty
+from presentation.return_address import ReturnAddress, is_registered
 
 
 def location(return_address: ReturnAddress, answer: Mapping[str, str]) -> str:
@@ -42,8 +42,13 @@ def way_back(interaction: Interaction, *, own: bool) -> str:
     """Where the page about a closed interaction leads: home to the relying application.
 
     Its own browser gets the refusal a leaving person sends, `state` included, as long as nothing was answered
-    yet. Everybody else gets the front page of the application and no word about this request.
+    yet. Everybody else gets the front page of the application and no word about this request. Nobody is led
+    to an application that was suspended, or to an address that it has given up.
     """
+    party = interaction.relying_party
+    registered = party.redirect_uris.values_list("uri", flat=True)
+    if party.state != RelyingParty.State.ACTIVE or not is_registered(interaction.redirect_uri, registered):
+        return ""
     if own and not interaction.outcome:
         address = ReturnAddress(interaction.redirect_uri, state=interaction.parameters.get("state"))
         return location(address, {"error": AccessDeniedError.error})

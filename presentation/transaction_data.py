@@ -27,7 +27,7 @@ HASH_ALGORITHM = "sha-256"
 _BASE64URL = re.compile(r"[A-Za-z0-9_-]+")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)  # it names accounts
 class TransactionData:
     """One value: the string as received, and what it says. Amounts in the payload are Decimals."""
 

@@ -161,7 +161,7 @@ class Amount(Field):
             raise FieldError(f"{where} must be {'zero or more' if self.zero else 'more than zero'}")
         if amount >= MOST_MONEY:
             raise FieldError(f"{where} must be less than {MOST_MONEY}")
-        return abs(amount)  # there is a negative zero
+        return amount.copy_abs()  # there is a negative zero; abs() would round to 28 digits
 
     def amounts(self, value: Any, where: str) -> Iterator[tuple[str, Decimal]]:
         yield where, value

@@ -33,7 +33,13 @@ def authorize(request: HttpRequest) -> HttpResponse:
     session = sessions.current(request, now=now)
     try:
         passage = interactions.begin(
-            parameters, relying_party, return_address, browser=digest, session=session, now=now
+            parameters,
+            relying_party,
+            return_address,
+            browser=digest,
+            client=browser.address(request),
+            session=session,
+            now=now,
         )
     except AuthorizationError as error:
         return responses.redirect_home(return_address, interactions.refusal(relying_party, error))

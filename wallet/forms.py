@@ -29,6 +29,8 @@ class EmailForm(forms.Form):
 
     def clean_email(self) -> str:
         email: str = self.cleaned_data["email"]
+        if not email.isascii():  # as in a request: one address has one way to write it, domains in ASCII form
+            raise forms.ValidationError(_("Enter an e-mail address."), code="invalid")
         return email.lower()
 
 

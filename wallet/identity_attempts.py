@@ -6,11 +6,14 @@ from django.db import IntegrityError
 
 from wallet import enrollment
 from wallet.identity_verification import OPEN, SUBMISSIONS, SUBMISSIONS_CAP, create
+from wallet.limits import Limit
 from wallet.models import Errand, IdentityVerification, Wallet
 
 State = IdentityVerification.State
 
 COOL_DOWN = timedelta(hours=6)  # after DECLINED
+# Beginning and stopping again costs rows that are kept, and perhaps a provider's fee.
+ATTEMPTS = Limit("identity-attempts", most=10, window=timedelta(hours=6))  # per wallet
 
 
 class CoolDownError(Exception):
@@ -29,7 +32,8 @@ def latest(wallet: Wallet) -> IdentityVerification | None:
 def attempt(wallet: Wallet, errand: Errand, *, now: datetime) -> IdentityVerification:
     """The attempt to go on with: the open one, one that the provider failed, or else a new one.
 
-    Raises `CoolDownError` after a decline and `enrollment.HeldError` when an operator holds the wallet.
+    Raises `CoolDownError` after a decline, `enrollment.HeldError` when an operator holds the wallet, and
+    `limits.LimitReachedError` after too many new ones.
     """
     newest = latest(wallet)
     if newest is not None and newest.state in OPEN | {State.ERROR}:
@@ -37,6 +41,7 @@ def attempt(wallet: Wallet, errand: Errand, *, now: datetime) -> IdentityVerific
     if until := cooling_down_until(newest, now=now):
         raise CoolDownError(until)
     enrollment.check_not_held(wallet)
+    ATTEMPTS.take(str(wallet.id), now=now)
     try:
         return create(wallet, errand, now=now)
     except IntegrityError:  # another tab was first: one open attempt per wallet, by constraint

@@ -61,6 +61,9 @@ def begin(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) -
         identity_verification.begin(verification, now=now)
     except (CoolDownError, HeldError, ForbiddenMoveError):
         return see_other("wallet_identity", errand.id)
+    except LimitReachedError as limit:
+        facts = {"errand": errand, "signed_in_as": wallet.email, "until": limit.retry_at}
+        return render(request, "wallet/identity_paused.html", facts, status=429)
     except ProviderError:
         facts = {"errand": errand, "signed_in_as": wallet.email}
         return render(request, "wallet/identity_error.html", facts, status=503)

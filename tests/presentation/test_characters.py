@@ -28,6 +28,11 @@ from presentation.characters import is_legible, legible
         ("می\u200c\u200c\u200cخ", "می\u200c⟨U+200C⟩⟨U+200C⟩خ"),
         ("\U000e0041", "⟨U+E0041⟩"),
         ("a\r\nb\nc", "a ↵ b ↵ c"),
+        ("a\ufe0fb\ufe01c\U000e0100d\u180b", "a⟨U+FE0F⟩b⟨U+FE01⟩c⟨U+E0100⟩d⟨U+180B⟩"),
+        ("\u2764\ufe0f \u260e\ufe0e", "\u2764\ufe0f \u260e\ufe0e"),
+        ("e\u0301\u0302\u0303\u0304x", "e\u0301\u0302\u0303\u0304x"),
+        ("1" + "\u0336" * 6, "1" + "\u0336" * 4 + "⟨U+0336⟩⟨U+0336⟩"),
+        ("בְּרֵאשִׁ֖ית", "בְּרֵאשִׁ֖ית"),
     ],
 )
 def test_what_cannot_be_seen_is_written_out(text: str, shown: str) -> None:

@@ -1,0 +1,421 @@
+"""What an attacker tries, from outside or with an operator's account: each test is one attempt that fails."""
+
+import logging
+import smtplib
+import sys
+from base64 import urlsafe_b64encode
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from io import BytesIO
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Group, User
+from django.core import mail
+from django.core.mail.backends.base import BaseEmailBackend
+from django.db import DatabaseError, transaction
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+from structlog.stdlib import ProcessorFormatter
+
+from config.logs import logging_config
+from config.operator_sign_in import TRIES_PER_CLIENT
+from consent.models import Consent
+from presentation import admission, interactions
+from presentation.authorization_request import parse
+from presentation.dcql import BASIC, SCOPES
+from presentation.models import Interaction, RelyingParty
+from presentation.parameters import Parameters
+from presentation.transaction_data_types import TYPES
+from tests.people import ALICE, NORA
+from tests.presentation.test_authorize import PATH, asked, encoded, fragment, session_data
+from tests.presentation.test_flow import ask, decide
+from wallet.identity_attempts import ATTEMPTS
+from wallet.models import Credential, Errand, IdentityVerification, Wallet
+
+SignIn = Callable[..., Any]
+
+
+def operator(group: str) -> Client:
+    """A signed-in operator of one group."""
+    user = User.objects.create_user(f"operator of {group}", is_staff=True)
+    user.groups.add(Group.objects.get(name=group))
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+# --- Rows without end -------------------------------------------------------------------------------------
+
+
+def test_a_stranger_cannot_write_rows_without_end(client: Client, acme_bank: RelyingParty) -> None:
+    most = interactions.STRANGERS.most
+    for _ in range(most):
+        interactions.STRANGERS.take("127.0.0.1", now=timezone.now())
+
+    response = Client().get(PATH, asked(acme_bank), headers={"X-Forwarded-For": "192.0.2.1"})
+
+    assert fragment(response.headers["Location"])["error"] == "temporarily_unavailable"
+    assert not Interaction.objects.exists()
+    assert not Errand.objects.exists()
+
+
+def test_who_is_signed_in_is_not_held_up_by_strangers_at_the_same_address(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
+) -> None:
+    for _ in range(interactions.STRANGERS.most):
+        interactions.STRANGERS.take("127.0.0.1", now=timezone.now())
+    sign_in(alice)
+
+    assert ask(client, acme_bank).startswith("/consent/")
+
+
+def test_counting_strangers_keeps_authorizing_within_its_statements(
+    client: Client, acme_bank: RelyingParty, statements: Any
+) -> None:
+    with statements() as seen:
+        ask(client, acme_bank)
+
+    assert len(seen.texts) <= 5, seen.texts
+
+
+def test_beginning_and_stopping_an_identity_check_again_and_again_ends(
+    client: Client, acme_bank: RelyingParty, sign_in: SignIn
+) -> None:
+    sign_in(Wallet.objects.create(email=NORA, created_at=timezone.now()))
+    hub = ask(client, acme_bank, login_hint=NORA)
+
+    responses = []
+    for _ in range(ATTEMPTS.most + 3):
+        responses.append(client.post(f"{hub}start/"))
+        client.post(f"{hub}cancel/")
+
+    assert responses[-1].status_code == 429
+    assert "Please take a break" in responses[-1].content.decode()
+    assert IdentityVerification.objects.count() == ATTEMPTS.most
+
+
+# --- Guessing ---------------------------------------------------------------------------------------------
+
+
+def test_an_operators_password_cannot_be_guessed_for_long(db: None) -> None:
+    User.objects.create_superuser("operator", password="correct horse battery")
+    client, wrong = Client(), {"username": "operator", "password": "wrong horse battery"}
+    for _ in range(TRIES_PER_CLIENT.most):
+        assert "too often" not in client.post("/admin/login/", wrong).content.decode()
+
+    right = client.post("/admin/login/", wrong | {"password": "correct horse battery"})
+
+    assert right.status_code == 200
+    assert "too often" in right.content.decode()
+    elsewhere = Client(REMOTE_ADDR="192.0.2.99")
+    assert elsewhere.post("/admin/login/", wrong | {"password": "correct horse battery"}).status_code == 302
+
+
+@pytest.mark.parametrize("lookup", ["startswith=a", "startswith=b", "gt=a", "regex=.", "=alice@example.org"])
+@pytest.mark.parametrize(
+    ("model", "field"), [("wallet_wallet", "email"), ("presentation_interaction", "parameters__login_hint")]
+)
+def test_an_operator_cannot_leaf_through_addresses_by_filters_of_their_own(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, model: str, field: str, lookup: str
+) -> None:
+    ask(client, acme_bank)
+    query = f"{field}{lookup}" if lookup.startswith("=") else f"{field}__{lookup}"
+
+    response = operator("Audit (read only)").get(f"{reverse(f'admin:{model}_changelist')}?{query}")
+
+    assert response.status_code == 400
+
+
+@pytest.mark.parametrize(
+    "filters", ["state__exact=active", "state__exact=suspended", "q=alice%40example.org"]
+)
+def test_the_filters_on_the_page_go_on_working(alice: Wallet, filters: str) -> None:
+    response = operator("Audit (read only)").get(f"{reverse('admin:wallet_wallet_changelist')}?{filters}")
+
+    assert response.status_code == 200
+    assert (str(alice.id) in response.content.decode()) == ("suspended" not in filters)
+
+
+def test_interactions_can_still_be_filtered_by_time(client: Client, acme_bank: RelyingParty) -> None:
+    ask(client, acme_bank)
+    address = reverse("admin:presentation_interaction_changelist")
+
+    response = operator("Audit (read only)").get(
+        f"{address}?created_at__gte=2020-01-01+00%3A00%3A00%2B00%3A00"
+    )
+
+    assert str(Interaction.objects.get().id) in response.content.decode()
+
+
+# --- Between two moments ----------------------------------------------------------------------------------
+
+
+def test_a_form_sent_while_an_application_is_suspended_does_not_reinstate_it(acme_bank: RelyingParty) -> None:
+    from django.contrib.admin import site
+
+    read_before = RelyingParty.objects.get(pk=acme_bank.pk)
+    admission.suspend(acme_bank, "complaints")
+
+    read_before.name = "Acme Bank of Example"
+    site.get_model_admin(RelyingParty).save_model(None, read_before, None, change=True)
+
+    saved = RelyingParty.objects.get(pk=acme_bank.pk)
+    assert (saved.state, saved.suspension_reason) == ("suspended", "complaints")
+    assert saved.name == "Acme Bank of Example"
+
+
+def test_a_form_sent_while_a_key_is_withdrawn_does_not_bring_it_back(signing_key: Any) -> None:
+    from django.contrib.admin import site
+
+    from keys import rotation
+    from keys.models import SigningKey
+
+    read_before = SigningKey.objects.get(pk=signing_key.pk)
+    rotation.withdraw(signing_key.pk, reason="stolen", now=timezone.now())
+
+    site.get_model_admin(SigningKey).save_model(None, read_before, None, change=True)
+
+    assert SigningKey.objects.get(pk=signing_key.pk).state == SigningKey.State.WITHDRAWN
+
+
+@pytest.mark.usefixtures("signing_key")
+def test_a_yes_is_not_good_for_what_a_later_identity_check_found(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
+) -> None:
+    sign_in(alice)
+    hub = decide(client, ask(client, acme_bank))
+    Credential.objects.update(issued_at=timezone.now())
+
+    answer = fragment(client.get(hub).headers["Location"])
+
+    assert answer["error"] == "access_denied"
+
+
+@pytest.mark.usefixtures("signing_key")
+def test_a_yes_is_not_good_for_claims_that_were_not_shown(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
+) -> None:
+    sign_in(alice)
+    hub = decide(client, ask(client, acme_bank))
+    Consent.objects.update(claims=[["given_name"], ["family_name"]])  # as if the scope had grown since
+
+    assert fragment(client.get(hub).headers["Location"])["error"] == "access_denied"
+
+
+@pytest.mark.parametrize("change", ["suspended", "address given up"])
+def test_nobody_is_led_to_an_application_that_lost_its_trust_on_the_way(
+    client: Client, acme_bank: RelyingParty, change: str
+) -> None:
+    ask(client, acme_bank)
+    Interaction.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+    if change == "suspended":
+        admission.suspend(acme_bank, "phishing")
+    else:
+        acme_bank.redirect_uris.all().delete()
+
+    for browser in (client, Client()):
+        response = browser.get(interactions.path_of(Interaction.objects.get()))
+        assert response.status_code == 410
+        assert "bank.example" not in response.content.decode()
+
+
+# --- What is written where nobody should read it ----------------------------------------------------------
+
+
+class RefusingBackend(BaseEmailBackend):
+    """A mail server that knows none of the recipients, and names them."""
+
+    def send_messages(self, messages: Any) -> int:
+        refused = {to: (550, f"<{to}>: no such user".encode()) for m in messages for to in m.recipients()}
+        raise smtplib.SMTPRecipientsRefused(refused)
+
+
+@pytest.fixture(params=[True, False], ids=["JSON", "text"])
+def written(request: pytest.FixtureRequest) -> Iterator[Callable[[], str]]:
+    """Everything logged, as the service would write it on standard error."""
+    formatter = logging_config(level="DEBUG", as_json=request.param)["formatters"]["structured"]
+    lines: list[str] = []
+
+    class Lines(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            lines.append(self.format(record))
+
+    handler = Lines()
+    handler.setFormatter(
+        ProcessorFormatter(
+            processors=formatter["processors"], foreign_pre_chain=formatter["foreign_pre_chain"]
+        )
+    )
+    loggers = [logging.getLogger(), *map(logging.getLogger, ("django", "django.request"))]
+    for logger in loggers:
+        logger.addHandler(handler)
+    yield lambda: "\n".join(lines)
+    for logger in loggers:
+        logger.removeHandler(handler)
+
+
+def test_a_mail_server_that_names_the_recipient_does_not_bring_them_into_the_log(
+    client: Client, acme_bank: RelyingParty, settings: Any, written: Callable[[], str]
+) -> None:
+    settings.EMAIL_BACKEND = f"{__name__}.RefusingBackend"
+    sign_in_page = ask(client, acme_bank)
+
+    assert client.post(sign_in_page).status_code == 503
+
+    assert "SMTPRecipientsRefused" in written()
+    assert "(address)" in written()
+    assert ALICE not in written()
+
+
+def test_a_row_that_the_database_refuses_does_not_come_into_the_log(
+    alice: Wallet, written: Callable[[], str]
+) -> None:
+    log = logging.getLogger("django.request")
+    wrong = [{"email": ALICE}, {"email": "x@example.org", "state": "Archer, Alice"[:9]}]
+    for values in wrong:
+        try:
+            with transaction.atomic():
+                Wallet.objects.create(created_at=timezone.now(), **values)
+        except DatabaseError:
+            log.error("Internal Server Error: %s", "/somewhere/", exc_info=sys.exc_info())
+
+    assert "IntegrityError" in written()
+    assert "/somewhere/" in written()
+    for private in (ALICE, "x@example.org", "Archer"):
+        assert private not in written()
+
+
+def test_a_wrong_host_is_refused_without_filling_the_log(
+    client: Client, db: None, capfd: pytest.CaptureFixture[str]
+) -> None:
+    response = client.get("/", headers={"Host": "evil.example"})
+
+    assert response.status_code == 400
+    assert "evil.example" not in response.content.decode()
+    assert "evil.example" not in capfd.readouterr().err
+
+
+def test_what_a_request_says_is_not_in_what_programs_print_of_it(acme_bank: RelyingParty) -> None:
+    parameters = Parameters(asked(acme_bank, transaction_data=encoded(session_data())))
+    request = parse(parameters, allowed_scopes=SCOPES, allowed_transaction_data_types=TYPES)
+
+    printed = repr([parameters, request, request.transaction_data])
+
+    for private in (ALICE, parameters.values["nonce"], "192.0.2.7"):
+        assert private not in printed
+
+
+# --- Addresses --------------------------------------------------------------------------------------------
+
+
+def test_a_letter_names_the_service_and_not_the_host_that_was_asked(
+    client: Client, acme_bank: RelyingParty, settings: Any
+) -> None:
+    settings.ALLOWED_HOSTS = ["*"]
+    evil = {"Host": "evil.example", "X-Forwarded-Host": "evil.example"}
+    page = client.get(PATH, asked(acme_bank), headers=evil).headers["Location"]
+    client.post(page, headers=evil)
+
+    assert "evil.example" not in str(mail.outbox[0].message())
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["k\u0131m@example.org", "\u212aim@example.org", "a@" + ".".join(["\u0130" * 20] * 10) + ".com"],
+)
+def test_an_address_that_folds_into_another_one_or_grows_is_refused(
+    client: Client, db: None, address: str
+) -> None:
+    response = client.post(reverse("wallet_front_door"), {"email": address})
+
+    assert response.status_code == 422
+    assert not Errand.objects.exists()
+
+
+# --- Too much, and in disguise ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("amount", ["12.0000000000000000000000000000001", "0.1" + "0" * 40 + "1"])
+def test_decimal_places_too_far_right_to_be_shown_are_refused_and_not_rounded_away(
+    client: Client, acme_bank: RelyingParty, amount: str
+) -> None:
+    text = (
+        '{"type": "urn:service:params:vc:transaction-data:payment-mandate:v1", "credential_ids": ["basic"],'
+        ' "payload": {"payment_instrument": {"type": "card", "id": "1"}, "payee": {"name": "Shop"},'
+        f' "prompt_summary": "Wine", "currency": "EUR", "amount": {amount}}}}}'
+    )
+    value = urlsafe_b64encode(text.encode()).rstrip(b"=").decode()
+
+    answer = fragment(client.get(PATH, asked(acme_bank, transaction_data=value)).headers["Location"])
+
+    assert answer["error"] == "invalid_transaction_data"
+    assert "decimal places" in answer["error_description"]
+
+
+@pytest.mark.parametrize("charset", ["base64", "utf-16", "rot13", "nonsense"])
+def test_a_body_that_calls_itself_something_else_is_refused_and_breaks_nothing(
+    client: Client, db: None, charset: str
+) -> None:
+    body = b"grant_type=client_credentials"
+    response = client.generic(
+        "POST", "/oauth/v2/token", body, f"application/x-www-form-urlencoded; charset={charset}"
+    )
+
+    assert response.status_code == 400
+
+
+def test_the_token_endpoint_does_not_read_without_end(client: Client, db: None) -> None:
+    body = b"grant_type=" + b"x" * 5_000_000
+
+    response = client.generic("POST", "/oauth/v2/token", body, "application/x-www-form-urlencoded")
+
+    assert response.status_code == 400
+
+
+@pytest.mark.parametrize(
+    "picture",
+    [
+        b"<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>",
+        b"GIF89a<script>alert(1)</script>",
+        b"<!doctype html><script>alert(1)</script>",
+        b" \x89PNG\r\n\x1a\n",
+    ],
+)
+def test_a_logo_that_could_be_a_page_or_a_script_is_not_taken(
+    acme_bank: RelyingParty, picture: bytes
+) -> None:
+    upload = BytesIO(picture)
+    upload.name = "logo.png"
+    address = reverse("admin:presentation_relyingparty_change", args=[acme_bank.pk])
+    uri = acme_bank.redirect_uris.first()
+    form = {
+        "name": "Acme Bank",
+        "allowed_scopes": [BASIC],
+        "wire_format": "string",
+        "logo_file": upload,
+        "redirect_uris-TOTAL_FORMS": "1",
+        "redirect_uris-INITIAL_FORMS": "1",
+        "redirect_uris-0-id": str(uri.pk),
+        "redirect_uris-0-relying_party": str(acme_bank.pk),
+        "redirect_uris-0-uri": uri.uri,
+    }
+
+    response = operator("Relying parties").post(address, form)
+
+    assert response.status_code == 200
+    assert "PNG, JPEG or WebP" in response.content.decode()
+    assert bytes(RelyingParty.objects.get(pk=acme_bank.pk).logo) == b""
+
+
+def test_a_picture_with_a_script_in_it_is_served_as_a_picture_only(
+    client: Client, acme_bank: RelyingParty
+) -> None:
+    RelyingParty.objects.update(logo=b"\x89PNG\r\n\x1a\n<script>alert(1)</script>")
+
+    response = client.get(reverse("relying_party_logo", args=[acme_bank.client_id]))
+
+    assert response.headers["Content-Type"] == "image/png"
+    assert response.headers["X-Content-Type-Options"] == "nosniff"
+    assert "script-src 'self'" in response.headers["Content-Security-Policy"]
