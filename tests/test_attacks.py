@@ -7,6 +7,7 @@ from base64 import urlsafe_b64encode
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from io import BytesIO
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -332,6 +333,15 @@ def test_an_address_that_folds_into_another_one_or_grows_is_refused(
 
     assert response.status_code == 422
     assert not Errand.objects.exists()
+
+
+def test_a_service_started_with_an_empty_environment_file_is_no_sandbox() -> None:
+    units = list((Path(__file__).parent.parent / "deploy" / "systemd").glob("*.service"))
+
+    assert len(units) == 2
+    for unit in units:
+        before, _after = unit.read_text().split("\nEnvironmentFile=")
+        assert "\nEnvironment=ENVIRONMENT=production" in before
 
 
 # --- Too much, and in disguise ----------------------------------------------------------------------------
