@@ -5,8 +5,7 @@ Strict (RFC 8725 §3): canonical base64url, JSON without duplicate names, `alg` 
 
 import json
 import re
-from base64 import urlsafe_b64encode
-from binascii import a2b_base64
+from binascii import a2b_base64, b2a_base64
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,6 +18,7 @@ from keys.signer import Signer
 
 MAX_LENGTH = 65_536  # of a token taken in
 _ES256 = ec.ECDSA(SHA256())
+_URL_SAFE = bytes.maketrans(b"+/", b"-_")
 _SEGMENT = re.compile(r"[A-Za-z0-9_-]*", re.ASCII)
 # An encoder made once: json.dumps with arguments would make one for every call.
 _to_json = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
@@ -29,8 +29,8 @@ class JwsError(ValueError):
 
 
 def b64url(data: bytes) -> str:
-    """Base64url without padding (RFC 7515 §2)."""
-    return urlsafe_b64encode(data).rstrip(b"=").decode("ascii")
+    """Base64url without padding (RFC 7515 §2); the shortest way to it, because every claim takes it twice."""
+    return b2a_base64(data, newline=False).translate(_URL_SAFE, b"=").decode()
 
 
 def from_b64url(text: str) -> bytes:

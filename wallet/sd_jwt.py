@@ -3,7 +3,6 @@
 Nothing is disclosed unless it is selected, and randomness is an argument.
 """
 
-from binascii import b2a_base64
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from hashlib import sha256
@@ -12,7 +11,7 @@ from typing import Any, NamedTuple
 
 from orjson import dumps
 
-from keys.jws import encode_segment, sign_segments
+from keys.jws import b64url, encode_segment, sign_segments
 from keys.signer import Signer
 
 Path = tuple[str | int, ...]  # where a claim stands, e.g. ("age_equal_or_over", "18")
@@ -26,7 +25,7 @@ ALWAYS_PLAIN = frozenset({"iss", "nbf", "exp", "cnf", "vct", "vct#integrity", "a
 _SALT_BYTES = 18  # 144 bits; a multiple of three, so that many are encoded at once and cut apart
 _SALT_CHARACTERS = _SALT_BYTES // 3 * 4
 _SALTS_AT_ONCE = 16
-_URL_SAFE = bytes.maketrans(b"+/", b"-_")
+_CONTAINERS = (dict, list)
 _KEY_BINDING_HEADER = encode_segment({"alg": "ES256", "typ": "kb+jwt"})
 
 
@@ -64,7 +63,7 @@ class KeyBinding(NamedTuple):
 
 def digest(text: str) -> str:
     """SHA-256 of an ASCII text, base64url: of Disclosures, `sd_hash` and transaction data alike."""
-    return _b64url(sha256(text.encode("ascii")).digest())
+    return b64url(sha256(text.encode("ascii")).digest())
 
 
 def all_withheld(claims: dict[str, Any]) -> dict[str, Any]:
@@ -97,7 +96,7 @@ def issue(
     payload["_sd_alg"] = "sha-256"
     if holder_jwk is not None:
         payload["cnf"] = {"jwk": holder_jwk}  # RFC 7800 §3.2
-    jwt = sign_segments(header, _b64url(dumps(payload)), signer)
+    jwt = sign_segments(header, b64url(dumps(payload)), signer)
     return SdJwt(jwt, issuance.disclosures)
 
 
@@ -142,7 +141,7 @@ def bind(
     if transaction_data:
         payload["transaction_data_hashes"] = [digest(value) for value in transaction_data]
         payload["transaction_data_hashes_alg"] = "sha-256"
-    return unbound + sign_segments(_KEY_BINDING_HEADER, _b64url(dumps(payload)), holder)
+    return unbound + sign_segments(_KEY_BINDING_HEADER, b64url(dumps(payload)), holder)
 
 
 class _Issuance:
@@ -154,7 +153,7 @@ class _Issuance:
         self._decoys = decoys
 
     def value(self, value: Any, path: Path) -> Any:
-        """`value` with digests in the place of whatever is withheld in it."""
+        """`value` with digests in the place of whatever is withheld in it (§4.2.4)."""
         if isinstance(value, dict):
             return self._object(value, path)
         if isinstance(value, list):
@@ -163,36 +162,35 @@ class _Issuance:
 
     def _object(self, members: dict[str, Any], path: Path) -> dict[str, Any]:
         withheld = members.get("_sd", {})
-        result = {name: self.value(value, (*path, name)) for name, value in members.items() if name != "_sd"}
+        result = {
+            name: self.value(value, (*path, name)) if isinstance(value, _CONTAINERS) else value
+            for name, value in members.items()
+            if name != "_sd"
+        }
         if not (RESERVED.isdisjoint((*result, *withheld)) and result.keys().isdisjoint(withheld)):
             raise ValueError("a name that is reserved, or there twice")
         if withheld:
             digests = [digest(next(self._salts)) for _ in range(self._decoys)]
             for name, value in withheld.items():
                 here = (*path, name)
-                digests.append(self._withhold(here, (next(self._salts), name, self.value(value, here))))
+                if isinstance(value, _CONTAINERS):
+                    value = self.value(value, here)
+                self.disclosures[here] = disclosure = b64url(dumps((next(self._salts), name, value)))
+                digests.append(b64url(sha256(disclosure.encode()).digest()))
             digests.sort()  # so that their order tells nothing
             result["_sd"] = digests
         return result
 
     def _element(self, element: Any, path: Path) -> Any:
         if isinstance(element, dict) and element.keys() == {"..."}:
-            return {"...": self._withhold(path, (next(self._salts), self.value(element["..."], path)))}
+            content = (next(self._salts), self.value(element["..."], path))
+            self.disclosures[path] = disclosure = b64url(dumps(content))
+            return {"...": digest(disclosure)}
         return self.value(element, path)
-
-    def _withhold(self, path: Path, content: tuple[Any, ...]) -> str:
-        """The digest of a new Disclosure: of salt, name and value (§4.2.1), or salt and element (§4.2.2)."""
-        disclosure = self.disclosures[path] = _b64url(dumps(content))
-        return _b64url(sha256(disclosure.encode()).digest())
-
-
-def _b64url(data: bytes) -> str:
-    """As `keys.jws.b64url`, by the shortest way: every claim takes it twice."""
-    return b2a_base64(data, newline=False).translate(_URL_SAFE, b"=").decode()
 
 
 def _salts(random_bytes: Callable[[int], bytes]) -> Iterator[list[str]]:
     """Salts without end, drawn many at a time."""
     while True:
-        drawn = _b64url(random_bytes(_SALT_BYTES * _SALTS_AT_ONCE))
+        drawn = b64url(random_bytes(_SALT_BYTES * _SALTS_AT_ONCE))
         yield [drawn[at : at + _SALT_CHARACTERS] for at in range(0, len(drawn), _SALT_CHARACTERS)]
