@@ -1,60 +1,32 @@
-"""One browser's passage through one authorization request: begin, recall, what is next, answer, refuse.
+"""Interactions begin, are recalled in the browser that began them, and are prepared for their next step.
 
-Facts are stored, the next step is computed from them, and everything shown, signed and answered is derived
-from the one row written at the beginning (design: parse once, store what was said).
+One row is written at the beginning; everything shown, signed and answered is derived from it (parse once,
+store what was said). What is next is computed in `passage`; how it ends is in `answers`.
 """
 
 import hashlib
 import uuid
-from dataclasses import dataclass
 from datetime import datetime, timedelta
-from enum import Enum, auto
-from functools import cached_property
 
-import structlog
-from django.db import IntegrityError, OperationalError, transaction
+from django.db import transaction
 from django.urls import reverse
-from django.utils.translation import gettext as _
 
 from consent import decisions
-from keys.certificate_chain import BrokenChainError
-from keys.issuer_key import NoSigningKeyError
-from keys.sealing import SealError
-from presentation import authorization_request, transaction_data, vp_token
-from presentation.authorization_request import AuthorizationRequest
-from presentation.errors import (
-    AccessDeniedError,
-    AuthorizationError,
-    InvalidRequestError,
-    ServerError,
-    TemporarilyUnavailableError,
-    UntrustedRequestError,
-)
+from presentation import authorization_request, transaction_data
+from presentation.errors import InvalidRequestError, TemporarilyUnavailableError
 from presentation.models import Interaction, RelyingParty
 from presentation.parameters import Parameters
+from presentation.passage import Passage, Step, earliest_sign_in, next_step, path_of
 from presentation.return_address import ReturnAddress
-from wallet import credentials, errands
+from wallet import errands
 from wallet.limits import Limit, LimitReachedError
-from wallet.models import Credential, HolderSession
-
-log = structlog.get_logger(__name__)
+from wallet.models import HolderSession
 
 LIFETIME = timedelta(minutes=30)
 NONCE_USED = "nonce was used before; every request needs a fresh one"
 # Anybody can make a browser ask, and each request of a stranger writes two rows that stay for a day. Per
 # client address, and generous: a whole company may share one. Who is signed in is known, and not counted.
 STRANGERS = Limit("requests-of-strangers", most=300, window=timedelta(minutes=15))
-FRESH_FACTOR = timedelta(minutes=5)  # how old a sign-in may be when a payment is asked for
-
-
-class Step(Enum):
-    """What must happen next in an interaction."""
-
-    SIGN_IN = auto()
-    ENROLL = auto()
-    CONSENT = auto()
-    REFUSE = auto()
-    ANSWER = auto()
 
 
 class InteractionGoneError(LookupError):
@@ -67,27 +39,6 @@ class InteractionGoneError(LookupError):
         super().__init__(interaction)
         self.interaction = interaction
         self.own = own
-
-
-@dataclass(frozen=True)
-class Passage:
-    """An open interaction with what its row says: the request, and where the answer goes."""
-
-    interaction: Interaction
-    return_address: ReturnAddress
-
-    @cached_property
-    def request(self) -> AuthorizationRequest:
-        """What was asked, as far as this relying party may ask it now; raises `AuthorizationError`."""
-        return authorization_request.parse(
-            Parameters(self.interaction.parameters),
-            allowed_scopes=self.relying_party.allowed_scopes,
-            allowed_transaction_data_types=self.relying_party.allowed_transaction_data_types,
-        )
-
-    @property
-    def relying_party(self) -> RelyingParty:
-        return self.interaction.relying_party
 
 
 def begin(
@@ -139,31 +90,6 @@ def recall(interaction_id: uuid.UUID, *, browser: str | None, now: datetime) -> 
     return Passage(interaction, return_address_of(interaction))
 
 
-def next_step(passage: Passage, session: HolderSession | None, *, now: datetime) -> Step:
-    """What must happen next; asked anew after every detour, from facts only."""
-    consent = passage.interaction.consent
-    if consent is not None and consent.decision == consent.Decision.DECLINED:
-        return Step.REFUSE
-    if session is None or session.wallet.email != passage.request.login_hint:
-        return Step.SIGN_IN
-    fresh_since = earliest_sign_in(passage)
-    if fresh_since is not None and session.signed_in_at < fresh_since:
-        return Step.SIGN_IN
-    if credentials.valid_credential(session.wallet, now=now) is None:
-        return Step.ENROLL
-    if consent is not None and decisions.granted_for(
-        consent, request_hash=passage.interaction.request_hash, wallet=session.wallet
-    ):
-        return Step.ANSWER
-    return Step.CONSENT
-
-
-def earliest_sign_in(passage: Passage) -> datetime | None:
-    """A payment asks for a factor shown for it: shortly before the request, or since. Else None."""
-    consequential = any(value.consequential for value in passage.request.transaction_data)
-    return passage.interaction.created_at - FRESH_FACTOR if consequential else None
-
-
 def prepare(passage: Passage, step: Step, session: HolderSession | None, *, now: datetime) -> None:
     """Make what a step needs, where it is not there yet: the question to the holder, or the errand."""
     before = (passage.interaction.consent_id, passage.interaction.errand_id)
@@ -173,67 +99,9 @@ def prepare(passage: Passage, step: Step, session: HolderSession | None, *, now:
             passage.interaction.save(update_fields=["consent", "errand"])
 
 
-def answer(passage: Passage, session: HolderSession, *, now: datetime) -> dict[str, str]:
-    """The parameters of a positive answer; the interaction is answered with it, once.
-
-    Everything that may have changed since it began is looked at again under a lock on its row. Raises
-    `AuthorizationError` (and then nothing is answered yet: see `refuse`), `UntrustedRequestError` when the
-    answer may not be redirected any more, `InteractionGoneError` when another tab was first.
-    """
-    try:
-        with transaction.atomic():
-            interaction = _locked(passage.interaction.id)
-            credential = _recheck(interaction, passage, session, now=now)
-            presentation = credentials.present(
-                credential,
-                passage.request.query.claims,
-                audience=interaction.relying_party.client_id,
-                nonce=passage.request.nonce,
-                transaction_data=[value.received for value in passage.request.transaction_data],
-                now=now,
-            )
-            _close(interaction, Interaction.Outcome.TOKEN, now=now)
-    except credentials.CredentialNotUsableError as error:
-        raise AccessDeniedError from error
-    except IntegrityError as error:
-        raise InvalidRequestError(NONCE_USED) from error
-    except (NoSigningKeyError, BrokenChainError, SealError) as error:
-        log.exception("presentation failed", interaction=str(passage.interaction.id))
-        raise ServerError from error
-    except OperationalError as error:
-        log.exception("presentation failed", interaction=str(passage.interaction.id))
-        raise TemporarilyUnavailableError from error
-    log.info("answered", interaction=str(interaction.id), client_id=interaction.relying_party.client_id)
-    return vp_token.answer_with(
-        presentation,
-        query_ids=passage.request.query.credential_ids,
-        wire_format=RelyingParty.WireFormat(interaction.relying_party.wire_format),
-    )
-
-
-def refuse(passage: Passage, error: AuthorizationError, *, now: datetime) -> dict[str, str]:
-    """The parameters of a negative answer; the interaction is answered with it, once."""
-    with transaction.atomic():
-        interaction = _locked(passage.interaction.id)
-        _check_relying_party(interaction)
-        _close(interaction, Interaction.Outcome.ERROR, error=error.error, now=now)
-    log.info("refused", interaction=str(interaction.id), error=error.error)
-    return refusal(interaction.relying_party, error)
-
-
-def refusal(relying_party: RelyingParty, error: AuthorizationError) -> dict[str, str]:
-    """The parameters of an error (RFC 6749 §4.2.2.1), with `iss` where the wire format has it."""
-    return error.as_parameters() | vp_token.issuer(RelyingParty.WireFormat(relying_party.wire_format))
-
-
 def return_address_of(interaction: Interaction) -> ReturnAddress:
     """Where the answer goes: the URI that was proven registered when the interaction began."""
     return ReturnAddress(uri=interaction.redirect_uri, state=interaction.parameters.get("state"))
-
-
-def path_of(interaction: Interaction) -> str:
-    """The hub: where the browser comes back to after every detour."""
-    return reverse("resume", args=[interaction.id])
 
 
 def _prepare(passage: Passage, step: Step, session: HolderSession | None, *, now: datetime) -> None:
@@ -274,57 +142,6 @@ def _requester(passage: Passage) -> decisions.Requester:
         privacy_policy_url=party.privacy_policy_url,
         terms_url=party.terms_url,
     )
-
-
-def _locked(interaction_id: uuid.UUID) -> Interaction:
-    rows = Interaction.objects.select_for_update(of=("self",))
-    interaction = rows.select_related("relying_party", "consent__wallet__credential").get(id=interaction_id)
-    if interaction.outcome:
-        raise InteractionGoneError(interaction, own=True)
-    return interaction
-
-
-def _recheck(
-    interaction: Interaction, passage: Passage, session: HolderSession, *, now: datetime
-) -> Credential:
-    """Everything the answer rests on, read again under the lock; the credential to present from."""
-    _check_relying_party(interaction)
-    parameters = Parameters(interaction.parameters)
-    consent = interaction.consent
-    if authorization_request.parameters_hash(parameters) != interaction.request_hash or (
-        passage.interaction.request_hash != interaction.request_hash
-    ):
-        raise ServerError
-    if consent is None or not decisions.granted_for(
-        consent, request_hash=interaction.request_hash, wallet=session.wallet
-    ):
-        raise AccessDeniedError
-    credential = credentials.valid_credential(consent.wallet, now=now)
-    if credential is None or interaction.expires_at <= now:
-        raise AccessDeniedError
-    # The holder said yes to these claims with these values: not to what a scope has come to mean since, and
-    # not to what a later identity check has found.
-    shown = tuple(tuple(path) for path in consent.claims)
-    if shown != passage.request.query.claims or credential.issued_at > consent.asked_at:
-        raise AccessDeniedError
-    return credential
-
-
-def _check_relying_party(interaction: Interaction) -> None:
-    """An answer goes only to an active relying party, and only where it is registered now."""
-    party = interaction.relying_party
-    if party.state != RelyingParty.State.ACTIVE:
-        raise UntrustedRequestError(_("This application may not ask for credentials at the moment."))
-    registered = party.redirect_uris.values_list("uri", flat=True)
-    ReturnAddress.registered(interaction.redirect_uri, registered)
-
-
-def _close(interaction: Interaction, outcome: Interaction.Outcome, *, error: str = "", now: datetime) -> None:
-    """Answered, once; what was asked (an e-mail address, a payment) is not kept beyond the answer."""
-    open_row = Interaction.objects.filter(id=interaction.id, outcome=Interaction.Outcome.NONE)
-    closed = open_row.update(outcome=outcome, error=error, answered_at=now, parameters={}, errand=None)
-    if closed != 1:
-        raise InteractionGoneError(interaction, own=True)
 
 
 def _refuse_replay(interaction: Interaction) -> None:

@@ -179,7 +179,7 @@ class Interaction(models.Model):
     """One browser's passage through one authorization request.
 
     Only facts are stored: what was received, what the holder was asked, whether and how it was answered.
-    What must happen next is computed from them (`interactions.next_step`).
+    What must happen next is computed from them (`passage.next_step`).
     """
 
     class Outcome(models.TextChoices):

@@ -10,11 +10,12 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_GET, require_safe
 
-from presentation import interactions, responses
+from presentation import answers, interactions, responses
 from presentation.errors import AccessDeniedError, AuthorizationError, UntrustedRequestError
-from presentation.interactions import InteractionGoneError, Passage, Step
+from presentation.interactions import InteractionGoneError
 from presentation.models import RelyingParty
 from presentation.parameters import Parameters
+from presentation.passage import Passage, Step, next_step, path_of
 from presentation.registration import identify
 from wallet import browser, sessions
 from wallet.models import HolderSession
@@ -42,8 +43,8 @@ def authorize(request: HttpRequest) -> HttpResponse:
             now=now,
         )
     except AuthorizationError as error:
-        return responses.redirect_home(return_address, interactions.refusal(relying_party, error))
-    step = interactions.next_step(passage, session, now=now)
+        return responses.redirect_home(return_address, answers.refusal(relying_party, error))
+    step = next_step(passage, session, now=now)
     response = HttpResponseRedirect(_address(passage, step), status=303)
     response.headers["Cache-Control"] = "no-store"
     browser.remember(response, secret)
@@ -88,11 +89,11 @@ def logo(request: HttpRequest, client_id: str) -> HttpResponse:
 def _go_on(passage: Passage, session: HolderSession | None) -> HttpResponse:
     now = timezone.now()
     try:
-        step = interactions.next_step(passage, session, now=now)
+        step = next_step(passage, session, now=now)
         if step is Step.REFUSE:
             raise AccessDeniedError
         if step is Step.ANSWER and session is not None:
-            answer = interactions.answer(passage, session, now=now)
+            answer = answers.answer(passage, session, now=now)
             return responses.redirect_home(passage.return_address, answer)
     except AuthorizationError as error:
         return _refuse(passage, error)
@@ -112,11 +113,11 @@ def _address(passage: Passage, step: Step) -> str:
         case Step.CONSENT:
             return reverse("consent_review", args=[passage.interaction.consent_id])
         case _:
-            return interactions.path_of(passage.interaction)
+            return path_of(passage.interaction)
 
 
 def _refuse(passage: Passage, error: AuthorizationError) -> HttpResponse:
-    answer = interactions.refuse(passage, error, now=timezone.now())
+    answer = answers.refuse(passage, error, now=timezone.now())
     return responses.redirect_home(passage.return_address, answer)
 
 

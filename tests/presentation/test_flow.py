@@ -11,8 +11,8 @@ from django.test import Client
 from django.utils import timezone
 
 from consent.models import Consent
-from presentation import interactions
 from presentation.models import Interaction, RelyingParty
+from presentation.passage import path_of
 from tests.people import ALICE, BOB
 from tests.presentation.test_authorize import PATH, asked, encoded, fragment, session_data
 from wallet.models import Credential, Wallet
@@ -84,7 +84,7 @@ def test_leaving_goes_home_with_the_very_same_answer_as_declining(
 
 
 def hub_of(interaction: Interaction | None = None) -> str:
-    return interactions.path_of(interaction or Interaction.objects.get())
+    return path_of(interaction or Interaction.objects.get())
 
 
 def test_an_answer_is_given_once_and_then_the_hub_leads_back(

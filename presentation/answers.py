@@ -1,0 +1,135 @@
+"""How an interaction ends: with a token or an error, once, after everything was looked at again."""
+
+import uuid
+from datetime import datetime
+
+import structlog
+from django.db import IntegrityError, OperationalError, transaction
+from django.utils.translation import gettext as _
+
+from consent import decisions
+from keys.certificate_chain import BrokenChainError
+from keys.issuer_key import NoSigningKeyError
+from keys.sealing import SealError
+from presentation import authorization_request, vp_token
+from presentation.errors import (
+    AccessDeniedError,
+    AuthorizationError,
+    InvalidRequestError,
+    ServerError,
+    TemporarilyUnavailableError,
+    UntrustedRequestError,
+)
+from presentation.interactions import NONCE_USED, InteractionGoneError
+from presentation.models import Interaction, RelyingParty
+from presentation.parameters import Parameters
+from presentation.passage import Passage
+from presentation.return_address import ReturnAddress
+from wallet import credentials
+from wallet.models import Credential, HolderSession
+
+log = structlog.get_logger(__name__)
+
+
+def answer(passage: Passage, session: HolderSession, *, now: datetime) -> dict[str, str]:
+    """The parameters of a positive answer; the interaction is answered with it, once.
+
+    Everything that may have changed since it began is looked at again under a lock on its row. Raises
+    `AuthorizationError` (and then nothing is answered yet: see `refuse`), `UntrustedRequestError` when the
+    answer may not be redirected any more, `InteractionGoneError` when another tab was first.
+    """
+    try:
+        with transaction.atomic():
+            interaction = _locked(passage.interaction.id)
+            credential = _recheck(interaction, passage, session, now=now)
+            presentation = credentials.present(
+                credential,
+                passage.request.query.claims,
+                audience=interaction.relying_party.client_id,
+                nonce=passage.request.nonce,
+                transaction_data=[value.received for value in passage.request.transaction_data],
+                now=now,
+            )
+            _close(interaction, Interaction.Outcome.TOKEN, now=now)
+    except credentials.CredentialNotUsableError as error:
+        raise AccessDeniedError from error
+    except IntegrityError as error:
+        raise InvalidRequestError(NONCE_USED) from error
+    except (NoSigningKeyError, BrokenChainError, SealError) as error:
+        log.exception("presentation failed", interaction=str(passage.interaction.id))
+        raise ServerError from error
+    except OperationalError as error:
+        log.exception("presentation failed", interaction=str(passage.interaction.id))
+        raise TemporarilyUnavailableError from error
+    log.info("answered", interaction=str(interaction.id), client_id=interaction.relying_party.client_id)
+    return vp_token.answer_with(
+        presentation,
+        query_ids=passage.request.query.credential_ids,
+        wire_format=RelyingParty.WireFormat(interaction.relying_party.wire_format),
+    )
+
+
+def refuse(passage: Passage, error: AuthorizationError, *, now: datetime) -> dict[str, str]:
+    """The parameters of a negative answer; the interaction is answered with it, once."""
+    with transaction.atomic():
+        interaction = _locked(passage.interaction.id)
+        _check_relying_party(interaction)
+        _close(interaction, Interaction.Outcome.ERROR, error=error.error, now=now)
+    log.info("refused", interaction=str(interaction.id), error=error.error)
+    return refusal(interaction.relying_party, error)
+
+
+def refusal(relying_party: RelyingParty, error: AuthorizationError) -> dict[str, str]:
+    """The parameters of an error (RFC 6749 §4.2.2.1), with `iss` where the wire format has it."""
+    return error.as_parameters() | vp_token.issuer(RelyingParty.WireFormat(relying_party.wire_format))
+
+
+def _locked(interaction_id: uuid.UUID) -> Interaction:
+    rows = Interaction.objects.select_for_update(of=("self",))
+    interaction = rows.select_related("relying_party", "consent__wallet__credential").get(id=interaction_id)
+    if interaction.outcome:
+        raise InteractionGoneError(interaction, own=True)
+    return interaction
+
+
+def _recheck(
+    interaction: Interaction, passage: Passage, session: HolderSession, *, now: datetime
+) -> Credential:
+    """Everything the answer rests on, read again under the lock; the credential to present from."""
+    _check_relying_party(interaction)
+    parameters = Parameters(interaction.parameters)
+    consent = interaction.consent
+    if authorization_request.parameters_hash(parameters) != interaction.request_hash or (
+        passage.interaction.request_hash != interaction.request_hash
+    ):
+        raise ServerError
+    if consent is None or not decisions.granted_for(
+        consent, request_hash=interaction.request_hash, wallet=session.wallet
+    ):
+        raise AccessDeniedError
+    credential = credentials.valid_credential(consent.wallet, now=now)
+    if credential is None or interaction.expires_at <= now:
+        raise AccessDeniedError
+    # The holder said yes to these claims with these values: not to what a scope has come to mean since, and
+    # not to what a later identity check has found.
+    shown = tuple(tuple(path) for path in consent.claims)
+    if shown != passage.request.query.claims or credential.issued_at > consent.asked_at:
+        raise AccessDeniedError
+    return credential
+
+
+def _check_relying_party(interaction: Interaction) -> None:
+    """An answer goes only to an active relying party, and only where it is registered now."""
+    party = interaction.relying_party
+    if party.state != RelyingParty.State.ACTIVE:
+        raise UntrustedRequestError(_("This application may not ask for credentials at the moment."))
+    registered = party.redirect_uris.values_list("uri", flat=True)
+    ReturnAddress.registered(interaction.redirect_uri, registered)
+
+
+def _close(interaction: Interaction, outcome: Interaction.Outcome, *, error: str = "", now: datetime) -> None:
+    """Answered, once; what was asked (an e-mail address, a payment) is not kept beyond the answer."""
+    open_row = Interaction.objects.filter(id=interaction.id, outcome=Interaction.Outcome.NONE)
+    closed = open_row.update(outcome=outcome, error=error, answered_at=now, parameters={}, errand=None)
+    if closed != 1:
+        raise InteractionGoneError(interaction, own=True)
