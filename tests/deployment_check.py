@@ -18,7 +18,7 @@ def production_environment() -> dict[str, str]:
         "SECRET_KEY": secret,
         "KEY_SEALING_KEYS": secret[:44],
         "DATABASE_URL": "postgresql://wallet@127.0.0.1:1/wallet",
-        "EMAIL_URL": "smtp://127.0.0.1:1",
+        "EMAIL_URL": "smtp+tls://127.0.0.1:1",
         "DEFAULT_FROM_EMAIL": "Wallet <wallet@wallet.example>",
     }
 

@@ -111,7 +111,7 @@ def _service_environment(cluster: Cluster, folder: Path) -> dict[str, str]:
         "KEY_SEALING_KEYS": secrets.token_urlsafe(32),
         "STATE_DIRECTORY": str(folder),
         "TRUSTED_PROXY_COUNT": "1",
-        "EMAIL_URL": "smtp://localhost:25",
+        "EMAIL_URL": "smtp+tls://localhost:25",
         "DEFAULT_FROM_EMAIL": "wallet@wallet.example",
     }
 

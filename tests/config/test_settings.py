@@ -54,6 +54,8 @@ def test_everything_that_is_missing_is_named_at_once() -> None:
         ("BASE_URL", "http://wallet.example", "https://"),
         ("BASE_URL", "https://wallet.example/path", "without a path"),
         ("BASE_URL", "https://user@wallet.example", "without a path"),
+        ("EMAIL_URL", "smtp://mail.example:25", "smtp+tls://"),
+        ("EMAIL_URL", "consolemail://", "smtp+tls://"),
         ("IDENTITY_PROVIDER", "wallet.sandbox.provider.SandboxProvider", "production refuses"),
     ],
 )

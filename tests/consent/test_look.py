@@ -93,3 +93,22 @@ def test_back_after_an_answer_shows_the_answer_and_not_the_question(
     expect(as_alice.get_by_role("heading", level=1)).to_have_text("You have already answered")
     expect(as_alice.locator("body")).not_to_have_text(re.compile("Archer"))
     check(as_alice)
+
+
+def test_a_click_that_comes_with_the_page_decides_nothing(
+    as_alice: Any, alice: Wallet, live_server: Any
+) -> None:
+    consent = put(alice)
+    as_alice.goto(f"{live_server.url}/consent/{consent.id}/")
+    share = as_alice.locator("button[value=share]")
+
+    share.dispatch_event("click")  # at once, as the second half of a double click would come
+    as_alice.wait_for_timeout(300)
+    consent.refresh_from_db()
+    assert consent.decision == "asked"
+
+    expect(share).to_be_enabled()  # and a moment later it takes clicks
+    share.click()
+    as_alice.wait_for_url(lambda url: "/consent/" not in url)
+    consent.refresh_from_db()
+    assert consent.decision == "granted"
