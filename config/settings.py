@@ -169,7 +169,7 @@ elif _database:
 _email_url = _say("EMAIL_URL", sandbox="consolemail://")
 _email = environ.Env.email_url_config(_email_url or "consolemail://")
 if _email_url and not _sandbox and not _email_url.startswith(("smtp+tls://", "smtp+ssl://")):
-    raise ImproperlyConfigured("EMAIL_URL must begin with smtp+tls:// or smtp+ssl://: sign-in codes travel by it.")
+    raise ImproperlyConfigured("EMAIL_URL must begin with smtp+tls:// or smtp+ssl://, for sign-in codes.")
 EMAIL_BACKEND = "wallet.sandbox.mailbox.EmailBackend" if _sandbox else _email["EMAIL_BACKEND"]
 EMAIL_HOST = _email.get("EMAIL_HOST") or "localhost"
 EMAIL_PORT = _email.get("EMAIL_PORT") or 25

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Self
 
+from django.utils.timezone import localdate
+
 from consent import decisions
 from consent.models import Consent
 from consent.question import Requester, Transaction
@@ -25,15 +27,15 @@ class Question:
     new: frozenset[tuple[str, ...]]  # claims that were not shared the last time
 
     @classmethod
-    def of(cls, consent: Consent, credential: Credential, *, now: datetime) -> Self:
-        """One query: when the holder last shared with whoever asks."""
+    def of(cls, consent: Consent, credential: Credential) -> Self:
+        """One query: when the holder last shared with whoever asks. Ages are those of the day of asking."""
         paths = [tuple(path) for path in consent.claims]
         before = decisions.last_shared(credential.wallet, consent.requester_id)
         return cls(
             consent=consent,
             requester=Requester.from_json(consent.requester),
             transactions=_transactions(consent),
-            claims=tuple(credentials.preview(credential, paths, today=now.date())),
+            claims=tuple(credentials.preview(credential, paths, today=localdate(consent.asked_at))),
             not_shared=tuple(str(label) for label in claims.not_shared(paths)),
             last_shared_at=before.at if before else None,
             new=frozenset(set(paths) - before.claims) if before else frozenset(),

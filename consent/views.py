@@ -69,7 +69,7 @@ def _ask(request: HttpRequest, consent: Consent, session: HolderSession, *, now:
     credential = credentials.valid_credential(session.wallet, now=now)
     if credential is None:
         return HttpResponseRedirect(consent.return_to, status=HTTPStatus.SEE_OTHER)
-    question = Question.of(consent, credential, now=now)
+    question = Question.of(consent, credential)
     response = render(
         request, "consent/review.html", {"question": question, "signed_in_email": session.wallet.email}
     )

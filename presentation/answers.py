@@ -5,9 +5,11 @@ from datetime import datetime
 
 import structlog
 from django.db import IntegrityError, OperationalError, transaction
+from django.utils.timezone import localdate
 from django.utils.translation import gettext as _
 
 from consent import decisions
+from consent.models import Consent
 from keys.certificate_chain import BrokenChainError
 from keys.issuer_key import NoSigningKeyError
 from keys.sealing import SealError
@@ -26,7 +28,7 @@ from presentation.parameters import Parameters
 from presentation.passage import Passage
 from presentation.return_address import ReturnAddress
 from wallet import credentials
-from wallet.models import Credential, HolderSession
+from wallet.models import HolderSession
 
 log = structlog.get_logger(__name__)
 
@@ -41,13 +43,14 @@ def answer(passage: Passage, session: HolderSession, *, now: datetime) -> dict[s
     try:
         with transaction.atomic():
             interaction = _locked(passage.interaction.id)
-            credential = _recheck(interaction, passage, session, now=now)
+            consent = _recheck(interaction, passage, session, now=now)
             presentation = credentials.present(
-                credential,
+                consent.wallet.credential,
                 passage.request.query.claims,
                 audience=interaction.relying_party.client_id,
                 nonce=passage.request.nonce,
                 transaction_data=[value.received for value in passage.request.transaction_data],
+                today=localdate(consent.asked_at),
                 now=now,
             )
             _close(interaction, Interaction.Outcome.TOKEN, now=now)
@@ -92,10 +95,8 @@ def _locked(interaction_id: uuid.UUID) -> Interaction:
     return interaction
 
 
-def _recheck(
-    interaction: Interaction, passage: Passage, session: HolderSession, *, now: datetime
-) -> Credential:
-    """Everything the answer rests on, read again under the lock; the credential to present from."""
+def _recheck(interaction: Interaction, passage: Passage, session: HolderSession, *, now: datetime) -> Consent:
+    """Everything the answer rests on, read again under the lock; the consent to answer on."""
     _check_relying_party(interaction)
     parameters = Parameters(interaction.parameters)
     consent = interaction.consent
@@ -115,7 +116,7 @@ def _recheck(
     shown = tuple(tuple(path) for path in consent.claims)
     if shown != passage.request.query.claims or credential.issued_at > consent.asked_at:
         raise AccessDeniedError
-    return credential
+    return consent
 
 
 def _check_relying_party(interaction: Interaction) -> None:

@@ -11,7 +11,6 @@ from datetime import date, datetime, timedelta
 from typing import Any
 
 from django.conf import settings
-from django.utils.timezone import localdate
 
 from keys.issuer_key import IssuerKey, active_issuer_key
 from keys.jwk import public_jwk
@@ -111,12 +110,14 @@ def present(
     audience: str,
     nonce: str,
     transaction_data: Sequence[str],
+    today: date,
     now: datetime,
 ) -> str:
     """A presentation of the claims at `paths` for one request: SD-JWT VC with key binding, compact.
 
-    `transaction_data` are the strings as received. Raises CredentialNotUsableError; NoSigningKeyError,
-    BrokenChainError and SealError pass through.
+    `transaction_data` are the strings as received; ages are those of the day `today`, on which the holder
+    was asked, so that what is signed is what was shown, over midnight too. Raises CredentialNotUsableError;
+    NoSigningKeyError, BrokenChainError and SealError pass through.
     """
     if not _is_usable(credential, now):
         raise CredentialNotUsableError("The credential is not valid now.")
@@ -126,7 +127,7 @@ def present(
     if _rounded(expires_at) <= now.timestamp():
         raise CredentialNotUsableError("The credential or the signing key ends within the hour.")
     facts = {"iss": settings.BASE_URL, "vct": credential_type()}
-    values = claims.values(_identity(credential), today=localdate(now))
+    values = claims.values(_identity(credential), today=today)
     return mint(
         {**facts, **sd_jwt.all_withheld(values)},
         paths,

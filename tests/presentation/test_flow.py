@@ -1,8 +1,10 @@
 """A request from beginning to answer, over HTTP: what is shared, what is answered once, what is refused."""
 
+import base64
+import re
 import threading
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import UTC, datetime, time, timedelta
 from typing import Any
 
 import pytest
@@ -13,7 +15,7 @@ from django.utils import timezone
 from consent.models import Consent
 from presentation.models import Interaction, RelyingParty
 from presentation.passage import path_of
-from tests.people import ALICE, BOB
+from tests.people import ALICE, BOB, enroll
 from tests.presentation.test_authorize import PATH, asked, encoded, fragment, session_data
 from wallet.models import Credential, Wallet
 
@@ -282,6 +284,27 @@ def test_without_a_signing_key_the_error_is_ours(
     rotation.withdraw(signing_key.id, reason="lost", now=timezone.now())
 
     assert fragment(client.get(hub).headers["Location"])["error"] == "server_error"
+
+
+def test_an_age_is_signed_as_it_was_shown_over_midnight_too(
+    client: Client, acme_bank: RelyingParty, sign_in: SignIn
+) -> None:
+    now = timezone.now()
+    of_age_today = now.date().replace(year=now.year - 18, day=min(now.day, 28))
+    tom = enroll("tom@example.org", given_name="Tom", family_name="Young", birth_date=of_age_today)
+    sign_in(tom)
+    page = ask(client, acme_bank, login_hint="tom@example.org")
+    # Asked on the eve of the birthday, a minute before midnight as it were.
+    eve = datetime.combine(of_age_today.replace(year=now.year), time(23, 59), UTC) - timedelta(days=1)
+    Credential.objects.update(issued_at=eve - timedelta(hours=1))
+    Consent.objects.update(asked_at=eve)
+
+    shown = client.get(page).content.decode()
+    token = fragment(client.get(decide(client, page)).headers["Location"])["vp_token"]
+
+    assert re.search(r"Aged 18 or over.*?<bdi>No</bdi>", shown, re.DOTALL)
+    disclosures = [base64.urlsafe_b64decode(part + "==") for part in token.split("~")[1:-1]]
+    assert any(b'"18",false' in said for said in disclosures)
 
 
 PAYMENT = {

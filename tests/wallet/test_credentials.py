@@ -32,9 +32,11 @@ State = Credential.State
 def present(alice: Wallet, signing_key: SigningKey) -> Callable[..., str]:
     """A presentation of Alice's credential to Acme Bank."""
 
-    def present(paths: Any = BASIC, **facts: Any) -> str:
+    def present(paths: Any = BASIC, *, of: Any = None, **facts: Any) -> str:
         request: dict[str, Any] = {"audience": AUDIENCE, "nonce": NONCE, "transaction_data": []}
-        return credentials.present(alice.credential, paths, **(request | {"now": timezone.now()} | facts))
+        now = facts.get("now", timezone.now())
+        day = {"now": now, "today": timezone.localdate(now)}
+        return credentials.present(of or alice.credential, paths, **(request | day | facts))
 
     return present
 
@@ -149,6 +151,7 @@ def test_age_is_that_of_the_day_of_presentation(signing_key: SigningKey, read: A
             audience=AUDIENCE,
             nonce=NONCE,
             transaction_data=[],
+            today=day,
             now=moment,
         )
         said.append(read(token, now=moment).payload["age_equal_or_over"]["18"])
@@ -249,7 +252,8 @@ def test_two_presentations_share_nothing_that_links_them(present: Any):
 
 def test_what_two_presentations_share_is_shared_by_everybody(present: Any, bob: Wallet, alice: Wallet):
     now = timezone.now()
-    request: dict[str, Any] = {"audience": AUDIENCE, "nonce": NONCE, "transaction_data": [], "now": now}
+    request: dict[str, Any] = {"audience": AUDIENCE, "nonce": NONCE, "transaction_data": []}
+    request |= {"today": timezone.localdate(now), "now": now}
     payloads = [
         decode_segment(parse(credentials.present(wallet.credential, BASIC, **request)).jwt.split(".")[1])
         for wallet in (alice, alice, bob)
@@ -306,16 +310,20 @@ def test_a_new_verification_takes_the_place_of_the_old_credential(alice: Wallet,
     alice = Wallet.objects.select_related("credential").get(id=alice.id)
     assert Credential.objects.count() == 1
     assert alice.credential.id == old
-    token = credentials.present(
-        alice.credential, BASIC, audience=AUDIENCE, nonce=NONCE, transaction_data=[], now=now
-    )
+    token = present(of=alice.credential, now=now)
     assert read(token).payload["family_name"] == "Baker"
 
 
 def test_without_a_signing_key_nothing_is_presented(alice: Wallet):
     with pytest.raises(NoSigningKeyError):
         credentials.present(
-            alice.credential, [], audience=AUDIENCE, nonce=NONCE, transaction_data=[], now=timezone.now()
+            alice.credential,
+            [],
+            audience=AUDIENCE,
+            nonce=NONCE,
+            transaction_data=[],
+            today=timezone.localdate(),
+            now=timezone.now(),
         )
 
 
