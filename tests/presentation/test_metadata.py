@@ -1,0 +1,99 @@
+"""Discovery, issuer metadata and the token endpoint: what machines read before they begin."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+PATHS = ["/.well-known/openid-configuration", "/.well-known/jwt-vc-issuer"]
+
+
+@pytest.fixture(autouse=True)
+def fresh() -> None:
+    """Prepared bytes outlive a test and its settings."""
+    from config.urls import PUBLISHED_DOCUMENTS
+
+    for document in PUBLISHED_DOCUMENTS.values():
+        document.refresh()
+
+
+def test_discovery_has_the_contracts_members_and_only_what_works(client: Client, settings: Any) -> None:
+    base = settings.BASE_URL
+
+    assert client.get("/.well-known/openid-configuration").json() == {
+        "issuer": base,
+        "token_endpoint": f"{base}/oauth/v2/token",
+        "jwks_uri": f"{base}/openid-connect/jwks",
+        "authorization_endpoint": f"{base}/verifiable-credentials/v1/presentation/authorize",
+        "response_types_supported": ["vp_token"],
+        "response_modes_supported": ["fragment"],
+        "grant_types_supported": ["implicit"],
+        "scopes_supported": ["urn:service:params:scope:verifiable-credentials:basic"],
+        "client_id_prefixes_supported": ["pre-registered"],
+        "vp_formats_supported": {
+            "dc+sd-jwt": {"sd-jwt_alg_values": ["ES256"], "kb-jwt_alg_values": ["ES256"]}
+        },
+    }
+
+
+def test_the_issuer_names_itself_and_its_keys(client: Client, settings: Any) -> None:
+    assert client.get("/.well-known/jwt-vc-issuer").json() == {
+        "issuer": settings.BASE_URL,
+        "jwks_uri": f"{settings.BASE_URL}/openid-connect/jwks",
+    }
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_documents_are_cacheable_for_everybody_and_cost_no_query(
+    client: Client, db: None, statements: Any, path: str
+) -> None:
+    with statements() as asked:
+        first = client.get(path)
+        again = client.get(path, headers={"If-None-Match": first.headers["ETag"]})
+        head = client.head(path)
+
+    assert asked.texts == []
+    assert first.headers["Content-Type"] == "application/json"
+    assert first.headers["Cache-Control"] == "public, max-age=3600"
+    assert first.headers["Access-Control-Allow-Origin"] == "*"
+    assert "Set-Cookie" not in first.headers
+    assert (again.status_code, again.content) == (304, b"")
+    assert (head.status_code, head.content) == (200, b"")
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("method", ["post", "put", "delete"])
+def test_documents_are_only_read(client: Client, path: str, method: str) -> None:
+    response = getattr(client, method)(path)
+
+    assert response.status_code == 405
+    assert "GET" in response.headers["Allow"]
+
+
+@pytest.mark.parametrize(
+    ("form", "error"),
+    [
+        ({}, "invalid_request"),
+        ({"grant_type": ["a", "b"]}, "invalid_request"),
+        ({"grant_type": "client_credentials"}, "unsupported_grant_type"),
+        ({"grant_type": "authorization_code", "code": "x"}, "unsupported_grant_type"),
+    ],
+)
+def test_the_token_endpoint_says_that_it_grants_nothing(client: Client, form: Any, error: str) -> None:
+    response = client.post(
+        "/oauth/v2/token",
+        data="&".join(
+            f"{name}={value}"
+            for name, values in form.items()
+            for value in ([values] if isinstance(values, str) else values)
+        ),
+        content_type="application/x-www-form-urlencoded",
+    )
+
+    assert response.status_code == 400
+    assert response.json()["error"] == error
+    assert response.headers["Cache-Control"] == "no-store"
+
+
+def test_the_token_endpoint_takes_posts_only(client: Client) -> None:
+    assert client.get("/oauth/v2/token").status_code == 405
