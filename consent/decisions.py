@@ -10,6 +10,7 @@ from datetime import datetime
 
 from consent.models import Consent
 from consent.question import Requester, Transaction
+from keys.prepared_statements import PreparedInsert, PreparedRead, PreparedUpdate
 from wallet.models import Wallet
 
 __all__ = [
@@ -24,6 +25,27 @@ __all__ = [
     "granted_for",
     "last_shared",
 ]
+
+_new = PreparedInsert(Consent)
+_open_question = PreparedUpdate(
+    lambda value: Consent.objects.filter(
+        id=value("id"),
+        wallet=value("wallet"),
+        decision=Consent.Decision.ASKED,
+        expires_at__gt=value("now"),
+    ),
+    "decision",
+    "decided_at",
+)
+_granted_last = PreparedRead(
+    lambda value: (
+        Consent.objects.filter(
+            wallet=value("wallet"), requester_id=value("requester"), decision=Consent.Decision.GRANTED
+        )
+        .order_by("-decided_at")
+        .values_list("decided_at", "claims")[:1]
+    )
+)
 
 
 class NotAskedError(LookupError):
@@ -68,7 +90,7 @@ def ask(
     Raises `question.QuestionFormatError` for what no page could show.
     """
     shown = [Transaction.from_json(transaction).to_json() for transaction in transactions]
-    return Consent.objects.create(
+    consent = Consent(
         wallet=wallet,
         requester_id=requester_id,
         requester=requester.to_json(),
@@ -79,6 +101,8 @@ def ask(
         asked_at=now,
         expires_at=expires_at,
     )
+    _new.run(consent)
+    return consent
 
 
 def grant(consent_id: uuid.UUID, wallet: Wallet, *, now: datetime) -> None:
@@ -102,10 +126,7 @@ def granted_for(consent: Consent, *, request_hash: str, wallet: Wallet) -> bool:
 
 def last_shared(wallet: Wallet, requester_id: str) -> Sharing | None:
     """When this wallet last shared with this requester, and what; None if it never did."""
-    granted = Consent.objects.filter(
-        wallet=wallet, requester_id=requester_id, decision=Consent.Decision.GRANTED
-    )
-    newest = granted.order_by("-decided_at").values_list("decided_at", "claims").first()
+    newest = _granted_last.first(wallet=wallet.pk, requester=requester_id)
     if newest is None or newest[0] is None:
         return None
     return Sharing(at=newest[0], claims=frozenset(tuple(path) for path in newest[1]))
@@ -113,10 +134,8 @@ def last_shared(wallet: Wallet, requester_id: str) -> Sharing | None:
 
 def _decide(consent_id: uuid.UUID, wallet: Wallet, decision: Consent.Decision, *, now: datetime) -> None:
     """One conditional statement decides a race: whoever changes the row first has answered."""
-    unanswered = Consent.objects.filter(
-        id=consent_id, wallet=wallet, decision=Consent.Decision.ASKED, expires_at__gt=now
-    )
-    if unanswered.update(decision=decision, decided_at=now) == 1:
+    changed = _open_question.run(id=consent_id, wallet=wallet.pk, now=now, decision=decision, decided_at=now)
+    if changed == 1:
         return
     row = Consent.objects.filter(id=consent_id, wallet=wallet).values_list("decision", flat=True).first()
     if row is None:

@@ -8,15 +8,16 @@ from typing import Any
 from django.conf import settings
 from django.core.exceptions import BadRequest
 from django.core.paginator import Paginator
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.middleware.csrf import rotate_token
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_safe
 
 from consent import decisions
 from consent.models import Consent
 from consent.pages import Question, Receipt
+from keys.prepared_statements import PreparedRead
 from wallet import credentials, sessions
 from wallet.models import HolderSession
 
@@ -24,13 +25,17 @@ PAGE_SIZE = 20
 # Browsers apply form-action to the redirects that follow a form, and the answer goes to another origin.
 REVIEW_CSP = {name: sources for name, sources in settings.SECURE_CSP.items() if name != "form-action"}
 
+_by_id = PreparedRead(lambda value: Consent.objects.filter(id=value("id")))
+
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def review(request: HttpRequest, consent_id: uuid.UUID) -> HttpResponse:
     """Show a question to the holder it was put to, and take the answer."""
     now = timezone.now()
     session = sessions.current(request, now=now)
-    consent = get_object_or_404(Consent, id=consent_id)
+    consent = _by_id.first(id=consent_id)
+    if consent is None:
+        raise Http404
     if session is None:
         response: HttpResponse = HttpResponseRedirect(consent.return_to, status=HTTPStatus.SEE_OTHER)
     elif consent.wallet_id != session.wallet_id:

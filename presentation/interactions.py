@@ -12,6 +12,7 @@ from django.db import transaction
 from django.urls import reverse
 
 from consent import decisions
+from keys.prepared_statements import PreparedInsert, PreparedRead
 from presentation import authorization_request, transaction_data
 from presentation.errors import InvalidRequestError, TemporarilyUnavailableError
 from presentation.models import Interaction, RelyingParty
@@ -27,6 +28,18 @@ NONCE_USED = "nonce was used before; every request needs a fresh one"
 # Anybody can make a browser ask, and each request of a stranger writes two rows that stay for a day. Per
 # client address, and generous: a whole company may share one. Who is signed in is known, and not counted.
 STRANGERS = Limit("requests-of-strangers", most=300, window=timedelta(minutes=15))
+
+_by_id = PreparedRead(
+    lambda value: Interaction.objects.select_related("relying_party", "consent").filter(id=value("id"))
+)
+_answered_with_token = PreparedRead(
+    lambda value: Interaction.objects.filter(
+        relying_party=value("relying_party"),
+        nonce_digest=value("nonce_digest"),
+        outcome=Interaction.Outcome.TOKEN,
+    ).values_list("id", flat=True)[:1]
+)
+_new = PreparedInsert(Interaction)
 
 
 class InteractionGoneError(LookupError):
@@ -75,14 +88,13 @@ def begin(
         _count_stranger(client, now=now)
     with transaction.atomic():
         _prepare(passage, next_step(passage, session, now=now), session, now=now)
-        interaction.save(force_insert=True)
+        _new.run(interaction)
     return passage
 
 
 def recall(interaction_id: uuid.UUID, *, browser: str | None, now: datetime) -> Passage:
     """The open interaction of this browser; raises `InteractionGoneError` when it cannot go on."""
-    rows = Interaction.objects.select_related("relying_party", "consent")
-    interaction = rows.filter(id=interaction_id).first()
+    interaction = _by_id.first(id=interaction_id)
     if interaction is None or interaction.browser != browser:
         raise InteractionGoneError(interaction)
     if interaction.outcome or interaction.expires_at <= now:
@@ -145,12 +157,9 @@ def _requester(passage: Passage) -> decisions.Requester:
 
 
 def _refuse_replay(interaction: Interaction) -> None:
-    answered = Interaction.objects.filter(
-        relying_party=interaction.relying_party,
-        nonce_digest=interaction.nonce_digest,
-        outcome=Interaction.Outcome.TOKEN,
-    )
-    if answered.exists():
+    if _answered_with_token.first(
+        relying_party=interaction.relying_party_id, nonce_digest=interaction.nonce_digest
+    ):
         raise InvalidRequestError(NONCE_USED)
 
 

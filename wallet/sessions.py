@@ -13,6 +13,7 @@ from django.conf import settings
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 
+from keys.prepared_statements import PreparedRead
 from wallet.models import HolderSession, Wallet
 
 IDLE = timedelta(minutes=30)
@@ -21,6 +22,14 @@ SEEN_EVERY = timedelta(minutes=1)  # how exactly `last_seen_at` is kept
 
 _SECRET = re.compile(r"[A-Za-z0-9_-]{43}")
 _UNKNOWN = object()
+_living = PreparedRead(
+    lambda value: HolderSession.objects.select_related("wallet__credential").filter(
+        digest=value("digest"),
+        expires_at__gt=value("now"),
+        last_seen_at__gt=value("idle_since"),
+        wallet__state=Wallet.State.ACTIVE,
+    )
+)
 
 
 def current(request: HttpRequest, *, now: datetime) -> HolderSession | None:
@@ -70,13 +79,7 @@ def _find(request: HttpRequest, *, now: datetime) -> HolderSession | None:
     digest = _received(request)
     if digest is None:
         return None
-    rows = HolderSession.objects.select_related("wallet__credential")
-    session = rows.filter(
-        digest=digest,
-        expires_at__gt=now,
-        last_seen_at__gt=now - IDLE,
-        wallet__state=Wallet.State.ACTIVE,
-    ).first()
+    session = _living.first(digest=digest, now=now, idle_since=now - IDLE)
     if session is not None and session.last_seen_at <= now - SEEN_EVERY:
         stale = HolderSession.objects.filter(digest=digest, last_seen_at=session.last_seen_at)
         stale.update(last_seen_at=now)

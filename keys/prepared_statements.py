@@ -1,0 +1,220 @@
+"""Statements whose SQL is composed once per process, for the path that every presentation takes.
+
+Django composes the SQL of a queryset each time it is used, which takes several times as long as the database
+takes to answer. What is prepared here keeps the SQL and fills in the values; it gives what the queryset gives
+(tests/keys/test_prepared_statements.py). It leans on internals of Django's compiler, therefore `TRIED_WITH`.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Generic, TypeVar
+
+import django
+from django.core.exceptions import ImproperlyConfigured
+from django.db import DEFAULT_DB_ALIAS, connections
+from django.db.models import Model, QuerySet
+from django.db.models.expressions import Expression, Subquery
+from django.db.models.query import FlatValuesListIterable, ModelIterable, get_related_populators
+from django.db.models.sql import UpdateQuery
+
+TRIED_WITH = (5, 2)  # after the tests have passed with another version, it can be said here
+if django.VERSION[:2] != TRIED_WITH:
+    raise ImproperlyConfigured(
+        f"keys/prepared_statements.py was tried with Django {TRIED_WITH}, not with {django.VERSION[:2]}."
+    )
+
+Value = Callable[[str], Any]  # names the place of a value in a queryset
+Row = TypeVar("Row")
+
+
+class PreparedRead(Generic[Row]):
+    """A queryset that is read again and again with other values.
+
+    `rows` makes it, with `value("name")` wherever a value goes that is different each time:
+
+        wallets = PreparedRead(lambda value: Wallet.objects.filter(email=value("email")))
+        wallets.first(email="alice@example.org")
+    """
+
+    def __init__(self, rows: Callable[[Value], QuerySet[Any, Row]]) -> None:
+        self._rows = rows
+        self._composed: _ComposedRead | None = None
+
+    def all(self, **values: Any) -> list[Row]:
+        """The rows, in one statement. Takes exactly the values that the queryset names, none of them None."""
+        if self._composed is None:
+            self._composed = _ComposedRead(self._rows(_Place))
+        return self._composed.read(values)
+
+    def first(self, **values: Any) -> Row | None:
+        """The first of `all`; a queryset that may have many rows says `[:1]` itself."""
+        found = self.all(**values)
+        return found[0] if found else None
+
+    def queryset(self, **values: Any) -> QuerySet[Any, Row]:
+        """The same question in Django's own way."""
+        return self._rows(values.__getitem__)
+
+
+class PreparedUpdate:
+    """A conditional update: `changes` are the fields it sets, the queryset names the other values.
+
+    answered = PreparedUpdate(lambda value: Questions.filter(id=value("id"), answer=""), "answer")
+    answered.run(id=question.id, answer="yes") == 1
+    """
+
+    def __init__(self, rows: Callable[[Value], QuerySet[Any, Any]], *changes: str) -> None:
+        self._rows, self._changes = rows, changes
+        self._composed: tuple[str, _Parameters] | None = None
+
+    def run(self, **values: Any) -> int:
+        """Change the rows, in one statement; how many there were."""
+        if self._composed is None:
+            self._composed = self._compose()
+        sql, parameters = self._composed
+        with connections[DEFAULT_DB_ALIAS].cursor() as cursor:
+            cursor.execute(sql, parameters.filled(values))
+            return cursor.rowcount
+
+    def _compose(self) -> "tuple[str, _Parameters]":
+        rows = _preparable(self._rows(_Place))
+        query = rows.query.chain(UpdateQuery)
+        query.add_update_values(
+            {name: _Place(name, rows.model._meta.get_field(name)) for name in self._changes}
+        )
+        _settle(query)
+        sql, parameters = query.get_compiler(DEFAULT_DB_ALIAS).as_sql()
+        return sql, _Parameters(parameters)
+
+
+class PreparedInsert:
+    """New rows of a model that makes its own keys; as `save(force_insert=True)`, without signals."""
+
+    def __init__(self, model: type[Model]) -> None:
+        self._fields = model._meta.local_concrete_fields
+        quote = connections[DEFAULT_DB_ALIAS].ops.quote_name
+        columns = ", ".join(quote(str(field.column)) for field in self._fields)
+        values = ", ".join("%s" for _ in self._fields)
+        self._sql = f"INSERT INTO {quote(model._meta.db_table)} ({columns}) VALUES ({values})"  # noqa: S608
+
+    def run(self, instance: Model) -> None:
+        """Write it down."""
+        connection = connections[DEFAULT_DB_ALIAS]
+        values = [
+            field.get_db_prep_save(field.pre_save(instance, True), connection) for field in self._fields
+        ]
+        with connection.cursor() as cursor:
+            cursor.execute(self._sql, values)
+        instance._state.adding, instance._state.db = False, DEFAULT_DB_ALIAS
+
+
+class _Place(Expression):
+    """Where a value will stand; `column` is what it is compared with or written to, and adapts it."""
+
+    def __init__(self, name: str, column: Any = None) -> None:
+        super().__init__()
+        self.name, self.column = name, column
+        self.writes = column is not None
+
+    def as_sql(self, compiler: Any, connection: Any, **_: Any) -> tuple[str, Any]:
+        return "%s", [self]
+
+    def adapted(self, value: Any, connection: Any) -> Any:
+        if self.writes:
+            return self.column.get_db_prep_save(value, connection)
+        if value is None:
+            raise ValueError(f"{self.name}: nothing equals None in SQL")
+        return self.column.get_db_prep_value(value, connection)
+
+
+class _Parameters:
+    """The parameters of a composed statement: constants, and places for values."""
+
+    def __init__(self, parameters: Sequence[Any]) -> None:
+        self._parameters = parameters
+        self._names = {place.name for place in parameters if isinstance(place, _Place)}
+
+    def filled(self, values: dict[str, Any]) -> list[Any]:
+        if values.keys() != self._names:
+            raise TypeError(f"takes exactly {sorted(self._names)}, not {sorted(values)}")
+        connection = connections[DEFAULT_DB_ALIAS]
+        return [
+            parameter.adapted(values[parameter.name], connection)
+            if isinstance(parameter, _Place)
+            else parameter
+            for parameter in self._parameters
+        ]
+
+
+class _ComposedRead:
+    """The SQL of a queryset, and how its rows become what the queryset gives."""
+
+    def __init__(self, rows: QuerySet[Any, Any]) -> None:
+        query = _preparable(rows).query
+        _settle(query)
+        compiler = query.get_compiler(DEFAULT_DB_ALIAS)
+        self.sql, parameters = compiler.as_sql()
+        self.parameters = _Parameters(parameters)
+        self.converters = list(compiler.get_converters([column for column, *_ in compiler.select]).items())
+        self.make: Callable[[Any], Any] = tuple
+        if rows._iterable_class is FlatValuesListIterable:
+            self.make = lambda row: row[0]
+        elif rows._iterable_class is ModelIterable:
+            self.make = _maker_of_instances(compiler)
+
+    def read(self, values: dict[str, Any]) -> list[Any]:
+        connection = connections[DEFAULT_DB_ALIAS]
+        with connection.cursor() as cursor:
+            cursor.execute(self.sql, self.parameters.filled(values))
+            rows = cursor.fetchall()
+        return [self.make(self._converted(row, connection)) for row in rows]
+
+    def _converted(self, row: Any, connection: Any) -> Any:
+        if not self.converters:
+            return row
+        row = list(row)
+        for position, (steps, expression) in self.converters:
+            for step in steps:
+                row[position] = step(row[position], expression, connection)
+        return row
+
+
+def _maker_of_instances(compiler: Any) -> Callable[[Any], Any]:
+    """As `ModelIterable` does it, with everything but the row itself found out beforehand."""
+    select, info = compiler.select, compiler.klass_info
+    start, end = info["select_fields"][0], info["select_fields"][-1] + 1
+    names = [column.target.attname for column, *_ in select[start:end]]
+    populators = get_related_populators(info, select, DEFAULT_DB_ALIAS)  # type: ignore[call-arg]
+    annotations = list(compiler.annotation_col_map.items())
+
+    def make(row: Any) -> Any:
+        made = info["model"].from_db(DEFAULT_DB_ALIAS, names, row[start:end])
+        for populator in populators:
+            populator.populate(row, made)
+        for name, position in annotations:
+            setattr(made, name, row[position])
+        return made
+
+    return make
+
+
+def _preparable(rows: Any) -> Any:
+    """The queryset, if it asks for nothing that is done outside its one statement."""
+    if rows._prefetch_related_lookups or rows._known_related_objects:
+        raise NotImplementedError("a prepared statement neither prefetches nor starts from an instance")
+    if rows.query.select_for_update:
+        raise NotImplementedError("a prepared statement takes no locks: it may change rows on a condition")
+    return rows
+
+
+def _settle(query: Any) -> None:
+    """Tell every place which column it is compared with."""
+    for comparison in _comparisons(query):
+        if isinstance(comparison.rhs, _Place):
+            comparison.rhs.column = comparison.lhs.output_field
+
+
+def _comparisons(query: Any) -> Iterator[Any]:
+    yield from (leaf for leaf in query.where.leaves() if hasattr(leaf, "rhs"))
+    for annotation in query.annotations.values():
+        if isinstance(annotation, Subquery):
+            yield from _comparisons(annotation.query)

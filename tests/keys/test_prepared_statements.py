@@ -1,0 +1,192 @@
+"""Statements composed once: they give and do what Django's own do, and refuse what they cannot."""
+
+import importlib
+import sys
+import uuid
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import django
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+from django.db import IntegrityError, transaction
+from django.db.models import Exists, Model, OuterRef, Prefetch
+from django.test import Client
+from django.utils import timezone
+
+from consent.models import Consent
+from keys.prepared_statements import PreparedInsert, PreparedRead, PreparedUpdate
+from presentation.models import Interaction, RedirectURI, RelyingParty
+from tests.consent.questions import put
+from tests.presentation.test_flow import ask, decide
+from wallet.models import Credential, HolderSession, Wallet
+
+pytestmark = pytest.mark.django_db
+
+by_email = PreparedRead(lambda value: Wallet.objects.filter(email=value("email")))
+
+
+def all_of(instance: Any) -> Any:
+    """A row as it was read: its own columns and those of what was read with it."""
+    if not isinstance(instance, Model):
+        return instance
+    related = instance._state.fields_cache
+    own = {name: member for name, member in vars(instance).items() if name != "_state"}
+    with_it = {name: other and (type(other), other.pk) for name, other in related.items()}
+    return type(instance), own, instance._state.adding, instance._state.db, with_it
+
+
+def reads_of(*rooms: Any) -> dict[str, PreparedRead[Any]]:
+    return {
+        f"{room.__name__}.{name}": thing
+        for room in rooms
+        for name, thing in vars(room).items()
+        if isinstance(thing, PreparedRead)
+    }
+
+
+def every_read() -> dict[str, PreparedRead[Any]]:
+    """Every prepared read of the service, wherever it is."""
+    floors = ("keys", "wallet", "consent", "presentation", "config")
+    return reads_of(*[room for name, room in list(sys.modules.items()) if name.split(".")[0] in floors])
+
+
+@pytest.fixture
+def asked(client: Client, alice: Wallet, acme_bank: RelyingParty, signing_key: Any, sign_in: Any) -> Any:
+    """A holder who shared once and is asked again."""
+    sign_in(alice)
+    client.get(decide(client, ask(client, acme_bank)))
+    ask(client, acme_bank, nonce="another-fresh-nonce")
+    return Interaction.objects.select_related("consent").get(outcome="")
+
+
+def test_every_prepared_read_gives_what_its_queryset_gives(asked: Any, acme_bank: RelyingParty) -> None:
+    now = timezone.now()
+    answered = Interaction.objects.get(outcome="token")
+    wallet, party = asked.consent.wallet_id, acme_bank.pk
+    holder = {"digest": HolderSession.objects.get().digest, "now": now, "idle_since": now - timedelta(1)}
+    values: dict[str, dict[str, Any]] = {
+        "wallet.sessions._living": holder,
+        "consent.decisions._granted_last": {"wallet": wallet, "requester": acme_bank.client_id},
+        "consent.views._by_id": {"id": asked.consent_id},
+        "presentation.interactions._by_id": {"id": asked.id},
+        "presentation.interactions._answered_with_token": {
+            "relying_party": party,
+            "nonce_digest": answered.nonce_digest,
+        },
+        "presentation.registration._by_client_id": {"client_id": acme_bank.client_id},
+        "presentation.registration._uris": {"party": party},
+    }
+
+    assert set(every_read()) == set(values)
+    for name, read in every_read().items():
+        given = read.all(**values[name])
+        expected = list(read.queryset(**values[name]))
+        assert [all_of(row) for row in given] == [all_of(row) for row in expected], name
+        assert given, name
+
+
+def test_the_second_use_has_other_values(alice: Wallet, bob: Wallet) -> None:
+    assert by_email.all(email=alice.email) == [alice]
+    assert by_email.all(email=bob.email) == [bob]
+    assert by_email.first(email="nobody@example.org") is None
+
+
+def test_a_joined_row_that_is_not_there_is_none(alice: Wallet) -> None:
+    Credential.objects.all().delete()
+    read = PreparedRead(
+        lambda value: Wallet.objects.select_related("credential").filter(email=value("email"))
+    )
+    found = read.first(email=alice.email)
+    assert found == alice
+    assert getattr(found, "credential", None) is None
+
+
+def test_comparisons_inside_or_and_exists_are_filled_in(acme_bank: RelyingParty, alice: Wallet) -> None:
+    read = PreparedRead(
+        lambda value: RelyingParty.objects.annotate(
+            there=Exists(RedirectURI.objects.filter(relying_party=OuterRef("pk"), uri=value("uri")))
+        ).exclude(client_id=value("other"))
+    )
+    for uri, there in (("https://bank.example/callback", True), ("https://bank.example/", False)):
+        (found,) = read.all(uri=uri, other="nobody")
+        assert (found, found.there) == (acme_bank, there)
+
+
+@pytest.mark.parametrize("values", [{}, {"mail": "a@example.org"}, {"email": "a@example.org", "id": 1}])
+def test_exactly_the_named_values_are_taken(values: dict[str, Any]) -> None:
+    with pytest.raises(TypeError):
+        by_email.all(**values)
+
+
+def test_none_is_refused_because_nothing_equals_it_in_sql() -> None:
+    with pytest.raises(ValueError, match="email"):
+        by_email.all(email=None)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        lambda value: Wallet.objects.select_for_update().filter(email=value("email")),
+        lambda value: Wallet.objects.prefetch_related(Prefetch("consents")).filter(email=value("email")),
+    ],
+)
+def test_locks_and_further_statements_are_refused(rows: Callable[..., Any]) -> None:
+    with pytest.raises(NotImplementedError):
+        PreparedRead(rows).all(email="a@example.org")
+
+
+def test_an_update_changes_what_its_queryset_finds_and_says_how_many(alice: Wallet, bob: Wallet) -> None:
+    suspend = PreparedUpdate(
+        lambda value: Wallet.objects.filter(id=value("id"), state="active"), "state", "suspension_reason"
+    )
+    facts = {"id": alice.id, "state": "suspended", "suspension_reason": "lost"}
+    assert [suspend.run(**facts), suspend.run(**facts), suspend.run(**facts | {"id": uuid.uuid4()})] == [
+        1,
+        0,
+        0,
+    ]
+    assert dict(Wallet.objects.values_list("email", "state")) == {
+        alice.email: "suspended",
+        bob.email: "active",
+    }
+
+
+def test_an_update_writes_json_and_null_as_django_does(asked: Interaction) -> None:
+    empty = PreparedUpdate(
+        lambda value: Interaction.objects.filter(id=value("id")), "parameters", "consent", "redirect_uri"
+    )
+    assert empty.run(id=asked.id, parameters={"a": ["ü", None]}, consent=None, redirect_uri="x:y") == 1
+    found = Interaction.objects.get(id=asked.id)
+    assert (found.parameters, found.consent_id, found.redirect_uri) == ({"a": ["ü", None]}, None, "x:y")
+
+
+def test_an_insert_writes_the_row_that_save_would(alice: Wallet) -> None:
+    model = put(alice)
+    facts = {
+        field.attname: getattr(model, field.attname)
+        for field in Consent._meta.concrete_fields
+        if field.name != "id"
+    }
+    saved, inserted = Consent(**facts), Consent(**facts)
+    saved.save()
+    PreparedInsert(Consent).run(inserted)
+
+    rows = Consent.objects.filter(id__in=[saved.id, inserted.id])
+    written, other = rows.values(*facts)
+    assert written == other
+    assert (inserted._state.adding, inserted._state.db) == (saved._state.adding, saved._state.db)
+
+
+def test_an_insert_keeps_the_constraints_of_the_table(alice: Wallet) -> None:
+    twin = Wallet(email=alice.email, created_at=timezone.now())
+    with pytest.raises(IntegrityError), transaction.atomic():
+        PreparedInsert(Wallet).run(twin)
+
+
+def test_a_django_it_was_not_tried_with_is_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "keys.prepared_statements")
+    monkeypatch.setattr(django, "VERSION", (6, 0, 0, "final", 0))
+    with pytest.raises(ImproperlyConfigured, match="6, 0"):
+        importlib.import_module("keys.prepared_statements")
