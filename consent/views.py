@@ -22,6 +22,10 @@ from wallet import credentials, sessions
 from wallet.models import HolderSession
 
 PAGE_SIZE = 20
+DECISIONS = {
+    "share": (decisions.grant, Consent.Decision.GRANTED),
+    "decline": (decisions.decline, Consent.Decision.DECLINED),
+}
 # Browsers apply form-action to the redirects that follow a form, and the answer goes to another origin.
 REVIEW_CSP = {name: sources for name, sources in settings.SECURE_CSP.items() if name != "form-action"}
 
@@ -30,22 +34,17 @@ _by_id = PreparedRead(lambda value: Consent.objects.filter(id=value("id")))
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def review(request: HttpRequest, consent_id: uuid.UUID) -> HttpResponse:
-    """Show a question to the holder it was put to, and take the answer."""
+    """Show a question to the holder it was put to; a decision sent here is taken, and the browser goes on."""
     now = timezone.now()
     session = sessions.current(request, now=now)
     consent = _by_id.first(id=consent_id)
     if consent is None:
         raise Http404
     if session is None:
-        response: HttpResponse = HttpResponseRedirect(consent.return_to, status=HTTPStatus.SEE_OTHER)
-    elif consent.wallet_id != session.wallet_id:
-        response = _closed(request, consent, session, "other")
-    elif request.method == "POST":
-        response = _decide(request, consent, session, now=now)
-    else:
-        response = _ask(request, consent, session, now=now)
-    response.headers["Cache-Control"] = "no-store"
-    return response
+        return _onwards(consent)
+    if request.method == "POST":
+        return take_decision(request, consent, session, now=now) or _onwards(consent)
+    return _ask(request, consent, session, now=now)
 
 
 @require_safe
@@ -66,34 +65,24 @@ def history(request: HttpRequest) -> HttpResponse:
     return response
 
 
-def _ask(request: HttpRequest, consent: Consent, session: HolderSession, *, now: datetime) -> HttpResponse:
-    if consent.decision != Consent.Decision.ASKED:
-        return _closed(request, consent, session, consent.decision)
-    if consent.expires_at <= now:
-        return _closed(request, consent, session, "lapsed")
-    credential = credentials.valid_credential(session.wallet, now=now)
-    if credential is None:
-        return HttpResponseRedirect(consent.return_to, status=HTTPStatus.SEE_OTHER)
-    question = Question.of(consent, credential)
-    response = render(
-        request, "consent/review.html", {"question": question, "signed_in_email": session.wallet.email}
-    )
-    response._csp_config = REVIEW_CSP  # type: ignore[attr-defined]
-    return response
+def take_decision(
+    request: HttpRequest, consent: Consent, session: HolderSession, *, now: datetime
+) -> HttpResponse | None:
+    """Take the form of the consent page, sent to it or (as its buttons do) straight to its `return_to`.
 
-
-def _decide(request: HttpRequest, consent: Consent, session: HolderSession, *, now: datetime) -> HttpResponse:
-    """Every way out goes on at `return_to`; the rotated token keeps Back from reviving the page."""
-    onwards = HttpResponseRedirect(consent.return_to, status=HTTPStatus.SEE_OTHER)
-    chosen = request.POST.get("decision")
+    None when the answer is written down (`consent` says it then) and whoever asked may go on; otherwise what
+    to send the browser: a page that says why nothing was decided, or a sign-out. The rotated CSRF token keeps
+    Back from reviving the page.
+    """
+    if consent.wallet_id != session.wallet_id:
+        return _closed(request, consent, session, "other")
     rotate_token(request)
+    chosen = request.POST.get("decision")
     if chosen == "not_me":
+        onwards = _onwards(consent)
         sessions.end(request, onwards)
         return onwards
-    decide, decision = {
-        "share": (decisions.grant, Consent.Decision.GRANTED),
-        "decline": (decisions.decline, Consent.Decision.DECLINED),
-    }.get(chosen or "", (None, None))
+    decide, decision = DECISIONS.get(chosen or "", (None, ""))
     if decide is None:
         raise BadRequest("a decision is share, decline or not_me")
     try:
@@ -103,7 +92,27 @@ def _decide(request: HttpRequest, consent: Consent, session: HolderSession, *, n
     except decisions.AlreadyDecidedError as error:
         if error.decision != decision:  # a second click of the same button just goes on
             return _closed(request, consent, session, error.decision, status=HTTPStatus.CONFLICT)
-    return onwards
+    consent.decision = decision
+    return None
+
+
+def _ask(request: HttpRequest, consent: Consent, session: HolderSession, *, now: datetime) -> HttpResponse:
+    if consent.wallet_id != session.wallet_id:
+        return _closed(request, consent, session, "other")
+    if consent.decision != Consent.Decision.ASKED:
+        return _closed(request, consent, session, consent.decision)
+    if consent.expires_at <= now:
+        return _closed(request, consent, session, "lapsed")
+    credential = credentials.valid_credential(session.wallet, now=now)
+    if credential is None:
+        return _onwards(consent)
+    question = Question.of(consent, credential)
+    response = render(
+        request, "consent/review.html", {"question": question, "signed_in_email": session.wallet.email}
+    )
+    response.headers["Cache-Control"] = "no-store"
+    response._csp_config = REVIEW_CSP  # type: ignore[attr-defined]
+    return response
 
 
 def _closed(
@@ -118,4 +127,12 @@ def _closed(
     context: dict[str, Any] = {"why": why, "return_to": consent.return_to}
     if why != "other":
         context |= {"requester": consent.requester, "signed_in_as": session.wallet.email}
-    return render(request, "consent/closed.html", context, status=status)
+    response = render(request, "consent/closed.html", context, status=status)
+    response.headers["Cache-Control"] = "no-store"
+    return response
+
+
+def _onwards(consent: Consent) -> HttpResponse:
+    return HttpResponseRedirect(
+        consent.return_to, status=HTTPStatus.SEE_OTHER, headers={"Cache-Control": "no-store"}
+    )

@@ -1,10 +1,9 @@
 """How an interaction ends: with a token or an error, once, after everything was looked at again."""
 
-import uuid
 from datetime import datetime
 
 import structlog
-from django.db import IntegrityError, OperationalError, transaction
+from django.db import IntegrityError, OperationalError
 from django.utils.timezone import localdate
 from django.utils.translation import gettext as _
 
@@ -12,6 +11,7 @@ from consent import decisions
 from consent.models import Consent
 from keys.certificate_chain import BrokenChainError
 from keys.issuer_key import NoSigningKeyError
+from keys.prepared_statements import PreparedUpdate
 from keys.sealing import SealError
 from presentation import authorization_request, vp_token
 from presentation.errors import (
@@ -26,58 +26,57 @@ from presentation.interactions import NONCE_USED, InteractionGoneError
 from presentation.models import Interaction, RelyingParty
 from presentation.parameters import Parameters
 from presentation.passage import Passage
+from presentation.registration import registered_uris
 from presentation.return_address import ReturnAddress
 from wallet import credentials
 from wallet.models import HolderSession
 
 log = structlog.get_logger(__name__)
+_open_interaction = PreparedUpdate(
+    lambda value: Interaction.objects.filter(id=value("id"), outcome=Interaction.Outcome.NONE),
+    "outcome",
+    "error",
+    "answered_at",
+    "parameters",
+    "errand",
+)
 
 
 def answer(passage: Passage, session: HolderSession, *, now: datetime) -> dict[str, str]:
     """The parameters of a positive answer; the interaction is answered with it, once.
 
-    Everything that may have changed since it began is looked at again under a lock on its row. Raises
+    Everything it rests on was read with this request. Who comes first is decided by the conditional statement
+    that closes the interaction, so what another request made meanwhile is thrown away. Raises
     `AuthorizationError` (and then nothing is answered yet: see `refuse`), `UntrustedRequestError` when the
     answer may not be redirected any more, `InteractionGoneError` when another tab was first.
     """
+    interaction = passage.interaction
     try:
-        with transaction.atomic():
-            interaction = _locked(passage.interaction.id)
-            consent = _recheck(interaction, passage, session, now=now)
-            presentation = credentials.present(
-                consent.wallet.credential,
-                passage.request.query.claims,
-                audience=interaction.relying_party.client_id,
-                nonce=passage.request.nonce,
-                transaction_data=[value.received for value in passage.request.transaction_data],
-                today=localdate(consent.asked_at),
-                now=now,
-            )
-            _close(interaction, Interaction.Outcome.TOKEN, now=now)
+        presentation = _present(passage, session, now=now)
+        _close(interaction, Interaction.Outcome.TOKEN, now=now)
     except credentials.CredentialNotUsableError as error:
         raise AccessDeniedError from error
     except IntegrityError as error:
         raise InvalidRequestError(NONCE_USED) from error
     except (NoSigningKeyError, BrokenChainError, SealError) as error:
-        log.exception("presentation failed", interaction=str(passage.interaction.id))
+        log.exception("presentation failed", interaction=str(interaction.id))
         raise ServerError from error
     except OperationalError as error:
-        log.exception("presentation failed", interaction=str(passage.interaction.id))
+        log.exception("presentation failed", interaction=str(interaction.id))
         raise TemporarilyUnavailableError from error
-    log.info("answered", interaction=str(interaction.id), client_id=interaction.relying_party.client_id)
+    log.info("answered", interaction=str(interaction.id), client_id=passage.relying_party.client_id)
     return vp_token.answer_with(
         presentation,
         query_ids=passage.request.query.credential_ids,
-        wire_format=RelyingParty.WireFormat(interaction.relying_party.wire_format),
+        wire_format=RelyingParty.WireFormat(passage.relying_party.wire_format),
     )
 
 
 def refuse(passage: Passage, error: AuthorizationError, *, now: datetime) -> dict[str, str]:
     """The parameters of a negative answer; the interaction is answered with it, once."""
-    with transaction.atomic():
-        interaction = _locked(passage.interaction.id)
-        _check_relying_party(interaction)
-        _close(interaction, Interaction.Outcome.ERROR, error=error.error, now=now)
+    interaction = passage.interaction
+    _check_relying_party(interaction)
+    _close(interaction, Interaction.Outcome.ERROR, error=error.error, now=now)
     log.info("refused", interaction=str(interaction.id), error=error.error)
     return refusal(interaction.relying_party, error)
 
@@ -87,28 +86,31 @@ def refusal(relying_party: RelyingParty, error: AuthorizationError) -> dict[str,
     return error.as_parameters() | vp_token.issuer(RelyingParty.WireFormat(relying_party.wire_format))
 
 
-def _locked(interaction_id: uuid.UUID) -> Interaction:
-    rows = Interaction.objects.select_for_update(of=("self",))
-    interaction = rows.select_related("relying_party", "consent__wallet__credential").get(id=interaction_id)
-    if interaction.outcome:
-        raise InteractionGoneError(interaction, own=True)
-    return interaction
+def _present(passage: Passage, session: HolderSession, *, now: datetime) -> str:
+    """A fresh presentation of exactly what the holder said yes to."""
+    _check_relying_party(passage.interaction)
+    consent = _consent_to_answer_on(passage, session, now=now)
+    return credentials.present(
+        session.wallet.credential,
+        passage.request.query.claims,
+        audience=passage.relying_party.client_id,
+        nonce=passage.request.nonce,
+        transaction_data=[value.received for value in passage.request.transaction_data],
+        today=localdate(consent.asked_at),
+        now=now,
+    )
 
 
-def _recheck(interaction: Interaction, passage: Passage, session: HolderSession, *, now: datetime) -> Consent:
-    """Everything the answer rests on, read again under the lock; the consent to answer on."""
-    _check_relying_party(interaction)
-    parameters = Parameters(interaction.parameters)
-    consent = interaction.consent
-    if authorization_request.parameters_hash(parameters) != interaction.request_hash or (
-        passage.interaction.request_hash != interaction.request_hash
-    ):
+def _consent_to_answer_on(passage: Passage, session: HolderSession, *, now: datetime) -> Consent:
+    """The holder's yes, if it was said to this request, and to what the credential holds now."""
+    interaction, consent = passage.interaction, passage.interaction.consent
+    if authorization_request.parameters_hash(Parameters(interaction.parameters)) != interaction.request_hash:
         raise ServerError
     if consent is None or not decisions.granted_for(
         consent, request_hash=interaction.request_hash, wallet=session.wallet
     ):
         raise AccessDeniedError
-    credential = credentials.valid_credential(consent.wallet, now=now)
+    credential = credentials.valid_credential(session.wallet, now=now)
     if credential is None or interaction.expires_at <= now:
         raise AccessDeniedError
     # The holder said yes to these claims with these values: not to what a scope has come to mean since, and
@@ -124,13 +126,14 @@ def _check_relying_party(interaction: Interaction) -> None:
     party = interaction.relying_party
     if party.state != RelyingParty.State.ACTIVE:
         raise UntrustedRequestError(_("This application may not ask for credentials at the moment."))
-    registered = party.redirect_uris.values_list("uri", flat=True)
-    ReturnAddress.registered(interaction.redirect_uri, registered)
+    ReturnAddress.registered(interaction.redirect_uri, registered_uris(party))
 
 
 def _close(interaction: Interaction, outcome: Interaction.Outcome, *, error: str = "", now: datetime) -> None:
     """Answered, once; what was asked (an e-mail address, a payment) is not kept beyond the answer."""
-    open_row = Interaction.objects.filter(id=interaction.id, outcome=Interaction.Outcome.NONE)
-    closed = open_row.update(outcome=outcome, error=error, answered_at=now, parameters={}, errand=None)
+    closed = _open_interaction.run(
+        id=interaction.id, outcome=outcome, error=error, answered_at=now, parameters={}, errand=None
+    )
     if closed != 1:
+        interaction.refresh_from_db()
         raise InteractionGoneError(interaction, own=True)

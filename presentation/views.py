@@ -8,12 +8,13 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import cache_control
-from django.views.decorators.http import require_GET, require_safe
+from django.views.decorators.http import require_GET, require_http_methods, require_safe
 
+from consent.views import take_decision
 from presentation import answers, interactions, responses
 from presentation.errors import AccessDeniedError, AuthorizationError, UntrustedRequestError
 from presentation.interactions import InteractionGoneError
-from presentation.models import RelyingParty
+from presentation.models import Interaction, RelyingParty
 from presentation.parameters import Parameters
 from presentation.passage import Passage, Step, next_step, path_of
 from presentation.registration import identify
@@ -51,16 +52,20 @@ def authorize(request: HttpRequest) -> HttpResponse:
     return response
 
 
-@require_GET
+@require_http_methods(["GET", "POST"])
 def resume(request: HttpRequest, interaction_id: uuid.UUID) -> HttpResponse:
-    """The hub: go on with an interaction, wherever its facts say it stands."""
+    """The hub: go on with an interaction, wherever its facts say it stands.
+
+    The consent page sends its form here, so that one request writes the decision down and answers on it.
+    """
     now = timezone.now()
     session = sessions.current(request, now=now)
     try:
         passage = interactions.recall(interaction_id, browser=browser.digest(request), now=now)
-        return _go_on(passage, session)
+        return _decided(request, passage.interaction, session) or _go_on(passage, session)
     except InteractionGoneError as gone:
-        return _gone(request, gone)
+        closed = _decided(request, gone.interaction, session) if gone.own else None
+        return closed or _gone(request, gone)
     except UntrustedRequestError as error:
         return _untrusted(request, error)
 
@@ -84,6 +89,15 @@ def logo(request: HttpRequest, client_id: str) -> HttpResponse:
     """A relying party's logo, served from here so that nobody else learns who looks at a consent page."""
     party = get_object_or_404(RelyingParty.objects.exclude(logo=b""), client_id=client_id)
     return HttpResponse(bytes(party.logo), content_type=party.logo_content_type)
+
+
+def _decided(
+    request: HttpRequest, interaction: Interaction | None, session: HolderSession | None
+) -> HttpResponse | None:
+    """Take the decision that a form brings; what to send instead of going on, if it says so."""
+    if request.method != "POST" or session is None or interaction is None or interaction.consent is None:
+        return None
+    return take_decision(request, interaction.consent, session, now=timezone.now())
 
 
 def _go_on(passage: Passage, session: HolderSession | None) -> HttpResponse:

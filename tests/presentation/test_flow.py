@@ -31,13 +31,13 @@ def ask(client: Client, party: RelyingParty, **changes: Any) -> str:
 
 
 def decide(client: Client, page: str, decision: str = "share") -> str:
-    """Answer the question on the consent page; where the browser is sent then."""
+    """Answer at the consent page's own address, so that the hub comes after it; where the browser is sent."""
     response = client.post(page, {"decision": decision})
     assert response.status_code in (302, 303), response.content
     return response.headers["Location"]
 
 
-def test_a_signed_in_holder_needs_four_requests(
+def test_a_decision_sent_to_the_consent_page_leads_to_the_hub_and_home(
     client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
 ) -> None:
     sign_in(alice)
@@ -145,6 +145,7 @@ def test_a_reload_before_the_answer_is_fine(
     assert "vp_token" in fragment(client.get(decide(client, second)).headers["Location"])
 
 
+@pytest.mark.django_db(transaction=True)  # the refused statement ends a transaction that others share
 def test_of_two_tabs_with_one_nonce_only_one_gets_a_token(
     client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
 ) -> None:
@@ -367,24 +368,6 @@ def test_a_private_use_scheme_gets_its_answer(client: Client, alice: Wallet, sig
     answer = client.get(decide(client, page))
 
     assert answer.headers["Location"].startswith("com.example.app:/callback#vp_token=")
-
-
-def test_statements_of_the_happy_path_stay_within_their_numbers(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn, statements: Any
-) -> None:
-    sign_in(alice)
-    client.get(decide(client, ask(client, acme_bank, nonce="warms-up-what-is-cached")))
-
-    with statements() as authorizing:
-        page = ask(client, acme_bank)
-    with statements() as asking:
-        client.get(page)
-    with statements() as deciding:
-        client.get(decide(client, page))
-
-    assert len(authorizing.texts) <= 5, authorizing.texts
-    assert len(asking.texts) <= 6, asking.texts
-    assert len(deciding.texts) <= 10, deciding.texts
 
 
 @pytest.mark.postgresql
