@@ -83,7 +83,7 @@ class SigningKeyAdmin(admin.ModelAdmin):
         operation = OPERATIONS.get(name)
         if operation is None or bool(kid) != bool(operation.states) or bool(kid) != bool(key):
             raise Http404
-        form = operation.form(request.POST if request.method == "POST" else None)
+        form = operation.form(*((request.POST, request.FILES) if request.method == "POST" else ()))
         if request.method == "POST" and form.is_valid():
             self._run(request, operation, str(kid or ""), form.cleaned_data)
             return HttpResponseRedirect(self._back(key))

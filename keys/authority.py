@@ -30,6 +30,13 @@ CLOCK_SKEW = timedelta(minutes=5)
 _ROOT_KEY, _ISSUING_KEY = "keys_authority.sealed_root_key:only", "keys_authority.sealed_issuing_key:only"
 
 
+class SubjectError(Exception):
+    """CERTIFICATE_SUBJECT is no distinguished name."""
+
+    def __str__(self) -> str:
+        return "CERTIFICATE_SUBJECT is no distinguished name such as “O=Example Ltd,C=GB”."
+
+
 def authority(*, now: datetime) -> Authority:
     """The sandbox's authority, made on first use; any number of callers at once get the same one."""
     existing = Authority.objects.first()
@@ -72,13 +79,30 @@ def names_this_issuer(chain_pem: str) -> bool:
 
 
 def certificate_request(signer: SoftwareSigner) -> str:
-    """A PKCS#10 request in PEM for a real authority: subject and names from BASE_URL, digitalSignature."""
+    """A PKCS#10 request in PEM for a real authority (RFC 2986): digitalSignature, subject from settings.
+
+    The names are those of BASE_URL, as DNS and URI. Raises SubjectError.
+    """
     place = Place.of(settings.BASE_URL)
-    builder = x509.CertificateSigningRequestBuilder(place.subject())
+    builder = x509.CertificateSigningRequestBuilder(requested_subject(place))
     builder = builder.add_extension(place.alternative_name, critical=False)
     builder = builder.add_extension(_usage(certificates=False), critical=True)
     request = builder.sign(signer.private_key, SHA256())
     return request.public_bytes(Encoding.PEM).decode("ascii")
+
+
+def requested_subject(place: "Place") -> x509.Name:
+    """CERTIFICATE_SUBJECT (RFC 4514, as `O=Example Ltd,C=GB`) and the host as its common name.
+
+    Raises SubjectError when the setting is no distinguished name.
+    """
+    try:
+        said = x509.Name.from_rfc4514_string(getattr(settings, "CERTIFICATE_SUBJECT", ""))
+    except ValueError as error:
+        raise SubjectError from error
+    if said.get_attributes_for_oid(NameOID.COMMON_NAME):
+        return said
+    return x509.Name([*said.rdns, *place.subject().rdns])
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,8 @@ from typing import Any
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, register
 
+from keys.authority import Place, SubjectError, requested_subject
+
 SHORTEST = 32  # characters; `secrets.token_urlsafe(32)` gives 43
 
 
@@ -23,3 +25,13 @@ def sealing_keys(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     if len(set(keys)) != len(keys):
         found.append(Error("KEY_SEALING_KEYS names a key twice.", id="keys.E003"))
     return found
+
+
+@register()
+def certificate_subject(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """CERTIFICATE_SUBJECT, when it is set, is a distinguished name."""
+    try:
+        requested_subject(Place.of(settings.BASE_URL))
+    except SubjectError as error:
+        return [Error(str(error), id="keys.E004")]
+    return []

@@ -28,13 +28,42 @@ class WithdrawalForm(forms.Form):
     )
 
 
+class SeveralFilesInput(forms.ClearableFileInput):
+    allow_multiple_selected = True
+
+
+class FilesField(forms.FileField):
+    """The contents of however many files were chosen, together no longer than a chain may be."""
+
+    widget = SeveralFilesInput
+
+    def clean(self, data: Any, initial: Any = None) -> list[bytes]:
+        files = [super(FilesField, self).clean(file, initial) for file in data or []]
+        if sum(file.size for file in files) > MAX_PEM:
+            raise forms.ValidationError(_("That is too long for a certificate chain."))
+        return [file.read() for file in files]
+
+
 class ChainForm(forms.Form):
+    """Text, files, or both; `received` has everything that was given."""
+
     chain = forms.CharField(
         label=_("Certificate chain"),
+        required=False,
         max_length=MAX_PEM,
         widget=forms.Textarea(attrs={"rows": 20, "cols": 68, "spellcheck": "false"}),
-        help_text=_("PEM: leaf first, then the issuing CA, the root last."),
+        help_text=_("PEM: leaf, issuing CA and root, in any order."),
     )
+    chain_files = FilesField(
+        label=_("or files"), required=False, help_text=_("One or more, PEM, DER or PKCS#7, in any order.")
+    )
+
+    def clean(self) -> dict[str, Any]:
+        values = super().clean() or {}
+        given = [*([values["chain"].encode()] if values.get("chain") else []), *values.get("chain_files", [])]
+        if not given and not self.errors:
+            raise forms.ValidationError(_("Paste the certificates, or choose their files."))
+        return {**values, "received": given}
 
 
 @dataclass(frozen=True)
@@ -69,7 +98,7 @@ def _retire(kid: str, values: dict[str, Any], now: datetime) -> Done:
 
 
 def _certify(kid: str, values: dict[str, Any], now: datetime) -> Done:
-    key = rotation.certify(kid, values["chain"], now=now)
+    key = rotation.certify(kid, *values["received"], now=now)
     return key, gettext("Certified key %(kid)s.") % {"kid": key}
 
 
@@ -105,7 +134,7 @@ OPERATIONS = {
         Operation(
             "certify",
             _("Install certificates"),
-            _("Have this request signed by your certificate authority, then paste the chain it issued."),
+            _("Have this request signed by your certificate authority, then install the chain it issued."),
             _certify,
             (State.STAGED, State.ACTIVE),
             ChainForm,

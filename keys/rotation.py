@@ -14,6 +14,7 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from keys import authority
+from keys.certificate_bundle import chain_pem
 from keys.certificate_chain import BrokenChainError, CertificateChain
 from keys.issuer_key import signer_of
 from keys.jwk import public_der
@@ -48,7 +49,8 @@ def stage(*, now: datetime) -> SigningKey:
 def certificate_request(kid: UUID | str) -> str:
     """What to send to the certificate authority for a staged or active key: PKCS#10 in PEM.
 
-    Raises RotationRefusedError when the private key is gone, SealError when it does not open.
+    Raises RotationRefusedError when the private key is gone or CERTIFICATE_SUBJECT wrong, SealError when the
+    key does not open.
     """
     key = find(kid)
     if key.state not in (State.STAGED, State.ACTIVE):
@@ -56,16 +58,21 @@ def certificate_request(kid: UUID | str) -> str:
             _("Key %(kid)s is “%(state)s” and needs no certificate any more.")
             % {"kid": key, "state": key.get_state_display()}
         )
-    return authority.certificate_request(signer_of(key))
+    try:
+        return authority.certificate_request(signer_of(key))
+    except authority.SubjectError as error:
+        raise RotationRefusedError(str(error)) from error
 
 
-def certify(kid: UUID | str, chain_pem: str, *, now: datetime) -> SigningKey:
-    """Give a staged or active key its certificate chain (leaf first, root last).
+def certify(kid: UUID | str, *files: str | bytes, now: datetime) -> SigningKey:
+    """Give a staged or active key its certificate chain: what the authority sent, in any order.
 
     Raises BrokenChainError when the chain does not fit, RotationRefusedError when the key's days are over.
     """
     key = find(kid)
-    chain = CertificateChain.from_pem(chain_pem, public_key=key.public_key, now=now)
+    received = [file.encode() if isinstance(file, str) else file for file in files]
+    in_order = chain_pem(*received, public_key=key.public_key)
+    chain = CertificateChain.from_pem(in_order, public_key=key.public_key, now=now)
     living = SigningKey.objects.filter(pk=key.pk, state__in=[State.STAGED, State.ACTIVE])
     if not living.filter(chain_pem=key.chain_pem).update(chain_pem=chain.pem, certified_at=now):
         key.refresh_from_db()

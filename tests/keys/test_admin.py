@@ -5,8 +5,11 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding
 from django.contrib.admin.models import ADDITION, LogEntry
 from django.contrib.auth.models import Group, Permission, User
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils import timezone
 
@@ -169,6 +172,39 @@ def test_certificates_are_requested_and_installed_in_the_admin(keeper: Client, s
     assert "not a chain of PEM certificates" in wrong
     keeper.post(page(staged, "certify"), {"chain": chain_for(staged, timezone.now())})
     assert find(staged.pk).certified_at
+
+
+def test_certificates_are_uploaded_as_files_of_any_kind(keeper: Client, settings: Any) -> None:
+    settings.SELF_CERTIFYING_AUTHORITY = False
+    staged = rotation.stage(now=timezone.now())
+    assert "multipart/form-data" in keeper.get(page(staged, "certify")).content.decode()
+    leaf, issuing, root = x509.load_pem_x509_certificates(chain_for(staged, timezone.now()).encode())
+    as_der = [SimpleUploadedFile("ca.der", c.public_bytes(Encoding.DER)) for c in (root, leaf)]
+    keeper.post(
+        page(staged, "certify"),
+        {"chain": issuing.public_bytes(Encoding.PEM).decode(), "chain_files": as_der},
+    )
+    chain = find(staged.pk).certified_chain
+    assert chain
+    assert chain.certificates == (leaf, issuing, root)
+
+
+@pytest.mark.parametrize(
+    ("files", "reason"),
+    [
+        ([], "Paste the certificates, or choose their files."),
+        ([b"x" * 40_000, b"x" * 40_000], "too long for a certificate chain"),
+    ],
+)
+def test_an_upload_of_nothing_or_too_much_is_asked_for_again(
+    keeper: Client, settings: Any, files: list[bytes], reason: str
+) -> None:
+    settings.SELF_CERTIFYING_AUTHORITY = False
+    staged = rotation.stage(now=timezone.now())
+    uploads = [SimpleUploadedFile("chain.pem", file) for file in files]
+    answer = keeper.post(page(staged, "certify"), {"chain": "", "chain_files": uploads})
+    assert reason in answer.content.decode()
+    assert not find(staged.pk).certified_at
 
 
 @pytest.mark.parametrize("who", ["auditor", "stranger"])

@@ -1,5 +1,6 @@
 """The sandbox's authority, judged by tools that are not ours."""
 
+import json
 import subprocess
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -43,6 +44,33 @@ def test_the_verifier_of_cryptography_accepts_the_chain(now: datetime) -> None:
     policy = PolicyBuilder().store(Store([chain.root])).time(now)
     verifier = policy.build_server_verifier(x509.DNSName("localhost"))
     assert len(verifier.verify(chain.leaf, [chain.certificates[1]])) == 3
+
+
+@pytest.mark.node
+def test_nodes_x509certificate_accepts_the_chain(now: datetime) -> None:
+    """Each certificate verifies under the next, and the leaf is for the host; no packages of npm needed."""
+    program = """
+        const { X509Certificate } = require("node:crypto");
+        const pems = require("node:fs").readFileSync(0, "utf8").match(/-----BEGIN[^]*?-----END [A-Z]+-----/g);
+        const chain = pems.map((pem) => new X509Certificate(pem));
+        const above = (at) => chain[Math.min(at + 1, chain.length - 1)];
+        console.log(JSON.stringify({
+          issued: chain.map((c, at) => c.checkIssued(above(at)) && c.verify(above(at).publicKey)),
+          ca: chain.map((c) => c.ca),
+          host: chain[0].checkHost("localhost"),
+          stranger: chain[0].verify(chain[2].publicKey),
+        }));
+    """
+    run = subprocess.run(
+        ["node", "--eval", program], input=certified(now).pem, capture_output=True, text=True, timeout=20
+    )
+    assert run.returncode == 0, run.stderr
+    assert json.loads(run.stdout) == {
+        "issued": [True, True, True],
+        "ca": [False, True, True],
+        "host": "localhost",
+        "stranger": False,
+    }
 
 
 def test_every_subject_says_sandbox(now: datetime) -> None:
@@ -122,6 +150,20 @@ def test_openssl_reads_the_request_for_a_real_authority(settings: Any) -> None:
     assert "DNS:wallet.example, URI:https://wallet.example" in text
     assert "Digital Signature" in text
     assert "SANDBOX" not in text
+
+
+def test_the_subject_of_a_request_is_as_settings_have_it(settings: Any) -> None:
+    settings.BASE_URL = "https://wallet.example"
+    settings.CERTIFICATE_SUBJECT = "CN=Wallet of Example,O=Example Ltd,C=GB"
+    text = openssl(
+        "req", "-verify", "-noout", "-subject", stdin=certificate_request(SoftwareSigner.generate())
+    )
+    assert "C = GB, O = Example Ltd, CN = Wallet of Example" in text
+    settings.CERTIFICATE_SUBJECT = "O=Example Ltd,C=GB"
+    text = openssl(
+        "req", "-verify", "-noout", "-subject", stdin=certificate_request(SoftwareSigner.generate())
+    )
+    assert "C = GB, O = Example Ltd, CN = wallet.example" in text
 
 
 @pytest.mark.postgresql

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from keys.checks import sealing_keys
+from keys.checks import certificate_subject, sealing_keys
 
 LONG = "a" * 43
 
@@ -24,3 +24,11 @@ def test_sealing_keys_are_checked_and_never_shown(keys: list[str], ids: list[str
     found = sealing_keys(None)
     assert [message.id for message in found] == ids
     assert "short" not in " ".join(message.msg.replace("shorter", "") for message in found)
+
+
+def test_a_certificate_subject_that_is_none_is_told_of(settings: Any) -> None:
+    assert certificate_subject(None) == []
+    settings.CERTIFICATE_SUBJECT = "O=Example Ltd,C=GB"
+    assert certificate_subject(None) == []
+    settings.CERTIFICATE_SUBJECT = "Example Ltd"
+    assert [message.id for message in certificate_subject(None)] == ["keys.E004"]

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding
 from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.utils import timezone
@@ -77,6 +78,30 @@ def test_production_sends_a_request_and_installs_the_chain(settings: Any, tmp_pa
     assert "Activated" in run("rotate_signing_keys")
 
 
+def test_the_request_can_be_printed_again_by_its_own_command(settings: Any) -> None:
+    with pytest.raises(CommandError, match="No key is staged"):
+        run("signing_key_csr")
+    settings.SELF_CERTIFYING_AUTHORITY = False
+    settings.CERTIFICATE_SUBJECT = "O=Example Ltd,C=GB"
+    key = rotation.stage(now=timezone.now())
+    for words in (["signing_key_csr"], ["signing_key_csr", str(key)]):
+        request = x509.load_pem_x509_csr(run(*words).encode())
+        assert request.subject.rfc4514_string() == "CN=localhost,O=Example Ltd,C=GB"
+    settings.CERTIFICATE_SUBJECT = "Example Ltd"
+    with pytest.raises(CommandError, match="CERTIFICATE_SUBJECT is no distinguished name"):
+        run("signing_key_csr")
+
+
+def test_a_chain_in_several_der_files_is_installed(settings: Any, tmp_path: Path) -> None:
+    settings.SELF_CERTIFYING_AUTHORITY = False
+    key = rotation.stage(now=timezone.now())
+    names = []
+    for certificate in x509.load_pem_x509_certificates(chain_for(key, timezone.now()).encode()):
+        names.insert(0, str(tmp_path / f"{len(names)}.der"))
+        Path(names[0]).write_bytes(certificate.public_bytes(Encoding.DER))
+    assert f"Certified key {key} until " in run("certify_signing_key", str(key), "--chain", *names)
+
+
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
@@ -117,7 +142,8 @@ def test_a_chain_that_does_not_fit_is_refused_with_its_reason(settings: Any, tmp
             "leaf .* ended on",
         ),
         ("text", "hello", "not a chain of PEM"),
-        ("binary", "\xff\xfe", "not a PEM file"),
+        ("binary", "\xff\xfe", "not a chain of PEM certificates, nor of DER ones"),
+        ("cut off", "\x30\x82\x04", "cut off, or something else"),
     ):
         path = tmp_path / name
         path.write_text(content, encoding="latin-1")

@@ -16,19 +16,21 @@ from keys.sealing import SealError
 class Command(BaseCommand):
     help = (
         "Without --chain: print the certificate request (PKCS#10) of a staged or active key. "
-        "With --chain: install its chain, PEM, leaf first and root last."
+        "With --chain: install what the authority sent: leaf, issuing CA and root, PEM or DER, in any order."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("kid", help="the key's id")
-        parser.add_argument("--chain", metavar="FILE", help="the PEM file, or - for standard input")
+        parser.add_argument(
+            "--chain", metavar="FILE", nargs="+", help="one file or more; - is standard input"
+        )
 
-    def handle(self, *args: Any, kid: str, chain: str | None, **options: Any) -> None:
+    def handle(self, *args: Any, kid: str, chain: list[str] | None, **options: Any) -> None:
         try:
             if chain is None:
                 self.stdout.write(certificate_request(kid), ending="")
                 return
-            key = certify(kid, _read(chain), now=now())
+            key = certify(kid, *(_read(name) for name in chain), now=now())
         except (RotationRefusedError, BrokenChainError, SealError) as error:
             raise CommandError(str(error)) from error
         certified = key.certified_chain
@@ -36,14 +38,12 @@ class Command(BaseCommand):
             self.stdout.write(f"Certified key {key} until {moment(certified.not_after)}.")
 
 
-def _read(name: str) -> str:
-    """The file's text, a little more than a chain may have at most."""
+def _read(name: str) -> bytes:
+    """What the file holds, a little more than a chain may have at most."""
     try:
         if name == "-":
-            return sys.stdin.read(MAX_PEM + 1)
-        with Path(name).open(encoding="ascii") as file:
+            return sys.stdin.buffer.read(MAX_PEM + 1)
+        with Path(name).open("rb") as file:
             return file.read(MAX_PEM + 1)
     except OSError as error:
         raise CommandError(f"{name} cannot be read: {error.strerror}.") from error
-    except UnicodeDecodeError as error:
-        raise CommandError(f"{name} is not a PEM file.") from error

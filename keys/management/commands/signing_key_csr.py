@@ -1,0 +1,25 @@
+"""Print a key's certificate request."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from keys.moves import RotationRefusedError, State, in_state
+from keys.rotation import certificate_request
+from keys.sealing import SealError
+
+
+class Command(BaseCommand):
+    help = "Print the certificate request (PKCS#10) to send to a certificate authority."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("kid", nargs="?", help="the key's id; the staged key when left out")
+
+    def handle(self, *args: Any, kid: str | None, **options: Any) -> None:
+        staged = in_state(State.STAGED)
+        if kid is None and staged is None:
+            raise CommandError("No key is staged. stage_signing_key makes one.")
+        try:
+            self.stdout.write(certificate_request(kid or str(staged)), ending="")
+        except (RotationRefusedError, SealError) as error:
+            raise CommandError(str(error)) from error
