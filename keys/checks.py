@@ -3,7 +3,11 @@
 from typing import Any
 
 from django.conf import settings
-from django.core.checks import CheckMessage, Error, Tags, register
+from django.core.checks import CheckMessage, Error, Info, Tags, Warning, register
+from django.core.exceptions import ImproperlyConfigured
+from django.db import Error as DatabaseError
+from django.db import transaction
+from django.utils.timezone import now
 
 from keys.authority import Place, SubjectError, requested_subject
 
@@ -35,3 +39,19 @@ def certificate_subject(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     except SubjectError as error:
         return [Error(str(error), id="keys.E004")]
     return []
+
+
+@register(Tags.security, deploy=True)
+def certificates(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """No certificate in use has ended or ends soon. Looks into the database, if there is one."""
+    from keys.certificate_watch import ending_certificates
+
+    try:
+        with transaction.atomic():
+            found = ending_certificates(now=now())
+    except (DatabaseError, ImproperlyConfigured):
+        return [Info("The database does not answer: certificates were not looked at.", id="keys.I001")]
+    return [
+        Warning(str(ending), id="keys.W001") if ending.stage else Error(str(ending), id="keys.E005")
+        for ending in found
+    ]

@@ -6,17 +6,22 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils.timezone import now
 
 from keys.certificate_chain import BrokenChainError
+from keys.certificate_watch import report
 from keys.rotation import rotate
 from keys.sealing import SealError
 
 
 class Command(BaseCommand):
-    help = "Stage, activate and withdraw signing keys as the schedule has it. Run it every hour."
+    help = (
+        "Stage, activate and withdraw signing keys as the schedule has it, and tell of certificates that end "
+        "within 60 days. Run it every hour."
+    )
 
     def handle(self, *args: Any, **options: Any) -> None:
+        moment = now()
         try:
-            lines = rotate(now=now())
+            lines = rotate(now=moment)
         except (BrokenChainError, SealError) as error:
             raise CommandError(str(error)) from error
-        for line in lines:
-            self.stdout.write(line)
+        for line in [*lines, *report(now=moment)]:
+            self.stdout.write(str(line))

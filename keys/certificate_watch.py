@@ -1,0 +1,49 @@
+"""The certificates in use, watched: told of in the log, in the admin and by `check --deploy`."""
+
+from datetime import datetime
+
+import structlog
+from cryptography import x509
+from django.utils.translation import gettext as _
+
+from keys.expiry import Ending, endings
+from keys.models import Authority, SigningKey
+from keys.moves import State
+
+log = structlog.get_logger(__name__)
+
+
+def certificates_in_use() -> list[tuple[str, tuple[x509.Certificate, ...]]]:
+    """What signs or is next to sign, and its chain; and the sandbox's authority, if there is one.
+
+    A retired key is left out: it signs nothing more, and no token outlives its certificates.
+    """
+    in_use = []
+    for key in SigningKey.objects.filter(state__in=[State.ACTIVE, State.STAGED], certified_at__isnull=False):
+        if chain := key.certified_chain:
+            in_use.append((str(key), chain.certificates))
+    for authority in Authority.objects.all():
+        pems = (authority.issuing_pem + authority.root_pem).encode()
+        in_use.append((_("the sandbox's authority"), tuple(x509.load_pem_x509_certificates(pems))))
+    return in_use
+
+
+def ending_certificates(*, now: datetime) -> list[Ending]:
+    """What of the certificates in use ends soon, the soonest first."""
+    return endings(certificates_in_use(), now=now)
+
+
+def report(*, now: datetime) -> list[Ending]:
+    """The same, each told of in the log: `certificate_ends`, an error once it is urgent."""
+    found = ending_certificates(now=now)
+    for ending in found:
+        (log.error if ending.urgent else log.warning)(
+            "certificate_ends",
+            subject=ending.name,
+            fingerprint=ending.fingerprint,
+            keys=list(ending.holders),
+            ends=ending.ends.isoformat(),
+            days=ending.days,
+            stage=ending.stage,
+        )
+    return found

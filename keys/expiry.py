@@ -1,0 +1,79 @@
+"""Which certificates end soon, and how soon: told 60, 30, 14 and 7 days before, and after. Pure."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from cryptography import x509
+from cryptography.hazmat.primitives.hashes import SHA256
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+WARN_BEFORE = (60, 30, 14, 7)  # days
+URGENT = 14
+
+
+@dataclass(frozen=True)
+class Ending:
+    """A certificate whose end has come near: `stage` is the smallest of WARN_BEFORE it is within, 0 ended."""
+
+    name: str
+    fingerprint: str
+    holders: tuple[str, ...]  # ids of the keys that need it
+    ends: datetime
+    days: int  # whole days left
+    stage: int
+
+    @property
+    def urgent(self) -> bool:
+        return self.stage <= URGENT
+
+    def __str__(self) -> str:
+        facts = {"name": self.name, "days": self.days, "when": f"{self.ends:%d %B %Y %H:%M} UTC"}
+        if not self.stage:
+            text = _("The certificate “%(name)s” ended on %(when)s.") % facts
+        else:
+            text = (
+                ngettext(
+                    "The certificate “%(name)s” ends in %(days)d day, on %(when)s.",
+                    "The certificate “%(name)s” ends in %(days)d days, on %(when)s.",
+                    self.days,
+                )
+                % facts
+            )
+        return text + " " + _("In use by: %(holders)s.") % {"holders": ", ".join(self.holders)}
+
+
+def endings(in_use: Iterable[tuple[str, Iterable[x509.Certificate]]], *, now: datetime) -> list[Ending]:
+    """What ends within WARN_BEFORE, or has ended, of the certificates each holder uses; the soonest first.
+
+    A certificate that several holders use (a root) is told of once.
+    """
+    holders: dict[x509.Certificate, list[str]] = {}
+    for holder, certificates in in_use:
+        for certificate in certificates:
+            holders.setdefault(certificate, []).append(holder)
+    near = []
+    for certificate, names in holders.items():
+        left = certificate.not_valid_after_utc - now
+        if (stage := stage_of(left)) is not None:
+            near.append(_ending(certificate, tuple(dict.fromkeys(names)), left, stage))
+    return sorted(near, key=lambda ending: (ending.ends, ending.name))
+
+
+def stage_of(left: timedelta) -> int | None:
+    """The smallest of WARN_BEFORE that `left` is within; 0 when nothing is left, None when it is far off."""
+    if left <= timedelta(0):
+        return 0
+    return min((days for days in WARN_BEFORE if left <= timedelta(days=days)), default=None)
+
+
+def _ending(certificate: x509.Certificate, holders: tuple[str, ...], left: timedelta, stage: int) -> Ending:
+    return Ending(
+        certificate.subject.rfc4514_string(),
+        certificate.fingerprint(SHA256()).hex(),
+        holders,
+        certificate.not_valid_after_utc,
+        max(left, timedelta(0)).days,
+        stage,
+    )

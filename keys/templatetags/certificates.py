@@ -1,0 +1,15 @@
+"""For the admin's templates: which certificates end soon."""
+
+from django import template
+from django.utils.timezone import now
+
+from keys.certificate_watch import ending_certificates
+from keys.expiry import Ending
+
+register = template.Library()
+
+
+@register.simple_tag
+def certificates_that_end() -> list[Ending]:
+    """What of the certificates in use ends soon, the soonest first."""
+    return ending_certificates(now=now())
