@@ -1,34 +1,21 @@
-"""What happens to every request before and after the rooms: published documents, one log line, the CSP."""
+"""What happens to every request before and after the rooms: one log line, the CSP, and who operates."""
 
 import secrets
 from collections.abc import Callable
 from time import perf_counter
+from typing import Any
 
 import structlog
 from django.conf import settings
+from django.contrib.auth.middleware import AuthenticationMiddleware
+from django.contrib.messages.middleware import MessageMiddleware
+from django.contrib.sessions.middleware import SessionMiddleware
 from django.http import HttpRequest, HttpResponse
-from django.http.response import HttpResponseBase
+from django.utils.deprecation import MiddlewareMixin
 
 log = structlog.get_logger(__name__)
 GetResponse = Callable[[HttpRequest], HttpResponse]
-
-
-class PublishedDocumentsMiddleware:
-    """Answers discovery, JWKS and their like from prepared bytes, before any other work is done.
-
-    Relying parties poll these documents; nothing the other middleware does (sessions, CSRF, locale)
-    means anything for public, constant bytes.
-    """
-
-    def __init__(self, get_response: GetResponse) -> None:
-        from config.urls import PUBLISHED_DOCUMENTS
-
-        self.get_response = get_response
-        self.documents = {f"/{path}": document for path, document in PUBLISHED_DOCUMENTS.items()}
-
-    def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        document = self.documents.get(request.path_info)
-        return document(request) if document else self.get_response(request)
+ADMIN = "/admin/"
 
 
 class RequestLogMiddleware:
@@ -77,6 +64,26 @@ class ContentSecurityPolicyMiddleware:
             "Content-Security-Policy", self.default if own is None else serialise(own)
         )
         return response
+
+
+class _InTheAdmin(MiddlewareMixin):
+    """Django's sessions, users and messages are the operators': holders pass them by (`wallet.sessions`)."""
+
+    def __call__(self, request: HttpRequest) -> Any:
+        answer = super().__call__ if request.path_info.startswith(ADMIN) else self.get_response
+        return answer(request)
+
+
+class OperatorSessionMiddleware(_InTheAdmin, SessionMiddleware):
+    pass
+
+
+class OperatorAuthenticationMiddleware(_InTheAdmin, AuthenticationMiddleware):
+    pass
+
+
+class OperatorMessageMiddleware(_InTheAdmin, MessageMiddleware):
+    pass
 
 
 def serialise(policy: dict[str, list[str]]) -> str:

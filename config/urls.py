@@ -15,7 +15,7 @@ import wallet.endpoints
 from config import views
 from keys.published import PublishedDocument
 
-# Public, constant documents; the first middleware answers them from prepared bytes.
+# Public, constant documents. `config.wsgi` answers them ahead of Django; the routes are for everything else.
 PUBLISHED_DOCUMENTS: dict[str, PublishedDocument] = {
     ".well-known/openid-configuration": presentation.metadata.discovery,
     ".well-known/jwt-vc-issuer": presentation.metadata.credential_issuer,
@@ -38,6 +38,7 @@ urlpatterns = [
     path("wallet/history/", consent.views.history, name="consent_history"),
     path("wallet/", include("wallet.urls")),
     path("admin/", admin.site.urls),
+    *(path(address, document) for address, document in PUBLISHED_DOCUMENTS.items()),
 ]
 # The sandbox's own rooms are installed only there (settings), and only then have addresses.
 for room in ("wallet.sandbox", "presentation.sandbox"):

@@ -1,9 +1,28 @@
-"""The WSGI application gunicorn serves."""
+"""The WSGI application gunicorn serves: published documents at once, everything else by Django.
+
+Relying parties poll the documents. They are bytes that are there already, so nothing that Django does for a
+request (sessions, CSRF, hosts, the request log) means anything for them.
+"""
 
 import os
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from django.core.wsgi import get_wsgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
-application = get_wsgi_application()
+
+def _documents_before(django: Application) -> Application:
+    from config.urls import PUBLISHED_DOCUMENTS  # only now that Django is set up
+
+    documents = {f"/{path}": document.wsgi for path, document in PUBLISHED_DOCUMENTS.items()}
+
+    def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        return documents.get(environ["PATH_INFO"], django)(environ, start_response)
+
+    return application
+
+
+application = _documents_before(get_wsgi_application())

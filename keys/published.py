@@ -110,6 +110,8 @@ class PublishedDocument:
     cache holds what is out of date for longer than it may. Safe for threads.
     """
 
+    csrf_exempt = True  # changes nothing, whoever asks
+
     def __init__(
         self,
         build: Callable[[], bytes],

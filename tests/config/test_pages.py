@@ -84,3 +84,12 @@ def test_every_page_says_that_it_is_the_sandbox(client: Client, db: None) -> Non
 def test_production_has_no_banner(client: Client, db: None, settings) -> None:
     settings.ENVIRONMENT_BANNER = ""
     assert 'class="banner"' not in client.get("/").content.decode()
+
+
+def test_only_the_admin_knows_who_operates(client: Client, db: None) -> None:
+    assert hasattr(client.get("/admin/login/").wsgi_request, "user")
+
+    request = client.get("/").wsgi_request
+
+    assert not hasattr(request, "user")
+    assert not hasattr(request, "session")
