@@ -27,7 +27,7 @@ ROOT_LIFETIME = timedelta(days=20 * 365)
 ISSUING_LIFETIME = timedelta(days=10 * 365)
 LEAF_LIFETIME = timedelta(days=365)
 CLOCK_SKEW = timedelta(minutes=5)
-_ROOT_KEY, _ISSUING_KEY = "keys_authority.sealed_root_key:only", "keys_authority.sealed_issuing_key:only"
+_ROOT_KEY, _ISSUING_KEY = Authority.SEALED["sealed_root_key"], Authority.SEALED["sealed_issuing_key"]
 
 
 class SubjectError(Exception):

@@ -55,3 +55,26 @@ def certificates(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
         Warning(str(ending), id="keys.W001") if ending.stage else Error(str(ending), id="keys.E005")
         for ending in found
     ]
+
+
+@register(Tags.security, deploy=True)
+def sealed_values(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """Every sealed value names one of KEY_SEALING_KEYS. Looks into the database, if there is one."""
+    if not settings.KEY_SEALING_KEYS:
+        return []  # `sealing_keys` says so
+    from keys.sealed_columns import sealed_columns
+
+    try:
+        with transaction.atomic():
+            lost = [(column, column.lost()) for column in sealed_columns()]
+    except (DatabaseError, ImproperlyConfigured):
+        return [Info("The database does not answer: sealed values were not looked at.", id="keys.I002")]
+    return [
+        Error(
+            f"{column}: {count} values are sealed under the key {key_id}, not among KEY_SEALING_KEYS.",
+            hint="They open only with that key: put it back into the list, then run manage.py reseal.",
+            id="keys.E006",
+        )
+        for column, counts in lost
+        for key_id, count in counts.items()
+    ]

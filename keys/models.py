@@ -20,6 +20,8 @@ class SigningKey(models.Model):
     forgotten as soon as the key can never sign again.
     """
 
+    SEALED = {"sealed_private_key": "keys_signingkey.sealed_private_key:{pk}"}  # see `sealed_columns`
+
     class State(models.TextChoices):
         STAGED = "staged", _("staged: next to sign")
         ACTIVE = "active", _("active: signs")
@@ -77,7 +79,7 @@ class SigningKey(models.Model):
     @property
     def sealing_context(self) -> str:
         """What the sealed private key is bound to."""
-        return f"keys_signingkey.sealed_private_key:{self.id}"
+        return self.SEALED["sealed_private_key"].format(pk=self.id)
 
     def chain(self, *, at: datetime) -> CertificateChain:
         """The certificate chain as it holds `at` that time; raises BrokenChainError when it does not."""
@@ -91,6 +93,11 @@ class SigningKey(models.Model):
 
 class Authority(models.Model):
     """The sandbox's own certificate authority: a root and an issuing CA, made once (`authority`)."""
+
+    SEALED = {
+        "sealed_root_key": "keys_authority.sealed_root_key:only",
+        "sealed_issuing_key": "keys_authority.sealed_issuing_key:only",
+    }
 
     root_pem = models.TextField(editable=False)
     issuing_pem = models.TextField(editable=False)

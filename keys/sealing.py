@@ -16,6 +16,7 @@ from django.conf import settings
 _VERSION = b"\x01"
 _KEY_ID, _NONCE, _TAG = 4, 12, 16
 _HEADER = 1 + _KEY_ID + _NONCE
+MARK = 1 + _KEY_ID  # what a sealed value begins with: the same for all under one key
 
 
 class SealError(Exception):
@@ -47,6 +48,11 @@ def unseal(sealed: bytes | memoryview, *, context: str) -> bytes:
         except InvalidTag:
             continue
     raise SealError(f"{context} was changed after it was sealed, or belongs elsewhere")
+
+
+def marks() -> list[bytes]:
+    """What values sealed under each of KEY_SEALING_KEYS begin with, in their order."""
+    return [_VERSION + key_id for key_id, _ in _keyring(tuple(settings.KEY_SEALING_KEYS))]
 
 
 @lru_cache(maxsize=8)

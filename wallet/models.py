@@ -112,6 +112,9 @@ class Allowance(models.Model):
 class IdentityVerification(models.Model):
     """One attempt to verify a holder's identity with a provider; moves as in `identity_verification`."""
 
+    # Read by `keys.sealed_columns`; what `identity_verification` seals to.
+    SEALED = {"sealed_claims": "wallet_identityverification.sealed_claims:{pk}"}
+
     class State(models.TextChoices):
         CREATED = "created", _("created")
         STARTED = "started", _("started")
@@ -205,6 +208,9 @@ class IdentityVerificationTransition(models.Model):
 
 class Credential(models.Model):
     """The verified identity a wallet holds. SD-JWTs are minted from it and not stored."""
+
+    # Read by `keys.sealed_columns`; what `credentials` seals to.
+    SEALED = {"sealed_identity": "wallet_credential.sealed_identity:{pk}"}
 
     class State(models.TextChoices):
         VALID = "valid", _("valid")

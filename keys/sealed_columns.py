@@ -1,0 +1,55 @@
+"""Every column that holds sealed values, of whatever app: its model says so in `SEALED`.
+
+    SEALED = {"sealed_identity": "wallet_credential.sealed_identity:{pk}"}    # column → what it is sealed to
+
+Found through Django's registry of models, because this floor imports none of those above.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django.apps import apps
+from django.db.models import BinaryField, Count, Model, QuerySet
+from django.db.models.functions import Substr
+
+from keys.sealing import MARK, marks
+
+
+@dataclass(frozen=True)
+class SealedColumn:
+    """One column, and the pattern of the contexts its values are bound to."""
+
+    model: type[Model]
+    name: str
+    pattern: str
+
+    def __str__(self) -> str:
+        return f"{self.model._meta.db_table}.{self.name}"
+
+    def context(self, pk: Any) -> str:
+        """What the value in the row `pk` is sealed to."""
+        return self.pattern.format(pk=pk)
+
+    def rows(self) -> QuerySet[Model]:
+        """The rows that hold a value here; `mark` says which key it is sealed under."""
+        under = Substr(self.name, 1, MARK, output_field=BinaryField())
+        held = self.model._base_manager.filter(**{f"{self.name}__isnull": False}).exclude(**{self.name: b""})
+        return held.annotate(mark=under)
+
+    def waiting(self) -> QuerySet[Model]:
+        """The rows whose value is not sealed under the first of KEY_SEALING_KEYS."""
+        return self.rows().exclude(mark=marks()[0])
+
+    def lost(self) -> dict[str, int]:
+        """How many values are sealed under keys that are not among KEY_SEALING_KEYS, by the key's id."""
+        lost = self.rows().exclude(mark__in=marks())
+        counted = lost.order_by().values_list("mark").annotate(Count("pk"))
+        return {bytes(mark)[1:].hex(): count for mark, count in counted}
+
+
+def sealed_columns() -> Iterator[SealedColumn]:
+    """All of them, in a steady order."""
+    for model in sorted(apps.get_models(), key=lambda model: model._meta.label):
+        for name, pattern in sorted(getattr(model, "SEALED", {}).items()):
+            yield SealedColumn(model, name, pattern)
