@@ -344,6 +344,13 @@ def test_a_service_started_with_an_empty_environment_file_is_no_sandbox() -> Non
         assert "\nEnvironment=ENVIRONMENT=production" in before
 
 
+def test_the_service_unit_collects_static_files_where_the_service_looks_for_them() -> None:
+    unit = (Path(__file__).parent.parent / "deploy" / "systemd" / "presentation.service").read_text()
+
+    assert "\nStateDirectory=" in unit  # becomes STATE_DIRECTORY, for the unit's own processes only
+    assert "manage.py collectstatic" in unit.partition("\nExecStart=")[0]
+
+
 # --- Too much, and in disguise ----------------------------------------------------------------------------
 
 
