@@ -203,9 +203,9 @@ WIRE_INSTRUCTIONS = TransactionDataType(
     ),
     layout=(
         Figure(_("Amount"), field="amount"),
+        Rows(fields=("memo",)),  # before the headings, or it would read as the source's
         Rows(_("To"), inside="recipient"),
         Rows(_("From"), inside="source"),
-        Rows(fields=("memo",)),
     ),
 )
 

@@ -68,6 +68,7 @@ def test_a_transfer_shows_both_accounts_in_groups_and_websites_as_text() -> None
         "title": "Approve a bank transfer",
         "blocks": [
             {"block": "amount", "label": "Amount", "value": "1,234.50 GBP"},
+            {"block": "rows", "heading": "", "rows": [["Reference", "Rent for May"]]},
             {
                 "block": "rows",
                 "heading": "To",
@@ -89,7 +90,6 @@ def test_a_transfer_shows_both_accounts_in_groups_and_websites_as_text() -> None
                     ["Routing number", "40-47-84"],
                 ],
             },
-            {"block": "rows", "heading": "", "rows": [["Reference", "Rent for May"]]},
         ],
         "consequential": True,
     }
@@ -143,7 +143,7 @@ def test_text_that_hides_or_reorders_is_made_visible_everywhere() -> None:
 
 def test_a_quote_keeps_its_lines_and_a_row_shows_where_they_break() -> None:
     assert shown(MANDATE, {"prompt_summary": "one\ntwo"})["blocks"][1]["text"] == "one\ntwo"
-    assert shown(WIRE, {"memo": "one\ntwo"})["blocks"][-1]["rows"] == [["Reference", "one ↵ two"]]
+    assert shown(WIRE, {"memo": "one\ntwo"})["blocks"][1]["rows"] == [["Reference", "one ↵ two"]]
 
 
 def test_what_is_left_out_leaves_no_empty_place() -> None:
@@ -155,7 +155,7 @@ def test_what_is_left_out_leaves_no_empty_place() -> None:
 
 @pytest.mark.parametrize("number", ["12 34", "40-47-84", "12345", "1234-5678-9"])
 def test_an_account_number_with_groups_of_its_own_keeps_them(number: str) -> None:
-    rows = shown(WIRE, {"source.account_number": number})["blocks"][2]["rows"]
+    rows = shown(WIRE, {"source.account_number": number})["blocks"][3]["rows"]
 
     assert ["Account number", number] in rows
 
