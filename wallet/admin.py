@@ -91,7 +91,8 @@ class OperatedAdmin(ReadOnly, admin.ModelAdmin):
         except tuple(REFUSALS) as refusal:
             self.message_user(request, str(REFUSALS[type(refusal)]), messages.ERROR)
         else:
-            self.message_user(request, f"{operation.label}: {row}", messages.SUCCESS)
+            said_so = _t("Done: “%(label)s”, %(row)s.") % {"label": operation.label, "row": row}
+            self.message_user(request, said_so, messages.SUCCESS)
 
     def _address(self, page: str, row: Any, *args: Any) -> str:
         name = f"admin:wallet_{self.opts.model_name}_{page}"

@@ -52,7 +52,7 @@ class Identity:
         if type(self.birth_date) is not date or self.birth_date.year < 1875:
             raise IdentityError("birth_date is not a date of birth")
         if not _are_countries(self.nationalities):
-            raise IdentityError("nationalities are not different country codes")
+            raise IdentityError("nationalities are not different two-letter country codes")
 
     def __repr__(self) -> str:
         return "<Identity>"
@@ -195,7 +195,7 @@ def display(path: ClaimPath, identity: Identity, *, today: date) -> Text:
         return _("Yes") if value else _("No")
     if isinstance(value, list):
         value = ", ".join(value)
-    return value or _("None")
+    return value or _("(none)")  # “None” would read as a name
 
 
 def _is_name(name: Any) -> bool:

@@ -156,8 +156,8 @@ def test_people_read_words_not_codes():
 
 def test_what_a_person_does_not_have_is_said():
     single = Identity("", "Suharto", date(1990, 1, 1))
-    assert str(claims.display(("given_name",), single, today=TODAY)) == "None"
-    assert str(claims.display(("nationalities",), single, today=TODAY)) == "None"
+    assert str(claims.display(("given_name",), single, today=TODAY)) == "(none)"
+    assert str(claims.display(("nationalities",), single, today=TODAY)) == "(none)"
     assert claims.values(single, today=TODAY)["given_name"] == ""
 
 

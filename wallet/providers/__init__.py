@@ -25,7 +25,7 @@ REASONS: dict[str, Text] = {
     "not_verified": _("What was handed in was not enough to be sure that it is you."),
     "too_many_tries": _("The check did not succeed after several tries."),
     "unsure": _("The automatic check was not sure. That happens, and need not mean anything is wrong."),
-    "in_person": _("Your identity is checked in person."),
+    "in_person": _("Your identity is checked in person: show your document to the operator of this service."),
     "held": _("Your wallet is on hold, so an operator decides."),
     "provider_failed": _("The identity check had a problem of its own."),
     "provider_changed": _("The identity check had a problem of its own."),
