@@ -45,6 +45,27 @@ def test_the_guide_asks_and_verifies(service: Any, signing_key: Any, alice: Wall
     assert "birth_date" not in claims
 
 
+def test_the_guide_binds_a_payment(service: Any, signing_key: Any, alice: Wallet, sign_in: Any) -> None:
+    code, session = printed_code(), {}
+    shop = register("My Shop", "http://127.0.0.1:5000/callback")
+    browser = Client()
+    sign_in(alice, browser=browser)
+    payload = {"currency": "EUR", "items": [{"quantity": 1, "unit_cost": 12.5, "label": "Grüner Tee"}]}
+    kind = "urn:service:params:vc:transaction-data:payment-itemized:v1"
+    value = code["transaction_value"]({"type": kind, "credential_ids": ["basic"], "payload": payload})
+    url = code["authorize_url"](
+        service.url, shop.client_id, "http://127.0.0.1:5000/callback", alice.email, session
+    )
+
+    page = browser.get(f"{url.removeprefix(service.url)}&transaction_data={value}").headers["Location"]
+    home = browser.get(decide(browser, page)).headers["Location"]
+    token = dict(parse_qsl(urlsplit(home).fragment))["vp_token"]
+
+    assert code["is_bound"](token, [value])
+    assert not code["is_bound"](token, [])
+    assert not code["is_bound"](token, [value, value])
+
+
 @pytest.mark.parametrize("changed", ["client_id", "nonce"])
 def test_the_guides_verifier_refuses_what_was_meant_for_another_request(
     service: Any, signing_key: Any, alice: Wallet, sign_in: Any, changed: str
