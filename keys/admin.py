@@ -15,7 +15,7 @@ from django.utils.timezone import now
 from django.utils.translation import gettext_lazy as _
 
 from keys.certificate_chain import BrokenChainError
-from keys.models import Authority, SigningKey
+from keys.models import Authority, KeyEvent, SigningKey
 from keys.moves import RotationRefusedError
 from keys.operations import OPERATIONS, Done, Operation, offered
 from keys.rotation import certificate_request
@@ -101,7 +101,7 @@ class SigningKeyAdmin(admin.ModelAdmin):
 
     def _run(self, request: HttpRequest, operation: Operation, kid: str, values: dict[str, Any]) -> None:
         try:
-            done = operation.run(kid, values, now())
+            done = operation.run(kid, values, request.user.get_username(), now())
         except REFUSALS as refusal:
             self.message_user(request, str(refusal), messages.ERROR)
         else:
@@ -185,6 +185,30 @@ class AuthorityAdmin(admin.ModelAdmin):
     @admin.display(description=_("SHA-256 fingerprint"))
     def fingerprint(self, authority: Authority) -> str:
         return _root(authority).fingerprint(SHA256()).hex(" ").upper()
+
+
+@admin.register(KeyEvent)
+class KeyEventAdmin(admin.ModelAdmin):
+    """What was done with the keys, by whom and why: to be read by whoever may see keys."""
+
+    list_display = ("at", "action", "kid", "actor", "reason")
+    fields = readonly_fields = list_display
+    list_filter = ("action", "actor")
+    search_fields = ("kid", "actor", "reason")
+    date_hierarchy = "at"
+    list_per_page = 100
+
+    def has_view_permission(self, request: HttpRequest, obj: KeyEvent | None = None) -> bool:
+        return request.user.has_perm("keys.view_signingkey")
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: KeyEvent | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: KeyEvent | None = None) -> bool:
+        return False
 
 
 def _details(operation: Operation, key: SigningKey | None) -> list[str]:

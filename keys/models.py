@@ -2,6 +2,7 @@
 
 import uuid
 from datetime import datetime
+from typing import Any
 
 from django.db import models
 from django.db.models import Q
@@ -116,3 +117,61 @@ class Authority(models.Model):
 
     def __str__(self) -> str:
         return "certificate authority"
+
+
+class AppendOnlyError(Exception):
+    """The record is written once; nothing of it is changed or removed."""
+
+
+class KeyEvent(models.Model):
+    """Something done with signing keys, by whom and why. Append-only; outlives the keys it tells of."""
+
+    class Action(models.TextChoices):
+        STAGED = "staged", _("staged")
+        CERTIFIED = "certified", _("certified")
+        ACTIVATED = "activated", _("activated")
+        RETIRED = "retired", _("retired")
+        WITHDRAWN = "withdrawn", _("withdrawn")
+        EXPORTED = "exported", _("all keys exported")
+        IMPORTED = "imported", _("all keys imported")
+
+    action = models.CharField(_("what"), max_length=9, choices=Action, editable=False)
+    kid = models.UUIDField(_("key"), null=True, editable=False)  # none: all of them
+    actor = models.CharField(_("who"), max_length=150, editable=False)  # operator or shell user
+    reason = models.CharField(_("why"), max_length=200, editable=False)
+    at = models.DateTimeField(_("when"), editable=False)
+
+    class Meta:
+        verbose_name = _("key event")
+        verbose_name_plural = _("key events")
+        ordering = ["-at", "-id"]
+        default_permissions = []  # whoever may see keys may see what was done with them
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(
+                    action__in=[
+                        *("staged", "certified", "activated", "retired", "withdrawn"),
+                        *("exported", "imported"),
+                    ]
+                ),
+                name="keys_event_action_known",
+            ),
+            models.CheckConstraint(
+                condition=~Q(actor="") & ~Q(reason=""), name="keys_event_says_who_and_why"
+            ),
+        ]
+        indexes = [models.Index(fields=["-at", "-id"], name="keys_event_newest")]
+
+    def __str__(self) -> str:
+        return f"{self.get_action_display()} {self.kid or ''}".strip()
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        """Only writes what is new; raises AppendOnlyError for a row that is there already."""
+        if not self._state.adding:
+            raise AppendOnlyError
+        kwargs["force_insert"] = True
+        super().save(*args, **kwargs)
+
+    def delete(self, *args: Any, **kwargs: Any) -> Any:
+        """Never."""
+        raise AppendOnlyError

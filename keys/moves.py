@@ -8,6 +8,7 @@ import structlog
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
+from keys.key_events import SERVICE, Action, record
 from keys.models import SigningKey
 
 State = SigningKey.State
@@ -19,6 +20,7 @@ MOVES: dict[str, frozenset[str]] = {
     State.RETIRED: frozenset({State.WITHDRAWN}),
     State.WITHDRAWN: frozenset(),
 }
+_TOLD_AS = {State.ACTIVE: Action.ACTIVATED, State.RETIRED: Action.RETIRED, State.WITHDRAWN: Action.WITHDRAWN}
 _TIME_OF = {State.ACTIVE: "activated_at", State.RETIRED: "retired_at", State.WITHDRAWN: "withdrawn_at"}
 
 log = structlog.get_logger(__name__)
@@ -42,15 +44,21 @@ def in_state(state: State) -> SigningKey | None:
     return SigningKey.objects.filter(state=state).first()
 
 
-def move_to(key: SigningKey, state: State, *, now: datetime, reason: str = "") -> SigningKey:
+def move_to(
+    key: SigningKey, state: State, *, now: datetime, actor: str = SERVICE, reason: str = ""
+) -> SigningKey:
     """The one place where a key changes its state; raises RotationRefusedError when another was faster."""
     require_move(key, state)
-    facts: dict[str, Any] = {"state": state, _TIME_OF[state]: now, "reason": reason}
+    facts: dict[str, Any] = {"state": state, _TIME_OF[state]: now}
+    if state == State.WITHDRAWN:
+        facts["reason"] = reason
     if state in (State.RETIRED, State.WITHDRAWN):
         facts["sealed_private_key"] = b""  # it can never sign again
     try:
         with transaction.atomic():
             moved = SigningKey.objects.filter(pk=key.pk, state=key.state).update(**facts)
+            if moved:
+                record(_TOLD_AS[state], key.pk, actor=actor, reason=reason, now=now)
     except IntegrityError:  # another key became the active one meanwhile
         moved = 0
     if not moved:

@@ -19,7 +19,11 @@ Done = tuple[SigningKey | None, str]
 
 
 class ConfirmationForm(forms.Form):
-    """Nothing to fill in: the button is the answer."""
+    """The button is the answer; a reason may be given."""
+
+    reason = forms.CharField(
+        label=_("Reason"), required=False, max_length=200, help_text=_("For the record, if you like.")
+    )
 
 
 class WithdrawalForm(forms.Form):
@@ -44,8 +48,10 @@ class FilesField(forms.FileField):
         return [file.read() for file in files]
 
 
-class ChainForm(forms.Form):
+class ChainForm(ConfirmationForm):
     """Text, files, or both; `received` has everything that was given."""
+
+    field_order = ["chain", "chain_files", "reason"]
 
     chain = forms.CharField(
         label=_("Certificate chain"),
@@ -68,42 +74,42 @@ class ChainForm(forms.Form):
 
 @dataclass(frozen=True)
 class Operation:
-    """`run` takes the key's id ("" for what concerns no single key), the form's values and the time."""
+    """`run` takes the key's id ("" for what concerns no single key), the form's values, who and when."""
 
     name: str
     label: Any
     question: Any
-    run: Callable[[str, dict[str, Any], datetime], Done]
+    run: Callable[[str, dict[str, Any], str, datetime], Done]
     states: tuple[str, ...] = ()  # of the keys it is offered for; none: it is offered on the list
     form: type[forms.Form] = ConfirmationForm
 
 
-def _stage(kid: str, values: dict[str, Any], now: datetime) -> Done:
-    key = rotation.stage(now=now)
+def _stage(kid: str, values: dict[str, Any], actor: str, now: datetime) -> Done:
+    key = rotation.stage(now=now, actor=actor, reason=values["reason"])
     return key, gettext("Staged key %(kid)s.") % {"kid": key}
 
 
-def _rotate(kid: str, values: dict[str, Any], now: datetime) -> Done:
-    return None, " ".join(rotation.rotate(now=now))
+def _rotate(kid: str, values: dict[str, Any], actor: str, now: datetime) -> Done:
+    return None, " ".join(rotation.rotate(now=now, actor=actor))
 
 
-def _activate(kid: str, values: dict[str, Any], now: datetime) -> Done:
-    key = rotation.activate(kid, now=now)
+def _activate(kid: str, values: dict[str, Any], actor: str, now: datetime) -> Done:
+    key = rotation.activate(kid, now=now, actor=actor, reason=values["reason"])
     return key, gettext("Key %(kid)s is active.") % {"kid": key}
 
 
-def _retire(kid: str, values: dict[str, Any], now: datetime) -> Done:
-    key = rotation.retire(kid, now=now)
+def _retire(kid: str, values: dict[str, Any], actor: str, now: datetime) -> Done:
+    key = rotation.retire(kid, now=now, actor=actor, reason=values["reason"])
     return key, gettext("Key %(kid)s is retired.") % {"kid": key}
 
 
-def _certify(kid: str, values: dict[str, Any], now: datetime) -> Done:
-    key = rotation.certify(kid, *values["received"], now=now)
+def _certify(kid: str, values: dict[str, Any], actor: str, now: datetime) -> Done:
+    key = rotation.certify(kid, *values["received"], now=now, actor=actor, reason=values["reason"])
     return key, gettext("Certified key %(kid)s.") % {"kid": key}
 
 
-def _withdraw(kid: str, values: dict[str, Any], now: datetime) -> Done:
-    key = rotation.withdraw(kid, reason=values["reason"], now=now)
+def _withdraw(kid: str, values: dict[str, Any], actor: str, now: datetime) -> Done:
+    key = rotation.withdraw(kid, reason=values["reason"], now=now, actor=actor)
     return key, gettext("Withdrew key %(kid)s: %(reason)s") % {"kid": key, "reason": key.reason}
 
 
@@ -115,6 +121,7 @@ OPERATIONS = {
             _("Do what is due"),
             _("Stage, activate and withdraw keys as the schedule has it?"),
             _rotate,
+            form=forms.Form,
         ),
         Operation("stage", _("Stage a new key"), _("Make a new key, the next to sign?"), _stage),
         Operation(

@@ -18,6 +18,7 @@ from keys.certificate_bundle import chain_pem
 from keys.certificate_chain import BrokenChainError, CertificateChain
 from keys.issuer_key import signer_of
 from keys.jwk import public_der
+from keys.key_events import SERVICE, Action, record
 from keys.models import SigningKey
 from keys.moves import RotationRefusedError, State, find, in_state, move_to, require_move
 from keys.schedule import ended_at, fits, moment, next_staged_at, outlook, ready_at, takes_over_at
@@ -29,7 +30,7 @@ CERTIFICATE_RESERVE = timedelta(days=30)  # the sandbox renews a certificate thi
 log = structlog.get_logger(__name__)
 
 
-def stage(*, now: datetime) -> SigningKey:
+def stage(*, now: datetime, actor: str = SERVICE, reason: str = "") -> SigningKey:
     """A new key, next to sign. The sandbox certifies it at once; elsewhere it waits for `certify`.
 
     Raises RotationRefusedError when a key is staged already.
@@ -38,6 +39,11 @@ def stage(*, now: datetime) -> SigningKey:
     try:
         with transaction.atomic():
             key.save(force_insert=True)
+            record(Action.STAGED, key.pk, actor=actor, reason=reason, now=now)
+            if key.certified_at:
+                record(
+                    Action.CERTIFIED, key.pk, actor=actor, reason=_("By the sandbox's authority."), now=now
+                )
     except IntegrityError:
         raise RotationRefusedError(
             _("A key is staged already; activate or withdraw that one first.")
@@ -64,7 +70,9 @@ def certificate_request(kid: UUID | str) -> str:
         raise RotationRefusedError(str(error)) from error
 
 
-def certify(kid: UUID | str, *files: str | bytes, now: datetime) -> SigningKey:
+def certify(
+    kid: UUID | str, *files: str | bytes, now: datetime, actor: str = SERVICE, reason: str = ""
+) -> SigningKey:
     """Give a staged or active key its certificate chain: what the authority sent, in any order.
 
     Raises BrokenChainError when the chain does not fit, RotationRefusedError when the key's days are over.
@@ -74,7 +82,11 @@ def certify(kid: UUID | str, *files: str | bytes, now: datetime) -> SigningKey:
     in_order = chain_pem(*received, public_key=key.public_key)
     chain = CertificateChain.from_pem(in_order, public_key=key.public_key, now=now)
     living = SigningKey.objects.filter(pk=key.pk, state__in=[State.STAGED, State.ACTIVE])
-    if not living.filter(chain_pem=key.chain_pem).update(chain_pem=chain.pem, certified_at=now):
+    with transaction.atomic():
+        certified = living.filter(chain_pem=key.chain_pem).update(chain_pem=chain.pem, certified_at=now)
+        if certified:
+            record(Action.CERTIFIED, key.pk, actor=actor, reason=reason, now=now)
+    if not certified:
         key.refresh_from_db()
         raise RotationRefusedError(
             _("Key %(kid)s was not certified: it is %(state)s, or was certified by someone else just now.")
@@ -84,7 +96,7 @@ def certify(kid: UUID | str, *files: str | bytes, now: datetime) -> SigningKey:
     return find(key.pk)
 
 
-def activate(kid: UUID | str, *, now: datetime) -> SigningKey:
+def activate(kid: UUID | str, *, now: datetime, actor: str = SERVICE, reason: str = "") -> SigningKey:
     """Let the staged key sign; the active one retires in the same transaction. Nothing if it signs already.
 
     Raises RotationRefusedError when cached key sets may lack it (unless no key signs at all: waiting would
@@ -105,8 +117,8 @@ def activate(kid: UUID | str, *, now: datetime) -> SigningKey:
     try:
         with transaction.atomic():
             if predecessor:
-                move_to(predecessor, State.RETIRED, now=now)
-            return move_to(key, State.ACTIVE, now=now)
+                move_to(predecessor, State.RETIRED, now=now, actor=actor, reason=reason)
+            return move_to(key, State.ACTIVE, now=now, actor=actor, reason=reason)
     except RotationRefusedError:
         key = find(kid)
         if key.state == State.ACTIVE:  # another instance did the same
@@ -114,7 +126,7 @@ def activate(kid: UUID | str, *, now: datetime) -> SigningKey:
         raise
 
 
-def retire(kid: UUID | str, *, now: datetime) -> SigningKey:
+def retire(kid: UUID | str, *, now: datetime, actor: str = SERVICE, reason: str = "") -> SigningKey:
     """End the active key's signing by letting the staged key take over. Nothing if it has ended already.
 
     Raises RotationRefusedError when no staged key is ready: an issuer without a key would be the result.
@@ -129,11 +141,11 @@ def retire(kid: UUID | str, *, now: datetime) -> SigningKey:
             _("No key is staged to take over from %(kid)s. Stage one first (in an emergency, withdraw it).")
             % {"kid": key}
         )
-    activate(successor.pk, now=now)
+    activate(successor.pk, now=now, actor=actor, reason=reason)
     return find(key.pk)
 
 
-def withdraw(kid: UUID | str, *, reason: str, now: datetime) -> SigningKey:
+def withdraw(kid: UUID | str, *, reason: str, now: datetime, actor: str = SERVICE) -> SigningKey:
     """Take a key out of the key set, now and for good. If it was the active one, the staged key takes over.
 
     The takeover does not wait: until their caches end (`JWKS_MAX_AGE`) relying parties may miss the new key.
@@ -147,15 +159,15 @@ def withdraw(kid: UUID | str, *, reason: str, now: datetime) -> SigningKey:
         if key.state == State.WITHDRAWN:
             return key
         was_active = key.state == State.ACTIVE
-        key = move_to(key, State.WITHDRAWN, now=now, reason=reason)
+        key = move_to(key, State.WITHDRAWN, now=now, actor=actor, reason=reason)
         successor = in_state(State.STAGED) if was_active else None
         if successor and fits(successor, now):
             with suppress(RotationRefusedError):
-                move_to(successor, State.ACTIVE, now=now)
+                move_to(successor, State.ACTIVE, now=now, actor=actor, reason=reason)
     return key
 
 
-def rotate(*, now: datetime) -> list[str]:
+def rotate(*, now: datetime, actor: str = SERVICE) -> list[str]:
     """Do whatever is due at `now`; the lines say what was done and what comes next.
 
     Any number of instances may run it at once: each step is one of the moves above, in a transaction of
@@ -165,7 +177,7 @@ def rotate(*, now: datetime) -> list[str]:
     for step in (_renew_certificates, _begin, _take_over, _stage_next, _withdraw_ended):
         try:
             with transaction.atomic():
-                done += step(now)
+                done += step(now, actor)
         except RotationRefusedError as refusal:
             log.info("rotation_step_left", step=step.__name__, why=str(refusal))  # another instance is at it
         except BrokenChainError as error:
@@ -174,57 +186,64 @@ def rotate(*, now: datetime) -> list[str]:
     return [*done, *outlook()]
 
 
-def _renew_certificates(now: datetime) -> list[str]:
+def _renew_certificates(now: datetime, actor: str) -> list[str]:
     """The sandbox: every living key has a certificate that lasts and names this base address."""
     if not settings.SELF_CERTIFYING_AUTHORITY:
         return []
     lines = []
     for key in SigningKey.objects.filter(state__in=[State.STAGED, State.ACTIVE]):
         if not fits(key, now + CERTIFICATE_RESERVE) or not authority.names_this_issuer(key.chain_pem):
-            certify(key.pk, authority.certify(key.public_key, now=now), now=now)
+            renewed = authority.certify(key.public_key, now=now)
+            certify(key.pk, renewed, now=now, actor=actor, reason=_due())
             lines.append(_("Certified key %(kid)s.") % {"kid": key})
     return lines
 
 
-def _begin(now: datetime) -> list[str]:
+def _begin(now: datetime, actor: str) -> list[str]:
     """No key signs (a new service, or an emergency): nothing is gained by waiting."""
     if in_state(State.ACTIVE):
         return []
     lines = []
     key = in_state(State.STAGED)
     if key is None:
-        key = stage(now=now)
+        key = stage(now=now, actor=actor, reason=_due())
         lines.append(_("Staged key %(kid)s.") % {"kid": key})
     if key.chain_pem:
         # Should another key have become active meanwhile, this refuses and the new row is rolled back.
-        activate(key.pk, now=now)
+        activate(key.pk, now=now, actor=actor, reason=_due())
         lines.append(_("Activated key %(kid)s.") % {"kid": key})
     return lines
 
 
-def _take_over(now: datetime) -> list[str]:
+def _take_over(now: datetime, actor: str) -> list[str]:
     active, staged = in_state(State.ACTIVE), in_state(State.STAGED)
     if not active or not staged or not staged.chain_pem or now < takes_over_at(active, staged):
         return []
-    activate(staged.pk, now=now)
+    activate(staged.pk, now=now, actor=actor, reason=_due())
     return [_("Activated key %(kid)s; key %(old)s retired.") % {"kid": staged, "old": active}]
 
 
-def _stage_next(now: datetime) -> list[str]:
+def _stage_next(now: datetime, actor: str) -> list[str]:
     active = in_state(State.ACTIVE)
     if not active or in_state(State.STAGED) or now < next_staged_at(active):
         return []
-    return [_("Staged key %(kid)s.") % {"kid": stage(now=now)}]
+    key = stage(now=now, actor=actor, reason=_due())
+    return [_("Staged key %(kid)s.") % {"kid": key}]
 
 
-def _withdraw_ended(now: datetime) -> list[str]:
+def _withdraw_ended(now: datetime, actor: str) -> list[str]:
     lines = []
     for key in SigningKey.objects.filter(state=State.RETIRED):
         if now >= ended_at(key):
             with suppress(RotationRefusedError):
-                move_to(key, State.WITHDRAWN, now=now, reason=_("The last token it signed has ended."))
+                ended = _("The last token it signed has ended.")
+                move_to(key, State.WITHDRAWN, now=now, actor=actor, reason=ended)
                 lines.append(_("Withdrew key %(kid)s: the last token it signed has ended.") % {"kid": key})
     return lines
+
+
+def _due() -> str:
+    return _("It was due.")
 
 
 def _new_key(now: datetime) -> SigningKey:

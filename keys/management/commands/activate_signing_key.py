@@ -6,6 +6,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils.timezone import now
 
 from keys.certificate_chain import BrokenChainError
+from keys.key_events import shell_user
 from keys.moves import State, in_state
 from keys.rotation import RotationRefusedError, activate
 
@@ -15,13 +16,14 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("kid", nargs="?", help="the key's id; the staged key when left out")
+        parser.add_argument("--reason", default="", help="why, for the record (200 characters)")
 
-    def handle(self, *args: Any, kid: str | None, **options: Any) -> None:
+    def handle(self, *args: Any, kid: str | None, reason: str, **options: Any) -> None:
         staged = in_state(State.STAGED)
         if kid is None and staged is None:
             raise CommandError("No key is staged. stage_signing_key makes one.")
         try:
-            key = activate(kid or str(staged), now=now())
+            key = activate(kid or str(staged), now=now(), actor=shell_user(), reason=reason)
         except (RotationRefusedError, BrokenChainError) as error:
             raise CommandError(str(error)) from error
         self.stdout.write(f"Key {key} is active.")

@@ -8,6 +8,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils.timezone import now
 
 from keys.certificate_chain import MAX_PEM, BrokenChainError
+from keys.key_events import shell_user
 from keys.rotation import RotationRefusedError, certificate_request, certify
 from keys.schedule import moment
 from keys.sealing import SealError
@@ -24,13 +25,15 @@ class Command(BaseCommand):
         parser.add_argument(
             "--chain", metavar="FILE", nargs="+", help="one file or more; - is standard input"
         )
+        parser.add_argument("--reason", default="", help="why, for the record (200 characters)")
 
-    def handle(self, *args: Any, kid: str, chain: list[str] | None, **options: Any) -> None:
+    def handle(self, *args: Any, kid: str, chain: list[str] | None, reason: str, **options: Any) -> None:
         try:
             if chain is None:
                 self.stdout.write(certificate_request(kid), ending="")
                 return
-            key = certify(kid, *(_read(name) for name in chain), now=now())
+            files = [_read(name) for name in chain]
+            key = certify(kid, *files, now=now(), actor=shell_user(), reason=reason)
         except (RotationRefusedError, BrokenChainError, SealError) as error:
             raise CommandError(str(error)) from error
         certified = key.certified_chain

@@ -6,6 +6,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils.timezone import now
 
 from keys.certificate_chain import BrokenChainError
+from keys.key_events import shell_user
 from keys.moves import State, in_state
 from keys.rotation import RotationRefusedError, retire
 from keys.schedule import ended_at, moment
@@ -16,13 +17,14 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("kid", nargs="?", help="the key's id; the active key when left out")
+        parser.add_argument("--reason", default="", help="why, for the record (200 characters)")
 
-    def handle(self, *args: Any, kid: str | None, **options: Any) -> None:
+    def handle(self, *args: Any, kid: str | None, reason: str, **options: Any) -> None:
         active = in_state(State.ACTIVE)
         if kid is None and active is None:
             raise CommandError("No key is active, so none can retire.")
         try:
-            key = retire(kid or str(active), now=now())
+            key = retire(kid or str(active), now=now(), actor=shell_user(), reason=reason)
         except (RotationRefusedError, BrokenChainError) as error:
             raise CommandError(str(error)) from error
         self.stdout.write(f"Key {key} is retired; it leaves the key set on {moment(ended_at(key))}.")

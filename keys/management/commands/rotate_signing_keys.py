@@ -7,6 +7,7 @@ from django.utils.timezone import now
 
 from keys.certificate_chain import BrokenChainError
 from keys.certificate_watch import report
+from keys.key_events import shell_user
 from keys.rotation import rotate
 from keys.sealing import SealError
 
@@ -20,7 +21,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         moment = now()
         try:
-            lines = rotate(now=moment)
+            lines = rotate(now=moment, actor=shell_user())
         except (BrokenChainError, SealError) as error:
             raise CommandError(str(error)) from error
         for line in [*lines, *report(now=moment)]:

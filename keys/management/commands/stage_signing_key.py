@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils.timezone import now
 
+from keys.key_events import shell_user
 from keys.rotation import RotationRefusedError, certificate_request, stage
 from keys.schedule import moment, ready_at
 from keys.sealing import SealError
@@ -16,9 +17,12 @@ class Command(BaseCommand):
         "Where certificates come from an authority outside, its certificate request is printed."
     )
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--reason", default="", help="why, for the record (200 characters)")
+
+    def handle(self, *args: Any, reason: str, **options: Any) -> None:
         try:
-            key = stage(now=now())
+            key = stage(now=now(), actor=shell_user(), reason=reason)
             self.stdout.write(f"Staged key {key}.")
             if key.chain_pem:
                 self.stdout.write(f"It may be activated from {moment(ready_at(key))}.")

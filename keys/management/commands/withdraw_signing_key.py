@@ -5,6 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils.timezone import now
 
+from keys.key_events import shell_user
 from keys.moves import State, find, in_state
 from keys.rotation import RotationRefusedError, withdraw
 from keys.schedule import cost_of_withdrawal
@@ -28,7 +29,7 @@ class Command(BaseCommand):
             self.stdout.write(cost_of_withdrawal(find(kid), now=moment))
             if not yes:
                 raise CommandError("Nothing was changed. Add --yes to withdraw the key.")
-            key = withdraw(kid, reason=reason, now=moment)
+            key = withdraw(kid, reason=reason, now=moment, actor=shell_user())
         except RotationRefusedError as error:
             raise CommandError(str(error)) from error
         self.stdout.write(f"Key {key} is withdrawn.")
