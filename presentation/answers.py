@@ -75,7 +75,7 @@ def answer(passage: Passage, session: HolderSession, *, now: datetime) -> dict[s
 def refuse(passage: Passage, error: AuthorizationError, *, now: datetime) -> dict[str, str]:
     """The parameters of a negative answer; the interaction is answered with it, once."""
     interaction = passage.interaction
-    _check_relying_party(interaction)
+    _check_relying_party(passage)
     _close(interaction, Interaction.Outcome.ERROR, error=error.error, now=now)
     log.info("refused", interaction=str(interaction.id), error=error.error)
     return refusal(interaction.relying_party, error)
@@ -88,7 +88,7 @@ def refusal(relying_party: RelyingParty, error: AuthorizationError) -> dict[str,
 
 def _present(passage: Passage, session: HolderSession, *, now: datetime) -> str:
     """A fresh presentation of exactly what the holder said yes to."""
-    _check_relying_party(passage.interaction)
+    _check_relying_party(passage)
     consent = _consent_to_answer_on(passage, session, now=now)
     return credentials.present(
         session.wallet.credential,
@@ -121,12 +121,13 @@ def _consent_to_answer_on(passage: Passage, session: HolderSession, *, now: date
     return consent
 
 
-def _check_relying_party(interaction: Interaction) -> None:
+def _check_relying_party(passage: Passage) -> None:
     """An answer goes only to an active relying party, and only where it is registered now."""
-    party = interaction.relying_party
+    party = passage.relying_party
     if party.state != RelyingParty.State.ACTIVE:
         raise UntrustedRequestError(_("This application may not ask for credentials at the moment."))
-    ReturnAddress.registered(interaction.redirect_uri, registered_uris(party))
+    if not passage.still_registered:  # or as a loopback address, whose port may be another one each time
+        ReturnAddress.registered(passage.return_address.uri, registered_uris(party))
 
 
 def _close(interaction: Interaction, outcome: Interaction.Outcome, *, error: str = "", now: datetime) -> None:

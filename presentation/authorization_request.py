@@ -78,6 +78,11 @@ def parameters_hash(parameters: Parameters) -> str:
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
+def nonce_digest(nonce: str) -> str:
+    """SHA-256 (hex) of a nonce, checked or not: what is kept of it to know it again."""
+    return hashlib.sha256(nonce.encode(errors="replace")).hexdigest()
+
+
 def _check_response(parameters: Parameters) -> None:
     response_type = parameters.get("response_type")
     if response_type is None:

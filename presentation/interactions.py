@@ -4,20 +4,21 @@ One row is written at the beginning; everything shown, signed and answered is de
 store what was said). What is next is computed in `passage`; how it ends is in `answers`.
 """
 
-import hashlib
 import uuid
 from datetime import datetime, timedelta
 
 from django.db import transaction
+from django.db.models import Exists, OuterRef
 from django.urls import reverse
 
 from consent import decisions
 from keys.prepared_statements import PreparedInsert, PreparedRead
 from presentation import authorization_request, transaction_data
 from presentation.errors import InvalidRequestError, TemporarilyUnavailableError
-from presentation.models import Interaction, RelyingParty
+from presentation.models import Interaction, RedirectURI
 from presentation.parameters import Parameters
 from presentation.passage import Passage, Step, earliest_sign_in, next_step, path_of
+from presentation.registration import Registration
 from presentation.return_address import ReturnAddress
 from wallet import errands
 from wallet.limits import Limit, LimitReachedError
@@ -30,14 +31,17 @@ NONCE_USED = "nonce was used before; every request needs a fresh one"
 STRANGERS = Limit("requests-of-strangers", most=300, window=timedelta(minutes=15))
 
 _by_id = PreparedRead(
-    lambda value: Interaction.objects.select_related("relying_party", "consent").filter(id=value("id"))
-)
-_answered_with_token = PreparedRead(
-    lambda value: Interaction.objects.filter(
-        relying_party=value("relying_party"),
-        nonce_digest=value("nonce_digest"),
-        outcome=Interaction.Outcome.TOKEN,
-    ).values_list("id", flat=True)[:1]
+    lambda value: (
+        Interaction.objects.filter(id=value("id"))
+        .select_related("relying_party", "consent")
+        .annotate(
+            still_registered=Exists(
+                RedirectURI.objects.filter(
+                    relying_party=OuterRef("relying_party"), uri=OuterRef("redirect_uri")
+                )
+            )
+        )
+    )
 )
 _new = PreparedInsert(Interaction)
 
@@ -56,8 +60,7 @@ class InteractionGoneError(LookupError):
 
 def begin(
     parameters: Parameters,
-    relying_party: RelyingParty,
-    return_address: ReturnAddress,
+    registration: Registration,
     *,
     browser: str,
     client: str,
@@ -73,17 +76,18 @@ def begin(
     if problem := parameters.first_problem():  # what is stored below has none any more
         raise InvalidRequestError(problem)
     interaction = Interaction(
-        relying_party=relying_party,
-        redirect_uri=return_address.uri,
+        relying_party=registration.relying_party,
+        redirect_uri=registration.return_address.uri,
         browser=browser,
         parameters=dict(parameters.values),
         request_hash=authorization_request.parameters_hash(parameters),
         created_at=now,
         expires_at=now + LIFETIME,
     )
-    passage = Passage(interaction, return_address)
-    interaction.nonce_digest = _digest(passage.request.nonce)
-    _refuse_replay(interaction)
+    passage = Passage(interaction, registration.return_address, still_registered=True)
+    interaction.nonce_digest = authorization_request.nonce_digest(passage.request.nonce)
+    if registration.nonce_used:
+        raise InvalidRequestError(NONCE_USED)
     if session is None:
         _count_stranger(client, now=now)
     with transaction.atomic():
@@ -99,7 +103,7 @@ def recall(interaction_id: uuid.UUID, *, browser: str | None, now: datetime) -> 
         raise InteractionGoneError(interaction)
     if interaction.outcome or interaction.expires_at <= now:
         raise InteractionGoneError(interaction, own=True)
-    return Passage(interaction, return_address_of(interaction))
+    return Passage(interaction, return_address_of(interaction), still_registered=interaction.still_registered)
 
 
 def prepare(passage: Passage, step: Step, session: HolderSession | None, *, now: datetime) -> None:
@@ -156,19 +160,8 @@ def _requester(passage: Passage) -> decisions.Requester:
     )
 
 
-def _refuse_replay(interaction: Interaction) -> None:
-    if _answered_with_token.first(
-        relying_party=interaction.relying_party_id, nonce_digest=interaction.nonce_digest
-    ):
-        raise InvalidRequestError(NONCE_USED)
-
-
 def _count_stranger(client: str, *, now: datetime) -> None:
     try:
         STRANGERS.take(client, now=now)
     except LimitReachedError as limit:
         raise TemporarilyUnavailableError from limit
-
-
-def _digest(nonce: str) -> str:
-    return hashlib.sha256(nonce.encode()).hexdigest()

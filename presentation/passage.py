@@ -35,6 +35,7 @@ class Passage:
 
     interaction: Interaction
     return_address: ReturnAddress
+    still_registered: bool  # exactly this address, when the interaction was read
 
     @cached_property
     def request(self) -> AuthorizationRequest:

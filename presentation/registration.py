@@ -1,16 +1,30 @@
 """Who asks, and where their answer goes: what must be certain before anything is redirected."""
 
+from dataclasses import dataclass
+
+from django.db.models import Exists, OuterRef
 from django.utils.translation import gettext as _
 
 from keys.prepared_statements import PreparedRead
+from presentation.authorization_request import nonce_digest
 from presentation.errors import UntrustedRequestError
-from presentation.models import RedirectURI, RelyingParty
+from presentation.models import Interaction, RedirectURI, RelyingParty
 from presentation.parameters import Parameters
 from presentation.return_address import ReturnAddress
 
 _by_client_id = PreparedRead(
-    lambda value: RedirectURI.objects.filter(relying_party__client_id=value("client_id")).select_related(
-        "relying_party"
+    lambda value: (
+        RedirectURI.objects.filter(relying_party__client_id=value("client_id"))
+        .select_related("relying_party")
+        .annotate(
+            nonce_used=Exists(
+                Interaction.objects.filter(
+                    relying_party=OuterRef("relying_party"),
+                    nonce_digest=value("nonce_digest"),
+                    outcome=Interaction.Outcome.TOKEN,
+                )
+            )
+        )
     )
 )
 _uris = PreparedRead(
@@ -18,22 +32,32 @@ _uris = PreparedRead(
 )
 
 
-def identify(parameters: Parameters) -> tuple[RelyingParty, ReturnAddress]:
+@dataclass(frozen=True)
+class Registration:
+    """What is on file about who asks: the party, an address proven to be theirs, the nonce"""
+
+    relying_party: RelyingParty
+    return_address: ReturnAddress
+    nonce_used: bool  # it gave a token already
+
+
+def identify(parameters: Parameters) -> Registration:
     """The active relying party of `client_id` and the return address proven by its registered URIs.
 
     Raises `UntrustedRequestError` (RFC 6749 §4.2.2.1: tell the person, never redirect).
     """
     client_id = _usable(parameters, "client_id")
     uri = _usable(parameters, "redirect_uri")
-    registered = _by_client_id.all(client_id=client_id)  # one joined read: the party and all its addresses
-    party = registered[0].relying_party if registered else None
+    # One read: the party, all its addresses, and whether the nonce gave it a token before.
+    rows = _by_client_id.all(client_id=client_id, nonce_digest=nonce_digest(parameters.get("nonce") or ""))
+    party = rows[0].relying_party if rows else None
     if party is None or party.state != RelyingParty.State.ACTIVE:
         raise UntrustedRequestError(
             _("The application that sent you here is not registered with us."),
             "client_id must name an active relying party with a redirect URI",
         )
-    state = parameters.get("state")
-    return party, ReturnAddress.registered(uri, [row.uri for row in registered], state=state)
+    return_address = ReturnAddress.registered(uri, [row.uri for row in rows], state=parameters.get("state"))
+    return Registration(party, return_address, rows[0].nonce_used)
 
 
 def registered_uris(party: RelyingParty) -> list[str]:

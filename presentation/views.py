@@ -28,7 +28,7 @@ def authorize(request: HttpRequest) -> HttpResponse:
     now = timezone.now()
     try:
         parameters = Parameters.from_query(request.META.get("QUERY_STRING", ""))
-        relying_party, return_address = identify(parameters)
+        registration = identify(parameters)
     except UntrustedRequestError as error:
         return _untrusted(request, error)
     secret, digest = browser.ensure(request)
@@ -36,15 +36,15 @@ def authorize(request: HttpRequest) -> HttpResponse:
     try:
         passage = interactions.begin(
             parameters,
-            relying_party,
-            return_address,
+            registration,
             browser=digest,
             client=browser.address(request),
             session=session,
             now=now,
         )
     except AuthorizationError as error:
-        return responses.redirect_home(return_address, answers.refusal(relying_party, error))
+        refusal = answers.refusal(registration.relying_party, error)
+        return responses.redirect_home(registration.return_address, refusal)
     step = next_step(passage, session, now=now)
     response = HttpResponseRedirect(_address(passage, step), status=303)
     response.headers["Cache-Control"] = "no-store"

@@ -71,11 +71,10 @@ def test_every_prepared_read_gives_what_its_queryset_gives(asked: Any, acme_bank
         "consent.decisions._granted_last": {"wallet": wallet, "requester": acme_bank.client_id},
         "consent.views._by_id": {"id": asked.consent_id},
         "presentation.interactions._by_id": {"id": asked.id},
-        "presentation.interactions._answered_with_token": {
-            "relying_party": party,
+        "presentation.registration._by_client_id": {
+            "client_id": acme_bank.client_id,
             "nonce_digest": answered.nonce_digest,
         },
-        "presentation.registration._by_client_id": {"client_id": acme_bank.client_id},
         "presentation.registration._uris": {"party": party},
     }
 
