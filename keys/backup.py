@@ -1,0 +1,146 @@
+"""Every key with its private part, as one document, and back: for the day when the database is lost.
+
+The document is for `backup_file` to lock. It is restored into an empty database of the same base address
+only, sealed anew under the sealing keys there, and the key set is then the same to the byte.
+"""
+
+import json
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.db import DatabaseError, transaction
+
+from keys.backup_file import BackupError
+from keys.certificate_chain import BrokenChainError
+from keys.issuer_key import signer_of
+from keys.jwk import public_der
+from keys.jws import JwsError, b64url, from_b64url
+from keys.key_events import Action, record
+from keys.models import Authority, SigningKey
+from keys.sealing import seal, unseal
+from keys.signer import SoftwareSigner
+
+VERSION = 1
+_TIMES = ("staged_at", "certified_at", "activated_at", "retired_at", "withdrawn_at")
+_PEMS = ("root_pem", "issuing_pem")
+
+
+def export(*, actor: str, reason: str, now: datetime) -> bytes:
+    """The document, not encrypted yet, and a row in the record; in the caller's transaction.
+
+    Raises BackupError when there is no key, SealError when one does not open.
+    """
+    keys = [_key_facts(key) for key in SigningKey.objects.all()]
+    if not keys:
+        raise BackupError("There are no signing keys to export.")
+    authority = Authority.objects.first()
+    record(Action.EXPORTED, None, actor=actor, reason=reason, now=now)
+    document = {
+        "version": VERSION,
+        "base_url": settings.BASE_URL,
+        "exported_at": now.isoformat(),
+        "keys": keys,
+        "authority": _authority_facts(authority) if authority else None,
+    }
+    return json.dumps(document).encode()
+
+
+def restore(document: bytes, *, actor: str, reason: str, now: datetime) -> int:
+    """Puts the keys of an export into an empty database; how many. All or nothing.
+
+    Raises BackupError when there are keys already, or the document does not hold what it must.
+    """
+    facts = _parse(document)
+    try:
+        with transaction.atomic():
+            if SigningKey.objects.exists() or Authority.objects.exists():
+                raise BackupError(
+                    "There are signing keys here already; a backup needs a database without any."
+                )
+            for key in facts["keys"]:
+                _key(key).save(force_insert=True)
+            if facts["authority"] is not None:
+                _authority(facts["authority"]).save(force_insert=True)
+            record(Action.IMPORTED, None, actor=actor, reason=reason, now=now)
+    except (
+        KeyError,
+        TypeError,
+        ValueError,
+        AttributeError,
+        JwsError,
+        BrokenChainError,
+        DatabaseError,
+    ) as error:
+        raise BackupError(
+            f"The backup holds something that is no key of ours ({type(error).__name__})."
+        ) from None
+    return len(facts["keys"])
+
+
+def _parse(document: bytes) -> dict[str, Any]:
+    try:
+        facts = json.loads(document)
+    except (ValueError, RecursionError):
+        facts = None
+    if not isinstance(facts, dict) or facts.get("version") != VERSION:
+        raise BackupError(f"This is no backup of keys of version {VERSION}.")
+    if not isinstance(facts.get("keys"), list) or not facts["keys"] or "authority" not in facts:
+        raise BackupError("The backup holds no keys.")
+    if facts.get("base_url") != settings.BASE_URL:
+        raise BackupError(f"The backup is of {facts.get('base_url')!r}, and this is {settings.BASE_URL!r}.")
+    return facts
+
+
+def _key_facts(key: SigningKey) -> dict[str, Any]:
+    times = {name: time.isoformat() if (time := getattr(key, name)) else None for name in _TIMES}
+    return {
+        "id": str(key.id),
+        "state": key.state,
+        "private_key": b64url(signer_of(key).to_der()) if key.sealed_private_key else "",
+        "public_key": b64url(bytes(key.public_key)),
+        "chain_pem": key.chain_pem,
+        "reason": key.reason,
+        **times,
+    }
+
+
+def _key(facts: dict[str, Any]) -> SigningKey:
+    """The row; raises when a private key is missing or another's, or the chain did not fit when it came."""
+    times = {name: datetime.fromisoformat(facts[name]) if facts[name] else None for name in _TIMES}
+    key = SigningKey(
+        id=UUID(facts["id"]),
+        state=SigningKey.State(facts["state"]),
+        public_key=from_b64url(facts["public_key"]),
+        chain_pem=str(facts["chain_pem"]),
+        reason=str(facts["reason"]),
+        sealed_private_key=b"",
+        **times,
+    )
+    if key.state in (SigningKey.State.STAGED, SigningKey.State.ACTIVE):
+        signer = SoftwareSigner.from_der(from_b64url(facts["private_key"]))
+        if public_der(signer.public_key) != key.public_key:
+            raise ValueError("the private key is another's")
+        key.sealed_private_key = seal(signer.to_der(), context=key.sealing_context)
+    if key.certified_at:
+        key.chain(at=key.certified_at)
+    return key
+
+
+def _authority_facts(authority: Authority) -> dict[str, Any]:
+    opened = {
+        column: b64url(unseal(getattr(authority, column), context=context))
+        for column, context in Authority.SEALED.items()
+    }
+    pems = {name: getattr(authority, name) for name in _PEMS}
+    return {**pems, **opened, "created_at": authority.created_at.isoformat()}
+
+
+def _authority(facts: dict[str, Any]) -> Authority:
+    sealed = {}
+    for column, context in Authority.SEALED.items():
+        signer = SoftwareSigner.from_der(from_b64url(facts[column]))
+        sealed[column] = seal(signer.to_der(), context=context)
+    pems = {name: str(facts[name]) for name in _PEMS}
+    return Authority(**pems, **sealed, created_at=datetime.fromisoformat(facts["created_at"]))

@@ -1,0 +1,86 @@
+"""A file that only a passphrase opens: JWE (RFC 7516), PBES2-HS512+A256KW (RFC 7518 §4.8), A256GCM. Pure."""
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from jwcrypto import jwa, jwe, jwk
+from jwcrypto.common import JWException
+
+from keys.jws import JwsError, b64url, from_b64url
+
+ALG, ENC = "PBES2-HS512+A256KW", "A256GCM"
+ROUNDS = 600_000  # of PBKDF2 with HMAC-SHA-512: half a second for us, years for who guesses
+FEWEST_ROUNDS, MOST_ROUNDS = 200_000, 2_000_000
+MAX_FILE = 4_000_000
+SHORTEST, FEWEST_CHARACTERS = 20, 8
+
+
+class BackupError(Exception):
+    """A backup cannot be made or restored; the text is one sentence and names no secret."""
+
+
+def require_strong(passphrase: str) -> None:
+    """Raises BackupError for a passphrase that could be guessed from the file."""
+    if len(passphrase) < SHORTEST:
+        raise BackupError(
+            f"The passphrase is too short: {SHORTEST} characters or more, five random words say."
+        )
+    period = (passphrase + passphrase).find(passphrase, 1)
+    if len(set(passphrase)) < FEWEST_CHARACTERS or period < len(passphrase):
+        raise BackupError("The passphrase repeats itself; take five random words, say.")
+
+
+def lock(content: bytes, passphrase: str) -> str:
+    """`content` encrypted, in the compact form; raises BackupError when the passphrase is weak."""
+    require_strong(passphrase)
+    header = {"alg": ALG, "enc": ENC, "p2c": ROUNDS, "p2s": b64url(os.urandom(16))}
+    with _many_rounds():
+        locked = jwe.JWE(content, json.dumps(header), algs=[ALG, ENC])
+        locked.add_recipient(jwk.JWK.from_password(passphrase))
+    return str(locked.serialize(compact=True))
+
+
+def unlock(text: str, passphrase: str) -> bytes:
+    """What was locked; raises BackupError when the file is none, was changed, or the passphrase is wrong."""
+    header = _header(text)
+    rounds = header.get("p2c")
+    if (
+        header.keys() != {"alg", "enc", "p2c", "p2s"}
+        or (header["alg"], header["enc"]) != (ALG, ENC)
+        or type(rounds) is not int
+        or not FEWEST_ROUNDS <= rounds <= MOST_ROUNDS
+    ):
+        raise BackupError("This is not a backup of keys, or it was changed.")
+    locked = jwe.JWE(algs=[ALG, ENC])
+    try:
+        with _many_rounds():
+            locked.deserialize(text, jwk.JWK.from_password(passphrase))
+    except (JWException, ValueError, TypeError):
+        reason = "The backup does not open: the passphrase is wrong, or the file was cut off or changed."
+        raise BackupError(reason) from None
+    return bytes(locked.payload)
+
+
+def _header(text: str) -> dict[str, Any]:
+    try:
+        first, *rest = text.split(".")
+        header = json.loads(from_b64url(first))
+        if len(rest) == 4 and isinstance(header, dict):
+            return header
+    except (JwsError, ValueError, RecursionError):
+        pass
+    raise BackupError("This is not a backup of keys, or it was cut off.")
+
+
+@contextmanager
+def _many_rounds() -> Iterator[None]:
+    """jwcrypto refuses costly headers from strangers; ours are costly on purpose, and looked at before."""
+    before = jwa.default_max_pbkdf2_iterations
+    jwa.default_max_pbkdf2_iterations = MOST_ROUNDS
+    try:
+        yield
+    finally:
+        jwa.default_max_pbkdf2_iterations = before

@@ -1,0 +1,58 @@
+"""Write every signing key, with its private part, into a file that a passphrase opens."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import transaction
+from django.utils.timezone import now
+
+from keys.backup import export
+from keys.backup_file import BackupError, lock, require_strong
+from keys.key_events import shell_user
+from keys.passphrase import passphrase_from
+from keys.sealing import SealError
+
+
+class Command(BaseCommand):
+    help = (
+        "Write all keys, private parts included, into a new encrypted file (JWE). Keep it where neither the "
+        "database nor KEY_SEALING_KEYS is kept, and the passphrase somewhere else again."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("file", help="the file to make; one that exists is not overwritten")
+        parser.add_argument("--reason", required=True, help="why, for the record (200 characters)")
+        parser.add_argument(
+            "--passphrase-file", metavar="FILE", help="its first line; asked for when left out"
+        )
+
+    def handle(self, *args: Any, file: str, reason: str, passphrase_file: str | None, **options: Any) -> None:
+        if not reason.strip():
+            raise CommandError("Say why the keys are exported.")
+        try:
+            passphrase = passphrase_from(passphrase_file, twice=True)
+            require_strong(passphrase)
+            with transaction.atomic():  # without the row in the record there is no file, and the reverse
+                document = export(actor=shell_user(), reason=reason, now=now())
+                _write(Path(file), lock(document, passphrase))
+        except (BackupError, SealError) as error:
+            raise CommandError(str(error)) from error
+        self.stdout.write(f"Exported to {file}. It opens with the passphrase and nothing else.")
+
+
+def _write(path: Path, text: str) -> None:
+    """A new file that only its owner can read, complete or not at all; raises CommandError."""
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except OSError as error:
+        raise CommandError(f"{path} cannot be made: {error.strerror}.") from error
+    try:
+        with os.fdopen(handle, "w", encoding="ascii") as file:
+            file.write(text + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        path.unlink(missing_ok=True)
+        raise CommandError(f"{path} cannot be written: {error.strerror}.") from error

@@ -1,0 +1,49 @@
+"""Restore the keys of an export into a database that has none."""
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.utils.timezone import now
+
+from keys.backup import restore
+from keys.backup_file import MAX_FILE, BackupError, unlock
+from keys.key_events import shell_user
+from keys.passphrase import passphrase_from
+from keys.sealing import SealError
+
+
+class Command(BaseCommand):
+    help = (
+        "Restore the keys that export_keys wrote, into a database without any. The key set is then the same."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("file", help="the file that export_keys made")
+        parser.add_argument("--reason", required=True, help="why, for the record (200 characters)")
+        parser.add_argument(
+            "--passphrase-file", metavar="FILE", help="its first line; asked for when left out"
+        )
+
+    def handle(self, *args: Any, file: str, reason: str, passphrase_file: str | None, **options: Any) -> None:
+        if not reason.strip():
+            raise CommandError("Say why the keys are imported.")
+        try:
+            document = unlock(_read(file), passphrase_from(passphrase_file, twice=False))
+            count = restore(document, actor=shell_user(), reason=reason, now=now())
+        except (BackupError, SealError) as error:
+            raise CommandError(f"{error} Nothing was changed.") from error
+        self.stdout.write(f"Imported {count} keys. Now run rotate_signing_keys.")
+
+
+def _read(name: str) -> str:
+    try:
+        with Path(name).open(encoding="ascii") as file:
+            text = file.read(MAX_FILE + 1)
+    except OSError as error:
+        raise BackupError(f"{name} cannot be read: {error.strerror}.") from error
+    except UnicodeDecodeError:
+        raise BackupError(f"{name} is not a backup of keys.") from None
+    if len(text) > MAX_FILE:
+        raise BackupError(f"{name} is too long for a backup of keys.")
+    return text.strip()

@@ -1,0 +1,28 @@
+"""Where commands get a passphrase from: a file, or the keyboard without an echo; never an argument."""
+
+from getpass import getpass
+from pathlib import Path
+
+from keys.backup_file import BackupError
+
+MAX_PASSPHRASE = 1024
+
+
+def passphrase_from(file: str | None, *, twice: bool) -> str:
+    """The first line of `file`, or what is typed, `twice` when it is new; raises BackupError."""
+    if file is not None:
+        return _first_line(file)
+    typed = getpass("Passphrase: ")
+    if twice and getpass("Again: ") != typed:
+        raise BackupError("The two passphrases differ.")
+    return typed
+
+
+def _first_line(file: str) -> str:
+    try:
+        with Path(file).open(encoding="utf-8") as lines:
+            return lines.readline(MAX_PASSPHRASE + 1).rstrip("\r\n")
+    except OSError as error:
+        raise BackupError(f"{file} cannot be read: {error.strerror}.") from error
+    except UnicodeDecodeError:
+        raise BackupError(f"{file} does not hold a passphrase.") from None
