@@ -160,7 +160,7 @@ if _database.get("ENGINE", "").endswith("sqlite3"):
 elif _database:
     # Connections are kept and statements prepared: both dominate what a short request costs.
     _database["CONN_MAX_AGE"] = env.int("DATABASE_CONN_MAX_AGE", default=600)
-    _database["CONN_HEALTH_CHECKS"] = True
+    # config.wsgi drops those the server has closed, without the round trip of CONN_HEALTH_CHECKS.
     _database.setdefault("OPTIONS", {}).update(server_side_binding=True, prepare_threshold=2)
 
 # --- E-mail -----------------------------------------------------------------------------------------------
@@ -222,7 +222,7 @@ AUTH_PASSWORD_VALIDATORS = [
 LANGUAGE_CODE = "en-gb"
 TIME_ZONE = "UTC"
 USE_TZ = True
-USE_I18N = True
+USE_I18N = False  # one language so far; True once there is a translation: every text is marked for it
 STATIC_URL = "/static/"
 STATIC_ROOT = _var / "static"
 STATICFILES_DIRS = [BASE_DIR / "config" / "static"]

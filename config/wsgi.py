@@ -8,7 +8,10 @@ import os
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from django.core.signals import request_started
 from django.core.wsgi import get_wsgi_application
+
+from keys.kept_connections import close_dead_connections
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
@@ -25,4 +28,5 @@ def _documents_before(django: Application) -> Application:
     return application
 
 
+request_started.connect(close_dead_connections)
 application = _documents_before(get_wsgi_application())

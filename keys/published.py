@@ -17,6 +17,8 @@ from django.http.cookie import SimpleCookie
 from django.http.response import ResponseHeaders
 from django.utils.http import parse_etags
 
+from keys.kept_connections import close_dead_connections
+
 log = structlog.get_logger(__name__)
 
 _LAG = 30.0  # seconds the bytes may be served on while another thread rebuilds them
@@ -137,6 +139,7 @@ class PublishedDocument:
         """The same as a WSGI application: for answering before Django is asked at all."""
         if monotonic() >= self._due:
             close_old_connections()  # ahead of Django no signal does it
+            close_dead_connections()
         answer = self._answer(environ["REQUEST_METHOD"], environ.get("HTTP_IF_NONE_MATCH"))
         start_response(answer.status, answer.headers.copy())
         return answer.body
