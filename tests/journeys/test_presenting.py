@@ -323,6 +323,9 @@ def test_with_the_keyboard_alone_everything_works(
     page.keyboard.type(code)
     page.keyboard.press("Enter")
     person.sees("Share this with")
+    expect(
+        page.get_by_role("button", name="Share and")
+    ).to_be_enabled()  # it waits for eyes before it takes keys
     press_until("Share and")
 
     assert bank.verify(person.comes_back())
