@@ -343,3 +343,17 @@ def _read(terminal: int) -> bytes:
         return os.read(terminal, 1000)
     except OSError:  # Linux says so when the other side is closed
         return b""
+
+
+@pytest.mark.postgresql
+@pytest.mark.django_db(transaction=True)
+def test_of_several_imports_at_once_one_is_made(now: datetime, at_once: Any) -> None:
+    rotation.rotate(now=now)
+    document, before = export(actor="ann", reason="x", now=now), key_set()
+    for round_ in range(1, 5):
+        lose()
+        results = at_once(*[lambda: restore(document, actor="ann", reason="x", now=now)] * 6)
+        assert sorted(map(str, results))[0] == "1"
+        assert [type(result) for result in results].count(BackupError) == 5
+        assert key_set() == before
+        assert KeyEvent.objects.filter(action="imported").count() == round_

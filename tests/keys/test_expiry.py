@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.core.checks import WARNING
 from django.core.management import call_command
-from django.core.management.base import SystemCheckError
 from django.test import Client
 from django.utils import timezone
 from hypothesis import given
@@ -16,6 +16,7 @@ from structlog.testing import capture_logs
 
 from keys import rotation
 from keys.certificate_watch import certificates_in_use, ending_certificates
+from keys.checks import certificates
 from keys.expiry import WARN_BEFORE, endings, stage_of
 from keys.models import SigningKey
 from keys.moves import State, in_state
@@ -136,18 +137,24 @@ def test_every_page_of_the_keys_has_a_banner(ending: SigningKey) -> None:
 
 def test_the_check_before_deployment_warns(ending: SigningKey) -> None:
     assert "ends in 9 days" in run("check", "--deploy", "--tag", "security")
-    assert "(keys.W001)" in run("check", "--deploy", "--tag", "security")
-    assert "keys.W001" not in run("check", "--tag", "security")
+    assert "(keys.I003)" in run("check", "--deploy", "--tag", "security")
+    assert "keys.I003" not in run("check", "--tag", "security")
 
 
-def test_the_check_before_deployment_fails_once_a_certificate_has_ended(
+def test_the_check_tells_of_a_certificate_that_has_ended_and_lets_the_service_start(
     ending: SigningKey, now: datetime
 ) -> None:
     past = now - 20 * DAY
     chain = chain_for(ending, past, ends=past + DAY)
     SigningKey.objects.filter(pk=ending.pk).update(chain_pem=chain, certified_at=past)
-    with pytest.raises(SystemCheckError, match=r"keys\.E005.* ended on "):
-        run("check", "--deploy", "--tag", "security")
+    told = run("check", "--deploy", "--tag", "security", "--fail-level", "ERROR")
+    assert "(keys.I004) The certificate “CN=wallet.example” ended on " in told
+
+
+def test_what_is_told_of_certificates_is_below_the_level_that_stops_a_start(ending: SigningKey) -> None:
+    told = certificates(None)
+    assert [message.id for message in told] == ["keys.I003"]
+    assert not any(message.is_serious(WARNING) for message in told)
 
 
 @pytest.mark.django_db(transaction=True)
