@@ -38,6 +38,7 @@ LISTS = {
     "wallet/credential": {IDENTITY_REVIEW, AUDIT},
     "keys/signingkey": {KEYS, AUDIT},
     "keys/authority": {KEYS, AUDIT},
+    "keys/keyevent": {KEYS, AUDIT},
     "auth/user": set(),
     "auth/group": set(),
 }
