@@ -73,7 +73,8 @@ def sealed_values(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     return [
         Error(
             f"{column}: {count} values are sealed under the key {key_id}, not among KEY_SEALING_KEYS.",
-            hint="They open only with that key: put it back into the list, then run manage.py reseal.",
+            hint="They open only with that key: put it back into the list, then run manage.py reseal. "
+            f"If it is lost for good: manage.py reseal --forget {key_id}.",
             id="keys.E006",
         )
         for column, counts in lost

@@ -156,6 +156,21 @@ def test_a_lost_sealing_key_is_told_of_before_deployment(sealed: Wallet, setting
     assert run("check", "--deploy", "--tag", "security").count("keys.E006") == 0
 
 
+def test_what_is_lost_for_good_can_be_forgotten_and_nothing_else(sealed: Wallet, settings: Any) -> None:
+    run("reseal")
+    new, old = (mark[1:].hex() for mark in marks())
+    assert "0 values" in run("reseal", "--forget", new)  # it is among KEY_SEALING_KEYS: nothing is lost
+    settings.KEY_SEALING_KEYS = [LOST]
+    assert "0 values" in run("reseal", "--forget", old)
+    for wrong in ("", "x", new.upper() + "0", new[:-1]):
+        with pytest.raises(CommandError, match="8 hexadecimal digits"):
+            run("reseal", "--forget", wrong)
+    assert left() == 4
+    assert "4 values that were sealed" in run("reseal", "--forget", new)
+    assert "keys.E006" not in run("check", "--deploy", "--tag", "security")
+    assert left() == 0
+
+
 def test_without_any_sealing_key_one_error_is_enough(sealed: Wallet, settings: Any) -> None:
     settings.KEY_SEALING_KEYS = []
     with pytest.raises(SystemCheckError, match=r"keys\.E001") as caught:

@@ -1,13 +1,19 @@
 """Seal everything anew under the first of KEY_SEALING_KEYS."""
 
+import re
 from typing import Any
 
+import structlog
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import transaction
 
+from keys.key_events import shell_user
 from keys.resealing import BATCH, reseal
 from keys.sealed_columns import SealedColumn, sealed_columns
 
 MAX_BATCH = 10_000
+
+log = structlog.get_logger(__name__)
 
 
 class Command(BaseCommand):
@@ -19,11 +25,19 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--batch", type=int, default=BATCH, help=f"rows at a time ({BATCH})")
         parser.add_argument("--dry-run", action="store_true", help="only say how much there is to move")
+        parser.add_argument(
+            "--forget",
+            metavar="KEY-ID",
+            help="empty for good what is sealed under a key that is lost for good; check --deploy names it",
+        )
 
-    def handle(self, *args: Any, batch: int, dry_run: bool, **options: Any) -> None:
+    def handle(self, *args: Any, batch: int, dry_run: bool, forget: str | None, **options: Any) -> None:
         if not 1 <= batch <= MAX_BATCH:
             raise CommandError(f"--batch is 1 to {MAX_BATCH}.")
         columns = list(sealed_columns())
+        if forget is not None:
+            self._forget(columns, forget)
+            return
         if dry_run:
             for column in columns:
                 self.stdout.write(f"{column}: {column.waiting().count()} to move.")
@@ -38,6 +52,14 @@ class Command(BaseCommand):
                 "see that every instance has been restarted with the new list, and run this again."
             )
         self.stdout.write("Everything is sealed under the first key; the others may leave KEY_SEALING_KEYS.")
+
+    def _forget(self, columns: list[SealedColumn], key_id: str) -> None:
+        if not re.fullmatch("[0-9a-f]{8}", key_id):
+            raise CommandError("The id of a key is 8 hexadecimal digits; check --deploy names it.")
+        with transaction.atomic():
+            count = sum(column.forget(key_id) for column in columns)
+        log.warning("sealed_values_forgotten", key_id=key_id, count=count, actor=shell_user())
+        self.stdout.write(f"{count} values that were sealed under {key_id} are forgotten.")
 
     def _reseal(self, column: SealedColumn, size: int) -> list[str]:
         """Does it, says how much it was, and gives the reasons for what was left."""
