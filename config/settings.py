@@ -141,13 +141,14 @@ LOCALHOST_REDIRECT_URIS = _sandbox
 # Sandbox only: the authority that certifies signing keys lives in the database. In production a real
 # certificate authority does, and `manage.py certify_signing_key` takes its chain.
 SELF_CERTIFYING_AUTHORITY = _sandbox
+# What a certificate request says of the subject besides the host, e.g. `O=Example Ltd,C=DE` (RFC 4514).
+CERTIFICATE_SUBJECT = env.str("CERTIFICATE_SUBJECT", default="")
 
 # --- Database ---------------------------------------------------------------------------------------------
 
+_database_url = _say("DATABASE_URL", sandbox=f"sqlite:///{_var / 'sandbox.sqlite3'}")
 DATABASES: dict[str, dict[str, Any]] = {
-    "default": environ.Env.db_url_config(
-        _say("DATABASE_URL", sandbox=f"sqlite:///{_var / 'sandbox.sqlite3'}")
-    )
+    "default": environ.Env.db_url_config(_database_url) if _database_url else {}
 }
 _database = DATABASES["default"]
 if _database.get("ENGINE", "").endswith("sqlite3"):

@@ -4,6 +4,7 @@ from typing import Any
 
 from cryptography import x509
 from cryptography.hazmat.primitives.hashes import SHA256
+from django.conf import settings
 from django.contrib import admin, messages
 from django.contrib.admin.models import ADDITION, CHANGE, LogEntry
 from django.contrib.contenttypes.models import ContentType
@@ -164,6 +165,9 @@ class AuthorityAdmin(admin.ModelAdmin):
     list_display = ("subject", "ends", "fingerprint")
     fields = ("subject", "ends", "fingerprint", "root_pem", "issuing_pem", "created_at")
     readonly_fields = fields
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return settings.SELF_CERTIFYING_AUTHORITY and super().has_module_permission(request)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False

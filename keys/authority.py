@@ -97,7 +97,7 @@ def requested_subject(place: "Place") -> x509.Name:
     Raises SubjectError when the setting is no distinguished name.
     """
     try:
-        said = x509.Name.from_rfc4514_string(getattr(settings, "CERTIFICATE_SUBJECT", ""))
+        said = x509.Name.from_rfc4514_string(settings.CERTIFICATE_SUBJECT)
     except ValueError as error:
         raise SubjectError from error
     if said.get_attributes_for_oid(NameOID.COMMON_NAME):
