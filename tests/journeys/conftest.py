@@ -83,7 +83,8 @@ class Holder:
         return self
 
     def clicks(self, name: str) -> "Holder":
-        """Press the button or follow the link with this name."""
+        """Press the button or follow the link with this name, once the page and its scripts are there."""
+        self.page.wait_for_load_state()
         target = self.page.get_by_role("button", name=name).or_(self.page.get_by_role("link", name=name))
         target.first.click()
         return self
