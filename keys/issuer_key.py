@@ -46,9 +46,10 @@ _ACTIVE = "SELECT id, certified_at FROM keys_signingkey WHERE state = 'active'"
 _opened: tuple[tuple[Any, ...], IssuerKey] | None = None
 
 
-def active_issuer_key(*, now: datetime) -> IssuerKey:
+def active_issuer_key(*, now: datetime, fresh: bool = False) -> IssuerKey:
     """The key to sign with; one query, and a second one only when this process has not opened it yet.
 
+    `fresh`: as the database has it now, whatever this process remembers (so far it always asks).
     Raises NoSigningKeyError, BrokenChainError (also when a certificate has ended), SealError.
     """
     global _opened

@@ -1,0 +1,32 @@
+"""What hangs on a key, counted by rooms that this one does not know."""
+
+from uuid import uuid4
+
+import pytest
+from django.utils import timezone
+
+from keys import stakes
+
+
+@pytest.fixture(autouse=True)
+def nobody_counts(monkeypatch):
+    monkeypatch.setattr(stakes, "_counters", [])
+
+
+def test_without_anyone_who_counts_nothing_hangs_on_a_key():
+    assert stakes.unexpired_credentials(uuid4(), now=timezone.now()) == 0
+
+
+def test_every_registered_counter_is_asked_once_with_the_key_and_the_moment():
+    kid, now, asked = uuid4(), timezone.now(), []
+
+    def seven(*question):
+        asked.append(question)
+        return 7
+
+    stakes.register(seven)
+    stakes.register(seven)
+    stakes.register(lambda kid, now: 3)
+
+    assert stakes.unexpired_credentials(kid, now=now) == 10
+    assert asked == [(kid, now)]
