@@ -6,8 +6,10 @@ docs/operate.md has the table of environment variables.
 """
 
 import os
+import re
 import secrets
 from contextlib import suppress
+from datetime import timedelta
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
@@ -34,6 +36,14 @@ def _say(name: str, sandbox: str) -> str:
     if not value and not _sandbox:
         _unsaid.append(name)
     return value or (sandbox if _sandbox else "")
+
+
+def _number(name: str, default: int) -> int:
+    """A whole number from 1 to 10 000."""
+    value = env.str(name, default=str(default))
+    if not re.fullmatch("[1-9][0-9]{0,3}|10000", value):
+        raise ImproperlyConfigured(f"{name} must be a whole number from 1 to 10000.")
+    return int(value)
 
 
 def _sandbox_secret(name: str) -> str:
@@ -143,6 +153,8 @@ LOCALHOST_REDIRECT_URIS = _sandbox
 SELF_CERTIFYING_AUTHORITY = _sandbox
 # What a certificate request says of the subject besides the host, e.g. `O=Example Ltd,C=DE` (RFC 4514).
 CERTIFICATE_SUBJECT = env.str("CERTIFICATE_SUBJECT", default="")
+SIGNING_KEY_PERIOD = timedelta(days=_number("SIGNING_KEY_DAYS", default=90))
+SIGNING_KEY_STAGED_FOR = timedelta(hours=_number("SIGNING_KEY_STAGED_HOURS", default=48))
 
 # --- Database ---------------------------------------------------------------------------------------------
 

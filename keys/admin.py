@@ -19,9 +19,11 @@ from keys.certificate_chain import BrokenChainError
 from keys.models import Authority, KeyEvent, SigningKey
 from keys.moves import RotationRefusedError
 from keys.operations import OPERATIONS, Done, Operation, offered
+from keys.plan import outlook
 from keys.rotation import certificate_request
-from keys.schedule import cost_of_withdrawal, moment, outlook
+from keys.schedule import moment
 from keys.sealing import SealError
+from keys.withdrawal import cost_of_withdrawal
 
 REFUSALS = (RotationRefusedError, BrokenChainError, SealError)
 
@@ -62,7 +64,11 @@ class SigningKeyAdmin(admin.ModelAdmin):
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         operations = offered(None) if self.has_change_permission(request) else []
-        context = {"title": _("Signing keys"), "operations": operations, "outlook": outlook()}
+        context = {
+            "title": _("Signing keys"),
+            "operations": operations,
+            "outlook": outlook(now=now()).lines(),
+        }
         return super().changelist_view(request, context)
 
     def change_view(
@@ -222,7 +228,7 @@ def _details(operation: Operation, key: SigningKey | None) -> list[str]:
             return [cost_of_withdrawal(key, now=now())]
         if operation.name == "certify" and key:
             return [certificate_request(key.pk)]
-        return [] if key else outlook()
+        return [] if key else outlook(now=now()).lines()
     except REFUSALS as refusal:
         return [str(refusal)]
 

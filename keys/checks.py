@@ -10,6 +10,7 @@ from django.db import transaction
 from django.utils.timezone import now
 
 from keys.authority import Place, SubjectError, requested_subject
+from keys.schedule import PUBLISHED_BEFORE_SIGNING
 
 SHORTEST = 32  # characters; `secrets.token_urlsafe(32)` gives 43
 
@@ -39,6 +40,32 @@ def certificate_subject(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     except SubjectError as error:
         return [Error(str(error), id="keys.E004")]
     return []
+
+
+@register()
+def schedule(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """A key is published long enough before it signs, and signs longer than the next one waits."""
+    found: list[CheckMessage] = []
+    staged_for, least = settings.SIGNING_KEY_STAGED_FOR, PUBLISHED_BEFORE_SIGNING
+    if staged_for < least:
+        found.append(
+            Error(
+                "SIGNING_KEY_STAGED_HOURS is too short: a relying party may keep a copy of the key set that "
+                f"lacks the key for {least.total_seconds() / 60:.0f} minutes.",
+                hint="2 hours at least; 48 leave time for the certificate authority.",
+                id="keys.E005",
+            )
+        )
+    if staged_for >= settings.SIGNING_KEY_PERIOD:
+        found.append(
+            Error(
+                "SIGNING_KEY_DAYS is too short: the next key waits as long or longer "
+                "(SIGNING_KEY_STAGED_HOURS).",
+                hint="90 days and 48 hours are the defaults.",
+                id="keys.E007",
+            )
+        )
+    return found
 
 
 @register(Tags.security, deploy=True)

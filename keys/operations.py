@@ -82,6 +82,11 @@ class Operation:
     run: Callable[[str, dict[str, Any], str, datetime], Done]
     states: tuple[str, ...] = ()  # of the keys it is offered for; none: it is offered on the list
     form: type[forms.Form] = ConfirmationForm
+    only_certified: bool = False
+
+    def suits(self, key: SigningKey) -> bool:
+        """Whether it is offered for this key."""
+        return key.state in self.states and (key.certified_at is not None or not self.only_certified)
 
 
 def _stage(kid: str, values: dict[str, Any], actor: str, now: datetime) -> Done:
@@ -90,7 +95,7 @@ def _stage(kid: str, values: dict[str, Any], actor: str, now: datetime) -> Done:
 
 
 def _rotate(kid: str, values: dict[str, Any], actor: str, now: datetime) -> Done:
-    return None, " ".join(rotation.rotate(now=now, actor=actor))
+    return None, " ".join(rotation.rotate(now=now, actor=actor).lines())
 
 
 def _activate(kid: str, values: dict[str, Any], actor: str, now: datetime) -> Done:
@@ -130,6 +135,7 @@ OPERATIONS = {
             _("Let this key sign from now on? The one that signs now retires and stays published."),
             _activate,
             (State.STAGED,),
+            only_certified=True,
         ),
         Operation(
             "retire",
@@ -160,4 +166,4 @@ OPERATIONS = {
 
 def offered(key: SigningKey | None) -> list[Operation]:
     """What may be done with this key, or, without one, on the list."""
-    return [o for o in OPERATIONS.values() if (key.state in o.states if key else not o.states)]
+    return [o for o in OPERATIONS.values() if (o.suits(key) if key else not o.states)]

@@ -4,8 +4,9 @@ The invariant of the room: no token is signed by a key that a relying party's ca
 Every move is a conditional update under the constraints of `SigningKey`, so any number of instances may try.
 """
 
-from contextlib import suppress
-from datetime import datetime, timedelta
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
 from uuid import UUID, uuid4
 
 import structlog
@@ -21,11 +22,11 @@ from keys.jwk import public_der
 from keys.key_events import SERVICE, Action, record
 from keys.models import SigningKey
 from keys.moves import RotationRefusedError, State, find, in_state, move_to, require_move
-from keys.schedule import ended_at, fits, moment, next_staged_at, outlook, ready_at, takes_over_at
+from keys.plan import Step, What, outlook, plan
+from keys.report import Report, Told
+from keys.schedule import fits, moment, ready_at
 from keys.sealing import seal
 from keys.signer import SoftwareSigner
-
-CERTIFICATE_RESERVE = timedelta(days=30)  # the sandbox renews a certificate this long before its end
 
 log = structlog.get_logger(__name__)
 
@@ -146,9 +147,10 @@ def retire(kid: UUID | str, *, now: datetime, actor: str = SERVICE, reason: str 
 
 
 def withdraw(kid: UUID | str, *, reason: str, now: datetime, actor: str = SERVICE) -> SigningKey:
-    """Take a key out of the key set, now and for good. If it was the active one, the staged key takes over.
+    """Take a key out of the key set, now and for good. If it was the active one, the next signs at once.
 
-    The takeover does not wait: until their caches end (`JWKS_MAX_AGE`) relying parties may miss the new key.
+    That does not wait: until their caches end (`JWKS_MAX_AGE`) relying parties may miss the new key.
+    Where no key is ready and none can be made, nothing signs from then on (`withdrawal` says so before).
     Raises RotationRefusedError when no reason is given.
     """
     reason = " ".join(reason.split())[:200]
@@ -160,86 +162,85 @@ def withdraw(kid: UUID | str, *, reason: str, now: datetime, actor: str = SERVIC
             return key
         was_active = key.state == State.ACTIVE
         key = move_to(key, State.WITHDRAWN, now=now, actor=actor, reason=reason)
-        successor = in_state(State.STAGED) if was_active else None
-        if successor and fits(successor, now):
-            with suppress(RotationRefusedError):
-                move_to(successor, State.ACTIVE, now=now, actor=actor, reason=reason)
+        if was_active:
+            try:
+                with transaction.atomic():
+                    _succeed(now, actor, reason)
+            except Exception:  # a lost sealing key, a race, whatever it is: the withdrawal stands
+                log.exception("no_key_succeeded", withdrawn=str(key))
     return key
 
 
-def rotate(*, now: datetime, actor: str = SERVICE) -> list[str]:
-    """Do whatever is due at `now`; the lines say what was done and what comes next.
+def _succeed(now: datetime, actor: str, reason: str) -> None:
+    """Let another key sign at once: the staged one, or a new one where the service certifies itself."""
+    successor = in_state(State.STAGED)
+    if settings.SELF_CERTIFYING_AUTHORITY:
+        successor = successor or stage(now=now, actor=actor, reason=reason)
+        if not fits(successor, now):
+            renewed = authority.certify(successor.public_key, now=now)
+            successor = certify(successor.pk, renewed, now=now, actor=actor, reason=reason)
+    if successor and fits(successor, now):
+        move_to(successor, State.ACTIVE, now=now, actor=actor, reason=reason)
+
+
+def rotate(*, now: datetime, actor: str = SERVICE) -> Report:
+    """Do whatever is due at `now`; tells what was done, what comes next and what is wrong.
 
     Any number of instances may run it at once: each step is one of the moves above, in a transaction of
     its own, and whoever comes second finds it done.
     """
-    done: list[str] = []
-    for step in (_renew_certificates, _begin, _take_over, _stage_next, _withdraw_ended):
+    done: list[Told] = []
+    failed: list[Told] = []
+    tried: set[Step] = set()
+    while step := next((s for s in plan(now=now) if s.due(now) and s not in tried), None):
+        tried.add(step)
         try:
             with transaction.atomic():
-                done += step(now, actor)
+                done += _STEPS[step.what](step, now, actor)
         except RotationRefusedError as refusal:
-            log.info("rotation_step_left", step=step.__name__, why=str(refusal))  # another instance is at it
+            log.info("rotation_step_left", step=step.what, why=str(refusal))  # another instance is at it
         except BrokenChainError as error:
-            log.error("rotation_step_failed", step=step.__name__, why=str(error))
-            done.append(str(error))
-    return [*done, *outlook()]
+            log.error("rotation_step_failed", step=step.what, why=str(error))
+            failed.append(Told("step_failed", step.kid, now, str(error)))
+    ahead = outlook(now=now)
+    return replace(ahead, done=tuple(done), problems=(*failed, *ahead.problems))
 
 
-def _renew_certificates(now: datetime, actor: str) -> list[str]:
-    """The sandbox: every living key has a certificate that lasts and names this base address."""
-    if not settings.SELF_CERTIFYING_AUTHORITY:
+def _certify_due(step: Step, now: datetime, actor: str) -> list[Told]:
+    key = find(str(step.kid))
+    certify(key.pk, authority.certify(key.public_key, now=now), now=now, actor=actor, reason=_due())
+    return [Told(Action.CERTIFIED, key.pk, now, _("Certified key %(kid)s.") % {"kid": key})]
+
+
+def _stage_due(step: Step, now: datetime, actor: str) -> list[Told]:
+    key, active = stage(now=now, actor=actor, reason=_due()), in_state(State.ACTIVE)
+    if (active.pk if active else None) != step.after:  # the new row is rolled back
+        raise RotationRefusedError(_("Another key has come to sign meanwhile."))
+    return [Told(Action.STAGED, key.pk, now, _("Staged key %(kid)s.") % {"kid": key})]
+
+
+def _activate_due(step: Step, now: datetime, actor: str) -> list[Told]:
+    key = activate(str(step.kid), now=now, actor=actor, reason=_due())
+    if key.activated_at != now:  # another instance did it
         return []
-    lines = []
-    for key in SigningKey.objects.filter(state__in=[State.STAGED, State.ACTIVE]):
-        if not fits(key, now + CERTIFICATE_RESERVE) or not authority.names_this_issuer(key.chain_pem):
-            renewed = authority.certify(key.public_key, now=now)
-            certify(key.pk, renewed, now=now, actor=actor, reason=_due())
-            lines.append(_("Certified key %(kid)s.") % {"kid": key})
-    return lines
+    retired = Told(Action.RETIRED, step.after, now, _("Retired key %(kid)s.") % {"kid": step.after})
+    done = Told(Action.ACTIVATED, key.pk, now, _("Activated key %(kid)s.") % {"kid": key})
+    return [done, retired] if step.after else [done]
 
 
-def _begin(now: datetime, actor: str) -> list[str]:
-    """No key signs (a new service, or an emergency): nothing is gained by waiting."""
-    if in_state(State.ACTIVE):
-        return []
-    lines = []
-    key = in_state(State.STAGED)
-    if key is None:
-        key = stage(now=now, actor=actor, reason=_due())
-        lines.append(_("Staged key %(kid)s.") % {"kid": key})
-    if key.chain_pem:
-        # Should another key have become active meanwhile, this refuses and the new row is rolled back.
-        activate(key.pk, now=now, actor=actor, reason=_due())
-        lines.append(_("Activated key %(kid)s.") % {"kid": key})
-    return lines
+def _withdraw_due(step: Step, now: datetime, actor: str) -> list[Told]:
+    ended = _("The last token it signed has ended.")
+    key = move_to(find(str(step.kid)), State.WITHDRAWN, now=now, actor=actor, reason=ended)
+    text = _("Withdrew key %(kid)s: the last token it signed has ended.") % {"kid": key}
+    return [Told(Action.WITHDRAWN, key.pk, now, text)]
 
 
-def _take_over(now: datetime, actor: str) -> list[str]:
-    active, staged = in_state(State.ACTIVE), in_state(State.STAGED)
-    if not active or not staged or not staged.chain_pem or now < takes_over_at(active, staged):
-        return []
-    activate(staged.pk, now=now, actor=actor, reason=_due())
-    return [_("Activated key %(kid)s; key %(old)s retired.") % {"kid": staged, "old": active}]
-
-
-def _stage_next(now: datetime, actor: str) -> list[str]:
-    active = in_state(State.ACTIVE)
-    if not active or in_state(State.STAGED) or now < next_staged_at(active):
-        return []
-    key = stage(now=now, actor=actor, reason=_due())
-    return [_("Staged key %(kid)s.") % {"kid": key}]
-
-
-def _withdraw_ended(now: datetime, actor: str) -> list[str]:
-    lines = []
-    for key in SigningKey.objects.filter(state=State.RETIRED):
-        if now >= ended_at(key):
-            with suppress(RotationRefusedError):
-                ended = _("The last token it signed has ended.")
-                move_to(key, State.WITHDRAWN, now=now, actor=actor, reason=ended)
-                lines.append(_("Withdrew key %(kid)s: the last token it signed has ended.") % {"kid": key})
-    return lines
+_STEPS: dict[What, Callable[[Step, datetime, str], list[Told]]] = {
+    What.CERTIFY: _certify_due,
+    What.STAGE: _stage_due,
+    What.ACTIVATE: _activate_due,
+    What.WITHDRAW: _withdraw_due,
+}
 
 
 def _due() -> str:

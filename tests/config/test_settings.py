@@ -56,6 +56,8 @@ def test_everything_that_is_missing_is_named_at_once() -> None:
         ("BASE_URL", "https://user@wallet.example", "without a path"),
         ("EMAIL_URL", "smtp://mail.example:25", "smtp+tls://"),
         ("EMAIL_URL", "consolemail://", "smtp+tls://"),
+        ("SIGNING_KEY_DAYS", "90 days", "whole number from 1 to 10000"),
+        ("SIGNING_KEY_STAGED_HOURS", "0", "whole number from 1 to 10000"),
         ("IDENTITY_PROVIDER", "wallet.sandbox.provider.SandboxProvider", "production refuses"),
     ],
 )
@@ -64,6 +66,15 @@ def test_production_refuses_what_would_be_wrong(name: str, value: str, word: str
 
     assert refused.returncode != 0
     assert word in refused.stderr
+
+
+def test_a_schedule_that_is_too_short_is_refused_before_anything_starts() -> None:
+    environment = production_environment() | {"SIGNING_KEY_STAGED_HOURS": "1"}
+    command = [sys.executable, "manage.py", "check"]
+    refused = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+
+    assert refused.returncode != 0
+    assert "SIGNING_KEY_STAGED_HOURS is too short" in refused.stderr
 
 
 def test_production_has_no_sandbox_rooms_and_no_debug() -> None:

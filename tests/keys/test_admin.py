@@ -131,7 +131,7 @@ def test_retiring_lets_the_staged_key_take_over(keeper: Client, keys: Any) -> No
 
 
 def test_withdrawing_says_what_it_costs_and_wants_a_reason(keeper: Client, keys: Any) -> None:
-    assert "stops verifying" in keeper.get(page(keys["active"], "withdraw")).content.decode()
+    assert "become invalid" in keeper.get(page(keys["active"], "withdraw")).content.decode()
     for reason in ("", "   ", "x" * 201):
         answer = keeper.post(page(keys["active"], "withdraw"), {"reason": reason})
         assert answer.status_code == 200
@@ -167,11 +167,13 @@ def test_certificates_are_requested_and_installed_in_the_admin(keeper: Client, s
     settings.SELF_CERTIFYING_AUTHORITY = False
     staged = rotation.stage(now=timezone.now())
     assert "not certified yet" in keeper.get(LIST).content.decode()
+    assert page(staged, "activate") not in keeper.get(page(staged)).content.decode()
     assert "BEGIN CERTIFICATE REQUEST" in keeper.get(page(staged, "certify")).content.decode()
     wrong = keeper.post(page(staged, "certify"), {"chain": "hello"}, follow=True).content.decode()
     assert "not a chain of PEM certificates" in wrong
     keeper.post(page(staged, "certify"), {"chain": chain_for(staged, timezone.now())})
     assert find(staged.pk).certified_at
+    assert page(staged, "activate") in keeper.get(page(staged)).content.decode()
 
 
 def test_certificates_are_uploaded_as_files_of_any_kind(keeper: Client, settings: Any) -> None:

@@ -1,10 +1,11 @@
-"""Sealing keys that cannot serve are told of at start-up."""
+"""Settings that cannot serve are told of at start-up."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from keys.checks import certificate_subject, sealing_keys
+from keys.checks import certificate_subject, schedule, sealing_keys
 
 LONG = "a" * 43
 
@@ -32,3 +33,24 @@ def test_a_certificate_subject_that_is_none_is_told_of(settings: Any) -> None:
     assert certificate_subject(None) == []
     settings.CERTIFICATE_SUBJECT = "Example Ltd"
     assert [message.id for message in certificate_subject(None)] == ["keys.E004"]
+
+
+@pytest.mark.parametrize(
+    ("hours", "days", "found"),
+    [
+        (1, 90, ["keys.E005"]),
+        (2, 90, []),
+        (48, 90, []),
+        (48, 3, []),
+        (48, 2, ["keys.E007"]),
+        (1, 0, ["keys.E005", "keys.E007"]),
+    ],
+)
+def test_a_schedule_that_would_sign_with_unpublished_keys_is_refused(
+    settings: Any, hours: int, days: int, found: list[str]
+) -> None:
+    settings.SIGNING_KEY_STAGED_FOR, settings.SIGNING_KEY_PERIOD = (
+        timedelta(hours=hours),
+        timedelta(days=days),
+    )
+    assert [error.id for error in schedule(None)] == found

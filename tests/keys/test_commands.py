@@ -1,6 +1,7 @@
 """The commands, as an operator types them."""
 
-from datetime import timedelta
+import json
+from datetime import datetime, timedelta
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from django.core.management.base import CommandError
 from django.utils import timezone
 
 from keys import rotation
-from keys.models import SigningKey
+from keys.models import KeyEvent, SigningKey
 from keys.moves import State, find, in_state
 from keys.schedule import PUBLISHED_BEFORE_SIGNING
 from tests.keys.test_rotation import chain_for
@@ -39,11 +40,73 @@ def test_one_command_begins_and_can_be_repeated() -> None:
     assert run("rotate_signing_keys").startswith("The key after ")
 
 
+def as_json(*words: str) -> Any:
+    return json.loads(run("rotate_signing_keys", "--json", *words))
+
+
+def kinds(told: Any) -> list[str]:
+    return [one["what"] for one in told]
+
+
+def test_a_machine_is_told_what_was_done_and_what_is_next() -> None:
+    before = timezone.now().replace(microsecond=0)
+    first = as_json()
+    kid = str(in_state(State.ACTIVE))
+    assert set(first) == {"at", "dry_run", "done", "next", "problems"}
+    assert first["dry_run"] is False
+    assert [(one["what"], one["kid"]) for one in first["done"]] == [("staged", kid), ("activated", kid)]
+    assert [set(one) for one in first["next"]] == [{"what", "kid", "at", "text"}]
+    assert (first["next"][0]["what"], first["next"][0]["kid"]) == ("stage", None)
+    at = datetime.fromisoformat(first["next"][0]["at"])
+    assert timedelta(days=88) <= at - before <= timedelta(days=88, minutes=1)
+    assert first["problems"] == []
+    assert as_json()["done"] == []
+
+
+def test_the_text_is_the_one_of_the_json(long_ago: None) -> None:
+    as_text = run("rotate_signing_keys").splitlines()
+    told = as_json()
+    assert as_text == [one["text"] for name in ("done", "problems", "next") for one in told[name]]
+
+
+def test_a_dry_run_says_what_would_be_done_and_changes_nothing() -> None:
+    rotation.rotate(now=timezone.now() - timedelta(days=100))
+    rotation.stage(now=timezone.now() - timedelta(days=3))
+    staged = str(in_state(State.STAGED))
+    before = list(SigningKey.objects.values()), KeyEvent.objects.count()
+    told = as_json("--dry-run")
+    assert told["dry_run"] is True
+    assert [(one["what"], one["kid"]) for one in told["done"]] == [("activate", staged)]
+    assert f"Would activate key {staged}." in run("rotate_signing_keys", "--dry-run")
+    assert (list(SigningKey.objects.values()), KeyEvent.objects.count()) == before
+    assert kinds(as_json()["done"]) == ["activated", "retired"]
+
+
+def test_a_dry_run_before_the_first_key_makes_none() -> None:
+    assert "Would make the first key." in run("rotate_signing_keys", "--dry-run")
+    assert not SigningKey.objects.exists()
+
+
+def test_what_is_wrong_is_told_beside_what_is_done(settings: Any) -> None:
+    settings.SELF_CERTIFYING_AUTHORITY = False
+    told = as_json()
+    kid = str(in_state(State.STAGED))
+    assert kinds(told["problems"]) == ["no_active_key"]
+    assert [(one["what"], one["kid"]) for one in told["next"]] == [("certify", kid)]
+    staged = SigningKey.objects.get()
+    rotation.certify(
+        staged.pk,
+        chain_for(staged, timezone.now(), ends=timezone.now() + timedelta(days=5)),
+        now=timezone.now(),
+    )
+    assert kinds(as_json()["problems"]) == ["certificate_ends"]
+
+
 def test_a_life_of_keys_from_the_shell(long_ago: None) -> None:
     first, second = str(in_state(State.ACTIVE)), str(in_state(State.STAGED))
     assert run("activate_signing_key") == f"Key {second} is active.\n"
     assert "Staged key" in run("stage_signing_key")
-    assert "signed in the last 24 hours" in run("withdraw_signing_key", first, "--reason", "tidy", "--yes")
+    assert "become invalid" in run("withdraw_signing_key", first, "--reason", "tidy", "--yes")
     assert [find(kid).state for kid in (first, second)] == [State.WITHDRAWN, State.ACTIVE]
 
 
@@ -52,14 +115,39 @@ def test_retiring_from_the_shell_lets_the_staged_key_take_over(long_ago: None) -
     assert run("retire_signing_key").startswith(f"Key {first} is retired; it leaves the key set on ")
 
 
-def test_withdrawing_says_what_it_costs_and_waits_for_yes(long_ago: None) -> None:
+@pytest.mark.parametrize("answer", ["n\n", "\n", "", "yesterday\n"])
+def test_withdrawing_says_what_it_costs_and_waits_for_a_yes(
+    long_ago: None, monkeypatch: pytest.MonkeyPatch, answer: str
+) -> None:
     active = str(in_state(State.ACTIVE))
+    monkeypatch.setattr("sys.stdin", StringIO(answer))
+    out = StringIO()
     with pytest.raises(CommandError, match="Nothing was changed"):
-        run("withdraw_signing_key", active, "--reason", "lost")
+        call_command("withdraw_signing_key", active, "--reason", "lost", stdout=out)
+    assert "become invalid" in out.getvalue()
+    assert "[y/N]" in out.getvalue()
     assert find(active).state == State.ACTIVE
-    assert f"Key {in_state(State.STAGED)} signs." in run(
-        "withdraw_signing_key", active, "--reason", "lost", "--yes"
-    )
+
+
+def test_in_an_emergency_one_command_withdraws_the_active_key_and_the_next_signs(
+    long_ago: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    active, staged = str(in_state(State.ACTIVE)), str(in_state(State.STAGED))
+    monkeypatch.setattr("sys.stdin", StringIO("y\n"))
+    assert f"Key {staged} signs." in run("withdraw_signing_key", "--reason", "stolen")
+    assert find(active).state == State.WITHDRAWN
+
+
+def test_in_production_without_a_certified_key_a_withdrawal_says_what_to_do_next(
+    long_ago: None, settings: Any
+) -> None:
+    settings.SELF_CERTIFYING_AUTHORITY = False
+    run("withdraw_signing_key", str(in_state(State.STAGED)), "--reason", "stolen", "--yes")
+    said = run("withdraw_signing_key", "--reason", "stolen", "--yes")
+    assert "nothing can be issued until one is" in said
+    assert "No key signs now. Run stage_signing_key" in said
+    with pytest.raises(CommandError, match="No key is active. Say which"):
+        run("withdraw_signing_key", "--reason", "again", "--yes")
 
 
 def test_production_sends_a_request_and_installs_the_chain(settings: Any, tmp_path: Path) -> None:

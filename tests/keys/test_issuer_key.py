@@ -80,7 +80,10 @@ def test_without_an_active_key_nothing_signs(db: None, now: datetime) -> None:
         active_issuer_key(now=now)
 
 
-def test_after_a_withdrawal_a_key_opened_before_signs_no_more(active: SigningKey, now: datetime) -> None:
+def test_after_a_withdrawal_a_key_opened_before_signs_no_more(
+    active: SigningKey, now: datetime, settings: Any
+) -> None:
+    settings.SELF_CERTIFYING_AUTHORITY = False
     active_issuer_key(now=now)
     rotation.withdraw(active.pk, reason="compromised", now=now)
     with pytest.raises(NoSigningKeyError):

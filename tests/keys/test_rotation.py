@@ -6,25 +6,26 @@ from typing import Any
 import pytest
 from django.db import IntegrityError, transaction
 
-from keys import rotation
+from keys import rotation, stakes
 from keys.certificate_chain import BrokenChainError
 from keys.jws import verify_signature
 from keys.models import SigningKey
 from keys.moves import MOVES, RotationRefusedError, State, find, in_state, move_to
 from keys.schedule import (
     JWKS_MAX_AGE,
-    NEW_KEY_EVERY,
     PUBLISHED_AFTER_SIGNING,
     PUBLISHED_BEFORE_SIGNING,
-    STAGED_FOR,
     TOKEN_LIFETIME,
-    cost_of_withdrawal,
+    fits,
     takes_over_at,
 )
+from keys.withdrawal import cost_of_withdrawal
 from tests.keys.certificates import Made, issuing, leaf, pem, root
+from wallet import credentials
 
 pytestmark = pytest.mark.django_db
 HOUR, SECOND = timedelta(hours=1), timedelta(seconds=1)
+NEW_KEY_EVERY, STAGED_FOR = timedelta(days=90), timedelta(hours=48)  # unless the settings say otherwise
 
 
 @pytest.fixture
@@ -57,7 +58,7 @@ def chain_for(key: SigningKey, now: datetime, **differences: Any) -> str:
 
 
 def test_a_new_service_gets_a_key_that_signs_at_once(now: datetime) -> None:
-    lines = rotation.rotate(now=now)
+    lines = rotation.rotate(now=now).lines()
     key = SigningKey.objects.get()
     assert key.state == State.ACTIVE
     assert [line.split(str(key))[0] for line in lines] == ["Staged key ", "Activated key ", "The key after "]
@@ -66,8 +67,21 @@ def test_a_new_service_gets_a_key_that_signs_at_once(now: datetime) -> None:
 def test_rotating_again_changes_nothing(active: SigningKey, now: datetime) -> None:
     before = list(SigningKey.objects.values())
     for _again in range(3):
-        assert len(rotation.rotate(now=now + HOUR)) == 1
+        assert len(rotation.rotate(now=now + HOUR).lines()) == 1
     assert list(SigningKey.objects.values()) == before
+
+
+def test_the_schedule_is_that_of_the_settings(active: SigningKey, now: datetime, settings: Any) -> None:
+    settings.SIGNING_KEY_PERIOD, settings.SIGNING_KEY_STAGED_FOR = timedelta(days=7), timedelta(hours=3)
+    (step,) = rotation.rotate(now=now).next
+    assert (step.what, step.kid, step.at) == ("stage", None, now + timedelta(days=7) - 3 * HOUR)
+    rotation.rotate(now=step.at)
+    (step,) = rotation.rotate(now=step.at).next
+    assert (step.what, step.at) == ("activate", now + timedelta(days=7))
+
+
+def test_the_longest_token_is_known_to_the_schedule() -> None:
+    assert credentials.TOKEN_LIFETIME <= TOKEN_LIFETIME
 
 
 def test_half_a_year_of_rotation_never_signs_with_an_unpublished_key(
@@ -138,7 +152,7 @@ def test_without_a_certificate_a_key_cannot_sign_even_when_no_other_does(
 
 
 def test_production_waits_for_the_certificate_and_then_begins(now: datetime, real_authority: None) -> None:
-    assert "waits for its certificate" in rotation.rotate(now=now)[-1]
+    assert "waits for its certificate" in rotation.rotate(now=now).lines()[-1]
     staged = SigningKey.objects.get()
     assert rotation.rotate(now=now + HOUR) == rotation.rotate(now=now + HOUR)
     assert "BEGIN CERTIFICATE REQUEST" in rotation.certificate_request(staged.pk)
@@ -161,7 +175,7 @@ def test_a_key_whose_certificates_ended_while_it_waited_is_not_activated(
     rotation.certify(staged.pk, chain_for(staged, now, ends=now + HOUR), now=now)
     with pytest.raises(BrokenChainError, match="ended on"):
         rotation.activate(staged.pk, now=now + 2 * HOUR)
-    lines = rotation.rotate(now=now + 2 * HOUR)
+    lines = rotation.rotate(now=now + 2 * HOUR).lines()
     assert "ended on" in lines[0]
     assert find(staged.pk).state == State.STAGED
 
@@ -195,11 +209,11 @@ def test_the_sandbox_renews_what_is_about_to_end_or_names_another_address(
     active: SigningKey, now: datetime, settings: Any
 ) -> None:
     settings.BASE_URL = "http://localhost:9999"
-    assert rotation.rotate(now=now + SECOND)[0] == f"Certified key {active}."
+    assert rotation.rotate(now=now + SECOND).lines()[0] == f"Certified key {active}."
     renewed = find(active.pk)
     assert renewed.certified_at == now + SECOND
     assert bytes(renewed.public_key) == bytes(active.public_key)
-    assert rotation.rotate(now=now + 2 * SECOND)[0].startswith("The key after")
+    assert rotation.rotate(now=now + 2 * SECOND).lines()[0].startswith("The key after")
     rotation.rotate(now=now + timedelta(days=400))  # a sandbox that slept for a year
     slept = in_state(State.ACTIVE)
     assert slept
@@ -229,15 +243,48 @@ def test_a_withdrawn_active_key_is_followed_by_the_staged_one_at_once(
     assert find(staged.pk).state == State.ACTIVE
 
 
-def test_after_a_withdrawal_without_a_successor_the_next_rotation_begins_anew(
+def test_where_the_service_certifies_itself_a_withdrawn_key_without_successor_is_followed_by_a_new_one(
     active: SigningKey, now: datetime
 ) -> None:
     rotation.withdraw(active.pk, reason="compromised", now=now)
-    assert in_state(State.ACTIVE) is None
-    rotation.rotate(now=now + SECOND)
     fresh = in_state(State.ACTIVE)
     assert fresh
     assert fresh.pk != active.pk
+    assert fresh.chain(at=now)
+
+
+def test_a_staged_key_whose_certificate_has_ended_is_certified_anew_to_follow_a_withdrawn_one(
+    active: SigningKey, now: datetime
+) -> None:
+    staged = rotation.stage(now=now)
+    later = now + timedelta(days=400)
+    assert not fits(staged, later)
+    rotation.withdraw(active.pk, reason="compromised", now=later)
+    assert in_state(State.ACTIVE) == staged
+    assert fits(find(staged.pk), later)
+
+
+def test_elsewhere_nothing_signs_after_a_withdrawal_until_a_certified_key_is_there(
+    active: SigningKey, now: datetime, real_authority: None
+) -> None:
+    staged = rotation.stage(now=now)
+    assert "nothing can be issued" in cost_of_withdrawal(active, now=now)
+    rotation.withdraw(active.pk, reason="compromised", now=now)
+    assert in_state(State.ACTIVE) is None
+    assert find(staged.pk).state == State.STAGED
+    assert [told.what for told in rotation.rotate(now=now).problems] == ["no_active_key"]
+    rotation.certify(staged.pk, chain_for(staged, now), now=now)
+    rotation.rotate(now=now)
+    assert in_state(State.ACTIVE) == staged
+
+
+def test_a_withdrawal_stands_even_when_no_other_key_can_be_made(
+    active: SigningKey, now: datetime, settings: Any
+) -> None:
+    settings.KEY_SEALING_KEYS = ["another-sealing-key-of-thirty-two-characters"]  # the authority is lost
+    rotation.withdraw(active.pk, reason="compromised", now=now)
+    assert find(active.pk).state == State.WITHDRAWN
+    assert SigningKey.objects.count() == 1
 
 
 def test_a_withdrawal_needs_a_reason_and_is_final(active: SigningKey, now: datetime) -> None:
@@ -251,14 +298,21 @@ def test_a_withdrawal_needs_a_reason_and_is_final(active: SigningKey, now: datet
 
 
 def test_what_a_withdrawal_costs_is_said_before(active: SigningKey, now: datetime) -> None:
-    assert "nothing can be issued" in cost_of_withdrawal(active, now=now)
+    assert "A new key is made" in cost_of_withdrawal(active, now=now)
     staged = rotation.stage(now=now)
     assert f"Key {staged} signs from then on" in cost_of_withdrawal(active, now=now)
     assert "signed nothing yet" in cost_of_withdrawal(staged, now=now)
     rotation.activate(staged.pk, now=now + 2 * HOUR)
-    assert "stops verifying" in cost_of_withdrawal(find(active.pk), now=now)
+    assert "become invalid" in cost_of_withdrawal(find(active.pk), now=now)
     gone = rotation.withdraw(active.pk, reason="tidy", now=now)
     assert "already" in cost_of_withdrawal(gone, now=now)
+
+
+def test_how_many_unexpired_credentials_a_withdrawal_hits_is_said_before(
+    active: SigningKey, now: datetime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stakes, "_counters", [lambda kid, at: 1234 if (kid, at) == (active.pk, now) else 0])
+    assert cost_of_withdrawal(active, now=now).startswith("1234 unexpired credentials")
 
 
 def test_the_private_key_is_forgotten_when_a_key_can_never_sign_again(

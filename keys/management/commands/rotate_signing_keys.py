@@ -1,13 +1,17 @@
 """Do whatever is due for the signing keys; made to be run every hour, by any number of instances."""
 
+import json
+from dataclasses import replace
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils.timezone import now
 
 from keys.certificate_chain import BrokenChainError
 from keys.certificate_watch import report
 from keys.key_events import shell_user
+from keys.plan import rehearsal
+from keys.report import Told
 from keys.rotation import rotate
 from keys.sealing import SealError
 
@@ -18,11 +22,21 @@ class Command(BaseCommand):
         "within 60 days. Run it every hour."
     )
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--json", action="store_true", help="tell it as JSON; docs/keys.md has the shape")
+        parser.add_argument("--dry-run", action="store_true", help="only say what would be done")
+
+    def handle(self, *args: Any, json: bool, dry_run: bool, **options: Any) -> None:
         moment = now()
         try:
-            lines = rotate(now=moment, actor=shell_user())
+            told = rehearsal(now=moment) if dry_run else rotate(now=moment, actor=shell_user())
         except (BrokenChainError, SealError) as error:
             raise CommandError(str(error)) from error
-        for line in [*lines, *report(now=moment)]:
-            self.stdout.write(str(line))
+        ending = (Told("certificate_ends", None, e.ends, str(e)) for e in report(now=moment))
+        told = replace(told, problems=(*told.problems, *ending))
+        for line in [_as_json(told.facts())] if json else told.lines():
+            self.stdout.write(line)
+
+
+def _as_json(facts: dict[str, Any]) -> str:
+    return json.dumps(facts, indent=2, ensure_ascii=False)

@@ -1,37 +1,63 @@
 """Take a key out of the key set in an emergency."""
 
+import sys
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils.timezone import now
 
 from keys.key_events import shell_user
+from keys.models import SigningKey
 from keys.moves import State, find, in_state
 from keys.rotation import RotationRefusedError, withdraw
-from keys.schedule import cost_of_withdrawal
+from keys.sealing import SealError
+from keys.withdrawal import cost_of_withdrawal
 
 
 class Command(BaseCommand):
     help = (
-        "Withdraw a key now and for good, for instance because it was compromised; says first what it costs."
+        "Withdraw a key now and for good, for instance because it was compromised: the next key signs at "
+        "once, and whatever it signed is invalid. Says first what that costs, and asks."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("kid", help="the key's id")
+        parser.add_argument("kid", nargs="?", help="the key's id; the active key when left out")
         parser.add_argument("--reason", required=True, help="why, for the record (200 characters)")
-        parser.add_argument(
-            "--yes", action="store_true", help="do it; without this it only says what it costs"
-        )
+        parser.add_argument("--yes", action="store_true", help="do not ask")
 
-    def handle(self, *args: Any, kid: str, reason: str, yes: bool, **options: Any) -> None:
+    def handle(self, *args: Any, kid: str | None, reason: str, yes: bool, **options: Any) -> None:
         moment = now()
         try:
-            self.stdout.write(cost_of_withdrawal(find(kid), now=moment))
-            if not yes:
-                raise CommandError("Nothing was changed. Add --yes to withdraw the key.")
-            key = withdraw(kid, reason=reason, now=moment, actor=shell_user())
-        except RotationRefusedError as error:
+            key = _chosen(kid)
+            self.stdout.write(f"Key {key} is “{key.get_state_display()}”.")
+            self.stdout.write(cost_of_withdrawal(key, now=moment))
+            if not yes and not self._agreed():
+                raise CommandError("Nothing was changed.")
+            withdraw(key.pk, reason=reason, now=moment, actor=shell_user())
+        except (RotationRefusedError, SealError) as error:
             raise CommandError(str(error)) from error
         self.stdout.write(f"Key {key} is withdrawn.")
         active = in_state(State.ACTIVE)
-        self.stdout.write(f"Key {active} signs." if active else "No key signs now: run rotate_signing_keys.")
+        self.stdout.write(f"Key {active} signs." if active else "No key signs now. " + _way_out())
+
+    def _agreed(self) -> bool:
+        self.stdout.write("Withdraw it now and for good? [y/N] ", ending="")
+        self.stdout.flush()
+        return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _chosen(kid: str | None) -> SigningKey:
+    active = in_state(State.ACTIVE)
+    if kid is None and active is None:
+        raise CommandError("No key is active. Say which key to withdraw.")
+    return find(kid or str(active))
+
+
+def _way_out() -> str:
+    if settings.SELF_CERTIFYING_AUTHORITY:
+        return "Run rotate_signing_keys."
+    staged = in_state(State.STAGED)
+    if staged is None:
+        return "Run stage_signing_key, have its request signed, certify_signing_key, activate_signing_key."
+    return f"Key {staged} is staged: have its request signed, certify_signing_key, activate_signing_key."

@@ -1,0 +1,126 @@
+"""What the signing keys are due for: steps with their times, made from the facts of the rows.
+
+One list for everybody: `rotation.rotate` does what is due of it; commands, admin and metrics tell it.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from uuid import UUID
+
+from django.conf import settings
+from django.utils.translation import gettext as _
+
+from keys import authority
+from keys.models import SigningKey
+from keys.moves import State
+from keys.report import Report, Told
+from keys.schedule import ended_at, fits, moment, next_staged_at, takes_over_at
+
+CERTIFICATE_RESERVE = timedelta(days=30)  # the sandbox renews a certificate this long before its end
+
+
+class What(StrEnum):
+    CERTIFY = "certify"
+    STAGE = "stage"
+    ACTIVATE = "activate"
+    WITHDRAW = "withdraw"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One move to come: `kid` is the key it moves (none for one that is still to be made), `after` the one
+    that signs when this is planned."""
+
+    what: What
+    at: datetime
+    kid: UUID | None = None
+    after: UUID | None = None
+    by_operator: bool = False  # waits for somebody; the service cannot do it
+
+    def due(self, now: datetime) -> bool:
+        """Whether the service has to do it by `now`."""
+        return not self.by_operator and self.at <= now
+
+    def told(self, *, rehearsed: bool = False) -> Told:
+        """As it is told before its day; `rehearsed`, as what would be done now."""
+        said = {"kid": self.kid, "after": self.after, "when": moment(self.at)}
+        return Told(self.what, self.kid, self.at, self._sentence(rehearsed) % said)
+
+    def _sentence(self, rehearsed: bool) -> str:
+        match self.what:
+            case What.STAGE if rehearsed:
+                return _("Would stage a new key.") if self.after else _("Would make the first key.")
+            case What.STAGE if self.after:
+                return _("The key after %(after)s is staged on %(when)s.")
+            case What.STAGE:
+                return _("A key is to be staged: manage.py rotate_signing_keys")
+            case What.CERTIFY if self.by_operator:
+                return _("Key %(kid)s waits for its certificate: manage.py certify_signing_key %(kid)s")
+            case What.CERTIFY:
+                return _("Would certify key %(kid)s.") if rehearsed else _("Key %(kid)s is to be certified.")
+            case What.ACTIVATE:
+                return (
+                    _("Would activate key %(kid)s.")
+                    if rehearsed
+                    else _("Key %(kid)s takes over on %(when)s.")
+                )
+            case What.WITHDRAW:
+                return (
+                    _("Would withdraw key %(kid)s: the last token it signed has ended.")
+                    if rehearsed
+                    else _("Key %(kid)s leaves the key set on %(when)s.")
+                )
+
+
+def plan(*, now: datetime) -> list[Step]:
+    """The next step of every key that something will happen to, in the order they have to be done."""
+    living = list(SigningKey.objects.exclude(state=State.WITHDRAWN))
+    active = next((key for key in living if key.state == State.ACTIVE), None)
+    staged = next((key for key in living if key.state == State.STAGED), None)
+    retired = [key for key in living if key.state == State.RETIRED]
+    return [
+        *[Step(What.CERTIFY, now, key.pk) for key in (active, staged) if key and _to_renew(key, now)],
+        *_succession(active, staged, now),
+        *[Step(What.WITHDRAW, ended_at(key), key.pk) for key in retired],
+    ]
+
+
+def outlook(*, now: datetime) -> Report:
+    """What comes next and what is wrong, with nothing done."""
+    steps = plan(now=now)
+    return Report(now, next=tuple(step.told() for step in steps), problems=_problems(now))
+
+
+def rehearsal(*, now: datetime) -> Report:
+    """What `rotation.rotate` would do now; a step that it makes due at once is not foreseen."""
+    steps = plan(now=now)
+    done = tuple(step.told(rehearsed=True) for step in steps if step.due(now))
+    later = tuple(step.told() for step in steps if not step.due(now))
+    return Report(now, done, later, _problems(now), dry_run=True)
+
+
+def _to_renew(key: SigningKey, now: datetime) -> bool:
+    """In the sandbox every living key has a certificate that lasts and names this base address."""
+    if not settings.SELF_CERTIFYING_AUTHORITY:
+        return False
+    return not (fits(key, now + CERTIFICATE_RESERVE) and authority.names_this_issuer(key.chain_pem))
+
+
+def _succession(active: SigningKey | None, staged: SigningKey | None, now: datetime) -> list[Step]:
+    """How the next key comes to sign. Where none signs, nothing is gained by waiting."""
+    after = active.pk if active else None
+    if staged is None:
+        return [Step(What.STAGE, next_staged_at(active) if active else now, after=after)]
+    if staged.chain_pem:
+        at = takes_over_at(active, staged) if active else now
+        return [Step(What.ACTIVATE, at, staged.pk, after)]
+    if settings.SELF_CERTIFYING_AUTHORITY:
+        return []  # certified first, and then planned anew
+    return [Step(What.CERTIFY, staged.staged_at, staged.pk, after, by_operator=True)]
+
+
+def _problems(now: datetime) -> tuple[Told, ...]:
+    if SigningKey.objects.filter(state=State.ACTIVE).exists():
+        return ()
+    return (Told("no_active_key", None, now, _("No key signs: credentials cannot be issued.")),)

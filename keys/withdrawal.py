@@ -1,0 +1,56 @@
+"""What withdrawing a signing key costs holders and relying parties, told before it is done."""
+
+from datetime import datetime
+
+from django.conf import settings
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from keys.models import SigningKey
+from keys.moves import State, in_state
+from keys.schedule import fits
+from keys.stakes import unexpired_credentials
+
+
+def cost_of_withdrawal(key: SigningKey, *, now: datetime) -> str:
+    """The sentences for whoever is about to do it."""
+    if key.state == State.WITHDRAWN:
+        return _("The key is withdrawn already.")
+    if key.state == State.STAGED:
+        return _("It has signed nothing yet, so nobody notices. Another key can be staged at once.")
+    sentences = [_hit(key, now)]
+    if key.state == State.ACTIVE:
+        sentences.append(_succession(now))
+    return " ".join(sentences)
+
+
+def _hit(key: SigningKey, now: datetime) -> str:
+    count = unexpired_credentials(key.pk, now=now)
+    counted = ngettext(
+        "%(count)d unexpired credential that it signed becomes invalid:",
+        "%(count)d unexpired credentials that it signed become invalid:",
+        count,
+    )
+    return " ".join(
+        [
+            counted % {"count": count},
+            _("relying parties see that within the hour, as soon as they fetch the key set or status again."),
+            _("Holders must present again."),
+        ]
+    )
+
+
+def _succession(now: datetime) -> str:
+    successor = in_state(State.STAGED)
+    if successor and fits(successor, now):
+        who = _("Key %(kid)s signs from then on;") % {"kid": successor}
+    elif settings.SELF_CERTIFYING_AUTHORITY:
+        who = _("A new key is made and signs from then on;")
+    else:
+        return _(
+            "No other key is staged and certified, so nothing can be issued until one is: stage it, have "
+            "its request signed, install the chain, activate it."
+        )
+    return f"{who} " + _(
+        "relying parties whose copy of the key set lacks it refuse new credentials for up to an hour."
+    )
