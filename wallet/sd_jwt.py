@@ -3,10 +3,9 @@
 Nothing is disclosed unless it is selected, and randomness is an argument.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from hashlib import sha256
-from itertools import chain
 from typing import Any, NamedTuple
 
 from orjson import dumps
@@ -23,8 +22,7 @@ RESERVED = frozenset({"_sd", "_sd_alg", "..."})
 ALWAYS_PLAIN = frozenset({"iss", "nbf", "exp", "cnf", "vct", "vct#integrity", "aka_vcts", "status"})
 
 _SALT_BYTES = 18  # 144 bits; a multiple of three, so that many are encoded at once and cut apart
-_SALT_CHARACTERS = _SALT_BYTES // 3 * 4
-_SALTS_AT_ONCE = 16
+_SALT = _SALT_BYTES // 3 * 4  # characters
 _CONTAINERS = (dict, list)
 _KEY_BINDING_HEADER = encode_segment({"alg": "ES256", "typ": "kb+jwt"})
 
@@ -91,13 +89,12 @@ def issue(
     """
     if withheld := ALWAYS_PLAIN & claims.get("_sd", {}).keys():
         raise ValueError(f"{sorted(withheld)} cannot be withheld")
-    issuance = _Issuance(random_bytes, decoys)
-    payload = issuance.value(claims, ())
+    issuance = _Issuance({}, random_bytes, decoys)
+    payload = _object(claims, (), issuance)
     payload["_sd_alg"] = "sha-256"
     if holder_jwk is not None:
         payload["cnf"] = {"jwk": holder_jwk}  # RFC 7800 §3.2
-    jwt = sign_segments(header, b64url(dumps(payload)), signer)
-    return SdJwt(jwt, issuance.disclosures)
+    return SdJwt(sign_segments(header, b64url(dumps(payload)), signer), issuance.disclosures)
 
 
 def select(sd_jwt: SdJwt, paths: Collection[Path]) -> SdJwt:
@@ -110,9 +107,10 @@ def select(sd_jwt: SdJwt, paths: Collection[Path]) -> SdJwt:
     for path in paths:
         if path not in sd_jwt.disclosures:
             raise SdJwtError(f"nothing to disclose at {path}")
-        for length in range(1, len(path) + 1):
+        for length in range(1, len(path)):
             if disclosure := sd_jwt.disclosures.get(path[:length]):  # an object on the way may be plain
                 chosen[path[:length]] = disclosure
+        chosen[path] = sd_jwt.disclosures[path]
     return SdJwt(sd_jwt.jwt, chosen)
 
 
@@ -144,53 +142,63 @@ def bind(
     return unbound + sign_segments(_KEY_BINDING_HEADER, b64url(dumps(payload)), holder)
 
 
-class _Issuance:
-    """The disclosures of one issuance, gathered leaf first while the payload is built."""
+class _Issuance(NamedTuple):
+    """What one issuance draws from, and the disclosures it has made, leaf first."""
 
-    def __init__(self, random_bytes: Callable[[int], bytes], decoys: int) -> None:
-        self.disclosures: dict[Path, Disclosure] = {}
-        self._salts = chain.from_iterable(_salts(random_bytes))
-        self._decoys = decoys
+    disclosures: dict[Path, Disclosure]
+    random_bytes: Callable[[int], bytes]
+    decoys: int
 
-    def value(self, value: Any, path: Path) -> Any:
-        """`value` with digests in the place of whatever is withheld in it (§4.2.4)."""
-        if isinstance(value, dict):
-            return self._object(value, path)
-        if isinstance(value, list):
-            return [self._element(element, (*path, index)) for index, element in enumerate(value)]
-        return value
+    def salts(self, number: int) -> str:
+        """So many salts in one text, `_SALT` characters each: drawn one by one they would cost more."""
+        return b64url(self.random_bytes(number * _SALT_BYTES))
 
-    def _object(self, members: dict[str, Any], path: Path) -> dict[str, Any]:
-        withheld = members.get("_sd", {})
-        result = {
-            name: self.value(value, (*path, name)) if isinstance(value, _CONTAINERS) else value
-            for name, value in members.items()
-            if name != "_sd"
-        }
-        if not (RESERVED.isdisjoint((*result, *withheld)) and result.keys().isdisjoint(withheld)):
+
+def _value(value: Any, path: Path, issuance: _Issuance) -> Any:
+    """`value` with digests in the place of whatever is withheld in it (§4.2.4)."""
+    if isinstance(value, dict):
+        return _object(value, path, issuance)
+    if isinstance(value, list):
+        return [_element(element, (*path, index), issuance) for index, element in enumerate(value)]
+    return value
+
+
+def _object(members: dict[str, Any], path: Path, issuance: _Issuance) -> dict[str, Any]:
+    result = members.copy()
+    withheld = result.pop("_sd", None)
+    for name, value in result.items():
+        if isinstance(value, _CONTAINERS):
+            result[name] = _value(value, (*path, name), issuance)
+    if not RESERVED.isdisjoint(result):
+        raise ValueError("a name that is reserved, or there twice")
+    if withheld:
+        if not (RESERVED.isdisjoint(withheld) and result.keys().isdisjoint(withheld)):
             raise ValueError("a name that is reserved, or there twice")
-        if withheld:
-            digests = [digest(next(self._salts)) for _ in range(self._decoys)]
-            for name, value in withheld.items():
-                here = (*path, name)
-                if isinstance(value, _CONTAINERS):
-                    value = self.value(value, here)
-                self.disclosures[here] = disclosure = b64url(dumps((next(self._salts), name, value)))
-                digests.append(b64url(sha256(disclosure.encode()).digest()))
-            digests.sort()  # so that their order tells nothing
-            result["_sd"] = digests
-        return result
-
-    def _element(self, element: Any, path: Path) -> Any:
-        if isinstance(element, dict) and element.keys() == {"..."}:
-            content = (next(self._salts), self.value(element["..."], path))
-            self.disclosures[path] = disclosure = b64url(dumps(content))
-            return {"...": digest(disclosure)}
-        return self.value(element, path)
+        result["_sd"] = _digests(withheld, path, issuance)
+    return result
 
 
-def _salts(random_bytes: Callable[[int], bytes]) -> Iterator[list[str]]:
-    """Salts without end, drawn many at a time."""
-    while True:
-        drawn = b64url(random_bytes(_SALT_BYTES * _SALTS_AT_ONCE))
-        yield [drawn[at : at + _SALT_CHARACTERS] for at in range(0, len(drawn), _SALT_CHARACTERS)]
+def _digests(withheld: dict[str, Any], path: Path, issuance: _Issuance) -> list[str]:
+    """The digests of the members withheld from the object at `path`, and of the decoys among them."""
+    disclosures, _, decoys = issuance
+    salts, at = issuance.salts(len(withheld) + decoys), 0
+    digests = []
+    for name, value in withheld.items():
+        if isinstance(value, _CONTAINERS):
+            value = _value(value, (*path, name), issuance)
+        disclosure = b64url(dumps((salts[at : at + _SALT], name, value)))
+        disclosures[(*path, name)] = disclosure
+        digests.append(b64url(sha256(disclosure.encode()).digest()))
+        at += _SALT
+    if decoys:
+        digests += [digest(salts[at : at + _SALT]) for at in range(at, len(salts), _SALT)]
+    digests.sort()  # so that their order tells nothing
+    return digests
+
+
+def _element(element: Any, path: Path, issuance: _Issuance) -> Any:
+    if isinstance(element, dict) and element.keys() == {"..."}:
+        content = (issuance.salts(1), _value(element["..."], path, issuance))
+        issuance.disclosures[path] = disclosure = b64url(dumps(content))
+        return {"...": digest(disclosure)}
+    return _value(element, path, issuance)
