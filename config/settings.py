@@ -261,6 +261,10 @@ REST_FRAMEWORK = {
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
     "UNAUTHENTICATED_USER": None,
 }
+# Who may read `/metrics`; while nobody is said, there is no such address.
+METRICS_TOKEN = env.str("METRICS_TOKEN", default="")
+if METRICS_TOKEN and not re.fullmatch("[!-~]{32,}", METRICS_TOKEN):
+    raise ImproperlyConfigured("METRICS_TOKEN must be 32 visible ASCII characters or more.")
 LOGGING = logging_config(level=env.str("LOG_LEVEL", default="INFO"), as_json=not _sandbox)
 
 if _unsaid:

@@ -13,6 +13,7 @@ import presentation.metadata
 import presentation.views
 import wallet.endpoints
 from config import views
+from config.metrics import metrics
 from keys.published import PublishedDocument
 
 # Public, constant documents. `config.wsgi` answers them ahead of Django; the routes are for everything else.
@@ -38,6 +39,7 @@ urlpatterns = [
     path("wallet/history/", consent.views.history, name="consent_history"),
     path("wallet/", include("wallet.urls")),
     path("admin/", admin.site.urls),
+    path("metrics", metrics, name="metrics"),
     *(path(address, document) for address, document in PUBLISHED_DOCUMENTS.items()),
 ]
 # The sandbox's own rooms are installed only there (settings), and only then have addresses.

@@ -89,6 +89,13 @@ class CertificateChain:
         """When the first of the certificates ends; nothing is signed from then on."""
         return min(c.not_valid_after_utc for c in self.certificates)
 
+    def by_name(self) -> dict[str, x509.Certificate]:
+        """Each certificate under a short name: leaf, issuing CA (issuing CA 2, …), root."""
+        named = {"leaf": self.leaf}
+        for number, authority in enumerate(self.certificates[1:-1], 1):
+            named["issuing CA" if number == 1 else f"issuing CA {number}"] = authority
+        return {**named, "root": self.root}
+
     def _name(self, position: int) -> str:
         last = len(self.certificates) - 1
         role = "leaf" if position == 0 else "root" if position in (-1, last) else "issuing CA"

@@ -50,7 +50,7 @@ def test_only_what_production_installs_is_imported() -> None:
     lines = (ROOT / "requirements" / "production.in").read_text().splitlines()
     required = {re.split(r"[\[<>=]", line)[0] for line in lines if line and not line.startswith("#")}
     imported_as = {"django-environ": "environ", "djangorestframework": "rest_framework"}
-    installed = {imported_as.get(name, name) for name in required}
+    installed = {imported_as.get(name, name.replace("-", "_")) for name in required}
     strays = {
         f"{name} imports {package}"
         for name, path in modules()

@@ -56,6 +56,7 @@ def test_everything_that_is_missing_is_named_at_once() -> None:
         ("BASE_URL", "https://user@wallet.example", "without a path"),
         ("EMAIL_URL", "smtp://mail.example:25", "smtp+tls://"),
         ("EMAIL_URL", "consolemail://", "smtp+tls://"),
+        ("METRICS_TOKEN", "too-short", "32 visible ASCII characters"),
         ("SIGNING_KEY_DAYS", "90 days", "whole number from 1 to 10000"),
         ("SIGNING_KEY_STAGED_HOURS", "0", "whole number from 1 to 10000"),
         ("IDENTITY_PROVIDER", "wallet.sandbox.provider.SandboxProvider", "production refuses"),

@@ -1,0 +1,128 @@
+"""What monitoring reads, and who may."""
+
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+from prometheus_client.parser import text_string_to_metric_families
+
+from keys import rotation
+from keys.models import SigningKey
+from keys.moves import State, in_state
+from tests.keys.test_rotation import chain_for
+
+pytestmark = pytest.mark.django_db
+TOKEN = "a-token-of-at-least-thirty-two-characters"
+DAY = timedelta(days=1).total_seconds()
+
+
+@pytest.fixture(autouse=True)
+def _token(settings: Any) -> None:
+    settings.METRICS_TOKEN = TOKEN
+
+
+def scrape(client: Client, **headers: str) -> Any:
+    return client.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}", **headers})
+
+
+def numbers(client: Client) -> dict[tuple[str, ...], float]:
+    """Every sample under its name and the values of its labels, in the order of their names."""
+    text = scrape(client).content.decode()
+    families = text_string_to_metric_families(text)
+    return {
+        (s.name, *(value for _, value in sorted(s.labels.items()))): s.value
+        for family in families
+        for s in family.samples
+    }
+
+
+def test_the_keys_are_counted_and_their_certificates_and_next_steps_are_timed(client: Client) -> None:
+    rotation.rotate(now=timezone.now())
+    active = str(in_state(State.ACTIVE))
+    found = numbers(client)
+    assert {state: found["signing_keys", state] for state in State.values} == {
+        "staged": 0,
+        "active": 1,
+        "retired": 0,
+        "withdrawn": 0,
+    }
+    chain = SigningKey.objects.get().certified_chain
+    assert chain
+    for name, certificate in zip(("leaf", "issuing CA", "root"), chain.certificates, strict=True):
+        left = (certificate.not_valid_after_utc - timezone.now()).total_seconds()
+        assert abs(found["signing_key_certificate_ends_seconds", name, active] - left) < 60
+    assert abs(found["signing_key_next_step_seconds", "stage"] - 88 * DAY) < 60
+    assert found[("signing_key_step_overdue_seconds",)] == 0
+
+
+def test_a_rotation_that_nobody_runs_is_seen(client: Client) -> None:
+    rotation.rotate(now=timezone.now() - timedelta(days=90))
+    found = numbers(client)
+    assert abs(found["signing_key_next_step_seconds", "stage"] + 2 * DAY) < 60
+    assert abs(found[("signing_key_step_overdue_seconds",)] - 2 * DAY) < 60
+    rotation.rotate(now=timezone.now())
+    assert numbers(client)[("signing_key_step_overdue_seconds",)] == 0
+
+
+def test_a_key_that_waits_for_its_certificate_is_the_operators_step(client: Client, settings: Any) -> None:
+    settings.SELF_CERTIFYING_AUTHORITY = False
+    before, now = timezone.now() - timedelta(days=2), timezone.now()
+    first = rotation.stage(now=before)
+    rotation.certify(first.pk, chain_for(first, before, ends=now - timedelta(days=1)), now=before)
+    rotation.activate(first.pk, now=before)
+    rotation.stage(now=now - timedelta(days=1))
+    found = numbers(client)
+    assert abs(found["signing_key_next_step_seconds", "certify"] + DAY) < 60
+    assert found[("signing_key_step_overdue_seconds",)] == 0
+    assert abs(found["signing_key_certificate_ends_seconds", "leaf", str(first)] + DAY) < 60
+
+
+def test_before_the_first_key_there_are_numbers_too(client: Client) -> None:
+    assert numbers(client)["signing_keys", "active"] == 0
+
+
+def test_the_answer_is_prometheus_text_and_is_not_kept(client: Client) -> None:
+    answer = scrape(client)
+    assert answer["Content-Type"].startswith("text/plain; version=")
+    assert answer["Cache-Control"] == "no-store"
+    assert re.search(r"^# HELP signing_keys ", answer.content.decode(), re.MULTILINE)
+    openmetrics = scrape(client, Accept="application/openmetrics-text; version=1.0.0")
+    assert openmetrics["Content-Type"].startswith("application/openmetrics-text")
+    assert openmetrics.content.decode().endswith("# EOF\n")
+
+
+@pytest.mark.parametrize(
+    "authorization",
+    [
+        "",
+        "Bearer",
+        "Bearer ",
+        f"Basic {TOKEN}",
+        TOKEN,
+        f"Bearer {TOKEN}x",
+        f"Bearer {TOKEN[:-1]}",
+        "Bearer é",
+    ],
+)
+def test_without_the_token_nothing_is_told(client: Client, authorization: str) -> None:
+    answer = client.get("/metrics", headers={"Authorization": authorization})
+    assert answer.status_code == 401
+    assert answer.content == b""
+    assert answer["WWW-Authenticate"] == 'Bearer realm="metrics"'
+    assert answer["Cache-Control"] == "no-store"
+
+
+@pytest.mark.parametrize("authorization", ["", f"Bearer {TOKEN}", "Bearer "])
+def test_while_no_token_is_set_there_is_no_such_address(
+    client: Client, settings: Any, authorization: str
+) -> None:
+    settings.METRICS_TOKEN = ""
+    for ask in (client.get, client.post):
+        assert ask("/metrics", headers={"Authorization": authorization}).status_code == 404
+
+
+def test_metrics_are_read_and_nothing_else(client: Client) -> None:
+    assert client.post("/metrics", headers={"Authorization": f"Bearer {TOKEN}"}).status_code == 405
