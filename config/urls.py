@@ -12,9 +12,11 @@ import presentation.endpoints
 import presentation.metadata
 import presentation.views
 import wallet.endpoints
+import wallet.status_lists.endpoints
 from config import views
 from config.metrics import metrics
 from keys.published import PublishedDocument
+from keys.published_family import PublishedFamily
 
 # Public, constant documents. `config.wsgi` answers them ahead of Django; the routes are for everything else.
 PUBLISHED_DOCUMENTS: dict[str, PublishedDocument] = {
@@ -24,7 +26,10 @@ PUBLISHED_DOCUMENTS: dict[str, PublishedDocument] = {
     "credential-types/identity/v1": wallet.endpoints.credential_type,
     "trust/root.pem": keys.endpoints.root_pem,
     "trust/root.der": keys.endpoints.root_der,
+    "status-lists": wallet.status_lists.endpoints.aggregation,
 }
+# The same, with a number at the end of the address.
+PUBLISHED_FAMILIES: dict[str, PublishedFamily] = {"status-lists": wallet.status_lists.endpoints.lists}
 
 PRESENTATION = "verifiable-credentials/v1/presentation"
 
@@ -41,6 +46,7 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("metrics", metrics, name="metrics"),
     *(path(address, document) for address, document in PUBLISHED_DOCUMENTS.items()),
+    *(path(f"{address}/<int:number>", family) for address, family in PUBLISHED_FAMILIES.items()),
 ]
 # The sandbox's own rooms are installed only there (settings), and only then have addresses.
 for room in ("wallet.sandbox", "presentation.sandbox"):

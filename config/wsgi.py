@@ -18,12 +18,19 @@ Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
 
 def _documents_before(django: Application) -> Application:
-    from config.urls import PUBLISHED_DOCUMENTS  # only now that Django is set up
+    from config.urls import PUBLISHED_DOCUMENTS, PUBLISHED_FAMILIES  # only now that Django is set up
 
-    documents = {f"/{path}": document.wsgi for path, document in PUBLISHED_DOCUMENTS.items()}
+    documents: dict[str, Application] = {
+        f"/{path}": document.wsgi for path, document in PUBLISHED_DOCUMENTS.items()
+    }
+    families: dict[str, Application] = {
+        f"/{path}/": family.wsgi for path, family in PUBLISHED_FAMILIES.items()
+    }
 
     def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-        return documents.get(environ["PATH_INFO"], django)(environ, start_response)
+        path = environ["PATH_INFO"]
+        answer = documents.get(path) or families.get(path[: path.rfind("/") + 1], django)
+        return answer(environ, start_response)
 
     return application
 

@@ -1,11 +1,14 @@
 """Public documents served from prepared bytes: discovery, key set, type metadata, the sandbox's root.
 
-They are rebuilt at most every few seconds, by one thread, off the others' way; validators, caching and CORS
-as in RFC 9110 §8.8, RFC 9111 and the Fetch standard.
+They are rebuilt at most every few seconds, by one thread, off the others' way; validators, encodings, caching
+and CORS as in RFC 9110 §8.8 and §12.5.3, RFC 9111 and the Fetch standard.
 """
 
+import gzip
 import hashlib
+import re
 from collections.abc import Callable
+from functools import lru_cache
 from threading import Lock
 from time import monotonic
 from typing import Any
@@ -81,10 +84,17 @@ class _Answer:
 
 
 class _Answers:
-    """Every answer to GET and HEAD while the document has these bytes."""
+    """Every answer to GET and HEAD while the document has these bytes; `gzipped`: the same bytes, encoded."""
 
-    def __init__(self, body: bytes, headers: dict[str, str], *, status: int = 200) -> None:
+    def __init__(
+        self, body: bytes, headers: dict[str, str], *, status: int = 200, compressed: bool = False
+    ) -> None:
         self.body = body
+        self.gzipped: _Answers | None = None
+        if compressed:
+            headers = {**headers, "Vary": "Accept-Encoding"}
+            small = gzip.compress(body, mtime=0)
+            self.gzipped = _Answers(small, {**headers, "Content-Encoding": "gzip"}, status=status)
         self.etag = f'"{hashlib.sha256(body).hexdigest()[:32]}"' if status == 200 else ""
         tagged = {**headers, **({"ETag": self.etag} if self.etag else {})}
         untyped = {name: value for name, value in tagged.items() if name != "Content-Type"}
@@ -121,8 +131,11 @@ class PublishedDocument:
         content_type: str = "application/json",
         max_age: int = 3600,
         refresh_after: float = 5.0,
+        compressed: bool = False,
     ) -> None:
+        """compressed: keep a gzip of the bytes too, for those who take it."""
         self._build = build
+        self._compressed = compressed
         self._name = getattr(build, "__qualname__", type(build).__name__)  # for the log
         self._headers = {"Content-Type": content_type, "Cache-Control": f"public, max-age={max_age}"}
         self._refresh_after = refresh_after
@@ -133,23 +146,25 @@ class PublishedDocument:
         self._refusal = _Answer(b"", {"Allow": _METHODS}, status=405)
 
     def __call__(self, request: HttpRequest, **_: Any) -> HttpResponse:
-        return self._answer(request.method or "", request.META.get("HTTP_IF_NONE_MATCH")).response()
+        return self._answer(request.method or "", request.META).response()
 
     def wsgi(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> list[bytes]:
         """The same as a WSGI application: for answering before Django is asked at all."""
         if monotonic() >= self._due:
             close_old_connections()  # ahead of Django no signal does it
             close_dead_connections()
-        answer = self._answer(environ["REQUEST_METHOD"], environ.get("HTTP_IF_NONE_MATCH"))
+        answer = self._answer(environ["REQUEST_METHOD"], environ)
         start_response(answer.status, answer.headers.copy())
         return answer.body
 
-    def _answer(self, method: str, condition: str | None) -> _Answer:
+    def _answer(self, method: str, environ: dict[str, Any]) -> _Answer:
         if method in ("GET", "HEAD"):
             answers = self._answers
             if answers is None or monotonic() >= self._due:
                 answers = self._refreshed()
-            return answers.to(method, condition)
+            if answers.gzipped and takes_gzip(environ.get("HTTP_ACCEPT_ENCODING", "")):
+                answers = answers.gzipped
+            return answers.to(method, environ.get("HTTP_IF_NONE_MATCH"))
         return self._preflight if method == "OPTIONS" else self._refusal
 
     def refresh(self) -> None:
@@ -182,13 +197,24 @@ class PublishedDocument:
             if self._answers is None or not self._answers.etag:
                 return _unavailable(503, "Not available at the moment.")
             return self._uncached(self._answers)
-        return _Answers(body, self._headers)
+        return _Answers(body, self._headers, compressed=self._compressed)
 
     def _uncached(self, answers: _Answers) -> _Answers:
         """Bytes that may be out of date already, so that no cache prolongs that."""
         if not answers.etag:
             return answers
-        return _Answers(answers.body, {**self._headers, "Cache-Control": "no-cache"})
+        headers = {**self._headers, "Cache-Control": "no-cache"}
+        return _Answers(answers.body, headers, compressed=self._compressed)
+
+
+@lru_cache(maxsize=64)  # clients are of few kinds
+def takes_gzip(accept_encoding: str) -> bool:
+    """Whether a client that sends this header names gzip and does not refuse it."""
+    for part in accept_encoding.lower().split(","):
+        coding, _, weight = part.partition(";")
+        if coding.strip() == "gzip":
+            return not re.fullmatch(r"q=0(\.0*)?", weight.strip())
+    return False
 
 
 def _unavailable(status: int, reason: str) -> _Answers:

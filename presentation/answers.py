@@ -96,6 +96,7 @@ def _present(passage: Passage, session: HolderSession, *, now: datetime) -> str:
         audience=passage.relying_party.client_id,
         nonce=passage.request.nonce,
         transaction_data=[value.received for value in passage.request.transaction_data],
+        reference=consent.id,
         today=localdate(consent.asked_at),
         now=now,
     )

@@ -9,6 +9,7 @@ from django.conf import settings
 
 from keys.published import PublishedDocument
 from presentation.dcql import SCOPES
+from wallet.status_lists import token
 
 AUTHORIZE_PATH = "/verifiable-credentials/v1/presentation/authorize"
 TOKEN_PATH = "/oauth/v2/token"  # noqa: S105 - a path
@@ -30,6 +31,7 @@ def discovery_document() -> bytes:
             "grant_types_supported": ["implicit"],
             "scopes_supported": list(SCOPES),
             "client_id_prefixes_supported": ["pre-registered"],
+            "status_list_aggregation_endpoint": settings.BASE_URL + token.PATH,
             "vp_formats_supported": {
                 "dc+sd-jwt": {"sd-jwt_alg_values": ["ES256"], "kb-jwt_alg_values": ["ES256"]}
             },

@@ -129,14 +129,14 @@ def statements() -> Any:
 @pytest.fixture
 def service(transactional_db: None, live_server: Any, settings: Any) -> Any:
     """The service as relying parties know it: its base address is the live server's, its documents fresh."""
-    from config.urls import PUBLISHED_DOCUMENTS
+    from config.urls import PUBLISHED_DOCUMENTS, PUBLISHED_FAMILIES
 
     settings.BASE_URL = live_server.url
     settings.EMAIL_BACKEND = (
         "wallet.sandbox.mailbox.EmailBackend"  # the page shows the code, as in the sandbox
     )
-    for document in PUBLISHED_DOCUMENTS.values():
-        document.refresh()
+    for published in (*PUBLISHED_DOCUMENTS.values(), *PUBLISHED_FAMILIES.values()):
+        published.refresh()
     return live_server
 
 

@@ -5,9 +5,11 @@ are tried with: the one for tests (Python) and the playground's (JavaScript).
 """
 
 import base64
+import gzip
 import json
 import secrets
 import uuid
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -26,6 +28,7 @@ NOW = 1_790_000_000
 NONCE = "n-0S6_WzA2Mj-0S6_WzA2Mj"
 CLIENT_ID = "acme-bank"
 REDIRECT_URI = "https://bank.example/callback"
+IDX = 1234  # the credential's place in the status list
 PAYMENT = encode_object(
     {"type": "urn:example:payment", "credential_ids": ["basic"], "payload": {"amount": 12}}
 )
@@ -93,6 +96,7 @@ class Forger:
     stranger: Key = field(default_factory=new_key)
     kid: str = field(default_factory=lambda: str(uuid.uuid4()))
     base_url: str = BASE_URL
+    status_list: str = ""  # of what was presented last
 
     def __post_init__(self) -> None:
         root, issuing = ("Root", self.root_key), ("Issuing CA", self.issuing_key)
@@ -115,6 +119,7 @@ class Forger:
                 "jwks_uri": f"{self.base_url}/openid-connect/jwks",
             },
             "/openid-connect/jwks": {"keys": [jwk]},
+            **({"/status-lists/7": self.status_list} if self.status_list else {}),
         }
 
     def expectations(self) -> dict[str, Any]:
@@ -132,6 +137,7 @@ class Forger:
             "transactionData": [],
             "now": NOW,
             "maxAge": 300,
+            "statusLists": {f"{self.base_url}/status-lists/7": self.status_list} if self.status_list else {},
         }
 
     def present(self, tampering: "Tampering") -> str:
@@ -145,6 +151,7 @@ class Forger:
             "iat": NOW - 100,
             "exp": NOW + 86400,
             "cnf": {"jwk": public_jwk(self.holder_key)},
+            "status": {"status_list": {"idx": IDX, "uri": f"{self.base_url}/status-lists/7"}},
             "_sd_alg": "sha-256",
             "_sd": [
                 *map(digest, shown[:3]),
@@ -154,9 +161,23 @@ class Forger:
         }
         header = {"alg": "ES256", "typ": "dc+sd-jwt", "kid": self.kid, "x5c": self.chain[:-1]}
         tampering.issue(header, payload, shown)
+        self._list(tampering)
         issuer_key = self.stranger if tampering.wrong_issuer_key else self.signing_key
         issued = sign_jwt(_without_none(header), _without_none(payload), issuer_key)
         return tampering.send(f"{self._bind(issued, shown, tampering)}")
+
+    def _list(self, tampering: "Tampering") -> None:
+        header = {"alg": "ES256", "typ": "statuslist+jwt", "kid": self.kid, "x5c": self.chain[:-1]}
+        payload = {
+            "sub": f"{self.base_url}/status-lists/7",
+            "iat": NOW - 100,
+            "exp": NOW + 3600,
+            "ttl": 300,
+            "status_list": {"bits": 2, "lst": packed(0)},
+        }
+        tampering.listed(header, payload)
+        list_key = self.stranger if tampering.wrong_list_key else self.signing_key
+        self.status_list = sign_jwt(_without_none(header), _without_none(payload), list_key)
 
     def _bind(self, issued: str, shown: list[str], tampering: "Tampering") -> str:
         bound = "~".join([issued, *shown, ""])
@@ -165,6 +186,13 @@ class Forger:
         tampering.bind(kb_header, kb_payload)
         holder_key = self.stranger if tampering.wrong_holder_key else self.holder_key
         return bound + sign_jwt(_without_none(kb_header), _without_none(kb_payload), holder_key)
+
+
+def packed(status: int, *, around: int = 0b01) -> str:
+    """A list of 2 bits each that says `status` of IDX and `around` of all others, as `lst`."""
+    entries = [status if idx == IDX else around for idx in range(4096)]
+    octets = bytes(sum(entries[at + i] << 2 * i for i in range(4)) for at in range(0, 4096, 4))
+    return encode(zlib.compress(octets))
 
 
 def _without_none(members: dict[str, Any]) -> dict[str, Any]:
@@ -184,7 +212,8 @@ class Tampering:
     """One way to be wrong: what it changes, and the checks that must fail, the first of them first.
 
     `issue` may change header, payload and disclosures before the issuer signs; `bind` the Key Binding JWT
-    before the holder signs; `send` the finished token. `expect` changes what the verifier expects.
+    before the holder signs; `send` the finished token; `listed` the status list before it is signed. `expect`
+    changes what the verifier expects.
     """
 
     failing: list[str]
@@ -192,7 +221,9 @@ class Tampering:
     bind: Callable[[dict[str, Any], dict[str, Any]], Any] = _nothing
     send: Callable[[str], str] = _unchanged
     expect: dict[str, Any] = field(default_factory=dict)
+    listed: Callable[[dict[str, Any], dict[str, Any]], Any] = _nothing
     wrong_issuer_key: bool = False
+    wrong_list_key: bool = False
     wrong_holder_key: bool = False
 
 
@@ -210,6 +241,15 @@ def _kb_header(header: dict[str, Any], _payload: Any, **members: Any) -> None:
 
 def _kb_payload(_header: Any, payload: dict[str, Any], **members: Any) -> None:
     payload.update(members)
+
+
+def _place(_header: Any, payload: dict[str, Any], _shown: Any, **members: Any) -> None:
+    payload["status"]["status_list"].update(members)
+
+
+def _content(_header: Any, payload: dict[str, Any], **members: Any) -> None:
+    """Changes what the status list holds."""
+    payload["status_list"].update(members)
 
 
 def _add(_header: Any, payload: dict[str, Any], shown: list[str], *content: Any, signed: bool = True) -> None:
@@ -376,6 +416,47 @@ TAMPERINGS: dict[str, Tampering] = {
             _kb_payload, transaction_data_hashes=[digest(PAYMENT)], transaction_data_hashes_alg="sha-512"
         ),
         expect={"transactionData": [PAYMENT]},
+    ),
+    # status
+    "no status": Tampering(["status"], issue=partial(_payload, status=None)),
+    "a status without a list": Tampering(["status"], issue=partial(_payload, status={})),
+    "a status that is a text": Tampering(["status"], issue=partial(_payload, status="valid")),
+    "an index below zero": Tampering(["status"], issue=partial(_place, idx=-1)),
+    "an index that is a text": Tampering(["status"], issue=partial(_place, idx="1234")),
+    "an index that is true": Tampering(["status"], issue=partial(_place, idx=True)),
+    "an index behind the end": Tampering(["status"], issue=partial(_place, idx=4096)),
+    "a list that is not there": Tampering(
+        ["status"], issue=partial(_place, uri=f"{BASE_URL}/status-lists/8")
+    ),
+    "somebody else's list": Tampering(["status"], issue=partial(_place, uri="https://evil.example/7")),
+    "a list whose address only begins like ours": Tampering(
+        ["status"], issue=partial(_place, uri=f"{BASE_URL}.evil.example/status-lists/7")
+    ),
+    "taken back": Tampering(["status"], listed=partial(_content, lst=packed(1, around=0))),
+    "suspended": Tampering(["status"], listed=partial(_content, lst=packed(2, around=0))),
+    "a status that nobody knows": Tampering(["status"], listed=partial(_content, lst=packed(3, around=0))),
+    "a list of another kind": Tampering(["status"], listed=partial(_kb_header, typ="JWT")),
+    "a list with alg none": Tampering(["status"], listed=partial(_kb_header, alg="none")),
+    "a list without a chain": Tampering(["status"], listed=partial(_kb_header, x5c=None)),
+    "a list by an unknown key": Tampering(["status"], listed=partial(_kb_header, kid=str(uuid.uuid4()))),
+    "a list signed by another key": Tampering(["status"], wrong_list_key=True),
+    "another list in its place": Tampering(
+        ["status"], listed=partial(_kb_payload, sub=f"{BASE_URL}/status-lists/8")
+    ),
+    "a list without a name": Tampering(["status"], listed=partial(_kb_payload, sub=None)),
+    "a list that has ended": Tampering(["status"], listed=partial(_kb_payload, exp=NOW - 1)),
+    "a list without an end": Tampering(["status"], listed=partial(_kb_payload, exp=None)),
+    "a list of tomorrow": Tampering(["status"], listed=partial(_kb_payload, iat=NOW + 3600)),
+    "a list without a time": Tampering(["status"], listed=partial(_kb_payload, iat=None)),
+    "a list without content": Tampering(["status"], listed=partial(_kb_payload, status_list=None)),
+    "three bits": Tampering(["status"], listed=partial(_content, bits=3)),
+    "no bits": Tampering(["status"], listed=partial(_content, bits=None)),
+    "an empty list": Tampering(["status"], listed=partial(_content, lst="")),
+    "a list that is no text": Tampering(["status"], listed=partial(_content, lst=7)),
+    "a list that is cut off": Tampering(["status"], listed=partial(_content, lst=packed(0)[:-8])),
+    "a list in gzip": Tampering(["status"], listed=partial(_content, lst=encode(gzip.compress(bytes(1024))))),
+    "a list that inflates without end": Tampering(
+        ["status"], listed=partial(_content, lst=encode(zlib.compress(bytes(2**26), level=9)))
     ),
 }
 

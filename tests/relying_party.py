@@ -13,6 +13,7 @@ import secrets
 import time
 import urllib.request
 import uuid
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -31,6 +32,8 @@ OF_THE_TOKEN = {"iss", "iat", "nbf", "exp", "cnf", "vct", "vct#integrity", "stat
 JWK_MEMBERS = {"kty", "kid", "use", "x5c", "crv", "x", "y"}
 CLOCK_SKEW = 30
 FRESH = 300
+LONGEST_STATUS_LIST = 2**22  # bytes, unpacked
+STATUS = {0: "valid", 1: "invalid", 2: "suspended"}
 
 
 class RejectedError(AssertionError):
@@ -236,6 +239,7 @@ class RelyingParty:
             jwt, binding, bound, audience=self.client_id, nonce=str(self.sent.get("nonce")), now=moment
         )
         verify_transaction_data(binding, str(self.sent.get("transaction_data") or ""))
+        self._still_good(jwt.payload, moment)  # last: of what is not believed, nothing is fetched
         return Presentation(jwt, disclosures, binding, claims)
 
     def discovery(self) -> dict[str, Any]:
@@ -268,14 +272,29 @@ class RelyingParty:
         demand(jwt.payload.get("iss") == issuer, "iss", f"{jwt.payload.get('iss')!r}, not {issuer!r}")
         demand(jwt.header.get("typ") == "dc+sd-jwt", "typ", f"{jwt.header.get('typ')!r}")
         demand(jwt.header.get("alg") == "ES256", "alg", f"{jwt.header.get('alg')!r}")
+        self._signed_by_issuer(jwt, now)
+        vct = f"{issuer}/credential-types/identity/v1"
+        demand(jwt.payload.get("vct") == vct, "vct", f"{jwt.payload.get('vct')!r}")
+        verify_dates(jwt.payload, now=now)
+
+    def _signed_by_issuer(self, jwt: Jwt, now: float) -> None:
         jwk = self.keys().get(str(jwt.header.get("kid")))
         if jwk is None:
             raise RejectedError("kid", f"{jwt.header.get('kid')!r} is not in the key set")
         verify_signature(jwt, jwk, "issuer-signature")
         verify_certificates(jwt, jwk, self.root(), now=now)
-        vct = f"{issuer}/credential-types/identity/v1"
-        demand(jwt.payload.get("vct") == vct, "vct", f"{jwt.payload.get('vct')!r}")
-        verify_dates(jwt.payload, now=now)
+
+    def _still_good(self, payload: Mapping[str, Any], now: float) -> None:
+        """The issuer's list says of this credential that it is valid (Token Status List §8.3)."""
+        idx, uri = status_reference(payload)
+        demand(uri.startswith(f"{self.base_url}/"), "status", f"the list at {uri} is not the issuer's")
+        jwt = read_jwt(self.fetch(uri).decode())
+        try:
+            self._signed_by_issuer(jwt, now)
+        except RejectedError as error:
+            raise RejectedError("status", f"the list: {error}") from error
+        said = status_in(jwt, uri, idx, now=now)
+        demand(said == 0, "status", f"the credential is {STATUS.get(said, said)}")
 
     def _as_asked(self, claims: Mapping[str, Any]) -> None:
         """What was asked for and nothing else (OpenID4VP 1.0 §8.6)."""
@@ -478,6 +497,51 @@ def verify_dates(payload: Mapping[str, Any], *, now: float) -> None:
     demand(isinstance(exp, int) and not isinstance(exp, bool), "exp", f"exp is {exp!r}")
     demand(now < exp + CLOCK_SKEW, "exp", f"it ended at {exp}, now is {now:.0f}")
     demand(nbf <= now + CLOCK_SKEW, "exp", f"it begins at {nbf}, now is {now:.0f}")
+
+
+# --- Status, from the text of Token Status List -------------------------------------------------------------
+
+
+def status_reference(payload: Mapping[str, Any]) -> tuple[int, str]:
+    """Index and address in a credential (§6.2)."""
+    status = payload.get("status")
+    said = status.get("status_list") if isinstance(status, dict) else None
+    demand(isinstance(said, dict), "status", f"status is {status!r}")
+    idx, uri = said.get("idx"), said.get("uri")  # type: ignore[union-attr]
+    demand(isinstance(idx, int) and not isinstance(idx, bool) and idx >= 0, "status", f"idx is {idx!r}")
+    demand(isinstance(uri, str), "status", f"uri is {uri!r}")
+    return idx, uri  # type: ignore[return-value]
+
+
+def status_in(jwt: Jwt, uri: str, idx: int, *, now: float) -> int:
+    """What a list's token, whose signature was verified, says of an index (§5.1, §8.3 steps 3 to 8)."""
+    kind = (jwt.header.get("typ"), jwt.header.get("alg"))
+    demand(kind == ("statuslist+jwt", "ES256"), "status", f"typ and alg are {kind}")
+    said = jwt.payload
+    demand(said.get("sub") == uri, "status", f"the list at {uri} says that it is {said.get('sub')!r}")
+    for name in ("iat", "exp"):
+        demand(type(said.get(name)) is int, "status", f"{name} is {said.get(name)!r}")
+    demand(said["iat"] <= now + CLOCK_SKEW, "status", "the list was made in the future")
+    demand(now < said["exp"], "status", f"the list ended at {said['exp']}, now is {now:.0f}")
+    ttl = said.get("ttl", 1)
+    demand(type(ttl) is int and ttl > 0, "status", f"ttl is {ttl!r}")
+    content = said.get("status_list")
+    demand(isinstance(content, dict), "status", f"status_list is {content!r}")
+    return status_at(content.get("lst"), content.get("bits"), idx)
+
+
+def status_at(lst: Any, bits: Any, idx: int) -> int:
+    """The entry at an index (§4): ZLIB, then `bits` each, the lowest of a byte first."""
+    demand(type(bits) is int and bits in (1, 2, 4, 8), "status", f"bits is {bits!r}")
+    demand(isinstance(lst, str), "status", f"lst is {lst!r}")
+    inflating = zlib.decompressobj()
+    try:
+        packed = inflating.decompress(decode(lst), LONGEST_STATUS_LIST)
+    except zlib.error as error:
+        raise RejectedError("status", f"lst: {error}") from None
+    demand(inflating.eof and not inflating.unused_data, "status", "lst is cut off, or longer than any list")
+    demand(0 <= idx < len(packed) * 8 // bits, "status", f"the list has no entry {idx}")
+    return packed[idx * bits // 8] >> (idx * bits % 8) & (2**bits - 1)
 
 
 # --- Encodings --------------------------------------------------------------------------------------------

@@ -33,7 +33,13 @@ ISSUER_JWK = {
 
 
 def published(documents: dict[str, Any]) -> Callable[[str], bytes]:
-    return lambda url: json.dumps(documents[urlsplit(url).path]).encode()
+    def fetch(url: str) -> bytes:
+        document = documents.get(urlsplit(url).path)
+        if document is None:
+            raise RejectedError("status", f"{url} answered 404")
+        return (document if isinstance(document, str) else json.dumps(document)).encode()
+
+    return fetch
 
 
 def acme_bank(forger: Forger, **options: Any) -> RelyingParty:
@@ -42,7 +48,7 @@ def acme_bank(forger: Forger, **options: Any) -> RelyingParty:
         forgery.CLIENT_ID,
         forgery.REDIRECT_URI,
         forgery.BASE_URL,
-        fetch=published(forger.documents()),
+        fetch=lambda url: published(forger.documents())(url),  # as they are then
         trusted_root=forgery.der(forger.root),
         **options,
     )

@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 from django.conf import settings
 
@@ -19,6 +20,7 @@ from keys.signer import SoftwareSigner
 from wallet import claims, sd_jwt
 from wallet.claims import ClaimPath, Identity, Text
 from wallet.models import Credential, IdentityVerification, Wallet
+from wallet.status_lists import allocation, token
 
 TYPE_PATH = "/credential-types/identity/v1"
 LIFETIME = timedelta(days=365)  # of what was verified
@@ -110,29 +112,28 @@ def present(
     audience: str,
     nonce: str,
     transaction_data: Sequence[str],
+    reference: UUID | None = None,
     today: date,
     now: datetime,
 ) -> str:
     """A presentation of the claims at `paths` for one request: SD-JWT VC with key binding, compact.
 
     `transaction_data` are the strings as received; ages are those of the day `today`, on which the holder
-    was asked, so that what is signed is what was shown, over midnight too. Raises CredentialNotUsableError;
+    was asked, so that what is signed is what was shown, over midnight too. `reference` names what it is
+    presented for, to find it again when its status is to change. Raises CredentialNotUsableError;
     NoSigningKeyError, BrokenChainError and SealError pass through.
     """
     if not _is_usable(credential, now):
         raise CredentialNotUsableError("The credential is not valid now.")
     paths = _asked(paths)
-    issuer_key = active_issuer_key(now=now)
-    expires_at = min(now + TOKEN_LIFETIME, credential.expires_at, issuer_key.not_after)
-    if _rounded(expires_at) <= now.timestamp():
-        raise CredentialNotUsableError("The credential or the signing key ends within the hour.")
-    facts = {"iss": settings.BASE_URL, "vct": credential_type()}
     values = claims.values(_identity(credential), today=today)
+    term = _term(credential, reference, now=now)
+    facts = {"iss": settings.BASE_URL, "vct": credential_type(), "status": term.status}
     return mint(
         {**facts, **sd_jwt.all_withheld(values)},
         paths,
-        issuer_key=issuer_key,
-        expires_at=expires_at,
+        issuer_key=term.issuer_key,
+        expires_at=term.expires_at,
         audience=audience,
         nonce=nonce,
         transaction_data=transaction_data,
@@ -191,6 +192,34 @@ def _move_to(credential: Credential, state: Credential.State) -> None:
     if rows.update(state=state) != 1:
         raise CredentialMoveError(f"A credential that is not {' or '.join(origins)} cannot become {state}.")
     credential.state = state
+
+
+@dataclass(frozen=True)
+class _Term:
+    """Who signs a presentation, until when it is good, and where its status is published."""
+
+    issuer_key: IssuerKey
+    expires_at: datetime
+    status: dict[str, Any]
+
+
+def _term(credential: Credential, reference: UUID | None, *, now: datetime, fresh: bool = False) -> _Term:
+    """From here on the presentation can be revoked, so it is the last that can go wrong before signing."""
+    issuer_key = active_issuer_key(now=now, fresh=fresh)
+    expires_at = min(now + TOKEN_LIFETIME, credential.expires_at, issuer_key.not_after)
+    if _rounded(expires_at) <= now.timestamp():
+        raise CredentialNotUsableError("The credential or the signing key ends within the hour.")
+    try:
+        place = allocation.take(
+            credential, kid=issuer_key.kid, reference=reference, expires_at=expires_at, now=now
+        )
+    except allocation.SetAsideError as error:
+        raise CredentialNotUsableError("The credential was set aside just now.") from error
+    except allocation.KeyMovedOnError:
+        if fresh:
+            raise
+        return _term(credential, reference, now=now, fresh=True)
+    return _Term(issuer_key, expires_at, token.place(*place))
 
 
 def _is_usable(credential: Credential, now: datetime) -> bool:

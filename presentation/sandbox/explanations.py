@@ -226,6 +226,17 @@ CHECKS = (
             ),
         ),
     ),
+    Group(
+        _("Was it taken back?"),
+        (
+            Check(
+                "status",
+                _("The issuer's status list says it is valid"),
+                _("Its holder or the issuer may take it back at any time. No answer counts as a no."),
+                "Token Status List §8.3",
+            ),
+        ),
+    ),
 )
 
 

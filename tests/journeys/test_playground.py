@@ -15,7 +15,7 @@ from tests.relying_party import RelyingParty
 
 pytestmark = pytest.mark.browser
 
-NUMBER_OF_CHECKS = 27
+NUMBER_OF_CHECKS = 28
 MEMORY = "playground-request"
 
 

@@ -13,7 +13,11 @@ const { checkAnswer, readAnswer } = await load("answer");
 const presentations = [];
 for (const { token, expected } of given.presentations ?? []) {
   const trustedRoot = Uint8Array.from(Buffer.from(expected.trustedRoot, "base64"));
-  presentations.push(await verifyPresentation(token, { ...expected, trustedRoot }));
+  const fetchStatusList = async (uri) => {
+    if (!(uri in expected.statusLists)) throw new Error(`${uri} answered 404`);
+    return expected.statusLists[uri];
+  };
+  presentations.push(await verifyPresentation(token, { ...expected, trustedRoot, fetchStatusList }));
 }
 
 const decoded = [];

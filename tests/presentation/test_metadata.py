@@ -30,6 +30,7 @@ def test_discovery_has_the_contracts_members_and_only_what_works(client: Client,
         "grant_types_supported": ["implicit"],
         "scopes_supported": ["urn:service:params:scope:verifiable-credentials:basic"],
         "client_id_prefixes_supported": ["pre-registered"],
+        "status_list_aggregation_endpoint": f"{base}/status-lists",
         "vp_formats_supported": {
             "dc+sd-jwt": {"sd-jwt_alg_values": ["ES256"], "kb-jwt_alg_values": ["ES256"]}
         },

@@ -43,8 +43,8 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., dict[str, An
 
 def case(tampering: Tampering, forger: Forger | None = None, **expect: Any) -> dict[str, Any]:
     forger = forger or Forger()
-    expected = forger.expectations() | tampering.expect | expect
-    return {"token": forger.present(tampering), "expected": expected}
+    token = forger.present(tampering)
+    return {"token": token, "expected": forger.expectations() | tampering.expect | expect}
 
 
 def failing(result: dict[str, Any]) -> list[str]:

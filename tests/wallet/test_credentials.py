@@ -18,7 +18,7 @@ from tests.wallet.conftest import together
 from wallet import credentials
 from wallet.claims import CLAIMS, Identity
 from wallet.credentials import CredentialMoveError, CredentialNotUsableError
-from wallet.models import Credential, IdentityVerification, Wallet
+from wallet.models import Credential, IdentityVerification, StatusEntry, Wallet
 from wallet.sd_jwt import digest
 from wallet.sd_jwt_parsing import parse
 from wallet.sd_jwt_verification import VerifiedSdJwt, verify
@@ -64,10 +64,12 @@ def _approved(wallet: Wallet, now: datetime) -> IdentityVerification:
 
 def test_a_presentation_says_what_was_asked_and_nothing_else(present: Any, read: Any, settings: Any):
     payload = read(present()).payload
-    plain = {name: payload.pop(name) for name in ("iss", "vct", "iat", "exp", "cnf")}
+    plain = {name: payload.pop(name) for name in ("iss", "vct", "iat", "exp", "cnf", "status")}
     assert payload == {"given_name": "Alice", "family_name": "Archer", "age_equal_or_over": {"18": True}}
     assert plain["iss"] == settings.BASE_URL
     assert plain["vct"] == f"{settings.BASE_URL}/credential-types/identity/v1"
+    assert plain["status"].keys() == {"status_list"}
+    assert plain["status"]["status_list"].keys() == {"idx", "uri"}
     assert plain["cnf"].keys() == {"jwk"}
     assert plain["cnf"]["jwk"].keys() == {"kty", "crv", "x", "y"}
 
@@ -75,13 +77,13 @@ def test_a_presentation_says_what_was_asked_and_nothing_else(present: Any, read:
 def test_no_claims_asked_discloses_nothing(present: Any, read: Any):
     token = present([])
     assert token.count("~") == 1
-    assert read(token).payload.keys() == {"iss", "vct", "iat", "exp", "cnf"}
+    assert read(token).payload.keys() == {"iss", "vct", "iat", "exp", "cnf", "status"}
 
 
 @pytest.mark.parametrize("path", CLAIMS)
 def test_every_claim_can_be_presented_by_itself(path: Any, present: Any, read: Any):
     payload = read(present([path])).payload
-    assert payload.keys() - {"iss", "vct", "iat", "exp", "cnf"} == {path[0]}
+    assert payload.keys() - {"iss", "vct", "iat", "exp", "cnf", "status"} == {path[0]}
     if len(path) > 1:
         assert payload[path[0]].keys() == {path[1]}
 
@@ -158,11 +160,13 @@ def test_age_is_that_of_the_day_of_presentation(signing_key: SigningKey, read: A
     assert said == [False, True]
 
 
-def test_a_presentation_costs_one_query(present: Any, statements: Any):
+def test_a_presentation_asks_for_the_key_and_takes_its_place_in_a_list(present: Any, statements: Any):
     present()
     with statements() as asked:
         present()
-    assert len(asked.texts) == 1, asked.texts
+    key, place = asked.texts
+    assert key.startswith("SELECT")
+    assert "INSERT INTO wallet_statusentry" in place
 
 
 # --- Times ------------------------------------------------------------------------------------------------
@@ -261,13 +265,21 @@ def test_what_two_presentations_share_is_shared_by_everybody(present: Any, bob: 
     for payload in payloads:
         assert len(payload.pop("_sd")) == 5
         del payload["cnf"]
+        assert payload["status"]["status_list"].pop("idx") >= 0
+        assert payload.pop("status")
     assert payloads[0] == payloads[1] == payloads[2]
 
 
 def test_the_holder_key_is_kept_nowhere(present: Any, statements: Any):
+    present()
     with statements() as asked:
         present()
-    assert not [text for text in asked.texts if not text.startswith("SELECT")]
+    assert not [text for text in asked.texts[:-1] if not text.startswith("SELECT")]
+    kept = {field.name for field in StatusEntry._meta.fields}
+    assert kept == {
+        *("id", "status_list", "idx", "credential", "signing_key"),
+        *("reference", "status", "expires_at"),
+    }
 
 
 # --- Previewing -------------------------------------------------------------------------------------------

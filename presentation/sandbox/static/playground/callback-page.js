@@ -50,7 +50,7 @@ async function showAnswer(answer, request) {
   reveal("checking");
   let expected;
   try {
-    expected = { ...(await fetchIssuer()), ...request, issuer, vct, now: Date.now() / 1000, maxAge: 300 };
+    expected = { ...(await fetchIssuer()), ...request, issuer, vct, now: Date.now() / 1000, maxAge: 300, fetchStatusList };
   } catch (error) {
     byId("checking").hidden = true;
     byId("broken-detail").textContent = error.message;
@@ -85,8 +85,12 @@ async function fetchJson(url) {
   return (await fetchFrom(url)).json();
 }
 
-async function fetchFrom(url) {
-  const response = await fetch(url, { credentials: "omit" });
+async function fetchStatusList(uri) {
+  return (await fetchFrom(uri, { Accept: "application/statuslist+jwt" })).text();
+}
+
+async function fetchFrom(url, headers = {}) {
+  const response = await fetch(url, { credentials: "omit", headers });
   if (!response.ok) throw new Error(`${url} answered ${response.status}`);
   return response;
 }

@@ -41,7 +41,7 @@ async function decodeDisclosure(encoded) {
 }
 
 /** RFC 7515 §3.1: three parts; the signature is over the first two with the dot between them. */
-function decodeJwt(compact, what) {
+export function decodeJwt(compact, what) {
   const parts = compact.split(".");
   if (parts.length !== 3) throw new Error(`${what} does not have three parts`);
   try {

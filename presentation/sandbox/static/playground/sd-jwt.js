@@ -5,11 +5,13 @@
 //   RFC 9901              SD-JWT: disclosures, digests, key binding
 //   SD-JWT VC             draft-ietf-oauth-sd-jwt-vc: `typ`, `vct`, whose key may sign
 //   OpenID4VP 1.0         which request the presentation answers
+//   Token Status List     draft-ietf-oauth-status-list: whether it was taken back since
 // Here every check runs, even after another has failed, so that the page can show them all. Your application
 // should stop at the first failure, do this on its server, and believe nothing that was not verified.
 
 import { decode } from "./decode.js";
 import { fromBase64, sha256 } from "./encoding.js";
+import { checkStatus } from "./status-list.js";
 import { readCertificate, verifyChain } from "./x5c.js";
 
 const CLOCK_SKEW = 30; // seconds that two honest clocks may differ
@@ -34,15 +36,15 @@ export const CHECKS = {
   alg: (p) => same("alg", p.jwt.header.alg, "ES256"),
 
   // RFC 7517 §4.5: the key is the one of that name in the key set. Fetch the set anew, once, if it is missing.
-  kid: (p, e) => `found ${findKey(p, e).kid}`,
+  kid: (p, e) => `found ${findKey(p.jwt, e).kid}`,
 
   // RFC 9901 §7.1 step 2b: the signature over header and payload, exactly as they were sent.
-  "issuer-signature": async (p, e) => verifySignature(p.jwt, findKey(p, e)),
+  "issuer-signature": async (p, e) => verifySignature(p.jwt, findKey(p.jwt, e)),
 
   // RFC 7515 §4.1.6: the chain in the header. It must be the published one, without the root.
   x5c: (p, e) => {
     const sent = p.jwt.header.x5c ?? [];
-    const published = findKey(p, e).x5c ?? [];
+    const published = findKey(p.jwt, e).x5c ?? [];
     if (!sent.length) throw new Error("the header has no x5c");
     if (sent.some((certificate, i) => certificate !== published[i]) || sent.length >= published.length) {
       throw new Error("the chain in the token is not the chain in the key set");
@@ -52,7 +54,7 @@ export const CHECKS = {
 
   // RFC 7517 §4.7: the key in the first certificate must be the key of the JWK.
   "certificate-key": async (p, e) => {
-    const jwk = findKey(p, e);
+    const jwk = findKey(p.jwt, e);
     const leaf = readCertificate(fromBase64(p.jwt.header.x5c[0]));
     const inside = await crypto.subtle.exportKey("jwk", await leaf.publicKey());
     if (inside.x !== jwk.x || inside.y !== jwk.y) throw new Error("the certificate is about another key");
@@ -135,6 +137,11 @@ export const CHECKS = {
     const wanted = await Promise.all(e.transactionData.map(sha256));
     return same("transaction_data_hashes", JSON.stringify(hashes), JSON.stringify(wanted));
   },
+
+  // ---- Was it taken back? ----------------------------------------------------------------------------------
+
+  // Token Status List §8.3: only now, because for a token that is not believed nothing is fetched.
+  status: (p, e) => checkStatus(p.jwt.payload, e),
 };
 
 /**
@@ -142,7 +149,8 @@ export const CHECKS = {
  *
  * @param {string} token  `<issuer-signed JWT>~<disclosure>~…~<KB-JWT>`
  * @param {object} e      issuer, discovery, jwks, trustedRoot (DER bytes), vct, claims (paths), clientId,
- *                        nonce, transactionData (strings as sent), now (seconds), maxAge (seconds)
+ *                        nonce, transactionData (strings as sent), now (seconds), maxAge (seconds),
+ *                        fetchStatusList (address in, text of the list out)
  * @returns {{checks: {id, passed, detail}[], presentation: object|null}}  decoded parts and what was found
  */
 export async function verifyPresentation(token, e) {
@@ -155,6 +163,7 @@ export async function verifyPresentation(token, e) {
   const parts = `a signed JWT, ${presentation.disclosures.length} disclosures, a Key Binding JWT`;
   const checks = [{ id: "structure", passed: true, detail: parts }];
   for (const [id, check] of Object.entries(CHECKS)) {
+    if (id === "status" && !checks.every((each) => each.passed)) continue;
     try {
       checks.push({ id, passed: true, detail: await check(presentation, e) });
     } catch (error) {
@@ -165,8 +174,8 @@ export async function verifyPresentation(token, e) {
 }
 
 /** The key of the key set that the header names. */
-function findKey(p, e) {
-  const { kid } = p.jwt.header;
+function findKey(jwt, e) {
+  const { kid } = jwt.header;
   const key = e.jwks.keys.find((jwk) => kid !== undefined && jwk.kid === kid);
   if (!key) throw new Error(`the key set has no key ${show(kid)}`);
   return key;
@@ -184,7 +193,7 @@ export async function verifySignature(jwt, { kty, crv, x, y }) {
 }
 
 /** Exactly equal, or a sentence that says what was found. */
-function same(what, found, wanted) {
+export function same(what, found, wanted) {
   if (found !== wanted || found === undefined) throw new Error(`${what} is ${show(found)}, expected ${show(wanted)}`);
   return `${found}`;
 }

@@ -1,4 +1,4 @@
-"""Holders: their wallets, how they sign in, how they were verified, and the identity they hold."""
+"""How holders were verified, and the identity they hold."""
 
 import uuid
 
@@ -6,107 +6,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-
-class Wallet(models.Model):
-    """A holder's account. Enrolled once it holds a `Credential`. Never an `auth.User`."""
-
-    class State(models.TextChoices):
-        ACTIVE = "active", _("active")
-        SUSPENDED = "suspended", _("suspended")
-
-    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    # Lower case, see sign_in.
-    email = models.EmailField(unique=True, editable=False, verbose_name=_("e-mail address"))
-    state = models.CharField(max_length=9, choices=State, default=State.ACTIVE, editable=False)
-    suspension_reason = models.CharField(max_length=200, blank=True, editable=False)
-    created_at = models.DateTimeField(editable=False)
-
-    class Meta:
-        ordering = ["-created_at"]
-        default_permissions = ["view", "change"]
-        constraints = [
-            models.CheckConstraint(condition=Q(state__in=["active", "suspended"]), name="wallet_state_known")
-        ]
-        indexes = [models.Index(fields=["-created_at"], name="wallet_newest")]
-
-    def __str__(self) -> str:
-        return str(self.id)
-
-
-class Errand(models.Model):
-    """Why a browser came to the wallet and where it goes when done.
-
-    Made by whoever sent the browser; the wallet knows the places, not what is there. Bound to the
-    browser that was sent, by the digest of its cookie.
-    """
-
-    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    browser = models.CharField(max_length=64, editable=False)  # SHA-256 hex, see `browser`
-    email = models.EmailField(editable=False)  # whom the sender expects, lower case
-    on_behalf_of = models.CharField(
-        max_length=100, blank=True, editable=False
-    )  # name to show, e.g. Acme Bank
-    return_to = models.CharField(max_length=200, editable=False)  # path here, when done
-    leave_to = models.CharField(max_length=200, editable=False)  # path here, when the person gives up
-    fresh_since = models.DateTimeField(null=True, editable=False)  # an older sign-in does not do
-    code_sent_at = models.DateTimeField(null=True, editable=False)
-    created_at = models.DateTimeField(editable=False)
-    expires_at = models.DateTimeField(editable=False, db_index=True)
-
-    class Meta:
-        default_permissions = []
-        indexes = [models.Index(fields=["browser", "-created_at"], name="wallet_errands_of_browser")]
-
-    def __str__(self) -> str:
-        return str(self.id)
-
-
-class LoginCode(models.Model):
-    """A six-digit code sent by e-mail; only its keyed hash is stored; good once, for a few tries."""
-
-    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    errand = models.OneToOneField(Errand, on_delete=models.CASCADE, related_name="code", editable=False)
-    digest = models.CharField(max_length=64, editable=False)
-    tries_left = models.PositiveSmallIntegerField(editable=False)
-    sent_at = models.DateTimeField(editable=False)
-    expires_at = models.DateTimeField(editable=False, db_index=True)
-    used_at = models.DateTimeField(null=True, editable=False)
-
-    class Meta:
-        default_permissions = []
-
-    def __str__(self) -> str:
-        return str(self.id)
-
-
-class HolderSession(models.Model):
-    """A signed-in browser of a holder. The cookie carries a secret; the row only its digest."""
-
-    digest = models.CharField(primary_key=True, max_length=64, editable=False)
-    wallet = models.ForeignKey(Wallet, on_delete=models.CASCADE, related_name="sessions", editable=False)
-    signed_in_at = models.DateTimeField(editable=False)  # when a factor was last shown
-    last_seen_at = models.DateTimeField(editable=False)
-    expires_at = models.DateTimeField(editable=False, db_index=True)  # absolute
-
-    class Meta:
-        default_permissions = []
-
-    def __str__(self) -> str:
-        return f"session of {self.wallet_id}"
-
-
-class Allowance(models.Model):
-    """How often something was done in a window of time (`limits`): one row per subject and window."""
-
-    key = models.CharField(primary_key=True, max_length=64, editable=False)  # keyed digest, see `limits`
-    count = models.PositiveIntegerField(editable=False)
-    expires_at = models.DateTimeField(editable=False, db_index=True)
-
-    class Meta:
-        default_permissions = []
-
-    def __str__(self) -> str:
-        return self.key
+from wallet.models.holders import Errand, Wallet
 
 
 class IdentityVerification(models.Model):
@@ -234,6 +134,9 @@ class Credential(models.Model):
             models.CheckConstraint(
                 condition=Q(state__in=["valid", "suspended", "revoked"]), name="wallet_credential_state_known"
             ),
+        ]
+        indexes = [
+            models.Index(fields=["id"], condition=Q(state="suspended"), name="wallet_credentials_suspended")
         ]
 
     def __str__(self) -> str:

@@ -1,0 +1,19 @@
+"""Holders: their wallets, how they sign in, how they were verified, the identity they hold, its status."""
+
+from wallet.models.holders import Allowance, Errand, HolderSession, LoginCode, Wallet
+from wallet.models.identity import Credential, IdentityVerification, IdentityVerificationTransition
+from wallet.models.status import StatusEntry, StatusEvent, StatusList
+
+__all__ = [
+    "Allowance",
+    "Credential",
+    "Errand",
+    "HolderSession",
+    "IdentityVerification",
+    "IdentityVerificationTransition",
+    "LoginCode",
+    "StatusEntry",
+    "StatusEvent",
+    "StatusList",
+    "Wallet",
+]

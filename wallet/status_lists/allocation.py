@@ -1,0 +1,112 @@
+"""Every presented credential gets a place in a list: random, never given twice (Token Status List §13.2).
+
+Places are drawn first and taken in one statement, so that nobody waits for anybody: there is no counter.
+"""
+
+import secrets
+from datetime import datetime
+from functools import cache
+from typing import Any
+from uuid import UUID
+
+from django.db import connection
+
+from keys.issuer_key import NoSigningKeyError
+from keys.models import SigningKey
+from wallet.models import Credential, StatusEntry, Wallet
+from wallet.status_lists import upkeep
+
+DRAWN = 16  # in lists that are half full, one statement of 65,536 finds all of them taken
+TRIES = 5
+
+# The first free place of those drawn, for a credential that can be presented and a key that signs. The
+# holder's rows are locked against whoever revokes until this is written: a revocation comes before, and then
+# nothing is given; or after, and finds the place. No row that others present with is locked.
+_TAKE = """
+    WITH holder AS MATERIALIZED (
+        SELECT credential.id FROM wallet_credential credential
+        JOIN wallet_wallet wallet ON wallet.id = credential.wallet_id
+        WHERE credential.id = %s AND credential.state = 'valid' AND wallet.state = 'active' {share}
+    ), drawn (turn, number) AS (VALUES {drawn})
+    INSERT INTO wallet_statusentry
+        (status_list_id, idx, credential_id, signing_key_id, reference, status, expires_at)
+    SELECT list.id, drawn.number / 2 %% list.size, holder.id, signs.id, {reference}, 0, %s
+    FROM drawn
+    JOIN wallet_statuslist list ON list.slot = drawn.number %% 2 AND list.closed_at IS NULL
+    CROSS JOIN holder
+    JOIN keys_signingkey signs ON signs.id = %s AND signs.state = 'active'
+    WHERE NOT EXISTS (
+        SELECT 1 FROM wallet_statusentry taken
+        WHERE taken.status_list_id = list.id AND taken.idx = drawn.number / 2 %% list.size
+    )
+    ORDER BY drawn.turn LIMIT 1
+    ON CONFLICT DO NOTHING
+    RETURNING status_list_id, idx
+"""
+
+
+class SetAsideError(Exception):
+    """The credential or its wallet is suspended or revoked; perhaps only just now."""
+
+
+class KeyMovedOnError(NoSigningKeyError):
+    """The key does not sign any more."""
+
+
+def take(
+    credential: Credential, *, kid: str, reference: UUID | None, expires_at: datetime, now: datetime
+) -> tuple[int, int]:
+    """A place (list, index) for what is about to be presented until `expires_at`, signed by key `kid`.
+
+    One statement, unless every place drawn was taken. Raises SetAsideError or KeyMovedOnError, and then
+    there is no place.
+    """
+    for _ in range(TRIES):
+        if taken := _take(credential.pk, UUID(kid), reference, expires_at):
+            return taken
+        if not _can_be_presented(credential):
+            raise SetAsideError("The credential or its wallet is suspended or revoked.")
+        if not SigningKey.objects.filter(pk=kid, state=SigningKey.State.ACTIVE).exists():
+            raise KeyMovedOnError(f"Signing key {kid} does not sign any more.")
+        upkeep.keep_open(now=now)
+    raise RuntimeError("No free place in any status list.")
+
+
+def _take(
+    credential_id: UUID, kid: UUID, reference: UUID | None, expires_at: datetime
+) -> tuple[int, int] | None:
+    numbers = secrets.token_bytes(4 * DRAWN)
+    # As text, so that all have one type and the statement is prepared once.
+    drawn = [str(int.from_bytes(numbers[at : at + 4], "big") >> 1) for at in range(0, len(numbers), 4)]
+    values = [
+        _stored("credential", credential_id),
+        *drawn,
+        _stored("reference", reference),
+        _stored("expires_at", expires_at),
+        _stored("signing_key", kid),
+    ]
+    with connection.cursor() as cursor:
+        cursor.execute(_statement(connection.vendor), values)
+        return cursor.fetchone()
+
+
+def _stored(column: str, value: Any) -> Any:
+    field: Any = StatusEntry._meta.get_field(column)
+    return field.get_db_prep_save(value, connection)
+
+
+@cache
+def _statement(vendor: str) -> str:
+    on_postgresql = vendor == "postgresql"
+    return _TAKE.format(
+        share="FOR SHARE" if on_postgresql else "",  # SQLite has one writer at a time
+        reference="CAST(%s AS uuid)" if on_postgresql else "%s",
+        drawn=", ".join(f"({turn}, CAST(%s AS integer))" for turn in range(DRAWN)),
+    )
+
+
+def _can_be_presented(credential: Credential) -> bool:
+    rows = Credential.objects.filter(
+        pk=credential.pk, state=Credential.State.VALID, wallet__state=Wallet.State.ACTIVE
+    )
+    return rows.exists()

@@ -1,0 +1,42 @@
+"""A status list as a signed token (Token Status List §5), and what a credential says of its place (§6)."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+
+from keys.issuer_key import IssuerKey
+from keys.jws import encode_segment, sign_segments
+from wallet.status_lists import encoding
+
+PATH = "/status-lists"
+TYP = "statuslist+jwt"
+BITS = 2
+TTL = timedelta(minutes=5)  # so long relying parties may go by a copy
+LIFETIME = timedelta(hours=4)  # beyond it nobody may, whatever is the matter with us
+
+
+def address(list_id: int) -> str:
+    """Where the list is published: `uri` in credentials, `sub` in the list's token."""
+    return f"{settings.BASE_URL}{PATH}/{list_id}"
+
+
+def place(list_id: int, idx: int) -> dict[str, Any]:
+    """The `status` claim of the credential at this place; never to be withheld."""
+    return {"status_list": {"idx": idx, "uri": address(list_id)}}
+
+
+def signed(list_id: int, packed: bytes, *, issuer_key: IssuerKey, now: datetime) -> str:
+    """The list's token, signed by `issuer_key`, which it does not outlive."""
+    payload = {
+        "sub": address(list_id),
+        "iat": int(now.timestamp()),
+        "exp": int(min(now + LIFETIME, issuer_key.not_after).timestamp()),
+        "ttl": int(TTL.total_seconds()),
+        "status_list": {
+            "bits": BITS,
+            "lst": encoding.compress(packed),
+            "aggregation_uri": settings.BASE_URL + PATH,
+        },
+    }
+    return sign_segments(issuer_key.header_segment(TYP), encode_segment(payload), issuer_key.signer)
