@@ -1,7 +1,8 @@
-"""The key that signs now, opened once per process and followed through rotations."""
+"""The key that signs now, opened once per process and followed through rotations within seconds."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
+from time import monotonic
 from typing import Any
 
 from django.db import connection
@@ -39,31 +40,58 @@ class IssuerKey:
         return segment
 
 
-# Asked for every token, so in plain SQL: the ORM costs several times what the question costs.
+REMEMBERED = 5.0  # seconds
+
+# Asked by every process every few seconds, so in plain SQL: the ORM costs several times what it asks.
 _ACTIVE = "SELECT id, certified_at FROM keys_signingkey WHERE state = 'active'"
 
-# The last key opened and the row it came from. One tuple, replaced whole: threads need no lock.
-_opened: tuple[tuple[Any, ...], IssuerKey] | None = None
+
+@dataclass(frozen=True)
+class _Known:
+    """The key as the database had it: opened from this row, and good until `due` (monotonic clock)."""
+
+    row: tuple[Any, ...]
+    issuer_key: IssuerKey
+    due: float
+
+
+# Replaced whole, so threads need no lock, and none waits for one that asks.
+_known: _Known | None = None
 
 
 def active_issuer_key(*, now: datetime, fresh: bool = False) -> IssuerKey:
-    """The key to sign with; one query, and a second one only when this process has not opened it yet.
+    """The key to sign with. Every few seconds that is one query, and a second one when the key is another.
 
-    `fresh`: as the database has it now, whatever this process remembers (so far it always asks).
-    Raises NoSigningKeyError, BrokenChainError (also when a certificate has ended), SealError.
+    Between, a key withdrawn elsewhere may still be answered: whoever signs checks its state in the database
+    with what they write, and asks again, `fresh`. Raises NoSigningKeyError, BrokenChainError (also when a
+    certificate has ended), SealError.
     """
-    global _opened
+    known = _known
+    if fresh or known is None or monotonic() >= known.due or now >= known.issuer_key.not_after:
+        known = _asked(known, now)
+    if now >= known.issuer_key.not_after:
+        raise BrokenChainError(f"A certificate of signing key {known.issuer_key.kid} has ended.")
+    return known.issuer_key
+
+
+def forget() -> None:
+    """Ask the database next time; after a key has moved, so that this process follows at once."""
+    global _known
+    _known = None
+
+
+def _asked(known: _Known | None, now: datetime) -> _Known:
+    global _known
+    due = monotonic() + REMEMBERED  # counted from before the question
     with connection.cursor() as cursor:
         cursor.execute(_ACTIVE)
         row = cursor.fetchone()
     if row is None:
+        _known = None
         raise NoSigningKeyError("No signing key is active.")
-    opened = _opened
-    if opened is None or opened[0] != row:
-        opened = _opened = (row, _open(now))
-    if now >= opened[1].not_after:
-        raise BrokenChainError(f"A certificate of signing key {opened[1].kid} has ended.")
-    return opened[1]
+    issuer_key = known.issuer_key if known and known.row == row else _open(now)
+    fresh = _known = _Known(row, issuer_key, due)
+    return fresh
 
 
 def signer_of(key: SigningKey) -> SoftwareSigner:

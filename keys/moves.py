@@ -8,6 +8,7 @@ import structlog
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
+from keys.issuer_key import forget
 from keys.key_events import SERVICE, Action, record
 from keys.models import SigningKey
 
@@ -63,6 +64,7 @@ def move_to(
         moved = 0
     if not moved:
         raise RotationRefusedError(_("Key %(kid)s was moved by someone else just now.") % {"kid": key})
+    forget()
     log.info("signing_key_moved", kid=str(key.id), before=str(key.state), after=str(state))
     return find(key.pk)
 

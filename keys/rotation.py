@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from keys import authority
 from keys.certificate_bundle import chain_pem
 from keys.certificate_chain import BrokenChainError, CertificateChain
-from keys.issuer_key import signer_of
+from keys.issuer_key import forget, signer_of
 from keys.jwk import public_der
 from keys.key_events import SERVICE, Action, record
 from keys.models import SigningKey
@@ -93,6 +93,7 @@ def certify(
             _("Key %(kid)s was not certified: it is %(state)s, or was certified by someone else just now.")
             % {"kid": key, "state": key.get_state_display()}
         )
+    forget()
     log.info("signing_key_certified", kid=str(key.id), not_after=chain.not_after.isoformat())
     return find(key.pk)
 

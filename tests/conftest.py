@@ -126,6 +126,14 @@ def statements() -> Any:
     return lambda: Statements(connection)
 
 
+@pytest.fixture(autouse=True)
+def _no_remembered_key() -> None:
+    """What this process remembers of signing keys outlives a test's database."""
+    from keys.issuer_key import forget
+
+    forget()
+
+
 @pytest.fixture
 def service(transactional_db: None, live_server: Any, settings: Any) -> Any:
     """The service as relying parties know it: its base address is the live server's, its documents fresh."""

@@ -1,9 +1,12 @@
 """The key that signs now."""
 
+from contextlib import suppress
 from datetime import datetime, timedelta
+from threading import Event, Thread
 from typing import Any
 
 import pytest
+from django.db import connection
 
 from keys import rotation
 from keys.certificate_chain import BrokenChainError
@@ -15,6 +18,28 @@ from keys.moves import State, in_state
 from keys.sealing import SealError
 
 pytestmark = pytest.mark.django_db
+
+
+class Clock:
+    """The monotonic clock, to be put forward."""
+
+    seconds = 1000.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr("keys.issuer_key.monotonic", clock)
+    return clock
+
+
+def elsewhere(active: SigningKey, staged: SigningKey, now: datetime) -> None:
+    """The staged key takes over in another process: nothing here is told."""
+    SigningKey.objects.filter(pk=active.pk).update(state=State.RETIRED, retired_at=now)
+    SigningKey.objects.filter(pk=staged.pk).update(state=State.ACTIVE, activated_at=now)
 
 
 @pytest.fixture
@@ -44,12 +69,71 @@ def test_the_header_names_the_key_and_carries_the_chain_without_its_root(
     assert decode_segment(issuer_key.header_segment("statuslist+jwt"))["typ"] == "statuslist+jwt"
 
 
-def test_an_opened_key_costs_one_query(active: SigningKey, now: datetime, statements: Any) -> None:
+def test_a_remembered_key_costs_no_query_for_five_seconds_and_then_one(
+    active: SigningKey, now: datetime, statements: Any, clock: Any
+) -> None:
     first = active_issuer_key(now=now)
+    clock.seconds += 4.9
     with statements() as seen:
+        assert active_issuer_key(now=now) is first
+    assert seen.texts == []
+    clock.seconds += 0.2
+    with statements() as seen:
+        assert active_issuer_key(now=now) is first
         assert active_issuer_key(now=now) is first
     assert len(seen.texts) == 1
     assert "sealed_private_key" not in seen.texts[0]
+
+
+def test_a_fresh_question_asks_the_database_whatever_is_remembered(
+    active: SigningKey, now: datetime, statements: Any
+) -> None:
+    first = active_issuer_key(now=now)
+    with statements() as seen:
+        assert active_issuer_key(now=now, fresh=True) is first
+    assert len(seen.texts) == 1
+
+
+def test_a_rotation_elsewhere_is_followed_within_seconds_and_at_once_by_a_fresh_question(
+    active: SigningKey, now: datetime, clock: Any
+) -> None:
+    staged = rotation.stage(now=now - timedelta(hours=3))
+    active_issuer_key(now=now)
+    elsewhere(active, staged, now)
+    assert active_issuer_key(now=now).kid == str(active)  # whoever signs checks this with what they write
+    assert active_issuer_key(now=now, fresh=True).kid == str(staged)
+    assert active_issuer_key(now=now).kid == str(staged)
+
+
+def test_what_is_remembered_ends_after_five_seconds(active: SigningKey, now: datetime, clock: Any) -> None:
+    staged = rotation.stage(now=now - timedelta(hours=3))
+    active_issuer_key(now=now)
+    elsewhere(active, staged, now)
+    clock.seconds += 5
+    assert active_issuer_key(now=now).kid == str(staged)
+
+
+@pytest.mark.postgresql
+def test_threads_do_not_wait_for_one_that_asks(active: SigningKey, now: datetime, clock: Any) -> None:
+    first = active_issuer_key(now=now)
+    asked, go_on = Event(), Event()
+
+    def slowly(execute: Any, *question: Any) -> Any:
+        asked.set()
+        assert go_on.wait(10)
+        return execute(*question)
+
+    def ask() -> None:
+        with connection.execute_wrapper(slowly), suppress(NoSigningKeyError):  # its database is another
+            active_issuer_key(now=now, fresh=True)
+        connection.close()
+
+    asking = Thread(target=ask)
+    asking.start()
+    assert asked.wait(10)
+    assert active_issuer_key(now=now) is first
+    go_on.set()
+    asking.join(10)
 
 
 def test_opening_a_key_costs_two_queries(active: SigningKey, now: datetime, statements: Any) -> None:

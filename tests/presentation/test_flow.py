@@ -276,10 +276,11 @@ def test_a_scope_taken_away_in_mid_flow_is_invalid(
 
 
 def test_without_a_signing_key_the_error_is_ours(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn, signing_key: Any
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn, signing_key: Any, settings: Any
 ) -> None:
     from keys import rotation
 
+    settings.SELF_CERTIFYING_AUTHORITY = False  # no other key is made in its place
     sign_in(alice)
     hub = decide(client, ask(client, acme_bank))
     rotation.withdraw(signing_key.id, reason="lost", now=timezone.now())
