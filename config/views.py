@@ -8,6 +8,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_safe
 
 from config.context import environment
+from config.middleware import ADMIN
 
 
 @require_safe
@@ -46,6 +47,8 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 def _went_wrong(request: HttpRequest, template: str, status: int, **context: str) -> HttpResponse:
     context["reference"] = getattr(request, "reference", "")
+    if request.path_info.startswith(ADMIN):
+        context["way_on"] = reverse("admin:index")
     response = render(request, template, context, status=status)
     response.headers["Cache-Control"] = "no-store"
     return response

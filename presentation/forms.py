@@ -9,6 +9,12 @@ from presentation import logos
 from presentation.dcql import SCOPES
 from presentation.models import RelyingParty
 from presentation.transaction_data_types import TYPES
+from wallet.claims import labels
+
+
+def _scope_label(scope: str) -> str:
+    """A scope with what holders are then asked to share."""
+    return f"{scope} ({', '.join(str(label) for label in labels(SCOPES[scope].claims))})"
 
 
 class RelyingPartyForm(forms.ModelForm):
@@ -16,7 +22,8 @@ class RelyingPartyForm(forms.ModelForm):
 
     allowed_scopes = forms.MultipleChoiceField(
         label=_("Scopes"),
-        choices=[(scope, scope) for scope in SCOPES],
+        choices=[(scope, _scope_label(scope)) for scope in SCOPES],
+        required=False,  # the model says that one is needed
         widget=forms.CheckboxSelectMultiple,
     )
     allowed_transaction_data_types = forms.MultipleChoiceField(
@@ -24,6 +31,7 @@ class RelyingPartyForm(forms.ModelForm):
         choices=[(urn, urn) for urn in TYPES],
         required=False,
         widget=forms.CheckboxSelectMultiple,
+        help_text=_("With none ticked, every request that carries transaction data is refused."),
     )
     logo_file = forms.FileField(
         label=_("New logo"),

@@ -169,6 +169,8 @@ class RedirectURI(models.Model):
 
     def clean(self) -> None:
         """See `redirect_uris.validate`; plain `localhost` is for developers' machines (settings)."""
+        if not self.uri:
+            return  # the field itself says that it is missing
         try:
             redirect_uris.validate(self.uri, allow_localhost=settings.LOCALHOST_REDIRECT_URIS)
         except redirect_uris.RedirectUriError as error:

@@ -29,6 +29,13 @@ def test_a_page_for_an_error_says_what_happened_and_a_reference(rf, view, status
     assert response["Cache-Control"] == "no-store"
 
 
+@pytest.mark.parametrize("view", [views.forbidden, views.not_found])
+def test_an_error_in_the_admin_leads_operators_on_and_nobody_else(rf: RequestFactory, view) -> None:
+    way_on = 'href="/admin/"'
+    assert way_on in view(rf.get("/admin/keys/nowhere/")).content.decode()
+    assert way_on not in view(rf.get("/nowhere/")).content.decode()
+
+
 def test_our_own_fault_is_said_without_asking_the_database(rf: RequestFactory) -> None:
     def refuse(*args: object) -> None:
         raise AssertionError("the database was asked")
