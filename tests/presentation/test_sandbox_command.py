@@ -2,11 +2,15 @@
 
 import os
 import socket
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+
+from presentation.logos import content_type
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -52,6 +56,16 @@ def test_starting_again_keeps_the_signing_key_and_starting_over_makes_another(st
     over = prepare(state, "--fresh")
 
     assert key(first) == key(again) != key(over)
+
+
+def test_the_demo_relying_parties_are_recognised_by_a_logo(state: Path) -> None:
+    prepare(state)
+
+    with closing(sqlite3.connect(state / "sandbox.sqlite3")) as database:
+        logos = dict(database.execute("SELECT name, logo FROM presentation_relyingparty"))
+
+    assert set(logos) == {"Acme Bank", "Corner Shop"}
+    assert all(content_type(logo) == "image/png" for logo in logos.values())
 
 
 def test_another_secret_than_the_databases_is_said(state: Path) -> None:

@@ -15,6 +15,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError, connections
 from django.utils import timezone
+from django.utils.text import slugify
 
 from keys import rotation
 from keys.issuer_key import active_issuer_key
@@ -24,6 +25,7 @@ from presentation import transaction_data
 from presentation.dcql import SCOPES
 from presentation.models import RedirectURI, RelyingParty
 
+LOGOS = Path(__file__).resolve().parents[2] / "logos"
 AGAIN = "Start over with: make sandbox FRESH=1"
 # One in the contract's wire format, one in that of OpenID4VP 1.0, so that both can be tried.
 DEMO_RELYING_PARTIES = [
@@ -102,6 +104,7 @@ def register_demo_relying_parties() -> None:
             name=name,
             defaults={
                 "purpose": purpose,
+                "logo": (LOGOS / f"{slugify(name)}.png").read_bytes(),
                 "wire_format": wire_format,
                 "privacy_policy_url": "https://relying-party.example/privacy",
                 "terms_url": "https://relying-party.example/terms",
