@@ -1,4 +1,4 @@
-"""What is measured: one gunicorn per site, all with the settings of deploy/gunicorn.conf.py and one worker.
+"""What is measured: one gunicorn per site, as deploy/gunicorn.conf.py has it, with one worker unless said.
 
 CPU time and memory are read from the worker's accounts in /proc, so the load client, the other site and the
 database do not count.
@@ -58,7 +58,7 @@ class Site:
         self.process = subprocess.Popen(
             [sys.executable, "-m", "gunicorn", application, *options, "--max-requests", "0"],
             cwd=ROOT,
-            env={**environment, "PATH": os.environ["PATH"], "WEB_CONCURRENCY": "1"},
+            env={"WEB_CONCURRENCY": "1", **environment, "PATH": os.environ["PATH"]},
             stdout=self.log,
             stderr=self.log,
             pass_fds=[listener.fileno()],
