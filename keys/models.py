@@ -134,6 +134,8 @@ class KeyEvent(models.Model):
         WITHDRAWN = "withdrawn", _("withdrawn")
         EXPORTED = "exported", _("all keys exported")
         IMPORTED = "imported", _("all keys imported")
+        RESEALED = "resealed", _("everything sealed anew")
+        FORGOTTEN = "forgotten", _("values under a lost sealing key emptied")
 
     action = models.CharField(_("what"), max_length=9, choices=Action, editable=False)
     kid = models.UUIDField(_("key"), null=True, editable=False)  # none: all of them
@@ -151,7 +153,7 @@ class KeyEvent(models.Model):
                 condition=Q(
                     action__in=[
                         *("staged", "certified", "activated", "retired", "withdrawn"),
-                        *("exported", "imported"),
+                        *("exported", "imported", "resealed", "forgotten"),
                     ]
                 ),
                 name="keys_event_action_known",

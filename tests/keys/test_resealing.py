@@ -15,7 +15,8 @@ from django.db.models import BinaryField
 from keys import rotation
 from keys.authority import authority
 from keys.issuer_key import active_issuer_key, signer_of
-from keys.models import Authority, SigningKey
+from keys.key_events import Action, shell_user
+from keys.models import Authority, KeyEvent, SigningKey
 from keys.resealing import reseal
 from keys.sealed_columns import SealedColumn, sealed_columns
 from keys.sealing import marks, seal, unseal
@@ -169,6 +170,23 @@ def test_what_is_lost_for_good_can_be_forgotten_and_nothing_else(sealed: Wallet,
     assert "4 values that were sealed" in run("reseal", "--forget", new)
     assert "keys.E006" not in run("check", "--deploy", "--tag", "security")
     assert left() == 0
+
+
+def test_who_sealed_anew_or_forgot_is_recorded_with_the_reason(sealed: Wallet, settings: Any) -> None:
+    def told() -> list[tuple[str, Any, str, str]]:
+        rows = KeyEvent.objects.filter(action__in=[Action.RESEALED, Action.FORGOTTEN]).order_by("id")
+        return list(rows.values_list("action", "kid", "actor", "reason"))
+
+    run("reseal", "--dry-run", "--reason", "only a look")
+    assert told() == []
+    run("reseal", "--reason", "January")
+    run("reseal", "--reason", "nothing is left to move")
+    assert told() == [("resealed", None, shell_user(), "January")]
+    new = marks()[0][1:].hex()
+    settings.KEY_SEALING_KEYS = [LOST]
+    run("reseal", "--forget", "00000000", "--reason", "nothing is sealed under this")
+    run("reseal", "--forget", new, "--reason", "the safe burnt down")
+    assert told()[1:] == [("forgotten", None, shell_user(), "the safe burnt down")]
 
 
 def test_without_any_sealing_key_one_error_is_enough(sealed: Wallet, settings: Any) -> None:

@@ -6,8 +6,9 @@ from typing import Any
 import structlog
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
+from django.utils.timezone import now
 
-from keys.key_events import shell_user
+from keys.key_events import Action, record, shell_user
 from keys.resealing import BATCH, reseal
 from keys.sealed_columns import SealedColumn, sealed_columns
 
@@ -30,22 +31,27 @@ class Command(BaseCommand):
             metavar="KEY-ID",
             help="empty for good what is sealed under a key that is lost for good; check --deploy names it",
         )
+        parser.add_argument("--reason", default="", help="why, for the record (200 characters)")
 
-    def handle(self, *args: Any, batch: int, dry_run: bool, forget: str | None, **options: Any) -> None:
+    def handle(
+        self, *args: Any, batch: int, dry_run: bool, forget: str | None, reason: str, **options: Any
+    ) -> None:
         if not 1 <= batch <= MAX_BATCH:
             raise CommandError(f"--batch is 1 to {MAX_BATCH}.")
         columns = list(sealed_columns())
         if forget is not None:
-            self._forget(columns, forget)
+            self._forget(columns, forget, reason)
             return
         if dry_run:
             for column in columns:
                 self.stdout.write(f"{column}: {column.waiting().count()} to move.")
             return
-        refused = [reason for column in columns for reason in self._reseal(column, batch)]
+        if any(column.waiting().exists() for column in columns):  # told first: a run may be stopped anywhere
+            record(Action.RESEALED, None, actor=shell_user(), reason=reason, now=now())
+        refused = [why for column in columns for why in self._reseal(column, batch)]
         left = sum(column.waiting().count() for column in columns)
-        for reason in refused:
-            self.stderr.write(reason)
+        for why in refused:
+            self.stderr.write(why)
         if left:
             raise CommandError(
                 f"{left} values are not sealed under the first key. Keep the other keys in KEY_SEALING_KEYS, "
@@ -53,11 +59,13 @@ class Command(BaseCommand):
             )
         self.stdout.write("Everything is sealed under the first key; the others may leave KEY_SEALING_KEYS.")
 
-    def _forget(self, columns: list[SealedColumn], key_id: str) -> None:
+    def _forget(self, columns: list[SealedColumn], key_id: str, reason: str) -> None:
         if not re.fullmatch("[0-9a-f]{8}", key_id):
             raise CommandError("The id of a key is 8 hexadecimal digits; check --deploy names it.")
         with transaction.atomic():
             count = sum(column.forget(key_id) for column in columns)
+            if count:
+                record(Action.FORGOTTEN, None, actor=shell_user(), reason=reason, now=now())
         log.warning("sealed_values_forgotten", key_id=key_id, count=count, actor=shell_user())
         self.stdout.write(f"{count} values that were sealed under {key_id} are forgotten.")
 

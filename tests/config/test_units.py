@@ -1,0 +1,27 @@
+"""What systemd is told to do every hour."""
+
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+from django.core.management import get_commands
+
+
+@pytest.mark.parametrize("failing", ["rotate_signing_keys", "clear_expired", "none of them"])
+def test_of_what_is_due_every_hour_each_runs_whatever_becomes_of_the_others(
+    tmp_path: Path, failing: str
+) -> None:
+    unit = (Path(__file__).parents[2] / "deploy" / "systemd" / "presentation-hourly.service").read_text()
+    line = unit.split("ExecStart=")[1].replace("\\\n", " ").splitlines()[0]
+    python = tmp_path / ".venv" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text(f'#!/bin/sh\necho "$2" >> ran\ntest "$2" != "{failing}"\n')
+    python.chmod(0o755)
+
+    run = subprocess.run(shlex.split(line.replace("$$", "$")), cwd=tmp_path)  # systemd writes $ as $$
+
+    ran = (tmp_path / "ran").read_text().split()
+    assert {"rotate_signing_keys", "sweep_identity_verifications", "clear_expired"} <= set(ran)
+    assert set(ran) <= set(get_commands())
+    assert (run.returncode != 0) == (failing in ran)
