@@ -3,7 +3,6 @@
 from typing import Any
 
 from cryptography import x509
-from cryptography.hazmat.primitives.hashes import SHA256
 from django.conf import settings
 from django.contrib import admin, messages
 from django.contrib.admin.models import ADDITION, CHANGE, LogEntry
@@ -15,6 +14,7 @@ from django.urls import URLPattern, path, reverse
 from django.utils.timezone import now
 from django.utils.translation import gettext_lazy as _
 
+from keys.authority import fingerprint
 from keys.certificate_chain import BrokenChainError
 from keys.models import Authority, KeyEvent, SigningKey
 from keys.moves import RotationRefusedError
@@ -161,7 +161,7 @@ class SigningKeyAdmin(admin.ModelAdmin):
     @admin.display(description=_("SHA-256 fingerprint"))
     def fingerprint(self, key: SigningKey) -> str:
         leaf = _leaf(key)
-        return leaf.fingerprint(SHA256()).hex(" ").upper() if leaf else ""
+        return fingerprint(leaf) if leaf else ""
 
 
 @admin.register(Authority)
@@ -194,7 +194,7 @@ class AuthorityAdmin(admin.ModelAdmin):
 
     @admin.display(description=_("SHA-256 fingerprint"))
     def fingerprint(self, authority: Authority) -> str:
-        return _root(authority).fingerprint(SHA256()).hex(" ").upper()
+        return fingerprint(_root(authority))
 
 
 @admin.register(KeyEvent)

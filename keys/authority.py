@@ -68,6 +68,17 @@ def certify(public_key: bytes | memoryview, *, now: datetime) -> str:
     return _pem(leaf) + own.issuing_pem + own.root_pem
 
 
+def root_fingerprint() -> str:
+    """The SHA-256 of the root as people compare it; empty while there is no authority of our own."""
+    own = Authority.objects.first()
+    return fingerprint(x509.load_pem_x509_certificate(own.root_pem.encode())) if own else ""
+
+
+def fingerprint(certificate: x509.Certificate) -> str:
+    """A certificate's SHA-256, in pairs of hexadecimal digits."""
+    return certificate.fingerprint(SHA256()).hex(" ").upper()
+
+
 def names_this_issuer(chain_pem: str) -> bool:
     """Whether the leaf was issued for the base address this service has now."""
     leaf = x509.load_pem_x509_certificates(chain_pem.encode())[0]

@@ -10,6 +10,7 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from keys.authority import root_fingerprint
 from presentation.dcql import SCOPES
 from presentation.models import RelyingParty
 from presentation.sandbox.examples import EXAMPLES
@@ -36,7 +37,8 @@ def playground(request: HttpRequest) -> HttpResponse:
         secret=lambda: secrets.token_urlsafe(24),
     )
     context = _choices(parties) | _as_built(sample, endpoint)
-    return render(request, "playground/index.html", context | {"base_url": settings.BASE_URL})
+    facts = {"base_url": settings.BASE_URL, "root_fingerprint": root_fingerprint()}
+    return render(request, "playground/index.html", context | facts)
 
 
 @require_safe

@@ -10,10 +10,13 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.hashes import SHA256
 from django.test import Client
 from django.urls import reverse
 
 import presentation.sandbox
+from keys.endpoints import root_der
 from presentation import authorization_request, transaction_data
 from presentation.dcql import SCOPES
 from presentation.errors import AuthorizationError
@@ -61,6 +64,22 @@ def test_the_page_offers_whoever_is_answered_at_the_playground(
 
     assert [party.name for party in page.context["parties"]] == ["Acme Bank", "Corner Shop"]
     assert "OpenID4VP 1.0" in page.content.decode()
+
+
+def test_the_root_certificate_is_offered_with_the_fingerprint_it_has(
+    client: Client, bank: RelyingParty, signing_key: Any
+) -> None:
+    root_der.refresh()
+    text = client.get(PLAYGROUND).content.decode()
+    root = x509.load_der_x509_certificate(client.get("/trust/root.der").content)
+
+    assert 'href="/trust/root.pem"' in text
+    assert 'href="/trust/root.der"' in text
+    assert f"<code>{root.fingerprint(SHA256()).hex(' ').upper()}</code>" in text
+
+
+def test_before_there_is_a_root_certificate_none_is_offered(client: Client, bank: RelyingParty) -> None:
+    assert "/trust/root" not in client.get(PLAYGROUND).content.decode()
 
 
 def test_without_anybody_to_ask_the_page_says_what_to_do(client: Client, db: None, callback: str) -> None:
