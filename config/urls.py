@@ -42,6 +42,7 @@ urlpatterns = [
     path("oauth/v2/token", presentation.endpoints.token, name="token"),
     path("consent/<uuid:consent_id>/", consent.views.review, name="consent_review"),
     path("wallet/history/", consent.views.history, name="consent_history"),
+    path("wallet/history/<uuid:consent_id>/invalidate/", consent.views.invalidate, name="consent_invalidate"),
     path("wallet/", include("wallet.urls")),
     path("admin/", admin.site.urls),
     path("metrics", metrics, name="metrics"),

@@ -12,6 +12,7 @@ from consent.question import Requester, Transaction
 from wallet import claims, credentials
 from wallet.credentials import ClaimPreview
 from wallet.models import Credential
+from wallet.status_lists.standing import Status
 
 
 @dataclass(frozen=True)
@@ -54,15 +55,25 @@ class Receipt:
     requester: Requester
     transactions: tuple[Transaction, ...]
     claims: tuple[str, ...]  # labels
+    status: Status | None  # of what was shared; None once it has ended, or when nothing was
 
     @classmethod
-    def of(cls, consent: Consent) -> Self:
+    def of(cls, consent: Consent, status: Status | None = None) -> Self:
         return cls(
             consent=consent,
             requester=Requester.from_json(consent.requester),
             transactions=_transactions(consent),
             claims=tuple(_label(tuple(path)) for path in consent.claims),
+            status=status,
         )
+
+    @property
+    def taken_back(self) -> bool:
+        return self.status == Status.INVALID
+
+    @property
+    def can_be_taken_back(self) -> bool:
+        return self.status in (Status.VALID, Status.SUSPENDED)
 
     @property
     def shared(self) -> bool:

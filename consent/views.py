@@ -1,6 +1,7 @@
 """The page that asks a holder, and the pages that show what was asked and answered."""
 
 import uuid
+from contextlib import suppress
 from datetime import datetime
 from http import HTTPStatus
 from typing import Any
@@ -10,7 +11,7 @@ from django.core.exceptions import BadRequest
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.middleware.csrf import rotate_token
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_safe
 
@@ -19,7 +20,9 @@ from consent.models import Consent
 from consent.pages import Question, Receipt
 from keys.prepared_statements import PreparedRead
 from wallet import credentials, sessions
-from wallet.models import HolderSession
+from wallet.models import HolderSession, Wallet
+from wallet.status_lists import changes
+from wallet.status_lists.standing import standings
 
 PAGE_SIZE = 20
 DECISIONS = {
@@ -50,19 +53,42 @@ def review(request: HttpRequest, consent_id: uuid.UUID) -> HttpResponse:
 @require_safe
 def history(request: HttpRequest) -> HttpResponse:
     """The holder's receipts, newest first: what they shared and what they did not."""
-    session = sessions.current(request, now=timezone.now())
+    now = timezone.now()
+    session = sessions.current(request, now=now)
     if session is None:
         return redirect("wallet_front_door")
     decided = Consent.objects.filter(wallet=session.wallet_id, decided_at__isnull=False)
     page = Paginator(decided.order_by("-decided_at"), PAGE_SIZE).get_page(request.GET.get("page"))
     context = {
         "page": page,
-        "receipts": [Receipt.of(consent) for consent in page],
+        "receipts": _receipts(list(page), session.wallet, now=now),
         "signed_in_as": session.wallet.email,
     }
     response = render(request, "consent/history.html", context)
     response.headers["Cache-Control"] = "no-store"
     return response
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def invalidate(request: HttpRequest, consent_id: uuid.UUID) -> HttpResponse:
+    """Ask once more whether what was shared on one occasion is to be taken back; sent here, it is."""
+    now = timezone.now()
+    session = sessions.current(request, now=now)
+    if session is None:
+        return redirect("wallet_front_door")
+    consent = get_object_or_404(Consent, id=consent_id, wallet=session.wallet_id)
+    (receipt,) = _receipts([consent], session.wallet, now=now)
+    if request.method != "POST" and receipt.can_be_taken_back:
+        context = {"receipt": receipt, "signed_in_as": session.wallet.email}
+        response = render(request, "consent/invalidate.html", context)
+        response.headers["Cache-Control"] = "no-store"
+        return response
+    if request.method == "POST":
+        with suppress(changes.NothingToChangeError):  # it is so already, or has ended
+            changes.take_back(session.wallet, consent.id, now=now)
+    history = redirect("consent_history")
+    history.status_code = HTTPStatus.SEE_OTHER
+    return history
 
 
 def take_decision(
@@ -94,6 +120,11 @@ def take_decision(
             return _closed(request, consent, session, error.decision, status=HTTPStatus.CONFLICT)
     consent.decision = decision
     return None
+
+
+def _receipts(consents: list[Consent], wallet: Wallet, *, now: datetime) -> list[Receipt]:
+    statuses = standings(wallet, [consent.id for consent in consents], now=now)
+    return [Receipt.of(consent, statuses.get(consent.id)) for consent in consents]
 
 
 def _ask(request: HttpRequest, consent: Consent, session: HolderSession, *, now: datetime) -> HttpResponse:

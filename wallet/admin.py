@@ -2,13 +2,15 @@
 but for the operations, each confirmed on a page of its own and written to the history.
 """
 
+import re
 from typing import Any, cast
+from uuid import UUID
 
 from django.contrib import admin, messages
 from django.contrib.auth.models import AbstractUser
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
-from django.db.models import Model
+from django.db.models import Model, Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
@@ -16,8 +18,16 @@ from django.utils import timezone
 from django.utils.translation import gettext as _t
 from django.utils.translation import gettext_lazy as _
 
-from wallet.models import Credential, IdentityVerification, IdentityVerificationTransition, Wallet
-from wallet.operations import REFUSALS, Operation, offered
+from wallet.models import (
+    Credential,
+    IdentityVerification,
+    IdentityVerificationTransition,
+    StatusEntry,
+    StatusEvent,
+    Wallet,
+)
+from wallet.operations import REFUSALS, Operation, offered, state_of
+from wallet.status_lists.standing import standing, unexpired
 
 
 class ReadOnly:
@@ -39,12 +49,13 @@ class OperatedAdmin(ReadOnly, admin.ModelAdmin):
     actions = None
     show_full_result_count = False
     change_form_template = "admin/wallet/change_form.html"
+    permitted_with = ""  # the model whose permissions count; its own if empty
 
     def get_urls(self) -> list[URLPattern]:
         """Adds the page that asks once more."""
         operate = self.admin_site.admin_view(self.operate)
         name = f"wallet_{self.opts.model_name}_do"
-        return [path("<uuid:object_id>/do/<str:name>/", operate, name=name), *super().get_urls()]
+        return [path("<str:object_id>/do/<str:name>/", operate, name=name), *super().get_urls()]
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
         """By the filters of the page only: `?email__startswith=…` would leaf through people."""
@@ -52,7 +63,14 @@ class OperatedAdmin(ReadOnly, admin.ModelAdmin):
 
     def may_operate(self, request: HttpRequest) -> bool:
         """The change permission; nobody can change a row by typing into it."""
-        return cast(AbstractUser, request.user).has_perm(f"wallet.change_{self.opts.model_name}")
+        return self._has_permission(request, "change")
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return self._has_permission(request, "view") or self._has_permission(request, "change")
+
+    def _has_permission(self, request: HttpRequest, action: str) -> bool:
+        model = self.permitted_with or self.opts.model_name
+        return cast(AbstractUser, request.user).has_perm(f"wallet.{action}_{model}")
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
@@ -62,11 +80,11 @@ class OperatedAdmin(ReadOnly, admin.ModelAdmin):
         shown = {name: (self._address("do", row, name), op.label) for name, op in operations.items()}
         return super().change_view(request, object_id, form_url, {"operations": shown})
 
-    def operate(self, request: HttpRequest, object_id: Any, name: str) -> HttpResponse:
+    def operate(self, request: HttpRequest, object_id: str, name: str) -> HttpResponse:
         """The page that asks once more, and what its button does."""
         if not self.may_operate(request):
             raise PermissionDenied
-        row = self.get_object(request, str(object_id))
+        row = self.get_object(request, object_id)
         if row is None:
             raise Http404
         operation = offered(row).get(name)
@@ -79,7 +97,8 @@ class OperatedAdmin(ReadOnly, admin.ModelAdmin):
             return HttpResponseRedirect(self._address("change", row))
         context = {**self.admin_site.each_context(request), "opts": self.opts, "original": row}
         context |= {"title": operation.label, "operation": operation, "form": form}
-        context |= {"back": self._address("change", row)}
+        context |= {"back": self._address("change", row), "state": state_of(row)[1]}
+        context["hits"] = operation.hits(row, now=timezone.now()).count() if operation.hits else None
         return TemplateResponse(request, "admin/wallet/confirm.html", context)
 
     def _run(self, request: HttpRequest, row: Model, operation: Operation, said: dict[str, Any]) -> None:
@@ -158,3 +177,53 @@ class CredentialAdmin(OperatedAdmin):
     search_help_text = _("ID of the credential or the wallet, or the whole e-mail address")
     fields = ("id", "wallet", "verification", "state", "issued_at", "expires_at")
     readonly_fields = fields
+
+
+@admin.register(StatusEntry)
+class StatusEntryAdmin(OperatedAdmin):
+    """What was presented and has not ended: found by what its token says, or by where it came from."""
+
+    permitted_with = "credential"
+    list_display = ("__str__", "stands", "expires_at")
+    list_display_links = ("__str__",)
+    search_fields = ("id",)  # what is searched: `get_search_results`
+    search_help_text = _("List and index, as in 7/123456, or the ID of a receipt, credential, wallet or key")
+    fields = ("__str__", "stands", "status", "credential", "signing_key", "reference", "expires_at")
+    readonly_fields = fields
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[StatusEntry]:
+        return unexpired(timezone.now()).select_related("credential__wallet", "signing_key")
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[StatusEntry], search_term: str
+    ) -> tuple[QuerySet[StatusEntry], bool]:
+        term = search_term.strip()
+        if place := re.fullmatch(r"(\d{1,18})[/# ]+(\d{1,9})", term):
+            return queryset.filter(status_list=int(place[1]), idx=int(place[2])), False
+        try:
+            wanted = UUID(term)
+        except ValueError:
+            return (queryset.none() if term else queryset), False
+        presented = Q(credential=wanted) | Q(credential__wallet=wanted)
+        return queryset.filter(presented | Q(reference=wanted) | Q(signing_key=wanted)), False
+
+    @admin.display(description=_("stands"))
+    def stands(self, entry: StatusEntry) -> str:
+        """Its status as published: what follows from its credential, wallet and key included."""
+        return str(standing(entry).label)
+
+
+@admin.register(StatusEvent)
+class StatusEventAdmin(ReadOnly, admin.ModelAdmin):
+    """Who took back, suspended or reinstated what, and why: to be read by whoever may see credentials."""
+
+    list_display = ("at", "action", "subject", "subject_id", "count", "actor", "reason")
+    fields = readonly_fields = list_display
+    list_filter = ("action", "subject")
+    search_fields = ("=subject_id", "=actor")
+    search_help_text = _("The whole ID, or who did it")
+    show_full_result_count = False
+    actions = None
+
+    def has_view_permission(self, request: HttpRequest, obj: StatusEvent | None = None) -> bool:
+        return request.user.has_perm("wallet.view_credential")

@@ -1,7 +1,14 @@
 from django.apps import AppConfig
 
+from keys import stakes
+
 
 class WalletConfig(AppConfig):
     name = "wallet"
     verbose_name = "Wallets and identity"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        from wallet.status_lists.standing import signed_by
+
+        stakes.register(signed_by)

@@ -27,22 +27,9 @@ LIFETIME = timedelta(days=365)  # of what was verified
 TOKEN_LIFETIME = timedelta(hours=24)  # of what is presented
 ROUNDING = 3600  # seconds; times of a token tell no more than the hour
 
-# valid ──► suspended ──► revoked
-#   ▲           │            ▲
-#   └───────────┘   valid ───┘      A new verification replaces a revoked or expired credential.
-MOVES: dict[str, frozenset[str]] = {
-    Credential.State.VALID: frozenset({Credential.State.SUSPENDED, Credential.State.REVOKED}),
-    Credential.State.SUSPENDED: frozenset({Credential.State.VALID, Credential.State.REVOKED}),
-    Credential.State.REVOKED: frozenset(),
-}
-
 
 class CredentialNotUsableError(Exception):
     """The credential is suspended, revoked or expired, or does not hold what was asked for."""
-
-
-class CredentialMoveError(Exception):
-    """The credential is not in a state from which it may go there; perhaps somebody else was faster."""
 
 
 @dataclass(frozen=True)
@@ -169,29 +156,6 @@ def mint(
         now=now,
         transaction_data=transaction_data,
     )
-
-
-def suspend(credential: Credential) -> None:
-    """Set a valid credential aside until it is reinstated or revoked; raises CredentialMoveError."""
-    _move_to(credential, Credential.State.SUSPENDED)
-
-
-def reinstate(credential: Credential) -> None:
-    """Make a suspended credential valid again; raises CredentialMoveError."""
-    _move_to(credential, Credential.State.VALID)
-
-
-def revoke(credential: Credential) -> None:
-    """End a credential for good; raises CredentialMoveError."""
-    _move_to(credential, Credential.State.REVOKED)
-
-
-def _move_to(credential: Credential, state: Credential.State) -> None:
-    origins = [origin for origin, allowed in MOVES.items() if state in allowed]
-    rows = Credential.objects.filter(id=credential.id, state__in=origins)
-    if rows.update(state=state) != 1:
-        raise CredentialMoveError(f"A credential that is not {' or '.join(origins)} cannot become {state}.")
-    credential.state = state
 
 
 @dataclass(frozen=True)

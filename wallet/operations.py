@@ -3,21 +3,24 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import structlog
-from django.db.models import Model
+from django.db.models import Model, QuerySet
 from django.forms import Form
 from django.utils.translation import gettext_lazy as _
 
 from keys.sealing import SealError
-from wallet import credentials, identity_review, suspension
+from wallet import identity_review, revocation, suspension
 from wallet.claims import Text
-from wallet.credentials import CredentialMoveError
 from wallet.enrollment import HeldError
 from wallet.forms import IdentityForm, ReasonForm
 from wallet.identity_verification import ForbiddenMoveError
-from wallet.models import Credential, IdentityVerification, Wallet
+from wallet.models import Credential, IdentityVerification, StatusEntry, Wallet
+from wallet.revocation import CredentialMoveError
+from wallet.status_lists import changes
+from wallet.status_lists.changes import Action, NothingToChangeError, Status
 from wallet.suspension import WalletMoveError
 
 log = structlog.get_logger(__name__)
@@ -27,6 +30,7 @@ REFUSALS: dict[type[Exception], Text] = {
     WalletMoveError: _("Somebody was faster: nothing was changed."),
     CredentialMoveError: _("Somebody was faster: nothing was changed."),
     ForbiddenMoveError: _("Somebody was faster: nothing was changed."),
+    NothingToChangeError: _("It has ended, or somebody was faster: nothing was changed."),
     HeldError: _("The wallet or its credential is suspended. Reinstate it first."),
 }
 
@@ -36,15 +40,25 @@ class Operation:
     """One thing to do with a row that is in one of `states`.
 
     run: takes the row, what the form says, the operator's name and the time. initial: what the form
-    shows at first.
+    shows at first. hits: the unexpired presented credentials that are not valid any more then.
     """
 
     label: Text
     question: Text
-    states: frozenset[str]
+    states: frozenset[Any]
     run: Callable[[Any, dict[str, Any], str, datetime], None]
     form: type[Form] = ReasonForm
     initial: Callable[[Any], dict[str, Any]] = lambda row: {}
+    hits: Callable[..., QuerySet[StatusEntry]] | None = None
+
+
+def _with_reason(run: Callable[..., object]) -> Callable[[Any, dict[str, Any], str, datetime], None]:
+    """A use case that takes the row, the actor, the reason and the time, as an operation runs it."""
+
+    def running(row: Any, said: dict[str, Any], operator: str, now: datetime) -> None:
+        run(row, actor=operator, reason=said["reason"], now=now)
+
+    return running
 
 
 def _initial_identity(verification: IdentityVerification) -> dict[str, Any]:
@@ -62,13 +76,14 @@ OPERATIONS: dict[type[Model], dict[str, Operation]] = {
             _("Suspend"),
             _("From now on nobody can sign in to this wallet, and nothing is shared from it."),
             frozenset({Wallet.State.ACTIVE}),
-            lambda wallet, said, operator, now: suspension.suspend(wallet, reason=said["reason"]),
+            _with_reason(suspension.suspend),
+            hits=changes.of_wallet,
         ),
         "reinstate": Operation(
             _("Reinstate"),
             _("From now on its holder can sign in and share again."),
             frozenset({Wallet.State.SUSPENDED}),
-            lambda wallet, said, operator, now: suspension.reinstate(wallet),
+            _with_reason(suspension.reinstate),
         ),
     },
     IdentityVerification: {
@@ -96,19 +111,51 @@ OPERATIONS: dict[type[Model], dict[str, Operation]] = {
             _("Suspend"),
             _("Nothing can be shared from it until it is reinstated, and a new check does not replace it."),
             frozenset({Credential.State.VALID}),
-            lambda credential, said, operator, now: credentials.suspend(credential),
+            _with_reason(revocation.suspend),
+            hits=revocation.presented,
         ),
         "reinstate": Operation(
             _("Reinstate"),
             _("It can be shared again."),
             frozenset({Credential.State.SUSPENDED}),
-            lambda credential, said, operator, now: credentials.reinstate(credential),
+            _with_reason(revocation.reinstate),
         ),
         "revoke": Operation(
             _("Revoke"),
             _("This cannot be undone. Its holder has to be verified anew."),
             frozenset({Credential.State.VALID, Credential.State.SUSPENDED}),
-            lambda credential, said, operator, now: credentials.revoke(credential),
+            _with_reason(revocation.revoke),
+            hits=revocation.presented,
+        ),
+    },
+    StatusEntry: {
+        "invalidate": Operation(
+            _("Invalidate"),
+            _("This cannot be undone. Relying parties are told that it is invalid until it ends."),
+            frozenset({Status.VALID, Status.SUSPENDED}),
+            _with_reason(partial(changes.change_presented, action=Action.INVALIDATED)),
+        ),
+        "suspend": Operation(
+            _("Suspend"),
+            _("Relying parties are told that it is suspended, until it is reinstated or ends."),
+            frozenset({Status.VALID}),
+            _with_reason(partial(changes.change_presented, action=Action.SUSPENDED)),
+        ),
+        "reinstate": Operation(
+            _("Reinstate"),
+            _("Relying parties are told that it is valid, unless its credential, wallet or key is not."),
+            frozenset({Status.SUSPENDED}),
+            _with_reason(partial(changes.change_presented, action=Action.REINSTATED)),
+        ),
+        "invalidate-signed": Operation(
+            _("Invalidate all that its key signed"),
+            _(
+                "This cannot be undone, and it concerns everybody who presented since the key began to sign. "
+                "If the key was stolen, withdraw it instead: that invalidates the same and ends the key."
+            ),
+            frozenset(Status),
+            _with_reason(changes.invalidate_all_by_key_of),
+            hits=changes.by_key_of,
         ),
     },
 }
@@ -116,6 +163,12 @@ OPERATIONS: dict[type[Model], dict[str, Operation]] = {
 
 def offered(row: Any) -> dict[str, Operation]:
     """What may be done with a row in its present state."""
-    return {
-        name: operation for name, operation in OPERATIONS[type(row)].items() if row.state in operation.states
-    }
+    state, _label = state_of(row)
+    return {name: operation for name, operation in OPERATIONS[type(row)].items() if state in operation.states}
+
+
+def state_of(row: Any) -> tuple[Any, str]:
+    """The state of a row and what people call it."""
+    if isinstance(row, StatusEntry):
+        return row.status, row.get_status_display()
+    return row.state, row.get_state_display()

@@ -1,24 +1,34 @@
-"""Suspending a wallet: nobody signs in to it and nothing is presented from it until it is reinstated."""
+"""Suspending a wallet: nobody signs in to it and nothing is presented from it until it is reinstated.
+
+What was presented from it before is suspended for as long.
+"""
+
+from datetime import datetime
 
 from django.db import transaction
 
 from wallet.models import HolderSession, Wallet
+from wallet.status_lists import changes
+from wallet.status_lists.changes import Action, Subject
 
 
 class WalletMoveError(Exception):
     """The wallet is so already; perhaps somebody else was faster."""
 
 
-def suspend(wallet: Wallet, *, reason: str) -> None:
+def suspend(wallet: Wallet, *, actor: str, reason: str, now: datetime) -> None:
     """Suspend an active wallet and sign it out everywhere; raises `WalletMoveError`."""
     with transaction.atomic():
         _move(wallet, Wallet.State.ACTIVE, Wallet.State.SUSPENDED, reason)
         HolderSession.objects.filter(wallet=wallet).delete()
+        _record(wallet, Action.SUSPENDED, actor=actor, reason=reason, now=now)
 
 
-def reinstate(wallet: Wallet) -> None:
+def reinstate(wallet: Wallet, *, actor: str, reason: str, now: datetime) -> None:
     """Let a suspended wallet be used again; raises `WalletMoveError`."""
-    _move(wallet, Wallet.State.SUSPENDED, Wallet.State.ACTIVE, "")
+    with transaction.atomic():
+        _move(wallet, Wallet.State.SUSPENDED, Wallet.State.ACTIVE, "")
+        _record(wallet, Action.REINSTATED, actor=actor, reason=reason, now=now)
 
 
 def _move(wallet: Wallet, before: Wallet.State, after: Wallet.State, reason: str) -> None:
@@ -26,3 +36,8 @@ def _move(wallet: Wallet, before: Wallet.State, after: Wallet.State, reason: str
     if rows.update(state=after, suspension_reason=reason) != 1:
         raise WalletMoveError(f"the wallet is not {before}")
     wallet.state, wallet.suspension_reason = after, reason
+
+
+def _record(wallet: Wallet, action: Action, *, actor: str, reason: str, now: datetime) -> None:
+    count = changes.of_wallet(wallet, now=now).count()
+    changes.record(action, Subject.WALLET, str(wallet.id), count, actor=actor, reason=reason, now=now)

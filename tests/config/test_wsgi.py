@@ -4,17 +4,20 @@ from typing import Any
 
 import pytest
 from django.test import Client, RequestFactory
+from django.utils import timezone
 
-from config.urls import PUBLISHED_DOCUMENTS
+from config.urls import PUBLISHED_DOCUMENTS, PUBLISHED_FAMILIES
 from config.wsgi import application
+from wallet.models import StatusList
+from wallet.status_lists import upkeep
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("signing_key")]
 
 
 @pytest.fixture(autouse=True)
 def fresh() -> None:
-    for document in PUBLISHED_DOCUMENTS.values():
-        document.refresh()
+    for published in (*PUBLISHED_DOCUMENTS.values(), *PUBLISHED_FAMILIES.values()):
+        published.refresh()
 
 
 def get(path: str, method: str = "GET", **environ: str) -> tuple[int, dict[str, str], bytes]:
@@ -33,6 +36,19 @@ def test_a_document_is_the_same_ahead_of_django_and_through_it(client: Client, p
 
         assert (through.status_code, through.content) == (status, body), method
         assert {name: through.headers.get(name) for name in headers} == headers, method
+
+
+@pytest.mark.parametrize("encoding", ["", "gzip"])
+def test_a_status_list_is_the_same_ahead_of_django_and_through_it(client: Client, encoding: str) -> None:
+    upkeep.keep_open(now=timezone.now())
+    for number in (StatusList.objects.latest("id").pk, 999_999):
+        path = f"/status-lists/{number}"
+        for method in ("GET", "HEAD", "OPTIONS", "POST"):
+            status, headers, body = get(path, method, HTTP_ACCEPT_ENCODING=encoding)
+            through = client.generic(method, path, headers={"Accept-Encoding": encoding})
+
+            assert (through.status_code, through.content) == (status, body), method
+            assert {name: through.headers.get(name) for name in headers} == headers, method
 
 
 def test_a_known_document_is_not_sent_again(client: Client) -> None:

@@ -197,11 +197,11 @@ def test_who_is_not_signed_in_is_sent_on_to_sign_in(client, alice: Wallet, metho
 
 
 def test_a_holder_without_a_valid_credential_is_sent_on(client, alice: Wallet, sign_in) -> None:
-    from wallet import credentials
+    from wallet import revocation
 
     sign_in(alice)
     consent = put(alice)
-    credentials.revoke(alice.credential)
+    revocation.revoke(alice.credential, actor="olga", reason="Reported stolen", now=timezone.now())
     response = client.get(address(consent))
     assert (response.status_code, response["Location"]) == (303, consent.return_to)
 

@@ -1,5 +1,6 @@
 """Public documents served from prepared bytes."""
 
+import gzip
 from threading import Event, Thread
 from typing import Any
 
@@ -236,3 +237,49 @@ def test_a_server_that_changes_the_headers_it_was_given_changes_no_other_answer(
     started: list[Any] = []
     document.wsgi(environ, lambda *words: started.extend(words))
     assert ("Content-Length", "7") in started[1]
+
+
+@pytest.mark.parametrize(
+    ("accepted", "compressed"),
+    [
+        ("", False),
+        ("gzip", True),
+        ("GZIP", True),
+        ("gzip, deflate, br", True),
+        ("br;q=1.0, gzip;q=0.5", True),
+        ("gzip; q=0.001", True),
+        ("gzip;q=0", False),
+        ("gzip;q=0.0, br", False),
+        ("gzip; q=0.000", False),
+        ("br, deflate", False),
+        ("identity", False),
+        ("*", False),
+        ("x-gzip", False),
+        ("gzipped", False),
+        (";;,,;q=", False),
+    ],
+)
+def test_gzip_is_for_those_who_take_it(source: Source, accepted: str, compressed: bool) -> None:
+    document = PublishedDocument(source, compressed=True)
+    response = get(document, **{"Accept-Encoding": accepted})
+
+    assert response.has_header("Content-Encoding") == compressed
+    assert (gzip.decompress(response.content) if compressed else response.content) == b'{"a":1}'
+    assert response["Vary"] == "Accept-Encoding"
+
+
+def test_each_encoding_has_its_own_validator(source: Source) -> None:
+    document = PublishedDocument(source, compressed=True)
+    plain, small = get(document), get(document, **{"Accept-Encoding": "gzip"})
+
+    assert plain["ETag"] != small["ETag"]
+    assert get(document, **{"If-None-Match": plain["ETag"]}).status_code == 304
+    assert get(document, **{"If-None-Match": plain["ETag"], "Accept-Encoding": "gzip"}).status_code == 200
+    assert get(document, **{"If-None-Match": small["ETag"], "Accept-Encoding": "gzip"}).status_code == 304
+
+
+def test_a_document_that_is_not_compressed_says_nothing_of_encodings(document: PublishedDocument) -> None:
+    response = get(document, **{"Accept-Encoding": "gzip"})
+
+    assert "Vary" not in response
+    assert "Content-Encoding" not in response

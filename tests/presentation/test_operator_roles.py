@@ -36,6 +36,8 @@ LISTS = {
     "wallet/wallet": {IDENTITY_REVIEW, AUDIT},
     "wallet/identityverification": {IDENTITY_REVIEW, AUDIT},
     "wallet/credential": {IDENTITY_REVIEW, AUDIT},
+    "wallet/statusentry": {IDENTITY_REVIEW, AUDIT},
+    "wallet/statusevent": {IDENTITY_REVIEW, AUDIT},
     "keys/signingkey": {KEYS, AUDIT},
     "keys/authority": {KEYS, AUDIT},
     "keys/keyevent": {KEYS, AUDIT},

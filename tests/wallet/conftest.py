@@ -15,6 +15,7 @@ from django.test import Client
 from django.utils import timezone
 
 from tests.people import NORA
+from tests.wallet.operators import operator
 from wallet import errands
 from wallet.models import Errand, Wallet
 
@@ -81,3 +82,18 @@ def together(work: Callable[[int], Any], count: int = 8) -> list[Any]:
 
     with ThreadPoolExecutor(count) as threads:
         return list(threads.map(run, range(count)))
+
+
+@pytest.fixture
+def olga(db):
+    """Reviews identities."""
+    models = ("wallet", "identityverification", "credential")
+    codenames = [f"{action}_{model}" for action in ("view", "change") for model in models]
+    return operator("olga", "view_identityverificationtransition", *codenames)
+
+
+@pytest.fixture
+def audrey(db):
+    """Audits: reads and changes nothing."""
+    models = ("wallet", "identityverification", "identityverificationtransition", "credential")
+    return operator("audrey", *[f"view_{model}" for model in models])

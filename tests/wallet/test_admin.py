@@ -4,11 +4,11 @@ from datetime import date
 
 import pytest
 from django.contrib.admin.models import LogEntry
-from django.contrib.auth.models import Permission, User
 from django.test import Client
 from django.urls import reverse
 
 from tests.people import ALICE, NORA
+from tests.wallet.operators import address, operate, operator
 from tests.wallet.test_identity_verification import in_review, log_of
 from wallet.claims import Identity
 from wallet.models import Credential, HolderSession, IdentityVerification, Wallet
@@ -20,40 +20,6 @@ TYPED = {
     "nationalities": "IE",
     "reason": "Passport seen",
 }
-
-
-def operator(name, *codenames):
-    """A signed-in operator with these permissions and no others."""
-    user = User.objects.create_user(name, is_staff=True)
-    user.user_permissions.set(
-        Permission.objects.filter(content_type__app_label="wallet", codename__in=codenames)
-    )
-    client = Client()
-    client.force_login(user)
-    return client
-
-
-@pytest.fixture
-def olga(db):
-    """Reviews identities."""
-    models = ("wallet", "identityverification", "credential")
-    codenames = [f"{action}_{model}" for action in ("view", "change") for model in models]
-    return operator("olga", "view_identityverificationtransition", *codenames)
-
-
-@pytest.fixture
-def audrey(db):
-    """Audits: reads and changes nothing."""
-    models = ("wallet", "identityverification", "identityverificationtransition", "credential")
-    return operator("audrey", *[f"view_{model}" for model in models])
-
-
-def address(row, page="change", *args):
-    return reverse(f"admin:wallet_{row._meta.model_name}_{page}", args=[row.pk, *args])
-
-
-def operate(client, row, name, **typed):
-    return client.post(address(row, "do", name), {"reason": "Because"} | typed)
 
 
 def test_a_wallet_is_found_by_its_whole_address_and_listed_without_it(olga, alice, bob):

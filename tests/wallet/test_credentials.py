@@ -15,10 +15,11 @@ from keys.models import SigningKey
 from keys.sealing import SealError
 from tests.people import enroll
 from tests.wallet.conftest import together
-from wallet import credentials
+from wallet import credentials, revocation
 from wallet.claims import CLAIMS, Identity
-from wallet.credentials import CredentialMoveError, CredentialNotUsableError
+from wallet.credentials import CredentialNotUsableError
 from wallet.models import Credential, IdentityVerification, StatusEntry, Wallet
+from wallet.revocation import CredentialMoveError
 from wallet.sd_jwt import digest
 from wallet.sd_jwt_parsing import parse
 from wallet.sd_jwt_verification import VerifiedSdJwt, verify
@@ -26,6 +27,11 @@ from wallet.sd_jwt_verification import VerifiedSdJwt, verify
 AUDIENCE, NONCE = "acme-bank", "n-0S6_WzA2MjAzNDU2Nzg5MA"
 BASIC = [("given_name",), ("family_name",), ("age_equal_or_over", "18")]
 State = Credential.State
+SAID: dict[str, Any] = {
+    "actor": "olga",
+    "reason": "Reported stolen",
+    "now": datetime(2026, 11, 21, 12, tzinfo=UTC),
+}
 
 
 @pytest.fixture
@@ -341,9 +347,9 @@ def test_without_a_signing_key_nothing_is_presented(alice: Wallet):
 # --- Suspending, reinstating, revoking --------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("move", [credentials.suspend, credentials.revoke])
+@pytest.mark.parametrize("move", [revocation.suspend, revocation.revoke])
 def test_a_credential_set_aside_is_not_presented(move: Any, alice: Wallet, present: Any):
-    move(alice.credential)
+    move(alice.credential, **SAID)
     assert credentials.valid_credential(Wallet.objects.get(id=alice.id), now=timezone.now()) is None
     with pytest.raises(CredentialNotUsableError):
         present()
@@ -365,28 +371,28 @@ def test_a_valid_credential_that_is_loaded_costs_no_query(alice: Wallet, stateme
 
 
 MOVES = {
-    (State.VALID, credentials.suspend): State.SUSPENDED,
-    (State.VALID, credentials.revoke): State.REVOKED,
-    (State.SUSPENDED, credentials.reinstate): State.VALID,
-    (State.SUSPENDED, credentials.revoke): State.REVOKED,
+    (State.VALID, revocation.suspend): State.SUSPENDED,
+    (State.VALID, revocation.revoke): State.REVOKED,
+    (State.SUSPENDED, revocation.reinstate): State.VALID,
+    (State.SUSPENDED, revocation.revoke): State.REVOKED,
 }
 
 
 @pytest.mark.parametrize("origin", State)
-@pytest.mark.parametrize("move", [credentials.suspend, credentials.reinstate, credentials.revoke])
+@pytest.mark.parametrize("move", [revocation.suspend, revocation.reinstate, revocation.revoke])
 def test_only_the_moves_of_the_diagram_are_made(origin: Any, move: Any, alice: Wallet):
     Credential.objects.update(state=origin)
     if (origin, move) in MOVES:
-        move(alice.credential)
+        move(alice.credential, **SAID)
     else:
         with pytest.raises(CredentialMoveError):
-            move(alice.credential)
+            move(alice.credential, **SAID)
     assert Credential.objects.get().state == MOVES.get((origin, move), origin)
 
 
 def test_a_suspension_is_not_lifted_by_being_verified_again(alice: Wallet):
     now = timezone.now()
-    credentials.suspend(alice.credential)
+    revocation.suspend(alice.credential, **SAID)
     with pytest.raises(CredentialNotUsableError), transaction.atomic():
         credentials.issue(alice, Identity("Al", "Ice", date(1990, 4, 1)), _approved(alice, now), now=now)
     assert Credential.objects.get().state == State.SUSPENDED
@@ -394,7 +400,7 @@ def test_a_suspension_is_not_lifted_by_being_verified_again(alice: Wallet):
 
 def test_a_revoked_credential_is_replaced_by_being_verified_again(alice: Wallet):
     now = timezone.now()
-    credentials.revoke(alice.credential)
+    revocation.revoke(alice.credential, **SAID)
     with transaction.atomic():
         issued = credentials.issue(
             alice, Identity("Al", "Ice", date(1990, 4, 1)), _approved(alice, now), now=now
@@ -406,6 +412,6 @@ def test_a_revoked_credential_is_replaced_by_being_verified_again(alice: Wallet)
 @pytest.mark.django_db(transaction=True)
 def test_of_many_hands_at_once_one_revokes():
     wallet = enroll("race@example.org", given_name="R", family_name="S", birth_date=date(1990, 1, 1))
-    results = together(lambda number: credentials.revoke(Credential.objects.get(wallet=wallet)))
+    results = together(lambda number: revocation.revoke(Credential.objects.get(wallet=wallet), **SAID))
     assert sum(isinstance(result, CredentialMoveError) for result in results) == 7
     assert results.count(None) == 1

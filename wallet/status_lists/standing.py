@@ -4,6 +4,7 @@ Invalid: said of the entry (revoking a credential says it of all its entries), o
 Suspended: said of the entry, or its credential or wallet is suspended. Expired is no status (§7).
 """
 
+from collections.abc import Collection
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -19,6 +20,10 @@ _SET_ASIDE = (
     Q(credential__state=Credential.State.SUSPENDED),
     Q(credential__wallet__state=Wallet.State.SUSPENDED),
 )
+
+
+# Relying parties' clocks may be behind: a status is published a little longer than its credential lasts.
+_PUBLISHED_BEYOND = timedelta(minutes=10)
 
 
 def unexpired(now: datetime) -> QuerySet[StatusEntry]:
@@ -43,9 +48,16 @@ def standing(entry: StatusEntry) -> Status:
     return Status.SUSPENDED if set_aside else Status.VALID
 
 
+def standings(wallet: Wallet, references: Collection[UUID], *, now: datetime) -> dict[UUID, Status]:
+    """How what was presented from a wallet for these references stands, as far as it has not ended."""
+    entries = unexpired(now).filter(credential__wallet=wallet, reference__in=references)
+    with_reasons = entries.select_related("credential__wallet", "signing_key")
+    return {entry.reference: standing(entry) for entry in with_reasons if entry.reference}
+
+
 def not_valid(list_id: int, *, now: datetime) -> dict[int, int]:
     """The statuses in a list that are not 0, by index, as `standing` has them. Reads these entries only."""
-    entries = unexpired(now).filter(status_list=list_id).order_by()
+    entries = unexpired(now - _PUBLISHED_BEYOND).filter(status_list=list_id).order_by()
     statuses: dict[int, int] = {}
     for reason in _SET_ASIDE:
         statuses |= dict.fromkeys(entries.filter(reason).values_list("idx", flat=True), Status.SUSPENDED)

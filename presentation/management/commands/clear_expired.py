@@ -11,10 +11,14 @@ from django.utils import timezone
 import consent.clearing
 import wallet.clearing
 from presentation.clearing import clear_interactions
+from wallet.status_lists import sweeping, upkeep
 
 
 class Command(BaseCommand):
-    help = "Delete expired interactions, unanswered questions, errands, codes and sessions, in batches."
+    help = (
+        "Delete expired interactions, unanswered questions, errands, codes and sessions, in batches; forget "
+        "presented credentials that have ended, and keep status lists open."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--batch", type=int, default=1000, help="rows per transaction")
@@ -25,7 +29,10 @@ class Command(BaseCommand):
         # A question waits for its interaction, so this comes second.
         questions = consent.clearing.clear_unanswered(lapsed_before=now - timedelta(days=1), batch=batch)
         visits = wallet.clearing.clear_expired(now=now, batch=batch)
+        swept = sweeping.sweep(now=now, batch=batch)
+        upkeep.keep_open(now=now)
         call_command("clearsessions")
         self.stdout.write(
-            f"Deleted {interactions} interactions, {questions} questions, {visits} rows of sign-ins."
+            f"Deleted {interactions} interactions, {questions} questions, {visits} rows of sign-ins. "
+            f"Forgot {swept.forgotten} presented credentials, retired {swept.retired} status lists."
         )

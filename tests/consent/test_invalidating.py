@@ -1,0 +1,130 @@
+"""A holder takes back what they shared: from the receipt, asked once more, their own and while it lasts."""
+
+from datetime import timedelta
+from uuid import uuid4
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from consent import decisions
+from consent.models import Consent
+from tests.consent.questions import put
+from tests.wallet.statuses import INVALID, SAID, VALID, presented, status_of
+from wallet import suspension
+from wallet.models import StatusEntry, StatusEvent, Wallet
+
+pytestmark = pytest.mark.usefixtures("signing_key")
+
+HISTORY = "/wallet/history/"
+
+
+def shared(wallet: Wallet) -> tuple[Consent, StatusEntry]:
+    """A receipt, and the place of what was presented on it."""
+    consent = put(wallet)
+    decisions.grant(consent.id, wallet, now=timezone.now())
+    return consent, presented(wallet, reference=consent.id)
+
+
+def page_of(consent: Consent) -> str:
+    return f"{HISTORY}{consent.id}/invalidate/"
+
+
+def test_the_receipt_leads_to_a_question_and_the_question_to_the_deed(client, alice, sign_in) -> None:
+    sign_in(alice)
+    consent, entry = shared(alice)
+    assert f'href="{page_of(consent)}"' in client.get(HISTORY).content.decode()
+
+    asked = client.get(page_of(consent))
+    assert "Invalidate what you shared with <bdi>Acme Bank</bdi>?" in asked.content.decode()
+    assert asked.headers["Cache-Control"] == "no-store"
+    assert status_of(entry) == VALID
+
+    done = client.post(page_of(consent))
+    assert (done.status_code, done.headers["Location"]) == (303, HISTORY)
+    assert status_of(entry) == INVALID
+    receipts = client.get(HISTORY).content.decode()
+    assert "no longer valid" in receipts
+    assert page_of(consent) not in receipts
+    event = StatusEvent.objects.get()
+    assert (event.actor, event.subject_id, event.count) == ("holder", str(entry), 1)
+
+
+def test_only_what_is_on_the_receipt_is_taken_back(client, alice, sign_in) -> None:
+    sign_in(alice)
+    (consent, entry), (_other, kept) = shared(alice), shared(alice)
+
+    client.post(page_of(consent))
+
+    assert (status_of(entry), status_of(kept)) == (INVALID, VALID)
+
+
+def test_nobody_takes_back_what_is_not_theirs(client, alice, bob, sign_in) -> None:
+    sign_in(bob)
+    consent, entry = shared(alice)
+
+    for method in (client.get, client.post):
+        assert method(page_of(consent)).status_code == 404
+        assert method(f"{HISTORY}{uuid4()}/invalidate/").status_code == 404
+    assert status_of(entry) == VALID
+
+
+def test_who_is_not_signed_in_is_sent_to_the_front_door(client, alice) -> None:
+    consent, entry = shared(alice)
+
+    for method in (client.get, client.post):
+        response = method(page_of(consent))
+        assert (response.status_code, response.headers["Location"]) == (302, "/wallet/sign-in/")
+    assert status_of(entry) == VALID
+
+
+def test_a_form_without_its_token_takes_nothing_back(alice, sign_in) -> None:
+    client = Client(enforce_csrf_checks=True)
+    sign_in(alice, browser=client)
+    consent, entry = shared(alice)
+
+    assert client.post(page_of(consent)).status_code == 403
+    assert status_of(entry) == VALID
+
+
+def test_what_has_ended_is_not_offered_and_not_done(client, alice, sign_in) -> None:
+    sign_in(alice)
+    consent, _entry = shared(alice)
+    StatusEntry.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+
+    assert page_of(consent) not in client.get(HISTORY).content.decode()
+    for method in (client.get, client.post):
+        assert method(page_of(consent)).headers["Location"] == HISTORY
+    assert StatusEntry.objects.get().status == VALID
+    assert not StatusEvent.objects.exists()
+
+
+def test_a_second_click_changes_nothing(client, alice, sign_in) -> None:
+    sign_in(alice)
+    consent, _entry = shared(alice)
+
+    for _ in range(2):
+        assert client.post(page_of(consent)).status_code == 303
+    assert StatusEvent.objects.count() == 1
+
+
+def test_a_no_has_nothing_to_take_back(client, alice, sign_in) -> None:
+    sign_in(alice)
+    consent = put(alice)
+    decisions.decline(consent.id, alice, now=timezone.now())
+
+    assert "invalidate" not in client.get(HISTORY).content.decode()
+    assert client.post(page_of(consent)).status_code == 303
+    assert not StatusEvent.objects.exists()
+
+
+def test_what_is_suspended_above_can_be_taken_back_after_all(client, alice, sign_in) -> None:
+    consent, entry = shared(alice)
+    now = timezone.now()
+    suspension.suspend(alice, now=now, **SAID)
+    suspension.reinstate(alice, now=now, **SAID)
+    sign_in(alice)
+
+    client.post(page_of(consent))
+
+    assert status_of(entry) == INVALID

@@ -1,0 +1,115 @@
+"""Documents told apart by a number: found when they are there, and nothing kept of those that are not."""
+
+from threading import Barrier, Thread
+
+import pytest
+from django.http import HttpResponse
+from django.test import RequestFactory
+
+from keys import published_family
+from keys.published import PublishedDocument
+from keys.published_family import PublishedFamily
+
+requests = RequestFactory()
+
+
+class Shelf:
+    """The documents there are, how often it was asked which, and a clock that is turned by hand."""
+
+    def __init__(self, *numbers: int) -> None:
+        self.there = set(numbers)
+        self.asked = 0
+        self.broken = False
+        self.clock = 1_000_000.0
+
+    def numbers(self) -> list[int]:
+        self.asked += 1
+        if self.broken:
+            raise RuntimeError("the database is away")
+        return sorted(self.there)
+
+
+@pytest.fixture
+def shelf(monkeypatch: pytest.MonkeyPatch) -> Shelf:
+    shelf = Shelf(1, 2)
+    monkeypatch.setattr(published_family, "monotonic", lambda: shelf.clock)
+    return shelf
+
+
+@pytest.fixture
+def family(shelf: Shelf) -> PublishedFamily:
+    return PublishedFamily(
+        shelf.numbers, lambda number: PublishedDocument(lambda: f"number {number}".encode())
+    )
+
+
+def get(family: PublishedFamily, number: object) -> HttpResponse:
+    """Ahead of Django, where names are not numbers yet."""
+    said: list[object] = []
+    environ = requests.get(f"/shelf/{number}").environ
+    body = b"".join(family.wsgi(environ, lambda *words: said.extend(words)))
+    return HttpResponse(body, status=int(str(said[0]).split()[0]))
+
+
+def test_each_number_has_its_document(family: PublishedFamily, shelf: Shelf) -> None:
+    assert [get(family, number).content for number in (1, 2, 1)] == [b"number 1", b"number 2", b"number 1"]
+    assert shelf.asked == 1
+    assert family(requests.get("/shelf/2"), number=2).content == b"number 2"
+
+
+@pytest.mark.parametrize("name", ["3", "0", "01", "-1", "x", "", "٣", "²", "9" * 100, "1.5", "+1", " 1"])
+def test_what_is_not_there_is_not_found(family: PublishedFamily, name: str) -> None:
+    assert get(family, name).status_code == 404
+
+
+def test_a_flood_of_unknown_numbers_asks_ten_times_a_second_and_keeps_nothing(
+    family: PublishedFamily, shelf: Shelf
+) -> None:
+    for number in range(3, 2_003):
+        shelf.clock += 0.001
+        assert get(family, number).status_code == 404
+
+    assert shelf.asked <= 21
+    assert set(family._documents) == {"1", "2"}
+
+
+def test_a_new_document_is_found_at_once_and_one_that_is_gone_is_forgotten(
+    family: PublishedFamily, shelf: Shelf
+) -> None:
+    get(family, 1)
+    kept = family._documents["2"]
+    shelf.there = {2, 3}
+    shelf.clock += 0.2
+
+    assert get(family, 3).content == b"number 3"
+    assert family._documents.keys() == {"2", "3"}
+    assert family._documents["2"] is kept
+
+
+def test_when_it_cannot_be_known_the_answer_is_to_ask_again(family: PublishedFamily, shelf: Shelf) -> None:
+    get(family, 1)
+    shelf.broken = True
+    shelf.clock += 0.2
+
+    assert get(family, 3).status_code == 503
+    assert get(family, 1).content == b"number 1"
+    shelf.broken = False
+    shelf.there.add(3)
+    assert get(family, 3).content == b"number 3"
+
+
+def test_many_at_once_ask_once(family: PublishedFamily, shelf: Shelf) -> None:
+    barrier, found = Barrier(8), []
+
+    def ask() -> None:
+        barrier.wait()
+        found.append(get(family, 1).content)
+
+    threads = [Thread(target=ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert found == [b"number 1"] * 8
+    assert shelf.asked == 1

@@ -1,0 +1,67 @@
+"""What the tests of status lists share: to present, to find its place, and to read what is published."""
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.utils import timezone
+
+from keys.jws import decode_segment
+from tests.relying_party import status_at, status_reference
+from wallet import credentials
+from wallet.models import StatusEntry, StatusList, Wallet
+from wallet.status_lists import publication, upkeep
+
+VALID, INVALID, SUSPENDED = 0, 1, 2
+SAID: dict[str, Any] = {"actor": "olga", "reason": "Reported stolen"}
+
+
+def present(wallet: Wallet, *, reference: UUID | None = None, now: datetime | None = None) -> str:
+    """A presentation to Acme Bank."""
+    moment = now or timezone.now()
+    return credentials.present(
+        wallet.credential,
+        [("given_name",)],
+        audience="acme-bank",
+        nonce="n-0S6_WzA2MjAzNDU2Nzg5MA",
+        transaction_data=[],
+        reference=reference,
+        today=timezone.localdate(moment),
+        now=moment,
+    )
+
+
+def place_in(token: str) -> tuple[int, int]:
+    """List and index in a token."""
+    idx, uri = status_reference(decode_segment(token.split(".")[1]))
+    return int(uri.rpartition("/")[2]), idx
+
+
+def entry_of(token: str) -> StatusEntry:
+    """The row that the token's place is kept in."""
+    list_id, idx = place_in(token)
+    return StatusEntry.objects.get(status_list=list_id, idx=idx)
+
+
+def presented(wallet: Wallet, **facts: Any) -> StatusEntry:
+    """The place of something presented just now."""
+    return entry_of(present(wallet, **facts))
+
+
+def published(list_id: int) -> dict[str, Any]:
+    """The payload of a list as it is published when nobody has looked at it for a while."""
+    StatusList.objects.filter(pk=list_id).update(checked_at=None)
+    return decode_segment(publication.current(list_id).decode().split(".")[1])
+
+
+def status_of(entry: StatusEntry) -> int:
+    """What the published list says of it."""
+    content = published(entry.status_list_id)["status_list"]
+    return status_at(content["lst"], content["bits"], entry.idx)
+
+
+def small_lists(size: int) -> list[StatusList]:
+    """The two open lists, with so many entries only."""
+    upkeep.keep_open(now=timezone.now())
+    StatusList.objects.filter(closed_at=None).update(size=size)
+    return list(StatusList.objects.filter(closed_at=None).order_by("slot"))

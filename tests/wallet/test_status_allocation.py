@@ -1,0 +1,304 @@
+"""Places in status lists: random, never given twice, taken in one statement, and not after a revocation."""
+
+import threading
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.db import IntegrityError, connection, transaction
+from django.utils import timezone
+
+from keys import rotation
+from keys.issuer_key import active_issuer_key
+from keys.models import SigningKey
+from tests.people import enroll
+from tests.wallet.conftest import together
+from tests.wallet.statuses import SAID, entry_of, place_in, present, presented, small_lists
+from wallet import credentials, revocation, suspension
+from wallet.models import Credential, StatusEntry, StatusList, Wallet
+from wallet.status_lists import allocation, upkeep
+
+pytestmark = pytest.mark.usefixtures("signing_key")
+
+
+def take(wallet: Wallet, kid: str = "") -> tuple[int, int]:
+    now = timezone.now()
+    kid = kid or active_issuer_key(now=now).kid
+    expires_at = now + timedelta(hours=24)
+    return allocation.take(wallet.credential, kid=kid, reference=None, expires_at=expires_at, now=now)
+
+
+def fill(row: StatusList, count: int) -> None:
+    """Spend places of a list."""
+    taken = set(row.entries.values_list("idx", flat=True))
+    free = [idx for idx in range(row.size) if idx not in taken][:count]
+    StatusEntry.objects.bulk_create([StatusEntry(status_list=row, idx=idx) for idx in free])
+
+
+def test_a_place_keeps_whose_it_is_who_signed_and_what_for(alice: Wallet, signing_key: SigningKey) -> None:
+    reference, now = uuid4(), timezone.now()
+
+    entry = entry_of(present(alice, reference=reference, now=now))
+
+    assert (entry.credential, entry.signing_key) == (alice.credential, signing_key)
+    assert (entry.reference, entry.status) == (reference, StatusEntry.Status.VALID)
+    assert entry.expires_at == now + timedelta(hours=24)
+
+
+def test_places_are_spread_over_two_whole_lists(alice: Wallet) -> None:
+    places = [take(alice) for _ in range(100)]
+
+    assert len(set(places)) == 100
+    assert {list_id for list_id, _idx in places} == set(StatusList.objects.values_list("id", flat=True))
+    indexes = sorted(idx for _list, idx in places)
+    assert indexes[0] < 2**17
+    assert indexes[-1] >= 2**20 - 2**17
+    steps = {later - earlier for earlier, later in zip(indexes, indexes[1:], strict=False)}
+    assert len(steps) > 50  # no progression
+
+
+def test_a_place_is_taken_in_one_statement_also_in_lists_that_are_almost_half_full(
+    alice: Wallet, statements: Any
+) -> None:
+    for row in small_lists(1024):
+        fill(row, 400)  # at 500 one draw in 65,536 would need a second statement
+    kid = active_issuer_key(now=timezone.now()).kid
+    with statements() as asked:
+        for _ in range(10):
+            take(alice, kid)
+
+    assert len(asked.texts) == 10
+    assert all("INSERT INTO wallet_statusentry" in text for text in asked.texts)
+
+
+def test_a_list_of_which_every_place_but_one_is_taken_gives_the_last(alice: Wallet) -> None:
+    for row in small_lists(8):
+        StatusList.objects.filter(pk=row.pk).update(closed_at=timezone.now())
+    free = StatusList.objects.create(slot=0, size=8, opened_at=timezone.now())
+    full = StatusList.objects.create(slot=1, size=8, opened_at=timezone.now())
+    fill(full, 8)
+    fill(free, 7)
+    key = active_issuer_key(now=timezone.now()).kid
+    places = {place for _ in range(200) if (place := allocation._take(alice.credential.pk, key, None, NOON))}
+
+    assert places == {(free.pk, 7)}
+    assert StatusEntry.objects.filter(status_list=free).count() == 8
+
+
+NOON = datetime(2027, 1, 1, 12, tzinfo=timezone.get_default_timezone())
+
+
+def test_full_lists_are_closed_and_new_ones_opened_on_the_way(alice: Wallet) -> None:
+    before = small_lists(8)
+    for row in before:
+        fill(row, 8)
+
+    list_id, _idx = take(alice)
+
+    assert list_id not in {row.pk for row in before}
+    assert StatusList.objects.filter(closed_at=None).count() == 2
+    assert not StatusList.objects.filter(pk__in=[row.pk for row in before], closed_at=None).exists()
+
+
+def test_a_place_cannot_be_given_twice_whatever_the_code_does(alice: Wallet) -> None:
+    entry = presented(alice)
+
+    with pytest.raises(IntegrityError, match=r"given_once|UNIQUE"), transaction.atomic():
+        StatusEntry.objects.create(status_list=entry.status_list, idx=entry.idx)
+
+
+@pytest.mark.parametrize("move", [revocation.revoke, revocation.suspend])
+def test_after_a_revocation_no_place_is_given(alice: Wallet, move: Any) -> None:
+    as_read_before = Credential.objects.get()
+    move(alice.credential, now=timezone.now(), **SAID)
+
+    with pytest.raises(credentials.CredentialNotUsableError):
+        present(Wallet(credential=as_read_before))
+
+    assert not StatusEntry.objects.exists()
+
+
+def test_from_a_suspended_wallet_no_place_is_given(alice: Wallet) -> None:
+    as_read_before = Wallet.objects.select_related("credential").get()
+    suspension.suspend(alice, now=timezone.now(), **SAID)
+
+    with pytest.raises(credentials.CredentialNotUsableError):
+        present(as_read_before)
+
+    assert not StatusEntry.objects.exists()
+
+
+def test_a_key_that_has_moved_on_signs_nothing_more(alice: Wallet, signing_key: SigningKey) -> None:
+    kid = active_issuer_key(now=timezone.now()).kid
+    rotation.withdraw(kid, reason="stolen", now=timezone.now())
+
+    with pytest.raises(allocation.KeyMovedOnError):
+        take(alice, kid)
+
+    assert not StatusEntry.objects.exists()
+
+
+def test_a_presentation_begun_with_the_old_key_is_signed_by_the_new_one(
+    alice: Wallet, signing_key: SigningKey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = timezone.now()
+    remembered = active_issuer_key(now=now)
+    rotation.withdraw(signing_key.pk, reason="stolen", now=now)
+    rotation.rotate(now=now)
+
+    def remembering(*, now: datetime, fresh: bool = False) -> Any:
+        return active_issuer_key(now=now, fresh=True) if fresh else remembered
+
+    monkeypatch.setattr(credentials, "active_issuer_key", remembering)
+    entry = presented(alice)
+
+    assert entry.signing_key.state == SigningKey.State.ACTIVE
+    assert StatusEntry.objects.count() == 1
+
+
+# --- Opening and closing ----------------------------------------------------------------------------------
+
+
+def test_two_lists_are_open_from_the_first_day(db: None) -> None:
+    assert upkeep.keep_open(now=timezone.now()) == (0, 2)
+    assert upkeep.keep_open(now=timezone.now()) == (0, 0)
+    assert [row.size for row in StatusList.objects.all()] == [2**20, 2**20]
+
+
+@pytest.mark.parametrize(("taken", "closed"), [(31, 0), (32, 1), (40, 1)])
+def test_a_list_is_closed_when_it_is_half_full_and_another_takes_its_slot(taken: int, closed: int) -> None:
+    full, other = small_lists(64)
+    fill(full, taken)
+
+    assert upkeep.keep_open(now=timezone.now()) == (closed, closed)
+    full.refresh_from_db()
+    assert (full.closed_at is not None) == bool(closed)
+    open_slots = StatusList.objects.filter(closed_at=None).order_by("slot").values_list("slot", flat=True)
+    assert list(open_slots) == [0, 1]
+    assert StatusList.objects.filter(pk=other.pk, closed_at=None).exists()
+
+
+def test_a_slot_cannot_hold_two_open_lists(db: None) -> None:
+    now = timezone.now()
+    upkeep.keep_open(now=now)
+
+    with pytest.raises(IntegrityError), transaction.atomic():
+        StatusList.objects.create(slot=0, opened_at=now)
+
+
+# --- Races ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.postgresql
+@pytest.mark.django_db(transaction=True)
+def test_many_at_once_in_small_lists_get_each_their_own_place() -> None:
+    people = [
+        enroll(f"p{n}@example.org", given_name="P", family_name="Q", birth_date=datetime(1990, 1, 1).date())
+        for n in range(8)
+    ]
+    small_lists(64)
+
+    def work(number: int) -> list[tuple[int, int]]:
+        return [place_in(present(people[number])) for _ in range(40)]
+
+    results = together(work)
+
+    assert all(isinstance(result, list) for result in results), results
+    places = [place for result in results for place in result]
+    assert len(places) == len(set(places)) == 8 * 40
+    assert StatusEntry.objects.count() == 8 * 40
+    assert StatusList.objects.filter(closed_at=None).count() == 2
+
+
+@pytest.mark.postgresql
+@pytest.mark.django_db(transaction=True)
+def test_many_that_open_lists_at_once_open_two() -> None:
+    together(lambda number: upkeep.keep_open(now=timezone.now()))
+    first = small_lists(8)
+    for row in first:
+        fill(row, 4)
+
+    outcomes = together(lambda number: upkeep.keep_open(now=timezone.now()))
+
+    assert all(isinstance(outcome, tuple) for outcome in outcomes), outcomes
+    assert StatusList.objects.count() == 4
+    assert StatusList.objects.filter(closed_at=None).count() == 2
+
+
+@pytest.mark.postgresql
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("rounds", range(3))
+def test_a_revocation_among_presentations_leaves_none_valid(rounds: int) -> None:
+    """Whatever is presented was presented before the revocation, and is invalid after it."""
+    enroll("race@example.org", given_name="R", family_name="S", birth_date=datetime(1990, 1, 1).date())
+    given: list[tuple[int, int]] = []
+    revoked = threading.Event()
+
+    def work(number: int) -> None:
+        if number == 0:
+            while len(given) < 10:
+                pass
+            revocation.revoke(Credential.objects.get(), now=timezone.now(), **SAID)
+            revoked.set()
+            return
+        loaded = Wallet.objects.select_related("credential").get()  # and never again: it believes it is valid
+        for _ in range(100):
+            late = revoked.is_set()
+            try:
+                place = place_in(present(loaded))
+            except credentials.CredentialNotUsableError:
+                return
+            assert not late, "presented after the revocation"
+            given.append(place)
+
+    assert not [result for result in together(work) if isinstance(result, Exception)]
+    assert len(given) == StatusEntry.objects.count() >= 10
+    assert not StatusEntry.objects.exclude(status=StatusEntry.Status.INVALID).exists()
+
+
+@pytest.mark.postgresql
+@pytest.mark.django_db(transaction=True)
+def test_a_presentation_waits_for_a_revocation_that_is_not_yet_committed() -> None:
+    wallet = enroll(
+        "race@example.org", given_name="R", family_name="S", birth_date=datetime(1990, 1, 1).date()
+    )
+    small_lists(64)
+    outcome: list[Any] = []
+
+    def try_it() -> None:
+        try:
+            outcome.append(present(wallet))
+        except Exception as error:
+            outcome.append(error)
+        finally:
+            connection.close()
+
+    thread = threading.Thread(target=try_it)
+    with transaction.atomic():
+        revocation.revoke(Credential.objects.get(), now=timezone.now(), **SAID)
+        thread.start()
+        thread.join(timeout=1)
+        assert thread.is_alive()
+    thread.join()
+
+    assert isinstance(outcome[0], credentials.CredentialNotUsableError)
+    assert not StatusEntry.objects.exists()
+
+
+@pytest.mark.postgresql
+@pytest.mark.django_db(transaction=True)
+def test_other_holders_do_not_wait_for_a_revocation() -> None:
+    wallet = enroll(
+        "race@example.org", given_name="R", family_name="S", birth_date=datetime(1990, 1, 1).date()
+    )
+    other = enroll(
+        "calm@example.org", given_name="C", family_name="D", birth_date=datetime(1990, 1, 1).date()
+    )
+    small_lists(64)
+
+    with transaction.atomic():
+        revocation.revoke(wallet.credential, now=timezone.now(), **SAID)
+        (result, *_rest) = together(lambda number: present(other), count=1)
+
+    assert place_in(result)

@@ -1,0 +1,241 @@
+"""Taking back what was presented: by command and by use case, each with its row in the record."""
+
+from datetime import timedelta
+from io import StringIO
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.utils import timezone
+
+from keys import stakes
+from keys.models import AppendOnlyError, SigningKey
+from tests.wallet.conftest import together
+from tests.wallet.statuses import INVALID, SAID, SUSPENDED, VALID, presented, status_of
+from wallet import credentials
+from wallet.models import Credential, StatusEntry, StatusEvent, Wallet
+from wallet.status_lists import changes
+from wallet.status_lists.changes import Action
+
+pytestmark = pytest.mark.usefixtures("signing_key")
+
+
+def command(status: str, *target: str, yes: bool = True) -> str:
+    out = StringIO()
+    call_command(
+        "set_credential_status",
+        status,
+        *target,
+        "--reason",
+        "Lost phone",
+        *(["--yes"] if yes else []),
+        stdout=out,
+    )
+    return out.getvalue()
+
+
+def statuses() -> list[int]:
+    return [status_of(entry) for entry in StatusEntry.objects.order_by("id")]
+
+
+def told() -> list[tuple[str, str, str, int, str]]:
+    events = StatusEvent.objects.order_by("id")
+    return [(e.action, e.subject, e.subject_id, e.count, e.reason) for e in events]
+
+
+# --- By command -------------------------------------------------------------------------------------------
+
+
+def test_one_presented_credential_is_taken_back_by_its_place(alice: Wallet) -> None:
+    entry, _other = presented(alice), presented(alice)
+
+    said = command("invalid", "--presented", str(entry))
+
+    assert said.startswith("1 presented credentials")
+    assert statuses() == [INVALID, VALID]
+    assert told() == [("invalidated", "presented", str(entry), 1, "Lost phone")]
+    assert "at the shell" in StatusEvent.objects.get().actor
+
+
+@pytest.mark.parametrize(
+    ("steps", "seen"),
+    [
+        (["suspended"], [SUSPENDED, SUSPENDED, VALID]),
+        (["suspended", "valid"], [VALID, VALID, VALID]),
+        (["invalid"], [INVALID, INVALID, VALID]),
+        (["suspended", "invalid"], [INVALID, INVALID, VALID]),
+    ],
+)
+@pytest.mark.parametrize("target", ["credential", "wallet"])
+def test_everything_from_a_credential_or_wallet_follows_it(
+    alice: Wallet, bob: Wallet, target: str, steps: list[str], seen: list[int]
+) -> None:
+    for wallet in (alice, alice, bob):
+        presented(wallet)
+    subject = alice.credential.pk if target == "credential" else alice.pk
+
+    for step in steps:
+        assert "2 presented credentials" in command(step, f"--{target}", str(subject))
+
+    assert statuses() == seen
+    assert [count for *_, count, _reason in told()] == [2] * len(steps)
+    if steps != ["suspended", "valid"]:
+        with pytest.raises(credentials.CredentialNotUsableError):
+            presented(Wallet.objects.select_related("credential").get(pk=alice.pk))
+
+
+@pytest.mark.parametrize(("status", "seen"), [("invalid", INVALID), ("suspended", SUSPENDED)])
+def test_everything_that_a_key_signed_is_set_at_once(
+    alice: Wallet, bob: Wallet, signing_key: SigningKey, status: str, seen: int
+) -> None:
+    for wallet in (alice, bob):
+        presented(wallet)
+
+    command(status, "--key", str(signing_key.pk))
+
+    assert statuses() == [seen, seen]
+    assert told()[0][1:4] == ("key", str(signing_key.pk), 2)
+    assert status_of(presented(alice)) == VALID, "the key goes on signing"
+
+
+def test_without_yes_it_only_says_how_many(alice: Wallet) -> None:
+    presented(alice)
+
+    with pytest.raises(CommandError, match="Nothing was changed. Add --yes"):
+        command("invalid", "--wallet", str(alice.pk), yes=False)
+
+    assert statuses() == [VALID]
+    assert Credential.objects.get().state == "valid"
+    assert told() == []
+
+
+@pytest.mark.parametrize(
+    ("target", "sentence"),
+    [
+        (("--presented", "7"), "Say list and index"),
+        (("--presented", "x/y"), "Say list and index"),
+        (("--presented", "999999/1"), "no such presented credential"),
+        (("--credential", str(uuid4())), "no such credential"),
+        (("--wallet", str(uuid4())), "no such"),
+        (("--key", str(uuid4())), "none of it can become"),
+        (("--wallet", "alice"), "invalid UUID value"),
+        (("--presented", "7/1", "--key", str(uuid4())), "not allowed with"),
+        ((), "one of the arguments"),
+    ],
+)
+@pytest.mark.parametrize("status", ["invalid", "suspended"])
+def test_a_wrong_target_gives_one_sentence(
+    alice: Wallet, target: tuple[str, ...], sentence: str, status: str
+) -> None:
+    presented(alice)
+
+    with pytest.raises(CommandError, match=sentence):
+        command(status, *target)
+
+    assert statuses() == [VALID]
+    assert told() == []
+
+
+def test_a_reason_is_asked_for(alice: Wallet) -> None:
+    entry = presented(alice)
+    for reason in ([], ["--reason", " "]):
+        with pytest.raises(CommandError, match=r"reason|Say why"):
+            call_command("set_credential_status", "invalid", "--presented", str(entry), "--yes", *reason)
+    assert statuses() == [VALID]
+
+
+def test_what_is_invalid_stays_so(alice: Wallet) -> None:
+    entry = presented(alice)
+    command("invalid", "--presented", str(entry))
+
+    for status in ("valid", "suspended", "invalid"):
+        with pytest.raises(CommandError, match=f"none of it can become {status}"):
+            command(status, "--presented", str(entry))
+
+    assert statuses() == [INVALID]
+    assert len(told()) == 1
+
+
+# --- The use cases ----------------------------------------------------------------------------------------
+
+
+def test_the_holder_takes_back_what_they_shared_on_one_occasion(alice: Wallet, bob: Wallet) -> None:
+    reference, now = uuid4(), timezone.now()
+    presented(alice, reference=reference)
+    presented(alice, reference=uuid4())
+    presented(bob, reference=reference)
+
+    changes.take_back(alice, reference, now=now)
+
+    assert statuses() == [INVALID, VALID, VALID]
+    assert StatusEvent.objects.get().actor == "holder"
+    with pytest.raises(changes.NothingToChangeError):
+        changes.take_back(alice, reference, now=now)
+    with pytest.raises(changes.NothingToChangeError):
+        changes.take_back(alice, uuid4(), now=now)
+
+
+def test_what_has_ended_cannot_be_changed(alice: Wallet) -> None:
+    entry = presented(alice, reference=uuid4())
+    later = timezone.now() + timedelta(hours=25)
+
+    with pytest.raises(changes.NothingToChangeError):
+        changes.change_presented(entry, Action.INVALIDATED, now=later, **SAID)
+    with pytest.raises(changes.NothingToChangeError):
+        changes.take_back(alice, entry.reference, now=later)
+    assert told() == []
+
+
+def test_an_operator_is_told_how_many_credentials_a_key_has_signed(
+    alice: Wallet, bob: Wallet, signing_key: SigningKey
+) -> None:
+    presented(alice)
+    presented(bob)
+    now = timezone.now()
+
+    assert stakes.unexpired_credentials(signing_key.pk, now=now) == 2
+    assert stakes.unexpired_credentials(signing_key.pk, now=now + timedelta(hours=25)) == 0
+    assert stakes.unexpired_credentials(uuid4(), now=now) == 0
+
+
+def test_the_record_is_written_once(alice: Wallet) -> None:
+    command("invalid", "--presented", str(presented(alice)))
+    event = StatusEvent.objects.get()
+
+    for attempt in (event.save, event.delete):
+        with pytest.raises(AppendOnlyError):
+            attempt()
+
+
+def test_what_is_not_recorded_is_not_changed(alice: Wallet, monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = presented(alice)
+
+    def fail(*args: Any, **facts: Any) -> None:
+        raise RuntimeError("the database is full")
+
+    monkeypatch.setattr(changes, "record", fail)
+    for change in (
+        lambda: command("invalid", "--presented", str(entry)),
+        lambda: command("invalid", "--wallet", str(alice.pk)),
+        lambda: command("suspended", "--wallet", str(alice.pk)),
+    ):
+        with pytest.raises(RuntimeError):
+            change()
+
+    assert statuses() == [VALID]
+    assert (Credential.objects.get().state, Wallet.objects.get().state) == ("valid", "active")
+
+
+@pytest.mark.postgresql
+@pytest.mark.django_db(transaction=True)
+def test_of_many_hands_at_once_one_takes_it_back(alice: Wallet) -> None:
+    entry = presented(alice)
+
+    results = together(
+        lambda number: changes.change_presented(entry, Action.INVALIDATED, now=timezone.now(), **SAID)
+    )
+
+    assert results.count(None) == 1
+    assert sum(isinstance(result, changes.NothingToChangeError) for result in results) == 7
+    assert len(told()) == 1

@@ -1,0 +1,90 @@
+"""`manage.py set_credential_status`: take back, suspend or reinstate what was presented."""
+
+import re
+from collections.abc import Callable
+from datetime import datetime
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from keys.key_events import shell_user
+from wallet import revocation, suspension
+from wallet.models import Credential, StatusEntry, Wallet
+from wallet.status_lists import changes
+from wallet.status_lists.changes import Action
+from wallet.status_lists.standing import unexpired
+
+ACTIONS = {"invalid": Action.INVALIDATED, "suspended": Action.SUSPENDED, "valid": Action.REINSTATED}
+OF_CREDENTIAL = {
+    "invalid": revocation.revoke,
+    "suspended": revocation.suspend,
+    "valid": revocation.reinstate,
+}
+REFUSALS = (changes.NothingToChangeError, revocation.CredentialMoveError, suspension.WalletMoveError)
+
+# What is concerned, and what does it, given actor, reason and time.
+Target = tuple[QuerySet[StatusEntry], Callable[..., Any]]
+
+
+class Command(BaseCommand):
+    help = (
+        "Set the status of presented credentials: of one, of all from a credential or wallet (which then "
+        "cannot present), or of all that a key signed. Says first how many that concerns."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("status", choices=ACTIONS, help="what they are to be; invalid is for good")
+        target = parser.add_mutually_exclusive_group(required=True)
+        target.add_argument("--presented", metavar="LIST/INDEX", help="one presented credential, as 7/123456")
+        target.add_argument("--credential", type=UUID, metavar="ID", help="the credential of a wallet")
+        target.add_argument("--wallet", type=UUID, metavar="ID", help="a wallet; invalid: its credential")
+        target.add_argument("--key", type=UUID, metavar="KID", help="everything the key signed so far")
+        parser.add_argument("--reason", required=True, help="why, for the record (200 characters)")
+        parser.add_argument("--yes", action="store_true", help="do it; without this it only says how many")
+
+    def handle(self, *args: Any, status: str, reason: str, yes: bool, **options: Any) -> None:
+        now = timezone.now()
+        if not reason.strip():
+            raise CommandError("Say why, for the record.")
+        entries, run = self._target(status, now, options)
+        self.stdout.write(f"{entries.count()} presented credentials that have not ended.")
+        if not yes:
+            raise CommandError("Nothing was changed. Add --yes to go on.")
+        try:
+            run(actor=shell_user(), reason=reason, now=now)
+        except REFUSALS:
+            raise CommandError(f"Nothing was changed: none of it can become {status} now.") from None
+        self.stdout.write(f"Done: {status}. Relying parties see it within a minute.")
+
+    def _target(self, status: str, now: datetime, options: dict[str, Any]) -> Target:
+        action = ACTIONS[status]
+        if options["presented"]:
+            return self._presented(options["presented"], action, now)
+        if kid := options["key"]:
+            rows = unexpired(now).filter(signing_key=kid)
+            return changes.affected(rows, action), partial(changes.change_signed, kid, action)
+        if options["wallet"] and status != "invalid":
+            wallet = Wallet.objects.filter(pk=options["wallet"]).first()
+            if wallet is None:
+                raise CommandError("There is no such wallet.")
+            move = suspension.suspend if status == "suspended" else suspension.reinstate
+            return changes.of_wallet(wallet, now=now), partial(move, wallet)
+        by_id = {"pk": options["credential"]} if options["credential"] else {"wallet": options["wallet"]}
+        credential = Credential.objects.filter(**by_id).first()
+        if credential is None:
+            raise CommandError("There is no such credential.")
+        return revocation.presented(credential, now=now), partial(OF_CREDENTIAL[status], credential)
+
+    def _presented(self, place: str, action: Action, now: datetime) -> Target:
+        numbers = re.fullmatch(r"(\d{1,18})/(\d{1,9})", place)
+        if numbers is None:
+            raise CommandError("Say list and index as in 7/123456; the token's status has both.")
+        rows = unexpired(now).filter(status_list=int(numbers[1]), idx=int(numbers[2]))
+        entry = rows.first()
+        if entry is None:
+            raise CommandError("There is no such presented credential, or it has ended.")
+        return changes.affected(rows, action), partial(changes.change_presented, entry, action)

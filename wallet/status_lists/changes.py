@@ -1,0 +1,113 @@
+"""Taking back what was presented: one of it, all from a credential or wallet, all that a key signed.
+
+Each change is one transaction with the record of who made it and why. Invalid is for good; suspended is not.
+"""
+
+from datetime import datetime
+from uuid import UUID
+
+import structlog
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils.translation import gettext as _
+
+from wallet.models import StatusEntry, StatusEvent, Wallet
+from wallet.status_lists.standing import unexpired
+
+log = structlog.get_logger(__name__)
+
+Action = StatusEvent.Action
+Subject = StatusEvent.Subject
+Status = StatusEntry.Status
+
+# valid ◄──► suspended ──► invalid, and valid ──► invalid: from where each action leads where.
+MOVES: dict[str, tuple[frozenset[int], Status]] = {
+    Action.INVALIDATED: (frozenset({Status.VALID, Status.SUSPENDED}), Status.INVALID),
+    Action.SUSPENDED: (frozenset({Status.VALID}), Status.SUSPENDED),
+    Action.REINSTATED: (frozenset({Status.SUSPENDED}), Status.VALID),
+}
+ACTOR, REASON = 150, 200  # characters kept
+HOLDER = "holder"
+
+
+class NothingToChangeError(Exception):
+    """Nothing of it is unexpired and in a state that this leads from; perhaps somebody else was faster."""
+
+
+def affected(entries: QuerySet[StatusEntry], action: Action) -> QuerySet[StatusEntry]:
+    """Those of the entries that the action would change."""
+    return entries.filter(status__in=MOVES[action][0]).order_by()
+
+
+def of_wallet(wallet: Wallet, *, now: datetime) -> QuerySet[StatusEntry]:
+    """What was presented from a wallet and has not ended."""
+    return unexpired(now).filter(credential__wallet=wallet)
+
+
+def change_presented(entry: StatusEntry, action: Action, *, actor: str, reason: str, now: datetime) -> None:
+    """One presented credential. Raises NothingToChangeError."""
+    rows = unexpired(now).filter(pk=entry.pk)
+    change(rows, action, Subject.PRESENTED, str(entry), actor=actor, reason=reason, now=now)
+
+
+def by_key_of(entry: StatusEntry, *, now: datetime) -> QuerySet[StatusEntry]:
+    """Everything unexpired that the key of this entry signed and that is not invalid yet."""
+    return affected(unexpired(now).filter(signing_key=entry.signing_key_id), Action.INVALIDATED)
+
+
+def invalidate_all_by_key_of(entry: StatusEntry, *, actor: str, reason: str, now: datetime) -> None:
+    """The same as `change_signed`, for whoever looks at one of them. Raises NothingToChangeError."""
+    if entry.signing_key_id is None:
+        raise NothingToChangeError
+    change_signed(entry.signing_key_id, Action.INVALIDATED, actor=actor, reason=reason, now=now)
+
+
+def change_signed(kid: UUID, action: Action, *, actor: str, reason: str, now: datetime) -> int:
+    """Everything that a key signed so far; how much that was. Raises NothingToChangeError."""
+    rows = unexpired(now).filter(signing_key=kid)
+    return change(rows, action, Subject.KEY, str(kid), actor=actor, reason=reason, now=now)
+
+
+def take_back(wallet: Wallet, reference: UUID, *, now: datetime) -> None:
+    """The holder invalidates what they shared on one occasion. Raises NothingToChangeError."""
+    entry = of_wallet(wallet, now=now).filter(reference=reference).first()
+    if entry is None:
+        raise NothingToChangeError
+    why = _("Taken back by its holder.")
+    change_presented(entry, Action.INVALIDATED, actor=HOLDER, reason=why, now=now)
+
+
+def change(
+    rows: QuerySet[StatusEntry],
+    action: Action,
+    subject: Subject,
+    subject_id: str,
+    *,
+    actor: str,
+    reason: str,
+    now: datetime,
+) -> int:
+    """Change and record; how many were changed. Raises NothingToChangeError."""
+    with transaction.atomic():
+        changed = affected(rows, action).update(status=MOVES[action][1])
+        if not changed:
+            raise NothingToChangeError
+        record(action, subject, subject_id, changed, actor=actor, reason=reason, now=now)
+    return changed
+
+
+def record(
+    action: Action, subject: Subject, subject_id: str, count: int, *, actor: str, reason: str, now: datetime
+) -> None:
+    """One row more in the record; inside the transaction of what it tells of."""
+    said = " ".join(reason.split())[:REASON] or _("No reason was given.")
+    StatusEvent.objects.create(
+        action=action,
+        subject=subject,
+        subject_id=subject_id,
+        count=count,
+        actor=actor[:ACTOR],
+        reason=said,
+        at=now,
+    )
+    log.info("status_changed", action=str(action), subject=str(subject), id=subject_id, count=count)
