@@ -196,7 +196,7 @@ def test_statements_of_the_happy_path_stay_within_their_numbers(
 
     assert len(authorizing.texts) <= 4, authorizing.texts
     assert len(asking.texts) <= 3, asking.texts
-    assert len(answering.texts) <= 6, answering.texts
+    assert len(answering.texts) <= 5, answering.texts
 
 
 @pytest.mark.postgresql
