@@ -19,10 +19,11 @@ from keys.certificate_chain import BrokenChainError
 from keys.models import Authority, KeyEvent, SigningKey
 from keys.moves import RotationRefusedError
 from keys.operations import OPERATIONS, Done, Operation, offered
-from keys.plan import outlook
+from keys.plan import outlook, plan
 from keys.rotation import certificate_request
 from keys.schedule import moment
 from keys.sealing import SealError
+from keys.timeline import Timeline, lives
 from keys.withdrawal import cost_of_withdrawal
 
 REFUSALS = (RotationRefusedError, BrokenChainError, SealError)
@@ -64,11 +65,7 @@ class SigningKeyAdmin(admin.ModelAdmin):
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         operations = offered(None) if self.has_change_permission(request) else []
-        context = {
-            "title": _("Signing keys"),
-            "operations": operations,
-            "outlook": outlook(now=now()).lines(),
-        }
+        context = {"title": _("Signing keys"), "operations": operations, **_picture()}
         return super().changelist_view(request, context)
 
     def change_view(
@@ -219,6 +216,13 @@ class KeyEventAdmin(admin.ModelAdmin):
 
     def has_delete_permission(self, request: HttpRequest, obj: KeyEvent | None = None) -> bool:
         return False
+
+
+def _picture() -> dict[str, Any]:
+    """The keys' life drawn, and what comes next in words."""
+    moment, waiting = now(), settings.SIGNING_KEY_STAGED_FOR
+    drawn = lives(SigningKey.objects.all(), plan(now=moment), staged_for=waiting, now=moment)
+    return {"timeline": Timeline(drawn, now=moment), "outlook": outlook(now=moment).lines()}
 
 
 def _details(operation: Operation, key: SigningKey | None) -> list[str]:

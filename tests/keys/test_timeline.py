@@ -1,0 +1,142 @@
+"""The picture of the keys' life."""
+
+import re
+from datetime import datetime, timedelta
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.utils import timezone
+
+from keys import rotation
+from keys.models import SigningKey
+from keys.moves import State, in_state
+from keys.plan import plan
+from keys.timeline import MOST_WITHDRAWN, Life, Span, Timeline, lives
+
+pytestmark = pytest.mark.django_db
+DAY = timedelta(days=1)
+LIST = "/admin/keys/signingkey/"
+
+
+@pytest.fixture
+def a_year(now: datetime) -> datetime:
+    """Rotations every 90 days, the newest key staged yesterday; when now is."""
+    begun = now - timedelta(days=359)
+    moment = begun
+    while moment < now:
+        rotation.rotate(now=moment)
+        moment += 12 * timedelta(hours=1)
+    return now
+
+
+def told(now: datetime) -> list[Life]:
+    return lives(SigningKey.objects.all(), plan(now=now), staged_for=2 * DAY, now=now)
+
+
+def states(life: Life) -> list[str]:
+    return [f"{span.state}{' planned' if span.planned else ''}" for span in life.spans]
+
+
+def test_a_key_is_drawn_through_its_states_and_ahead_to_the_end_of_the_present_one(a_year: datetime) -> None:
+    staged, active, *withdrawn = told(a_year)
+    assert states(staged) == ["staged", "staged planned"]
+    assert states(active) == ["staged", "active", "active planned"]
+    assert [states(life) for life in withdrawn] == [["staged", "active", "retired", "withdrawn"]] * 2
+    assert staged.spans[-1].ends == active.spans[-1].ends  # one hands over to the other
+    assert staged.ahead.startswith(f"Key {in_state(State.STAGED)} takes over on ")
+    for life in (staged, active, *withdrawn):
+        for before, after in zip(life.spans, life.spans[1:], strict=False):
+            assert before.ends == after.begins
+
+
+def test_the_next_key_is_drawn_before_it_is_there(now: datetime) -> None:
+    rotation.rotate(now=now)
+    coming, active = told(now)
+    assert (coming.kid, states(coming)) == (None, ["staged planned"])
+    assert coming.spans[0].begins == now + 88 * DAY
+    assert coming.spans[0].ends == active.spans[-1].ends == now + 90 * DAY
+
+
+def test_a_key_that_waits_for_its_certificate_has_no_planned_time(now: datetime, settings: Any) -> None:
+    rotation.rotate(now=now - DAY)
+    settings.SELF_CERTIFYING_AUTHORITY = False
+    rotation.stage(now=now)
+    staged, active = told(now)
+    assert states(staged) == ["staged"]
+    assert states(active) == ["staged", "active"]
+    assert "waits for its certificate" in staged.ahead
+
+
+def test_keys_withdrawn_long_ago_are_left_out(now: datetime) -> None:
+    for number in range(MOST_WITHDRAWN + 2):
+        key = rotation.stage(now=now - (40 - number) * DAY)
+        rotation.withdraw(key.pk, reason="a drill", now=now - (40 - number) * DAY)
+    assert len(told(now)) == MOST_WITHDRAWN
+    assert told(now + timedelta(days=250)) == []
+
+
+def test_everything_is_placed_between_the_edges_and_in_order(a_year: datetime) -> None:
+    drawn = Timeline(told(a_year), now=a_year)
+    for row in drawn.rows:
+        places = [(float(bar.x[:-1]), float(bar.width[:-1])) for bar in row.bars]
+        assert all(x >= 0 and width > 0 and x + width <= 100.01 for x, width in places)
+        assert [x for x, _ in places] == sorted(x for x, _ in places)
+        assert all(row.label_y < bar.y and bar.y + bar.height <= drawn.bottom for bar in row.bars)
+    past = [bar for row in drawn.rows for bar in row.bars if not bar.span.planned]
+    assert all(float(bar.x[:-1]) <= float(drawn.now_x[:-1]) for bar in past)
+
+
+def test_a_moment_of_no_length_can_be_drawn(now: datetime) -> None:
+    drawn = Timeline([Life(None, "", (Span(State.STAGED, now, now),))], now=now)
+    assert (drawn.rows[0].bars[0].x, drawn.now_x) == ("0.00%", "0.00%")
+
+
+def test_the_list_of_keys_shows_the_picture_with_its_words_and_the_same_as_a_table(
+    client: Client, a_year: datetime
+) -> None:
+    client.force_login(User.objects.create_superuser("root"))
+    page = client.get(LIST).content.decode()
+    svg = ElementTree.fromstring(re.search(r"<svg width.*?</svg>", page, re.DOTALL)[0])  # type: ignore[index]
+    assert svg.get("role") == "img"
+    named = {part.get("id"): part.text for part in svg if part.get("id")}
+    assert set(named) == set((svg.get("aria-labelledby") or "").split())
+    assert all(named.values())
+    assert len(svg.findall("rect[@class='active']")) == 3
+    assert len(svg.findall("rect[@class='staged planned']")) == 1
+    for life in told(a_year):
+        assert f'<th scope="row">{life.kid}</th>' in page
+
+
+def test_before_the_first_key_nothing_is_drawn(client: Client) -> None:
+    client.force_login(User.objects.create_superuser("root"))
+    assert "<svg width" not in client.get(LIST).content.decode()
+
+
+@pytest.mark.browser
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_picture_fits_a_phone_in_light_and_dark(page: Any, live_server: Any, scheme: str) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    rotation.rotate(now=timezone.now() - 100 * DAY)
+    rotation.rotate(now=timezone.now())
+    User.objects.create_superuser("operator", password="a long pass phrase")
+    page.emulate_media(color_scheme=scheme)
+    page.goto(f"{live_server.url}{LIST}")
+    page.fill("input[name=username]", "operator")
+    page.fill("input[name=password]", "a long pass phrase")
+    page.locator("input[type=submit]").click()
+
+    picture = page.get_by_role("img", name="The life of the signing keys")
+    assert picture.bounding_box()["width"] <= 390
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    background = "getComputedStyle(document.body).backgroundColor"
+    fill = "getComputedStyle(document.querySelector('.timeline rect.active')).fill"
+    assert page.evaluate(fill) != page.evaluate(background)
+    page.get_by_text("The same as a table").click()
+    table = page.locator(".timeline table")
+    assert table.get_by_role("rowheader", name=str(in_state(State.ACTIVE))).is_visible()
+    assert Axe().run(page).response["violations"] == []
