@@ -30,6 +30,7 @@ class ConsentAdmin(admin.ModelAdmin):
         "decision",
         "asked_at",
         "decided_at",
+        "undelivered_at",
         "expires_at",
         "wallet_id",
         "requester_id",

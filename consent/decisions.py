@@ -24,6 +24,7 @@ __all__ = [
     "grant",
     "granted_for",
     "last_shared",
+    "note_undelivered",
 ]
 
 _new = PreparedInsert(Consent)
@@ -40,7 +41,10 @@ _open_question = PreparedUpdate(
 _granted_last = PreparedRead(
     lambda value: (
         Consent.objects.filter(
-            wallet=value("wallet"), requester_id=value("requester"), decision=Consent.Decision.GRANTED
+            wallet=value("wallet"),
+            requester_id=value("requester"),
+            decision=Consent.Decision.GRANTED,
+            undelivered_at=None,
         )
         .order_by("-decided_at")
         .values_list("decided_at", "claims")[:1]
@@ -113,6 +117,12 @@ def grant(consent_id: uuid.UUID, wallet: Wallet, *, now: datetime) -> None:
 def decline(consent_id: uuid.UUID, wallet: Wallet, *, now: datetime) -> None:
     """Write down a no. Raises `NotAskedError`, `AlreadyDecidedError` or `LapsedError`."""
     _decide(consent_id, wallet, Consent.Decision.DECLINED, now=now)
+
+
+def note_undelivered(consent_id: uuid.UUID, *, now: datetime) -> None:
+    """Write down that nothing was shared in spite of a yes, so that the receipt does not say so."""
+    granted = Consent.objects.filter(id=consent_id, decision=Consent.Decision.GRANTED, undelivered_at=None)
+    granted.update(undelivered_at=now)
 
 
 def granted_for(consent: Consent, *, request_hash: str, wallet: Wallet) -> bool:

@@ -17,7 +17,8 @@ class AppendOnlyError(Exception):
 class Consent(models.Model):
     """One question put to a holder and its answer; append-only; outlives what it was asked for.
 
-    The row is written when it is asked and changed once, by `decisions`, when it is answered.
+    The row is written when it is asked and changed by `decisions` only: when it is answered, and when a yes
+    came to nothing.
     It says what was shown, never a claim's value: claim names, the transaction as displayed, who asked
     under which name then, and the hash of the exact request the answer is good for.
     """
@@ -39,6 +40,8 @@ class Consent(models.Model):
     asked_at = models.DateTimeField(editable=False)
     expires_at = models.DateTimeField(editable=False)  # an unanswered question lapses
     decided_at = models.DateTimeField(null=True, editable=False)
+    # When it turned out that nothing could be shared in spite of a yes.
+    undelivered_at = models.DateTimeField(null=True, editable=False)
 
     class Meta:
         verbose_name = _("consent")
@@ -48,6 +51,10 @@ class Consent(models.Model):
                 condition=(Q(decision="asked") & Q(decided_at__isnull=True))
                 | (Q(decision__in=["granted", "declined"]) & Q(decided_at__isnull=False)),
                 name="consent_decided_once",
+            ),
+            models.CheckConstraint(
+                condition=Q(undelivered_at=None) | Q(decision="granted"),
+                name="consent_undelivered_was_granted",
             ),
         ]
         indexes = [

@@ -77,7 +77,11 @@ class Receipt:
 
     @property
     def shared(self) -> bool:
-        return self.consent.decision == Consent.Decision.GRANTED
+        return self.consent.decision == Consent.Decision.GRANTED and not self.undelivered
+
+    @property
+    def undelivered(self) -> bool:
+        return self.consent.undelivered_at is not None
 
 
 def _transactions(consent: Consent) -> tuple[Transaction, ...]:

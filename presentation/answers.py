@@ -3,7 +3,7 @@
 from datetime import datetime
 
 import structlog
-from django.db import IntegrityError, OperationalError
+from django.db import IntegrityError, OperationalError, transaction
 from django.utils.timezone import localdate
 from django.utils.translation import gettext as _
 
@@ -76,7 +76,10 @@ def refuse(passage: Passage, error: AuthorizationError, *, now: datetime) -> dic
     """The parameters of a negative answer; the interaction is answered with it, once."""
     interaction = passage.interaction
     _check_relying_party(passage)
-    _close(interaction, Interaction.Outcome.ERROR, error=error.error, now=now)
+    with transaction.atomic():
+        _close(interaction, Interaction.Outcome.ERROR, error=error.error, now=now)
+        if interaction.consent is not None and interaction.consent.decision == Consent.Decision.GRANTED:
+            decisions.note_undelivered(interaction.consent.id, now=now)
     log.info("refused", interaction=str(interaction.id), error=error.error)
     return refusal(interaction.relying_party, error)
 

@@ -12,6 +12,7 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
+from consent import decisions
 from consent.models import Consent
 from presentation.models import Interaction, RelyingParty
 from presentation.passage import path_of
@@ -286,6 +287,24 @@ def test_without_a_signing_key_the_error_is_ours(
     rotation.withdraw(signing_key.id, reason="lost", now=timezone.now())
 
     assert fragment(client.get(hub).headers["Location"])["error"] == "server_error"
+
+
+def test_a_yes_that_came_to_nothing_is_no_sharing_on_the_receipt(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn, signing_key: Any, settings: Any
+) -> None:
+    from keys import rotation
+
+    settings.SELF_CERTIFYING_AUTHORITY = False  # no other key is made in its place
+    sign_in(alice)
+    hub = decide(client, ask(client, acme_bank))
+    rotation.withdraw(signing_key.id, reason="lost", now=timezone.now())
+    client.get(hub)
+
+    receipts = client.get("/wallet/history/").content.decode()
+
+    assert "You said yes, but nothing was shared" in receipts
+    assert "You shared" not in receipts
+    assert decisions.last_shared(alice, acme_bank.client_id) is None
 
 
 def test_an_age_is_signed_as_it_was_shown_over_midnight_too(
