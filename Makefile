@@ -45,7 +45,7 @@ format: $(VENV)/development ## let ruff format and sort
 
 lock: $(VENV)/production ## resolve requirements/*.in anew into the hashed *.txt
 	@test -x var/lock/bin/uv || { python3 -m venv var/lock && var/lock/bin/pip install --quiet --disable-pip-version-check uv; }
-	cd requirements && for set in production development; do ../var/lock/bin/uv pip compile --quiet --upgrade --generate-hashes \
+	cd requirements && for set in production hsm development; do ../var/lock/bin/uv pip compile --quiet --upgrade --generate-hashes \
 	  --no-emit-index-url --no-header --python-version 3.11 $$set.in -o $$set.txt || exit 1; done
 
 screenshots: $(VENV)/development ## take the pictures of docs/screenshots anew

@@ -19,6 +19,7 @@ import environ
 from django.core.exceptions import ImproperlyConfigured
 
 from config.logs import logging_config
+from keys.secret_file import SecretFileError, secrets_in
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = environ.Env()
@@ -44,6 +45,14 @@ def _number(name: str, default: int) -> int:
     if not re.fullmatch("[1-9][0-9]{0,3}|10000", value):
         raise ImproperlyConfigured(f"{name} must be a whole number from 1 to 10000.")
     return int(value)
+
+
+def _file_instead_of(name: str) -> str:
+    """The path in NAME_FILE, which takes the place of NAME."""
+    path = env.str(f"{name}_FILE", default="")
+    if path and env.str(name, default=""):
+        raise ImproperlyConfigured(f"{name} and {name}_FILE are both set; keep one of them.")
+    return path
 
 
 def _sandbox_secret(name: str) -> str:
@@ -85,9 +94,25 @@ if TRUSTED_PROXY_COUNT:
 
 SECRET_KEY = _say("SECRET_KEY", sandbox=_sandbox_secret("django"))
 SECRET_KEY_FALLBACKS = env.list("SECRET_KEY_FALLBACKS", default=[])
-KEY_SEALING_KEYS = env.list("KEY_SEALING_KEYS", default=[_sandbox_secret("sealing")] if _sandbox else [])
+KEY_SEALING_KEYS = env.list("KEY_SEALING_KEYS", default=[])
+KEY_SEALING_KEYS_FILE = _file_instead_of("KEY_SEALING_KEYS")
+if KEY_SEALING_KEYS_FILE:
+    try:
+        KEY_SEALING_KEYS = secrets_in(KEY_SEALING_KEYS_FILE)
+    except SecretFileError as error:
+        raise ImproperlyConfigured(f"KEY_SEALING_KEYS_FILE: {error}") from None
+elif not KEY_SEALING_KEYS:
+    KEY_SEALING_KEYS = [_sandbox_secret("sealing")] if _sandbox else []
 if not KEY_SEALING_KEYS:
     _unsaid.append("KEY_SEALING_KEYS")
+
+# A hardware module that holds private keys: its PKCS#11 library, the label of the token, and its pin.
+PKCS11_MODULE = env.str("PKCS11_MODULE", default="")
+PKCS11_TOKEN = env.str("PKCS11_TOKEN", default="")
+PKCS11_PIN = env.str("PKCS11_PIN", default="")
+PKCS11_PIN_FILE = _file_instead_of("PKCS11_PIN")  # read whenever the module is opened
+# Where the private keys of new signing keys live: `software` (sealed in the database) or `pkcs11`.
+SIGNING_KEY_STORE = env.str("SIGNING_KEY_STORE", default="software")
 
 # --- What is installed ------------------------------------------------------------------------------------
 

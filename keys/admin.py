@@ -23,27 +23,45 @@ from keys.plan import outlook, plan
 from keys.rotation import certificate_request
 from keys.schedule import moment
 from keys.sealing import SealError
+from keys.signer import SignerUnavailableError
 from keys.timeline import Timeline, lives
 from keys.withdrawal import cost_of_withdrawal
 
-REFUSALS = (RotationRefusedError, BrokenChainError, SealError)
+REFUSALS = (RotationRefusedError, BrokenChainError, SealError, SignerUnavailableError)
 
 
 @admin.register(SigningKey)
 class SigningKeyAdmin(admin.ModelAdmin):
     """Keys are read here and moved by operations; nothing can be typed into them."""
 
-    list_display = ("id", "state", "staged_at", "activated_at", "certificate_ends")
+    list_display = ("id", "state", "private_key", "staged_at", "activated_at", "certificate_ends")
     actions = None
     fieldsets = (
-        (None, {"fields": ("id", "state", "reason")}),
-        (_("Times"), {"fields": ("staged_at", "certified_at", "activated_at", "retired_at", "withdrawn_at")}),
+        (None, {"fields": ("id", "state", "private_key", "reason")}),
+        (
+            _("Times"),
+            {
+                "fields": (
+                    *("staged_at", "certified_at", "activated_at", "retired_at", "withdrawn_at"),
+                    "destroyed_at",
+                )
+            },
+        ),
         (_("Certificate"), {"fields": ("subject", "issuer", "names", "certificate_ends", "fingerprint")}),
         (_("Chain"), {"fields": ("chain_pem",), "classes": ("collapse",)}),
     )
     readonly_fields = (
-        *("id", "state", "reason", "staged_at", "certified_at", "activated_at", "retired_at", "withdrawn_at"),
-        *("subject", "issuer", "names", "certificate_ends", "fingerprint", "chain_pem"),
+        *("id", "state", "private_key", "reason", "staged_at", "certified_at", "activated_at", "retired_at"),
+        *(
+            "withdrawn_at",
+            "destroyed_at",
+            "subject",
+            "issuer",
+            "names",
+            "certificate_ends",
+            "fingerprint",
+            "chain_pem",
+        ),
     )
 
     def has_add_permission(self, request: HttpRequest) -> bool:
@@ -128,6 +146,16 @@ class SigningKeyAdmin(admin.ModelAdmin):
         if key is None:
             return reverse("admin:keys_signingkey_changelist", current_app=self.admin_site.name)
         return reverse("admin:keys_signingkey_change", args=[key.pk], current_app=self.admin_site.name)
+
+    @admin.display(description=_("private key"))
+    def private_key(self, key: SigningKey) -> Any:
+        if key.state in (SigningKey.State.STAGED, SigningKey.State.ACTIVE):
+            return key.get_store_display()
+        if key.store == SigningKey.Store.SOFTWARE:
+            return _("forgotten")
+        if key.destroyed_at:
+            return _("destroyed in the hardware module")
+        return _("still in the hardware module, to be destroyed")
 
     @admin.display(description=_("subject"))
     def subject(self, key: SigningKey) -> str:

@@ -21,7 +21,7 @@ from django.db import IntegrityError, transaction
 from keys.jwk import public_key_from_der
 from keys.models import Authority
 from keys.sealing import seal, unseal
-from keys.signer import SoftwareSigner
+from keys.signer import Signer, SignersPrivateKey, SoftwareSigner
 
 ROOT_LIFETIME = timedelta(days=20 * 365)
 ISSUING_LIFETIME = timedelta(days=10 * 365)
@@ -89,16 +89,16 @@ def names_this_issuer(chain_pem: str) -> bool:
     return settings.BASE_URL in names.get_values_for_type(x509.UniformResourceIdentifier)
 
 
-def certificate_request(signer: SoftwareSigner) -> str:
+def certificate_request(signer: Signer) -> str:
     """A PKCS#10 request in PEM for a real authority (RFC 2986): digitalSignature, subject from settings.
 
-    The names are those of BASE_URL, as DNS and URI. Raises SubjectError.
+    The names are those of BASE_URL, as DNS and URI. Raises SubjectError, SignerUnavailableError.
     """
     place = Place.of(settings.BASE_URL)
     builder = x509.CertificateSigningRequestBuilder(requested_subject(place))
     builder = builder.add_extension(place.alternative_name, critical=False)
     builder = builder.add_extension(_usage(certificates=False), critical=True)
-    request = builder.sign(signer.private_key, SHA256())
+    request = builder.sign(SignersPrivateKey(signer), SHA256())
     return request.public_bytes(Encoding.PEM).decode("ascii")
 
 

@@ -1,5 +1,7 @@
 """Every key with its private part, as one document, and back: for the day when the database is lost.
 
+What a hardware module holds cannot leave it: of such a key the document has everything else.
+
 The document is for `backup_file` to lock. It is restored into an empty database of the same base address
 only, sealed anew under the sealing keys there, and the key set is then the same to the byte.
 """
@@ -14,16 +16,17 @@ from django.db import DatabaseError, transaction
 
 from keys.backup_file import BackupError
 from keys.certificate_chain import BrokenChainError
-from keys.issuer_key import signer_of
 from keys.jwk import public_der
 from keys.jws import JwsError, b64url, from_b64url
 from keys.key_events import Action, record
+from keys.key_stores import Store, software_signer_of
 from keys.models import Authority, SigningKey
 from keys.sealing import seal, unseal
 from keys.signer import SoftwareSigner
 
 VERSION = 1
-_TIMES = ("staged_at", "certified_at", "activated_at", "retired_at", "withdrawn_at")
+_TIMES = ("staged_at", "certified_at", "activated_at", "retired_at", "withdrawn_at", "destroyed_at")
+_SIGNS = (SigningKey.State.STAGED, SigningKey.State.ACTIVE)
 _PEMS = ("root_pem", "issuing_pem")
 
 
@@ -79,6 +82,11 @@ def restore(document: bytes, *, actor: str, reason: str, now: datetime) -> int:
     return len(facts["keys"])
 
 
+def in_hardware() -> list[SigningKey]:
+    """The keys that sign or are to sign and whose private key no export holds."""
+    return list(SigningKey.objects.filter(store=Store.PKCS11, state__in=_SIGNS))
+
+
 def _parse(document: bytes) -> dict[str, Any]:
     try:
         facts = json.loads(document)
@@ -98,7 +106,8 @@ def _key_facts(key: SigningKey) -> dict[str, Any]:
     return {
         "id": str(key.id),
         "state": key.state,
-        "private_key": b64url(signer_of(key).to_der()) if key.sealed_private_key else "",
+        "store": key.store,
+        "private_key": b64url(software_signer_of(key).to_der()) if key.sealed_private_key else "",
         "public_key": b64url(bytes(key.public_key)),
         "chain_pem": key.chain_pem,
         "reason": key.reason,
@@ -108,17 +117,19 @@ def _key_facts(key: SigningKey) -> dict[str, Any]:
 
 def _key(facts: dict[str, Any]) -> SigningKey:
     """The row; raises when a private key is missing or another's, or the chain did not fit when it came."""
+    facts = {"store": Store.SOFTWARE, "destroyed_at": None, **facts}  # written before there were modules
     times = {name: datetime.fromisoformat(facts[name]) if facts[name] else None for name in _TIMES}
     key = SigningKey(
         id=UUID(facts["id"]),
         state=SigningKey.State(facts["state"]),
+        store=Store(facts["store"]),
         public_key=from_b64url(facts["public_key"]),
         chain_pem=str(facts["chain_pem"]),
         reason=str(facts["reason"]),
         sealed_private_key=b"",
         **times,
     )
-    if key.state in (SigningKey.State.STAGED, SigningKey.State.ACTIVE):
+    if key.store == Store.SOFTWARE and key.state in _SIGNS:
         signer = SoftwareSigner.from_der(from_b64url(facts["private_key"]))
         if public_der(signer.public_key) != key.public_key:
             raise ValueError("the private key is another's")

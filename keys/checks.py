@@ -1,16 +1,21 @@
 """What must be right before this room opens: told by `manage.py check`, not by a failing request at noon."""
 
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.core.checks import CheckMessage, Error, Info, Tags, register
+from django.core.checks import CheckMessage, Error, Info, Tags, Warning, register
 from django.core.exceptions import ImproperlyConfigured
 from django.db import Error as DatabaseError
 from django.db import transaction
 from django.utils.timezone import now
 
 from keys.authority import Place, SubjectError, requested_subject
+from keys.models import SigningKey
 from keys.schedule import PUBLISHED_BEFORE_SIGNING
+from keys.secret_file import SecretFileError, others_can_read, secret_in
 
 SHORTEST = 32  # characters; `secrets.token_urlsafe(32)` gives 43
 
@@ -30,6 +35,50 @@ def sealing_keys(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     if len(set(keys)) != len(keys):
         found.append(Error("KEY_SEALING_KEYS names a key twice.", id="keys.E003"))
     return found
+
+
+@register(Tags.security)
+def secret_files(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """What holds secrets is not for every account of the machine to read."""
+    paths = {name: getattr(settings, name) for name in ("KEY_SEALING_KEYS_FILE", "PKCS11_PIN_FILE")}
+    return [
+        Warning(
+            f"{name}: every account of this machine can read {path}.", hint=f"chmod o= {path}", id="keys.W001"
+        )
+        for name, path in paths.items()
+        if path and others_can_read(path)
+    ]
+
+
+@register(Tags.security)
+def hardware_module(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """The settings of the hardware module go together. It is not opened: each wrong pin would count."""
+    return [Error(text, id="keys.E008") for text in _wrong_about_hardware()]
+
+
+def _wrong_about_hardware() -> Iterator[str]:
+    module, store = settings.PKCS11_MODULE, settings.SIGNING_KEY_STORE
+    if store not in SigningKey.Store.values:
+        yield f"SIGNING_KEY_STORE must be {' or '.join(SigningKey.Store.values)}."
+    if not module:
+        said = [name for name in ("PKCS11_TOKEN", "PKCS11_PIN", "PKCS11_PIN_FILE") if getattr(settings, name)]
+        said += ["SIGNING_KEY_STORE=pkcs11"] if store == SigningKey.Store.PKCS11 else []
+        if said:
+            yield f"PKCS11_MODULE is not set, and this is: {', '.join(said)}."
+        return
+    if not Path(module).is_file():
+        yield f"PKCS11_MODULE: there is no file {module}."
+    if find_spec("pkcs11") is None:
+        yield "PKCS11_MODULE is set, and the packages of requirements/hsm.txt are not installed."
+    if not settings.PKCS11_TOKEN:
+        yield "PKCS11_MODULE is set, and PKCS11_TOKEN does not say which token."
+    if not settings.PKCS11_PIN and not settings.PKCS11_PIN_FILE:
+        yield "PKCS11_MODULE is set, and neither PKCS11_PIN nor PKCS11_PIN_FILE."
+    if settings.PKCS11_PIN_FILE:
+        try:
+            secret_in(settings.PKCS11_PIN_FILE)
+        except SecretFileError as error:
+            yield f"PKCS11_PIN_FILE: {error}"
 
 
 @register()
@@ -107,3 +156,22 @@ def sealed_values(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
         for column, counts in lost
         for key_id, count in counts.items()
     ]
+
+
+@register(Tags.security, deploy=True)
+def keys_in_hardware(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """A key that signs from a hardware module needs one. Looks into the database, if there is one."""
+    if settings.PKCS11_MODULE:
+        return []
+    signs = SigningKey.objects.filter(store=SigningKey.Store.PKCS11, state__in=["staged", "active"])
+    try:
+        with transaction.atomic():
+            return [
+                Error(
+                    f"Signing key {key} is in a hardware module, and PKCS11_MODULE is not set.",
+                    id="keys.E009",
+                )
+                for key in signs
+            ]
+    except (DatabaseError, ImproperlyConfigured):
+        return []  # the others say so

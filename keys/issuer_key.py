@@ -9,9 +9,9 @@ from django.db import connection
 
 from keys.certificate_chain import BrokenChainError
 from keys.jws import encode_segment
+from keys.key_stores import signer_of
 from keys.models import SigningKey
-from keys.sealing import unseal
-from keys.signer import Signer, SoftwareSigner
+from keys.signer import Signer
 
 
 class NoSigningKeyError(Exception):
@@ -64,7 +64,7 @@ def active_issuer_key(*, now: datetime, fresh: bool = False) -> IssuerKey:
 
     Between, a key withdrawn elsewhere may still be answered: whoever signs checks its state in the database
     with what they write, and asks again, `fresh`. Raises NoSigningKeyError, BrokenChainError (also when a
-    certificate has ended), SealError.
+    certificate has ended), SealError, SignerUnavailableError.
     """
     known = _known
     if fresh or known is None or monotonic() >= known.due or now >= known.issuer_key.not_after:
@@ -92,11 +92,6 @@ def _asked(known: _Known | None, now: datetime) -> _Known:
     issuer_key = known.issuer_key if known and known.row == row else _open(now)
     fresh = _known = _Known(row, issuer_key, due)
     return fresh
-
-
-def signer_of(key: SigningKey) -> SoftwareSigner:
-    """What signs with this key; raises SealError when its private key does not open."""
-    return SoftwareSigner.from_der(unseal(key.sealed_private_key, context=key.sealing_context))
 
 
 def _open(now: datetime) -> IssuerKey:

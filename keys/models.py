@@ -18,7 +18,7 @@ class SigningKey(models.Model):
        └───────────────────────────────(compromised, in any state)──────────────────────────────▲
 
     A key is published from the moment it is certified until it is withdrawn; the private key is
-    forgotten as soon as the key can never sign again.
+    forgotten as soon as the key can never sign again, and destroyed where a hardware module holds it.
     """
 
     SEALED = {"sealed_private_key": "keys_signingkey.sealed_private_key:{pk}"}  # see `sealed_columns`
@@ -29,13 +29,19 @@ class SigningKey(models.Model):
         RETIRED = "retired", _("retired: published, no longer signs")
         WITHDRAWN = "withdrawn", _("withdrawn: not published")
 
+    class Store(models.TextChoices):
+        SOFTWARE = "software", _("in the database, encrypted")
+        PKCS11 = "pkcs11", _("in the hardware module")
+
     id = models.UUIDField(
         primary_key=True, default=uuid.uuid4, editable=False, verbose_name=_("key id (kid)")
     )
     state = models.CharField(_("state"), max_length=9, choices=State, default=State.STAGED, editable=False)
-    sealed_private_key = models.BinaryField(
-        editable=False
-    )  # PKCS#8 DER under `sealing`; empty once forgotten
+    store = models.CharField(
+        _("private key"), max_length=8, choices=Store, default=Store.SOFTWARE, editable=False
+    )
+    # PKCS#8 DER under `sealing`; empty once forgotten, and always where a module holds the key
+    sealed_private_key = models.BinaryField(editable=False)
     public_key = models.BinaryField(editable=False)  # SubjectPublicKeyInfo DER
     chain_pem = models.TextField(blank=True, editable=False)  # leaf first; empty until certified
     staged_at = models.DateTimeField(_("staged"), editable=False)
@@ -43,6 +49,7 @@ class SigningKey(models.Model):
     activated_at = models.DateTimeField(_("activated"), null=True, editable=False)
     retired_at = models.DateTimeField(_("retired"), null=True, editable=False)
     withdrawn_at = models.DateTimeField(_("withdrawn"), null=True, editable=False)
+    destroyed_at = models.DateTimeField(_("destroyed in its module"), null=True, editable=False)
     reason = models.CharField(_("reason for the withdrawal"), max_length=200, blank=True, editable=False)
 
     class Meta:
@@ -71,6 +78,15 @@ class SigningKey(models.Model):
             models.CheckConstraint(
                 condition=~Q(state__in=["active", "retired"]) | ~Q(chain_pem=""),
                 name="keys_active_key_is_certified",
+            ),
+            models.CheckConstraint(
+                condition=Q(store="pkcs11", sealed_private_key=b"")
+                | (Q(store="software") & (~Q(state__in=["staged", "active"]) | ~Q(sealed_private_key=b""))),
+                name="keys_private_key_is_in_its_store",
+            ),
+            models.CheckConstraint(
+                condition=Q(destroyed_at=None) | Q(store="pkcs11", state__in=["retired", "withdrawn"]),
+                name="keys_only_ended_key_is_destroyed",
             ),
         ]
 
@@ -132,6 +148,7 @@ class KeyEvent(models.Model):
         ACTIVATED = "activated", _("activated")
         RETIRED = "retired", _("retired")
         WITHDRAWN = "withdrawn", _("withdrawn")
+        DESTROYED = "destroyed", _("private key destroyed")
         EXPORTED = "exported", _("all keys exported")
         IMPORTED = "imported", _("all keys imported")
         RESEALED = "resealed", _("everything sealed anew")
@@ -153,7 +170,7 @@ class KeyEvent(models.Model):
                 condition=Q(
                     action__in=[
                         *("staged", "certified", "activated", "retired", "withdrawn"),
-                        *("exported", "imported", "resealed", "forgotten"),
+                        *("destroyed", "exported", "imported", "resealed", "forgotten"),
                     ]
                 ),
                 name="keys_event_action_known",

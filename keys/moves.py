@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 
 from keys.issuer_key import forget
 from keys.key_events import SERVICE, Action, record
+from keys.key_stores import destroy_once_committed
 from keys.models import SigningKey
 
 State = SigningKey.State
@@ -60,6 +61,8 @@ def move_to(
             moved = SigningKey.objects.filter(pk=key.pk, state=key.state).update(**facts)
             if moved:
                 record(_TOLD_AS[state], key.pk, actor=actor, reason=reason, now=now)
+                if state == State.WITHDRAWN:
+                    destroy_once_committed(key, now=now, actor=actor)
     except IntegrityError:  # another key became the active one meanwhile
         moved = 0
     if not moved:

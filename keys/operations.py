@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from django import forms
+from django.conf import settings
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -30,6 +31,22 @@ class WithdrawalForm(forms.Form):
     reason = forms.CharField(
         label=_("Reason"), max_length=200, help_text=_("Kept with the key; every operator can read it.")
     )
+
+
+class StageForm(ConfirmationForm):
+    """Where there is a hardware module, it is asked where the private key is to live."""
+
+    field_order = ["store", "reason"]
+
+    store = forms.ChoiceField(
+        label=_("Private key"), choices=SigningKey.Store.choices, widget=forms.RadioSelect
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["store"].initial = settings.SIGNING_KEY_STORE
+        if not settings.PKCS11_MODULE:
+            del self.fields["store"]
 
 
 class SeveralFilesInput(forms.ClearableFileInput):
@@ -90,7 +107,7 @@ class Operation:
 
 
 def _stage(kid: str, values: dict[str, Any], actor: str, now: datetime) -> Done:
-    key = rotation.stage(now=now, actor=actor, reason=values["reason"])
+    key = rotation.stage(now=now, actor=actor, reason=values["reason"], store=values.get("store", ""))
     return key, gettext("Staged key %(kid)s.") % {"kid": key}
 
 
@@ -128,7 +145,9 @@ OPERATIONS = {
             _rotate,
             form=forms.Form,
         ),
-        Operation("stage", _("Stage a new key"), _("Make a new key, the next to sign?"), _stage),
+        Operation(
+            "stage", _("Stage a new key"), _("Make a new key, the next to sign?"), _stage, form=StageForm
+        ),
         Operation(
             "activate",
             _("Activate"),

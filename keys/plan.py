@@ -12,10 +12,11 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 
 from keys import authority
+from keys.key_stores import to_destroy
 from keys.models import SigningKey
 from keys.moves import State
 from keys.report import Report, Told
-from keys.schedule import ended_at, fits, moment, next_staged_at, takes_over_at
+from keys.schedule import destroyed_from, ended_at, fits, moment, next_staged_at, takes_over_at
 
 CERTIFICATE_RESERVE = timedelta(days=30)  # the sandbox renews a certificate this long before its end
 
@@ -25,6 +26,7 @@ class What(StrEnum):
     STAGE = "stage"
     ACTIVATE = "activate"
     WITHDRAW = "withdraw"
+    DESTROY = "destroy"
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,13 @@ class Step:
                     if rehearsed
                     else _("Key %(kid)s leaves the key set on %(when)s.")
                 )
+            case What.DESTROY if rehearsed:
+                return _("Would have the hardware module destroy the private key of %(kid)s.")
+            case What.DESTROY:
+                return _(
+                    "The private key of %(kid)s is to be destroyed in its hardware module, from %(when)s: "
+                    "manage.py rotate_signing_keys"
+                )
 
 
 def plan(*, now: datetime) -> list[Step]:
@@ -83,6 +92,7 @@ def plan(*, now: datetime) -> list[Step]:
         *[Step(What.CERTIFY, now, key.pk) for key in (active, staged) if key and _to_renew(key, now)],
         *_succession(active, staged, now),
         *[Step(What.WITHDRAW, ended_at(key), key.pk) for key in retired],
+        *[Step(What.DESTROY, destroyed_from(key), key.pk) for key in to_destroy()],
     ]
 
 

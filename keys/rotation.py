@@ -13,30 +13,40 @@ import structlog
 from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy as _lazy
 
 from keys import authority
 from keys.certificate_bundle import chain_pem
 from keys.certificate_chain import BrokenChainError, CertificateChain
-from keys.issuer_key import forget, signer_of
-from keys.jwk import public_der
+from keys.issuer_key import forget
 from keys.key_events import SERVICE, Action, record
+from keys.key_stores import Store, destroy, forgotten_unless_saved, make_private_key, signer_of
 from keys.models import SigningKey
 from keys.moves import RotationRefusedError, State, find, in_state, move_to, require_move
 from keys.plan import Step, What, outlook, plan
 from keys.report import Report, Told
 from keys.schedule import fits, moment, ready_at
-from keys.sealing import seal
-from keys.signer import SoftwareSigner
+from keys.signer import SignerUnavailableError
+
+_STAGED_ALREADY = _lazy("A key is staged already; activate or withdraw that one first.")
 
 log = structlog.get_logger(__name__)
 
 
-def stage(*, now: datetime, actor: str = SERVICE, reason: str = "") -> SigningKey:
+def stage(*, now: datetime, actor: str = SERVICE, reason: str = "", store: str = "") -> SigningKey:
     """A new key, next to sign. The sandbox certifies it at once; elsewhere it waits for `certify`.
 
-    Raises RotationRefusedError when a key is staged already.
+    `store` says where its private key lives, SIGNING_KEY_STORE when left out. Raises RotationRefusedError
+    when a key is staged already, SignerUnavailableError.
     """
-    key = _new_key(now)
+    if in_state(State.STAGED):
+        raise RotationRefusedError(_STAGED_ALREADY)
+    key = _new_key(now, store)
+    with forgotten_unless_saved(key):
+        return _save_staged(key, now=now, actor=actor, reason=reason)
+
+
+def _save_staged(key: SigningKey, *, now: datetime, actor: str, reason: str) -> SigningKey:
     try:
         with transaction.atomic():
             key.save(force_insert=True)
@@ -46,10 +56,8 @@ def stage(*, now: datetime, actor: str = SERVICE, reason: str = "") -> SigningKe
                     Action.CERTIFIED, key.pk, actor=actor, reason=_("By the sandbox's authority."), now=now
                 )
     except IntegrityError:
-        raise RotationRefusedError(
-            _("A key is staged already; activate or withdraw that one first.")
-        ) from None
-    log.info("signing_key_staged", kid=str(key.id))
+        raise RotationRefusedError(_STAGED_ALREADY) from None
+    log.info("signing_key_staged", kid=str(key.id), store=str(key.store))
     return key
 
 
@@ -57,7 +65,7 @@ def certificate_request(kid: UUID | str) -> str:
     """What to send to the certificate authority for a staged or active key: PKCS#10 in PEM.
 
     Raises RotationRefusedError when the private key is gone or CERTIFICATE_SUBJECT wrong, SealError when the
-    key does not open.
+    key does not open, SignerUnavailableError.
     """
     key = find(kid)
     if key.state not in (State.STAGED, State.ACTIVE):
@@ -187,8 +195,8 @@ def _succeed(now: datetime, actor: str, reason: str) -> None:
 def rotate(*, now: datetime, actor: str = SERVICE) -> Report:
     """Do whatever is due at `now`; tells what was done, what comes next and what is wrong.
 
-    Any number of instances may run it at once: each step is one of the moves above, in a transaction of
-    its own, and whoever comes second finds it done.
+    Any number of instances may run it at once: each step is one of the moves above, in a transaction of its
+    own, and whoever comes second finds it done. A hardware module is never asked inside of one.
     """
     done: list[Told] = []
     failed: list[Told] = []
@@ -196,11 +204,10 @@ def rotate(*, now: datetime, actor: str = SERVICE) -> Report:
     while step := next((s for s in plan(now=now) if s.due(now) and s not in tried), None):
         tried.add(step)
         try:
-            with transaction.atomic():
-                done += _STEPS[step.what](step, now, actor)
+            done += _STEPS[step.what](step, now, actor)
         except RotationRefusedError as refusal:
             log.info("rotation_step_left", step=step.what, why=str(refusal))  # another instance is at it
-        except BrokenChainError as error:
+        except (BrokenChainError, SignerUnavailableError) as error:
             log.error("rotation_step_failed", step=step.what, why=str(error))
             failed.append(Told("step_failed", step.kid, now, str(error)))
     ahead = outlook(now=now)
@@ -214,9 +221,12 @@ def _certify_due(step: Step, now: datetime, actor: str) -> list[Told]:
 
 
 def _stage_due(step: Step, now: datetime, actor: str) -> list[Told]:
-    key, active = stage(now=now, actor=actor, reason=_due()), in_state(State.ACTIVE)
-    if (active.pk if active else None) != step.after:  # the new row is rolled back
-        raise RotationRefusedError(_("Another key has come to sign meanwhile."))
+    key = _new_key(now)
+    with forgotten_unless_saved(key), transaction.atomic():
+        _save_staged(key, now=now, actor=actor, reason=_due())
+        active = in_state(State.ACTIVE)
+        if (active.pk if active else None) != step.after:  # the new row is rolled back
+            raise RotationRefusedError(_("Another key has come to sign meanwhile."))
     return [Told(Action.STAGED, key.pk, now, _("Staged key %(kid)s.") % {"kid": key})]
 
 
@@ -236,11 +246,20 @@ def _withdraw_due(step: Step, now: datetime, actor: str) -> list[Told]:
     return [Told(Action.WITHDRAWN, key.pk, now, text)]
 
 
+def _destroy_due(step: Step, now: datetime, actor: str) -> list[Told]:
+    key = find(str(step.kid))
+    if not destroy(key, now=now, actor=actor):
+        return []
+    text = _("Destroyed the private key of %(kid)s in its hardware module.") % {"kid": key}
+    return [Told(Action.DESTROYED, key.pk, now, text)]
+
+
 _STEPS: dict[What, Callable[[Step, datetime, str], list[Told]]] = {
     What.CERTIFY: _certify_due,
     What.STAGE: _stage_due,
     What.ACTIVATE: _activate_due,
     What.WITHDRAW: _withdraw_due,
+    What.DESTROY: _destroy_due,
 }
 
 
@@ -248,10 +267,9 @@ def _due() -> str:
     return _("It was due.")
 
 
-def _new_key(now: datetime) -> SigningKey:
-    signer = SoftwareSigner.generate()
-    key = SigningKey(id=uuid4(), public_key=public_der(signer.public_key), staged_at=now)
-    key.sealed_private_key = seal(signer.to_der(), context=key.sealing_context)
+def _new_key(now: datetime, store: str = "") -> SigningKey:
+    key = SigningKey(id=uuid4(), store=Store(store or settings.SIGNING_KEY_STORE), staged_at=now)
+    make_private_key(key)
     if settings.SELF_CERTIFYING_AUTHORITY:
         key.chain_pem, key.certified_at = authority.certify(key.public_key, now=now), now
     return key

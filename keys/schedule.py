@@ -19,6 +19,7 @@ JWKS_MAX_AGE = timedelta(hours=1)  # how long relying parties may keep the key s
 PUBLISHED_BEFORE_SIGNING = JWKS_MAX_AGE + timedelta(minutes=5)
 TOKEN_LIFETIME = timedelta(hours=24)  # the longest of any token signed here
 PUBLISHED_AFTER_SIGNING = TOKEN_LIFETIME + JWKS_MAX_AGE + timedelta(minutes=5)
+IN_FLIGHT = timedelta(minutes=5)  # a request that found the key active may still be about to sign with it
 
 
 def ready_at(staged: SigningKey) -> datetime:
@@ -50,6 +51,15 @@ def ended_at(retired: SigningKey) -> datetime:
     if retired.retired_at is None:
         raise AssertionError("a retired key has its time, by constraint")
     return retired.retired_at + PUBLISHED_AFTER_SIGNING
+
+
+def destroyed_from(ended: SigningKey) -> datetime:
+    """From when the module may destroy the private key of a retired or withdrawn key."""
+    if ended.withdrawn_at is not None:
+        return ended.withdrawn_at
+    if ended.retired_at is None:
+        raise AssertionError("a retired key has its time, by constraint")
+    return ended.retired_at + IN_FLIGHT
 
 
 def fits(key: SigningKey, at: datetime) -> bool:

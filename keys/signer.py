@@ -4,10 +4,10 @@ ES256 as RFC 7518 §3.4 has it: ECDSA over P-256 with SHA-256, the signature as 
 """
 
 from hashlib import sha256
-from typing import Protocol
+from typing import Any, NoReturn, Protocol
 
 from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.asymmetric.utils import Prehashed
+from cryptography.hazmat.primitives.asymmetric.utils import Prehashed, encode_dss_signature
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import (
     Encoding,
@@ -19,11 +19,18 @@ from cryptography.hazmat.primitives.serialization import (
 _DIGEST = ec.ECDSA(Prehashed(SHA256()))  # hashlib is quicker at it, above all over a long message
 
 
+class SignerUnavailableError(Exception):
+    """The private key cannot be reached where it lives; the text is one sentence and names no secret."""
+
+
 class Signer(Protocol):
     """Signs with one P-256 private key, wherever that key lives."""
 
+    @property
+    def public_key(self) -> ec.EllipticCurvePublicKey: ...
+
     def sign(self, message: bytes) -> bytes:
-        """The 64 bytes r‖s over `message`."""
+        """The 64 bytes r‖s over `message`; raises SignerUnavailableError."""
         ...
 
 
@@ -74,3 +81,33 @@ class SoftwareSigner:
 
     def __repr__(self) -> str:
         return "<SoftwareSigner>"
+
+
+class SignersPrivateKey(ec.EllipticCurvePrivateKey):
+    """A signer in the shape in which `cryptography` takes a private key, to sign a certificate request."""
+
+    def __init__(self, signer: Signer) -> None:
+        self._signer = signer
+
+    def sign(self, data: Any, signature_algorithm: ec.EllipticCurveSignatureAlgorithm) -> bytes:
+        """The DER signature; raises ValueError for anything but ES256."""
+        if not isinstance(signature_algorithm.algorithm, SHA256):
+            raise ValueError("ES256 takes SHA-256")
+        signature = self._signer.sign(bytes(data))
+        return encode_dss_signature(int.from_bytes(signature[:32]), int.from_bytes(signature[32:]))
+
+    def public_key(self) -> ec.EllipticCurvePublicKey:
+        return self._signer.public_key
+
+    @property
+    def curve(self) -> ec.EllipticCurve:
+        return self.public_key().curve
+
+    @property
+    def key_size(self) -> int:
+        return self.curve.key_size
+
+    def _refuse(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise NotImplementedError("this key only signs")
+
+    exchange = private_numbers = private_bytes = __copy__ = __deepcopy__ = _refuse

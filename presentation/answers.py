@@ -13,6 +13,7 @@ from keys.certificate_chain import BrokenChainError
 from keys.issuer_key import NoSigningKeyError
 from keys.prepared_statements import PreparedUpdate
 from keys.sealing import SealError
+from keys.signer import SignerUnavailableError
 from presentation import authorization_request, vp_token
 from presentation.errors import (
     AccessDeniedError,
@@ -61,7 +62,7 @@ def answer(passage: Passage, session: HolderSession, *, now: datetime) -> dict[s
     except (NoSigningKeyError, BrokenChainError, SealError) as error:
         log.exception("presentation failed", interaction=str(interaction.id))
         raise ServerError from error
-    except OperationalError as error:
+    except (OperationalError, SignerUnavailableError) as error:
         log.exception("presentation failed", interaction=str(interaction.id))
         raise TemporarilyUnavailableError from error
     log.info("answered", interaction=str(interaction.id), client_id=passage.relying_party.client_id)

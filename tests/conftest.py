@@ -15,6 +15,8 @@ os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
 import pytest
 from django.db import connection
 
+from tests import softhsm
+
 REQUIRE_EVERYTHING = os.environ.get("REQUIRE_EVERYTHING") == "1"
 NODE_PACKAGES = Path(__file__).parent / "node" / "node_modules"
 
@@ -32,6 +34,8 @@ def _missing(item: pytest.Item) -> str | None:
         return "Chromium"
     if item.get_closest_marker("node") and not (shutil.which("node") and NODE_PACKAGES.is_dir()):
         return "Node.js with the packages of tests/node"
+    if item.get_closest_marker("softhsm") and not softhsm.INSTALLED:
+        return "SoftHSM 2 and p11-kit's server (Debian's softhsm2, p11-kit and p11-kit-modules)"
     return None
 
 
@@ -149,3 +153,4 @@ def service(transactional_db: None, live_server: Any, settings: Any) -> Any:
 
 
 from tests.people import acme_bank, alice, bob, corner_shop, sign_in, signing_key  # noqa: E402, F401
+from tests.softhsm import server, token  # noqa: E402, F401

@@ -69,6 +69,28 @@ def test_production_refuses_what_would_be_wrong(name: str, value: str, word: str
     assert word in refused.stderr
 
 
+def test_sealing_keys_may_come_from_a_file_instead(tmp_path: Path) -> None:
+    environment = production_environment()
+    (tmp_path / "keys").write_text("first-sealing-key-of-more-than-32-characters\nsecond\n")
+    from_file = environment | {"KEY_SEALING_KEYS_FILE": str(tmp_path / "keys")}
+
+    both = start(from_file)
+    del from_file["KEY_SEALING_KEYS"]
+    shown = start(from_file, "print(settings.KEY_SEALING_KEYS)")
+    missing = start(from_file | {"KEY_SEALING_KEYS_FILE": "/nowhere"})
+
+    assert "KEY_SEALING_KEYS and KEY_SEALING_KEYS_FILE are both set; keep one of them." in both.stderr
+    assert shown.stdout.strip() == "['first-sealing-key-of-more-than-32-characters', 'second']"
+    assert "KEY_SEALING_KEYS_FILE: /nowhere cannot be read: No such file or directory." in missing.stderr
+
+
+def test_the_pin_comes_from_one_place() -> None:
+    refused = start(production_environment() | {"PKCS11_PIN": "1234", "PKCS11_PIN_FILE": "/run/pin"})
+
+    assert "PKCS11_PIN and PKCS11_PIN_FILE are both set; keep one of them." in refused.stderr
+    assert "1234" not in refused.stderr
+
+
 def test_a_schedule_that_is_too_short_is_refused_before_anything_starts() -> None:
     environment = production_environment() | {"SIGNING_KEY_STAGED_HOURS": "1"}
     command = [sys.executable, "manage.py", "check"]

@@ -17,6 +17,7 @@ from keys.authority import authority
 from keys.issuer_key import active_issuer_key, signer_of
 from keys.key_events import Action, shell_user
 from keys.models import Authority, KeyEvent, SigningKey
+from keys.moves import State, in_state
 from keys.resealing import reseal
 from keys.sealed_columns import SealedColumn, sealed_columns
 from keys.sealing import marks, seal, unseal
@@ -166,8 +167,11 @@ def test_what_is_lost_for_good_can_be_forgotten_and_nothing_else(sealed: Wallet,
     for wrong in ("", "x", new.upper() + "0", new[:-1]):
         with pytest.raises(CommandError, match="8 hexadecimal digits"):
             run("reseal", "--forget", wrong)
+    with pytest.raises(CommandError, match="withdraw that key first .withdraw_signing_key.. Nothing was"):
+        run("reseal", "--forget", new)
     assert left() == 4
-    assert "4 values that were sealed" in run("reseal", "--forget", new)
+    run("withdraw_signing_key", str(in_state(State.ACTIVE)), "--reason", "lost", "--yes")
+    assert "3 values that were sealed" in run("reseal", "--forget", new)
     assert "keys.E006" not in run("check", "--deploy", "--tag", "security")
     assert left() == 0
 
@@ -185,6 +189,7 @@ def test_who_sealed_anew_or_forgot_is_recorded_with_the_reason(sealed: Wallet, s
     new = marks()[0][1:].hex()
     settings.KEY_SEALING_KEYS = [LOST]
     run("reseal", "--forget", "00000000", "--reason", "nothing is sealed under this")
+    run("withdraw_signing_key", str(in_state(State.ACTIVE)), "--reason", "lost", "--yes")
     run("reseal", "--forget", new, "--reason", "the safe burnt down")
     assert told()[1:] == [("forgotten", None, shell_user(), "the safe burnt down")]
 

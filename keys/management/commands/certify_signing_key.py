@@ -12,6 +12,7 @@ from keys.key_events import shell_user
 from keys.rotation import RotationRefusedError, certificate_request, certify
 from keys.schedule import moment
 from keys.sealing import SealError
+from keys.signer import SignerUnavailableError
 
 
 class Command(BaseCommand):
@@ -34,7 +35,7 @@ class Command(BaseCommand):
                 return
             files = [_read(name) for name in chain]
             key = certify(kid, *files, now=now(), actor=shell_user(), reason=reason)
-        except (RotationRefusedError, BrokenChainError, SealError) as error:
+        except (RotationRefusedError, BrokenChainError, SealError, SignerUnavailableError) as error:
             raise CommandError(str(error)) from error
         certified = key.certified_chain
         if certified:

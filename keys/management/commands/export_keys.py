@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
 from django.utils.timezone import now
 
-from keys.backup import export
+from keys.backup import export, in_hardware
 from keys.backup_file import BackupError, lock, require_strong
 from keys.key_events import shell_user
 from keys.passphrase import passphrase_from
@@ -40,6 +40,11 @@ class Command(BaseCommand):
         except (BackupError, SealError) as error:
             raise CommandError(str(error)) from error
         self.stdout.write(f"Exported to {file}. It opens with the passphrase and nothing else.")
+        for key in in_hardware():
+            self.stdout.write(
+                f"NOT in the file: the private key of {key}. It cannot leave its hardware module; back that "
+                "up as its maker says."
+            )
 
 
 def _write(path: Path, text: str) -> None:

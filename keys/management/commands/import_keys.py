@@ -6,11 +6,14 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils.timezone import now
 
-from keys.backup import restore
+from keys.backup import in_hardware, restore
 from keys.backup_file import MAX_FILE, BackupError, unlock
 from keys.key_events import shell_user
+from keys.key_stores import signer_of
+from keys.models import SigningKey
 from keys.passphrase import passphrase_from
 from keys.sealing import SealError
+from keys.signer import SignerUnavailableError
 
 
 class Command(BaseCommand):
@@ -34,6 +37,16 @@ class Command(BaseCommand):
         except (BackupError, SealError) as error:
             raise CommandError(f"{error} Nothing was changed.") from error
         self.stdout.write(f"Imported {count} keys. Now run rotate_signing_keys.")
+        for key in in_hardware():
+            self.stdout.write(f"The private key of {key} was not in the file. {_found(key)}")
+
+
+def _found(key: SigningKey) -> str:
+    try:
+        signer_of(key)
+    except SignerUnavailableError as error:
+        return f"It does not sign here: {error} Make that right, or withdraw the key and stage another."
+    return "The hardware module holds it: it signs again."
 
 
 def _read(name: str) -> str:

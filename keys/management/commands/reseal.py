@@ -5,7 +5,7 @@ from typing import Any
 
 import structlog
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.utils.timezone import now
 
 from keys.key_events import Action, record, shell_user
@@ -62,10 +62,16 @@ class Command(BaseCommand):
     def _forget(self, columns: list[SealedColumn], key_id: str, reason: str) -> None:
         if not re.fullmatch("[0-9a-f]{8}", key_id):
             raise CommandError("The id of a key is 8 hexadecimal digits; check --deploy names it.")
-        with transaction.atomic():
-            count = sum(column.forget(key_id) for column in columns)
-            if count:
-                record(Action.FORGOTTEN, None, actor=shell_user(), reason=reason, now=now())
+        try:
+            with transaction.atomic():
+                count = sum(column.forget(key_id) for column in columns)
+                if count:
+                    record(Action.FORGOTTEN, None, actor=shell_user(), reason=reason, now=now())
+        except IntegrityError:
+            raise CommandError(
+                "The private key of a staged or active signing key is sealed under it: withdraw that key "
+                "first (withdraw_signing_key). Nothing was changed."
+            ) from None
         log.warning("sealed_values_forgotten", key_id=key_id, count=count, actor=shell_user())
         self.stdout.write(f"{count} values that were sealed under {key_id} are forgotten.")
 

@@ -7,6 +7,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from keys.moves import RotationRefusedError, State, in_state
 from keys.rotation import certificate_request
 from keys.sealing import SealError
+from keys.signer import SignerUnavailableError
 
 
 class Command(BaseCommand):
@@ -21,5 +22,5 @@ class Command(BaseCommand):
             raise CommandError("No key is staged. stage_signing_key makes one.")
         try:
             self.stdout.write(certificate_request(kid or str(staged)), ending="")
-        except (RotationRefusedError, SealError) as error:
+        except (RotationRefusedError, SealError, SignerUnavailableError) as error:
             raise CommandError(str(error)) from error

@@ -6,9 +6,11 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils.timezone import now
 
 from keys.key_events import shell_user
+from keys.models import SigningKey
 from keys.rotation import RotationRefusedError, certificate_request, stage
 from keys.schedule import moment, ready_at
 from keys.sealing import SealError
+from keys.signer import SignerUnavailableError
 
 
 class Command(BaseCommand):
@@ -19,15 +21,21 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--reason", default="", help="why, for the record (200 characters)")
+        parser.add_argument(
+            "--store",
+            choices=SigningKey.Store.values,
+            default="",
+            help="where its private key lives; SIGNING_KEY_STORE when left out",
+        )
 
-    def handle(self, *args: Any, reason: str, **options: Any) -> None:
+    def handle(self, *args: Any, reason: str, store: str, **options: Any) -> None:
         try:
-            key = stage(now=now(), actor=shell_user(), reason=reason)
+            key = stage(now=now(), actor=shell_user(), reason=reason, store=store)
             self.stdout.write(f"Staged key {key}.")
             if key.chain_pem:
                 self.stdout.write(f"It may be activated from {moment(ready_at(key))}.")
                 return
             self.stdout.write(f"Have this request signed, then: certify_signing_key {key} --chain FILE")
             self.stdout.write(certificate_request(key.pk))
-        except (RotationRefusedError, SealError) as error:
+        except (RotationRefusedError, SealError, SignerUnavailableError) as error:
             raise CommandError(str(error)) from error

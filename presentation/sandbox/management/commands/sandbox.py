@@ -21,6 +21,7 @@ from keys import rotation
 from keys.issuer_key import active_issuer_key
 from keys.models import SigningKey
 from keys.sealing import SealError
+from keys.signer import SignerUnavailableError
 from presentation import transaction_data
 from presentation.dcql import SCOPES
 from presentation.models import RedirectURI, RelyingParty
@@ -68,6 +69,8 @@ class Command(BaseCommand):
             raise CommandError(
                 f"The sandbox's database was made with other secrets: {error}. {AGAIN}"
             ) from error
+        except SignerUnavailableError as error:
+            raise CommandError(str(error)) from error
         except DatabaseError as error:
             raise CommandError(f"The sandbox's database cannot be used: {error}".strip()) from error
         self.stdout.write(welcome(password))

@@ -1,0 +1,137 @@
+"""Where private keys live, chosen for each key when it is made: sealed in its row, or in a module."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from functools import cache, partial
+from typing import TYPE_CHECKING
+
+import structlog
+from django.conf import settings
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils.translation import gettext as _
+
+from keys.jwk import public_der, public_key_from_der
+from keys.jws import verify_signature
+from keys.key_events import SERVICE, Action, record
+from keys.models import SigningKey
+from keys.sealing import seal, unseal
+from keys.secret_file import SecretFileError, secret_in
+from keys.signer import Signer, SignerUnavailableError, SoftwareSigner
+
+if TYPE_CHECKING:
+    from keys.hardware_module import HardwareModule
+
+State, Store = SigningKey.State, SigningKey.Store
+
+log = structlog.get_logger(__name__)
+
+
+def make_private_key(key: SigningKey) -> None:
+    """Give a row that is not saved yet its key pair; raises SealError, SignerUnavailableError."""
+    if key.store == Store.PKCS11:
+        key.public_key = hardware_module().generate(key.id)
+    else:
+        signer = SoftwareSigner.generate()
+        key.public_key = public_der(signer.public_key)
+        key.sealed_private_key = seal(signer.to_der(), context=key.sealing_context)
+
+
+@contextmanager
+def forgotten_unless_saved(key: SigningKey) -> Iterator[None]:
+    """Around the transaction that saves a new key: when it fails, the module does not keep the key pair."""
+    try:
+        yield
+    except BaseException:
+        if key.store == Store.PKCS11:
+            try:
+                hardware_module().destroy(key.id)
+            except SignerUnavailableError as error:
+                log.error("private_key_left_in_module", kid=str(key.id), why=str(error))
+        raise
+
+
+def signer_of(key: SigningKey) -> Signer:
+    """What signs with this key; raises SealError when it does not open, SignerUnavailableError."""
+    if key.store == Store.SOFTWARE:
+        return software_signer_of(key)
+    signer = hardware_module().signer(key.id, public_key_from_der(key.public_key))
+    if not verify_signature(signer.sign(b"whose key is it?"), b"whose key is it?", signer.public_key):
+        raise SignerUnavailableError(
+            _("The hardware module holds another key than %(kid)s under its id.") % {"kid": key}
+        )
+    return signer
+
+
+def software_signer_of(key: SigningKey) -> SoftwareSigner:
+    """The same for a key that is sealed in its row."""
+    return SoftwareSigner.from_der(unseal(key.sealed_private_key, context=key.sealing_context))
+
+
+def to_destroy() -> QuerySet[SigningKey]:
+    """Keys that can never sign again and that the module has not destroyed yet."""
+    return SigningKey.objects.filter(
+        store=Store.PKCS11, state__in=[State.RETIRED, State.WITHDRAWN], destroyed_at=None
+    )
+
+
+def destroy(key: SigningKey, *, now: datetime, actor: str = SERVICE) -> bool:
+    """Have the module destroy the private key of one of `to_destroy`; whether it was done here and now.
+
+    Never inside a transaction, which could still be rolled back. Raises SignerUnavailableError.
+    """
+    waiting = to_destroy().filter(pk=key.pk)
+    if not waiting.exists():
+        return False
+    was_there = hardware_module().destroy(key.pk)
+    reason = (
+        _("It can never sign again.") if was_there else _("The hardware module did not hold it any more.")
+    )
+    with transaction.atomic():
+        if not waiting.update(destroyed_at=now):
+            return False
+        record(Action.DESTROYED, key.pk, actor=actor, reason=reason, now=now)
+    log.info("private_key_destroyed", kid=str(key.pk), was_there=was_there)
+    return True
+
+
+def destroy_once_committed(key: SigningKey, *, now: datetime, actor: str) -> None:
+    """The same when the transaction is through; where it fails, `rotation.rotate` does it later."""
+
+    def attempt() -> None:
+        try:
+            destroy(key, now=now, actor=actor)
+        except SignerUnavailableError as error:
+            log.error("private_key_not_destroyed", kid=str(key.pk), why=str(error))
+
+    if key.store == Store.PKCS11:
+        transaction.on_commit(attempt, robust=True)
+
+
+def hardware_module() -> "HardwareModule":
+    """This process's hardware module; raises SignerUnavailableError when there is none."""
+    if not settings.PKCS11_MODULE:
+        raise SignerUnavailableError(_("PKCS11_MODULE names no hardware module."))
+    return _module(
+        settings.PKCS11_MODULE, settings.PKCS11_TOKEN, settings.PKCS11_PIN, settings.PKCS11_PIN_FILE
+    )
+
+
+@cache
+def _module(path: str, token: str, pin: str, pin_file: str) -> "HardwareModule":
+    try:
+        from keys.hardware_module import HardwareModule
+    except ImportError as error:
+        raise SignerUnavailableError(
+            _("PKCS11_MODULE is set, and the packages of requirements/hsm.txt are not installed.")
+        ) from error
+    return HardwareModule(path, token, pin=partial(_pin, pin, pin_file))
+
+
+def _pin(pin: str, pin_file: str) -> str:
+    """Asked for at each login, so that a corrected file is noticed."""
+    try:
+        return secret_in(pin_file) if pin_file else pin
+    except SecretFileError as error:
+        raise SignerUnavailableError(f"PKCS11_PIN_FILE: {error}") from error

@@ -1,0 +1,403 @@
+"""The life of a signing key whose private key a hardware module holds, tried on SoftHSM 2."""
+
+import json
+import re
+import subprocess
+import sys
+from datetime import datetime, timedelta
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography import x509
+from django.core.management import call_command
+from django.core.management.base import CommandError
+from django.db import IntegrityError, transaction
+from django.test import Client
+from django.utils import timezone
+
+from keys import key_stores, rotation
+from keys.backup import export
+from keys.checks import hardware_module, keys_in_hardware
+from keys.endpoints import key_set
+from keys.issuer_key import active_issuer_key
+from keys.jwk import public_der
+from keys.jws import sign_compact, verify_compact
+from keys.key_events import shell_user
+from keys.key_stores import signer_of
+from keys.models import Authority, KeyEvent, SigningKey
+from keys.moves import State, find, in_state
+from keys.plan import outlook
+from keys.schedule import IN_FLIGHT
+from keys.signer import SignerUnavailableError
+from tests.keys.test_admin import LIST, operator, page
+from tests.keys.test_authority import openssl
+from tests.keys.test_rotation import chain_for
+from tests.people import register
+from tests.presentation.test_authorize import fragment
+from tests.presentation.test_flow import ask, decide
+from tests.softhsm import LABEL, SOFTHSM, Token
+from wallet.models import Wallet
+
+pytestmark = [pytest.mark.softhsm, pytest.mark.django_db(transaction=True)]
+DAY = timedelta(days=1)
+
+
+def run(*words: str) -> str:
+    out = StringIO()
+    call_command(*words, stdout=out, stderr=out)
+    return out.getvalue()
+
+
+LOOK = """
+import pkcs11, sys, uuid
+session = pkcs11.lib(sys.argv[1]).get_token(token_label=sys.argv[2]).open(user_pin=sys.argv[3])
+for key in session.get_objects():
+    print(uuid.UUID(bytes=key[pkcs11.Attribute.ID]))
+"""
+
+
+def pairs(token: Token) -> set[str]:
+    """The ids of the keys that the module holds, looked up by a process of its own."""
+    words = [sys.executable, "-c", LOOK, SOFTHSM, LABEL, token.pin]
+    done = subprocess.run(words, env=token.environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return set(done.stdout.split())
+
+
+def lose() -> None:
+    """The database is lost; the module is not."""
+    SigningKey.objects.all().delete()
+    Authority.objects.all().delete()
+
+
+@pytest.fixture
+def in_hardware(token: Token, settings: Any) -> Token:
+    """New keys are made in the module, unless it is said otherwise."""
+    settings.SIGNING_KEY_STORE = "pkcs11"
+    return token
+
+
+@pytest.fixture
+def keeper(db: None) -> Client:
+    return operator("keeper", "view_signingkey", "change_signingkey")
+
+
+@pytest.fixture
+def succession(in_hardware: Token, now: datetime) -> dict[str, SigningKey]:
+    """An active key, and a staged one that may take over; both in the module."""
+    rotation.rotate(now=now - 3 * DAY)
+    rotation.stage(now=now - DAY)
+    return {key.state: key for key in SigningKey.objects.all()}
+
+
+def test_a_service_whose_keys_are_in_the_module_signs_with_them(in_hardware: Token, now: datetime) -> None:
+    rotation.rotate(now=now)
+    key = SigningKey.objects.get()
+    assert (key.store, bytes(key.sealed_private_key), key.state) == ("pkcs11", b"", "active")
+    issuer_key = active_issuer_key(now=now)
+    token = sign_compact(issuer_key.header("t"), {"a": 1}, issuer_key.signer)
+    leaf = key.chain(at=now).leaf
+    assert verify_compact(token, leaf.public_key(), typ="t") == {"a": 1}  # type: ignore[arg-type]
+    assert pairs(in_hardware) == {str(key)}
+
+
+def test_the_store_is_chosen_for_each_key(token: Token, now: datetime) -> None:
+    assert "Staged key" in run("stage_signing_key")
+    software = in_state(State.STAGED)
+    rotation.rotate(now=now)
+    assert "Staged key" in run("stage_signing_key", "--store", "pkcs11")
+    hardware = in_state(State.STAGED)
+    assert software is not None
+    assert hardware is not None
+    assert (find(software.pk).store, hardware.store) == ("software", "pkcs11")
+    assert pairs(token) == {str(hardware)}
+    for key in (find(software.pk), hardware):
+        assert signer_of(key).sign(b"message")
+
+
+def test_openssl_verifies_the_request_of_a_key_in_the_module_and_its_chain_lets_it_sign(
+    in_hardware: Token, settings: Any, now: datetime, tmp_path: Path
+) -> None:
+    settings.SELF_CERTIFYING_AUTHORITY = False
+    settings.BASE_URL = "https://wallet.example"
+    printed = run("stage_signing_key")
+    key = SigningKey.objects.get()
+    request = printed[printed.index("-----BEGIN") :]
+    text = openssl("req", "-verify", "-noout", "-text", stdin=request)
+    assert "DNS:wallet.example, URI:https://wallet.example" in text
+    assert "Digital Signature" in text
+    assert public_der(x509.load_pem_x509_csr(request.encode()).public_key()) == bytes(key.public_key)  # type: ignore[arg-type]
+    (tmp_path / "chain.pem").write_text(chain_for(key, now))
+    run("certify_signing_key", str(key), "--chain", str(tmp_path / "chain.pem"))
+    assert "Activated" in run("rotate_signing_keys")
+    assert active_issuer_key(now=timezone.now()).signer.sign(b"message")
+
+
+def test_a_withdrawn_key_is_destroyed_and_the_record_says_so(
+    succession: dict[str, SigningKey], token: Token, now: datetime
+) -> None:
+    lost = succession["active"]
+    run("withdraw_signing_key", str(lost), "--reason", "seen elsewhere", "--yes")
+    assert pairs(token) == {str(succession["staged"])}
+    assert find(lost.pk).destroyed_at is not None
+    events = KeyEvent.objects.filter(kid=lost.pk).values_list("action", "actor", "reason")
+    assert ("destroyed", shell_user(), "It can never sign again.") in set(events)
+    assert active_issuer_key(now=timezone.now()).signer.sign(b"message")
+
+
+def test_nothing_is_destroyed_when_the_withdrawal_is_rolled_back(
+    succession: dict[str, SigningKey], token: Token, now: datetime
+) -> None:
+    with transaction.atomic():
+        rotation.withdraw(succession["active"].pk, reason="x", now=now)
+        transaction.set_rollback(True)
+    assert len(pairs(token)) == 2
+    assert active_issuer_key(now=now).signer.sign(b"message")
+
+
+def test_whoever_found_a_key_active_may_still_sign_and_then_it_is_destroyed(
+    succession: dict[str, SigningKey], token: Token, now: datetime
+) -> None:
+    old = active_issuer_key(now=now)
+    rotation.activate(succession["staged"].pk, now=now)
+    assert old.signer.sign(b"message")
+    assert active_issuer_key(now=now).kid == str(succession["staged"])
+    rotation.rotate(now=now + IN_FLIGHT - timedelta(seconds=1))
+    assert str(old.kid) in pairs(token)
+    told = rotation.rotate(now=now + IN_FLIGHT)
+    assert [one.what for one in told.done] == ["destroyed"]
+    assert pairs(token) == {str(succession["staged"])}
+    assert find(old.kid).destroyed_at == now + IN_FLIGHT
+    assert rotation.rotate(now=now + IN_FLIGHT).done == ()
+
+
+def test_what_cannot_be_destroyed_now_is_shown_until_it_is(
+    succession: dict[str, SigningKey], token: Token, now: datetime, keeper: Client, caplog: Any
+) -> None:
+    lost, next_ = succession["active"], succession["staged"]
+    token.take_away()
+    rotation.withdraw(lost.pk, reason="seen elsewhere", now=now)
+    assert (find(lost.pk).state, find(next_.pk).state) == (State.WITHDRAWN, State.ACTIVE)
+    assert "private_key_not_destroyed" in caplog.text
+    waits = f"The private key of {lost} is to be destroyed in its hardware module"
+    would = f"Would have the hardware module destroy the private key of {lost}."
+    assert would in run("rotate_signing_keys", "--dry-run")
+    assert waits in "".join(outlook(now=now).lines())
+    assert waits in keeper.get(LIST).content.decode()
+    assert "still in the hardware module, to be destroyed" in keeper.get(page(lost)).content.decode()
+    told = rotation.rotate(now=now)
+    assert [one.what for one in told.problems] == ["step_failed"]
+    assert waits in "".join(told.lines())
+    token.put_back()
+    assert f"Destroyed the private key of {lost}" in run("rotate_signing_keys")
+    assert pairs(token) == {str(next_)}
+    assert waits not in keeper.get(LIST).content.decode()
+    assert "destroyed in the hardware module" in keeper.get(page(lost)).content.decode()
+
+
+def test_while_the_module_is_away_the_rest_of_a_rotation_is_done(
+    succession: dict[str, SigningKey], token: Token, now: datetime
+) -> None:
+    token.take_away()
+    told = rotation.rotate(now=now + 100 * DAY)
+    assert [one.what for one in told.done][:2] == ["activated", "retired"]
+    told = rotation.rotate(now=now + 189 * DAY)
+    assert [one.what for one in told.done] == ["withdrawn"]
+    assert [one.what for one in told.problems] == ["step_failed"] * 2  # one to be made, one to be destroyed
+    token.put_back()
+    done = [one.what for one in rotation.rotate(now=now + 189 * DAY).done]
+    assert sorted(done) == ["destroyed", "staged"]
+
+
+def test_a_key_that_is_not_saved_is_not_left_in_the_module(
+    in_hardware: Token, now: datetime, monkeypatch: Any
+) -> None:
+    key = rotation.stage(now=now)
+    with pytest.raises(rotation.RotationRefusedError, match="staged already"):
+        rotation.stage(now=now)
+    monkeypatch.setattr(rotation, "in_state", lambda state: None)  # as if another were staging just now
+    with pytest.raises(rotation.RotationRefusedError, match="staged already"):
+        rotation.stage(now=now)
+    assert pairs(in_hardware) == {str(key)}
+
+
+@pytest.mark.postgresql
+def test_staging_together_leaves_one_key_in_the_module(
+    in_hardware: Token, now: datetime, at_once: Any
+) -> None:
+    results = at_once(*[lambda: rotation.stage(now=now)] * 6)
+    made = [result for result in results if isinstance(result, SigningKey)]
+    assert len(made) == 1
+    assert pairs(in_hardware) == {str(made[0])}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "sentence"),
+    [
+        ("PKCS11_PIN", "00000000", "refuses the pin of the token “signing keys”"),
+        ("PKCS11_TOKEN", "elsewhere", "has no token labelled “elsewhere”."),
+        ("PKCS11_MODULE", "/nowhere.so", "/nowhere.so cannot be opened"),
+        ("PKCS11_MODULE", "", "PKCS11_MODULE names no hardware module."),
+    ],
+)
+def test_what_is_wrong_with_the_module_is_one_sentence_and_nothing_is_changed(
+    in_hardware: Token, settings: Any, keeper: Client, name: str, value: str, sentence: str
+) -> None:
+    setattr(settings, name, value)
+    with pytest.raises(CommandError, match=re.escape(sentence)):
+        run("stage_signing_key")
+    said = keeper.post(f"{LIST}do/stage/", {"store": "pkcs11", "reason": ""}, follow=True).content.decode()
+    if name == "PKCS11_PIN":
+        assert "tokens lock" in said  # it was tried once, by the command
+        assert "00000000" not in said
+    else:
+        assert sentence in said
+    assert not SigningKey.objects.exists()
+    assert not KeyEvent.objects.exists()
+
+
+def test_the_admin_asks_for_the_store_where_there_is_a_module(
+    token: Token, keeper: Client, settings: Any
+) -> None:
+    shown = keeper.get(f"{LIST}do/stage/").content.decode()
+    assert "in the hardware module" in shown
+    assert re.search(r'value="software"[^>]* checked', shown)
+    keeper.post(f"{LIST}do/stage/", {"store": "pkcs11", "reason": ""})
+    key = SigningKey.objects.get()
+    assert key.store == "pkcs11"
+    assert "in the hardware module" in keeper.get(page(key)).content.decode()
+    settings.PKCS11_MODULE = ""
+    assert "in the hardware module" not in keeper.get(f"{LIST}do/stage/").content.decode()
+
+
+def test_without_the_packages_of_the_extra_it_says_what_is_to_be_installed(
+    in_hardware: Token, monkeypatch: Any
+) -> None:
+    monkeypatch.setitem(sys.modules, "keys.hardware_module", None)
+    with pytest.raises(CommandError, match=r"requirements/hsm\.txt are not installed"):
+        run("stage_signing_key")
+
+
+def test_another_key_under_the_same_id_never_signs_for_this_one(in_hardware: Token, now: datetime) -> None:
+    rotation.rotate(now=now)
+    key = SigningKey.objects.get()
+    module = key_stores.hardware_module()
+    module.destroy(key.pk)
+    module.generate(key.pk)
+    with pytest.raises(SignerUnavailableError, match="holds another key than"):
+        active_issuer_key(now=now)
+
+
+def test_a_presentation_is_temporarily_unavailable_while_the_module_is(
+    in_hardware: Token, client: Client, alice: Wallet, sign_in: Any, now: datetime
+) -> None:
+    rotation.rotate(now=now)
+    bank = register("Acme Bank", "https://bank.example/callback")
+    sign_in(alice)
+    active_issuer_key(now=now)
+    in_hardware.take_away()
+    hub = decide(client, ask(client, bank))
+    answer = fragment(client.get(hub).headers["Location"])
+    assert answer["error"] == "temporarily_unavailable"
+    in_hardware.put_back()
+    hub = decide(client, ask(client, bank, nonce="another-nonce-of-many-characters"))
+    assert "vp_token" in fragment(client.get(hub).headers["Location"])
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"store": "pkcs11"},  # with its private key in the row
+        {"store": "pkcs11", "sealed_private_key": b"", "destroyed_at": "2026-01-01T00:00Z"},  # while it signs
+        {"sealed_private_key": b""},
+        {"destroyed_at": "2026-01-01T00:00Z"},
+        {"store": "paper"},
+    ],
+)
+def test_the_database_keeps_rows_and_stores_together(signing_key: SigningKey, changes: Any) -> None:
+    with pytest.raises(IntegrityError), transaction.atomic():
+        SigningKey.objects.update(**changes)
+
+
+def test_a_backup_says_what_it_cannot_hold_and_a_restore_works_with_the_module(
+    succession: dict[str, SigningKey], token: Token, now: datetime, tmp_path: Path
+) -> None:
+    passphrase = tmp_path / "passphrase"
+    passphrase.write_text("correct horse battery staple")
+    file, secret = str(tmp_path / "keys.jwe"), ["--reason", "x", "--passphrase-file", str(passphrase)]
+    before, published = list(SigningKey.objects.values()), key_set()
+    said = run("export_keys", file, *secret)
+    for key in succession.values():
+        assert f"NOT in the file: the private key of {key}." in said
+    facts = json.loads(export(actor="ann", reason="x", now=now))
+    assert {key["private_key"] for key in facts["keys"]} == {""}
+    lose()
+    said = run("import_keys", file, *secret)
+    assert said.count("The hardware module holds it: it signs again.") == 2
+    assert list(SigningKey.objects.values()) == before
+    assert key_set() == published
+    assert active_issuer_key(now=now).signer.sign(b"message")
+
+
+def test_a_restore_where_the_module_lacks_the_key_says_so(
+    succession: dict[str, SigningKey], token: Token, settings: Any, tmp_path: Path
+) -> None:
+    passphrase = tmp_path / "passphrase"
+    passphrase.write_text("correct horse battery staple")
+    file, secret = str(tmp_path / "keys.jwe"), ["--reason", "x", "--passphrase-file", str(passphrase)]
+    run("export_keys", file, *secret)
+    lose()
+    settings.PKCS11_TOKEN = "another"
+    token.initialise("another")
+    said = run("import_keys", file, *secret)
+    assert said.count("It does not sign here: The hardware module does not hold the key.") == 2
+    with pytest.raises(SignerUnavailableError):
+        active_issuer_key(now=timezone.now())
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({}, []),
+        ({"PKCS11_TOKEN": ""}, ["PKCS11_TOKEN does not say which token"]),
+        ({"PKCS11_PIN": ""}, ["neither PKCS11_PIN nor PKCS11_PIN_FILE"]),
+        ({"PKCS11_PIN": "", "PKCS11_PIN_FILE": "/nowhere"}, ["PKCS11_PIN_FILE: /nowhere cannot be read"]),
+        ({"PKCS11_MODULE": "/nowhere.so"}, ["there is no file /nowhere.so"]),
+        ({"PKCS11_MODULE": ""}, ["not set, and this is: PKCS11_TOKEN, PKCS11_PIN."]),
+        ({"SIGNING_KEY_STORE": "paper"}, ["SIGNING_KEY_STORE must be software or pkcs11."]),
+    ],
+)
+def test_settings_that_do_not_go_together_are_told_of(
+    token: Token, settings: Any, changes: dict[str, str], said: list[str]
+) -> None:
+    for name, value in changes.items():
+        setattr(settings, name, value)
+    found = [error.msg for error in hardware_module(None)]
+    assert len(found) == len(said)
+    assert all(part in message for part, message in zip(said, found, strict=True))
+    assert token.pin not in " ".join(found)
+
+
+def test_a_deployment_without_the_module_its_keys_are_in_is_refused(
+    succession: dict[str, SigningKey], settings: Any
+) -> None:
+    assert keys_in_hardware(None) == []
+    settings.PKCS11_MODULE = ""
+    assert {error.id for error in keys_in_hardware(None)} == {"keys.E009"}
+    assert len(keys_in_hardware(None)) == 2
+
+
+def test_a_corrected_pin_file_is_noticed_without_a_restart(
+    in_hardware: Token, settings: Any, tmp_path: Path, now: datetime
+) -> None:
+    file = tmp_path / "pin"
+    settings.PKCS11_PIN, settings.PKCS11_PIN_FILE = "", str(file)
+    file.write_text("00000000\n")
+    with pytest.raises(SignerUnavailableError, match="refuses the pin"):
+        rotation.stage(now=now)
+    with pytest.raises(SignerUnavailableError, match="Correct PKCS11_PIN_FILE"):
+        rotation.stage(now=now)
+    file.write_text(in_hardware.pin + "\n")
+    assert rotation.stage(now=now).store == "pkcs11"
