@@ -82,7 +82,7 @@ def test_scopes_and_types_are_boxes_to_tick(operator: Client) -> None:
         (["https://books.example/#x"], {}, "A fragment (#) is not allowed"),
         (["https://b.example/", "https://b.example/"], {}, "duplicate"),
         ([], {}, "at least 1"),
-        (["https://b.example/"], {"allowed_scopes": []}, "This field is required."),
+        (["https://b.example/"], {"allowed_scopes": []}, "Choose at least one scope."),
         (
             ["https://b.example/"],
             {"allowed_scopes": ["openid"]},
