@@ -6,7 +6,8 @@ import { pathToFileURL } from "node:url";
 
 const given = JSON.parse(readFileSync(0, "utf8"));
 const load = (name) => import(pathToFileURL(`${given.directory}/${name}.js`).href);
-const { verifyPresentation, verifySignature, CHECKS } = await load("sd-jwt");
+const { verifyPresentation, CHECKS } = await load("sd-jwt");
+const { verifySignature } = await load("issuer-signed");
 const { decode } = await load("decode");
 const { checkAnswer, readAnswer } = await load("answer");
 
