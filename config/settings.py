@@ -259,6 +259,7 @@ AUTH_PASSWORD_VALIDATORS = [
 
 LANGUAGE_CODE = "en-gb"
 TIME_ZONE = "UTC"
+FORMAT_MODULE_PATH = "config.formats"
 USE_TZ = True
 USE_I18N = True
 STATIC_URL = "/static/"

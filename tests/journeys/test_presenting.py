@@ -323,9 +323,8 @@ def test_with_the_keyboard_alone_everything_works(
     page.keyboard.type(code)
     page.keyboard.press("Enter")
     person.sees("Share this with")
-    expect(
-        page.get_by_role("button", name="Share and")
-    ).to_be_enabled()  # it waits for eyes before it takes keys
+    page.wait_for_load_state()  # from then on the answers wait for eyes before they take keys
+    expect(page.get_by_role("button", name="Share and")).to_be_enabled()
     press_until("Share and")
 
     assert bank.verify(person.comes_back())

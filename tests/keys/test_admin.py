@@ -81,6 +81,12 @@ def test_a_keys_page_shows_its_certificate_and_never_its_private_key(keeper: Cli
     assert 'name="_save"' not in text
 
 
+def test_times_say_that_they_are_utc(keeper: Client, keys: dict[str, SigningKey]) -> None:
+    staged_at = f"{keys['staged'].staged_at:%H:%M} UTC"
+
+    assert staged_at in keeper.get(page(keys["staged"])).content.decode()
+
+
 def test_nothing_can_be_typed_into_a_key(keeper: Client, keys: Any) -> None:
     keeper.post(page(keys["staged"]), {"state": "active", "reason": "mine", "chain_pem": "x"})
     assert find(keys["staged"].pk).state == State.STAGED
