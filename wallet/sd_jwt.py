@@ -28,7 +28,14 @@ _KEY_BINDING_HEADER = encode_segment({"alg": "ES256", "typ": "kb+jwt"})
 
 
 class SdJwtError(ValueError):
-    """An SD-JWT does not fit RFC 9901, or does not hold what was asked of it; the text says why."""
+    """An SD-JWT does not fit RFC 9901, or does not hold what was asked of it; the text says why.
+
+    `check` names what refused it; the names are those of `sd_jwt_verification.verify`.
+    """
+
+    def __init__(self, reason: str, check: str = "structure") -> None:
+        super().__init__(reason)
+        self.check = check
 
 
 class SdJwt(NamedTuple):

@@ -60,7 +60,7 @@ def parse(token: str) -> UnverifiedSdJwt:
         raise SdJwtError("the key binding does not have three segments")
     disclosures = {digest(text): UnverifiedDisclosure(text, _content(text)) for text in texts}
     if len(disclosures) != len(texts):
-        raise SdJwtError("a disclosure occurs twice")
+        raise SdJwtError("a disclosure occurs twice", "digests-once")
     return UnverifiedSdJwt(jwt, disclosures, key_binding)
 
 
@@ -70,8 +70,11 @@ def _content(text: str) -> list[Any]:
         content = json.loads(from_b64url(text).decode(), object_pairs_hook=_unique)
     except (ValueError, RecursionError) as error:
         raise SdJwtError("a disclosure that is not JSON in base64url") from error
-    if not isinstance(content, list) or len(content) not in (2, 3) or not isinstance(content[0], str):
-        raise SdJwtError("a disclosure that is neither [salt, name, value] nor [salt, value]")
+    reason = "a disclosure that is neither [salt, name, value] nor [salt, value]"
+    if not isinstance(content, list):
+        raise SdJwtError(reason)
+    if len(content) not in (2, 3) or not isinstance(content[0], str):
+        raise SdJwtError(reason, "disclosures-form")
     return content
 
 

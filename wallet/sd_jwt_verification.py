@@ -1,11 +1,12 @@
 """Verifying SD-JWTs in the order of RFC 9901 §7. Pure. Whatever does not fit raises SdJwtError, nothing else.
 
-Whether a key binding must be there is decided by which function is called, never by the token (§7.3).
+Whether a key binding must be there is decided by which function is called, never by the token (§7.3). Each
+check has a name: `passed` is told it once it is passed, and `SdJwtError.check` is the one that was not.
 """
 
 import json
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -14,13 +15,21 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from keys.jwk import public_key_of
 from keys.jws import JwsError, unverified_header, verify_compact
-from wallet.sd_jwt import ALWAYS_PLAIN, RESERVED, Disclosure, KeyBinding, Path, SdJwt, SdJwtError, digest
-from wallet.sd_jwt_parsing import UnverifiedDisclosure, UnverifiedSdJwt, parse
+from wallet.sd_jwt import Disclosure, KeyBinding, SdJwt, SdJwtError, digest
+from wallet.sd_jwt_parsing import UnverifiedSdJwt, parse
+from wallet.sd_jwt_processing import FORM, Processing
 
-MAX_DEPTH = 32  # of objects, arrays and disclosures within one another
 LEEWAY = 60  # seconds that clocks may differ
 KEY_BINDING_WINDOW = 300  # seconds before and after now in which a key binding may have been made
 SD_JWT_VC_CLAIMS = ("iss", "vct", "exp")  # without which no credential of this kind is accepted
+
+# The issuer's key, or what finds it by the header, which nobody vouches for yet; raises SdJwtError.
+IssuerKey = ec.EllipticCurvePublicKey | Callable[[Mapping[str, Any]], ec.EllipticCurvePublicKey]
+Passed = Callable[[str], object]
+
+
+def _nobody(check: str) -> None:
+    """Who is told when nobody asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +48,11 @@ class VerifiedSdJwt:
 def verify_issued(
     token: str,
     *,
-    issuer_key: ec.EllipticCurvePublicKey,
+    issuer_key: IssuerKey,
     now: datetime,
     typ: str = "dc+sd-jwt",
     required: Collection[str] = SD_JWT_VC_CLAIMS,
+    passed: Passed = _nobody,
 ) -> VerifiedSdJwt:
     """An SD-JWT as its issuer hands it out (§7.1, §7.2): a key binding in it is refused.
 
@@ -51,19 +61,21 @@ def verify_issued(
     received = parse(token)
     if received.key_binding:
         raise SdJwtError("a key binding where none may be")
-    return _verify_issuer_signed(received, issuer_key, now, typ, required)
+    passed("structure")
+    return _verify_issuer_signed(received, issuer_key, now, typ, required, passed)
 
 
 def verify(
     token: str,
     *,
-    issuer_key: ec.EllipticCurvePublicKey,
+    issuer_key: IssuerKey,
     audience: str,
     nonce: str,
     now: datetime,
     transaction_data: Sequence[str] = (),
     typ: str = "dc+sd-jwt",
     required: Collection[str] = SD_JWT_VC_CLAIMS,
+    passed: Passed = _nobody,
 ) -> VerifiedSdJwt:
     """A presentation made for this audience and request (§7.3); a key binding must be there and fit.
 
@@ -72,140 +84,114 @@ def verify(
     received = parse(token)
     if not received.key_binding:
         raise SdJwtError("there is no key binding")
-    verified = _verify_issuer_signed(received, issuer_key, now, typ, required)
-    _check_own_audience(verified.payload, audience)
-    binding = _verify_key_binding(received.key_binding, verified.payload, now)
+    passed("structure")
+    verified = _verify_issuer_signed(received, issuer_key, now, typ, required, passed)
+    binding = _verify_key_binding(received.key_binding, verified.payload, now, passed)
     if binding.nonce != nonce:
-        raise SdJwtError("the key binding has another nonce")
+        raise SdJwtError("the key binding has another nonce", "kb-nonce")
+    passed("kb-nonce")
     if binding.audience != audience:
-        raise SdJwtError("the key binding is for another audience")
+        raise SdJwtError("the key binding is for another audience", "kb-aud")
+    _check_own_audience(verified.payload, audience)
+    passed("kb-aud")
     if binding.sd_hash != received.sd_hash:
-        raise SdJwtError("the key binding is over other disclosures")
+        raise SdJwtError("the key binding is over other disclosures", "kb-sd-hash")
+    passed("kb-sd-hash")
     if binding.transaction_data_hashes != tuple(digest(value) for value in transaction_data):
-        raise SdJwtError("the key binding is over other transaction data")
+        raise SdJwtError("the key binding is over other transaction data", "transaction-data")
+    passed("transaction-data")
     return replace(verified, key_binding=binding)
 
 
 def _verify_issuer_signed(
     received: UnverifiedSdJwt,
-    issuer_key: ec.EllipticCurvePublicKey,
+    issuer_key: IssuerKey,
     now: datetime,
     typ: str,
     required: Collection[str],
+    passed: Passed,
 ) -> VerifiedSdJwt:
     """§7.1: the signature, the disclosures, then the claims as they stand with what is disclosed."""
-    try:
-        signed = verify_compact(received.jwt, issuer_key, typ=typ)
-        header = unverified_header(received.jwt)  # verified by the line above
-    except JwsError as error:
-        raise SdJwtError(f"issuer-signed JWT: {error}") from error
+    header, signed = _verify_signature(received.jwt, issuer_key, typ, passed)
     if signed.pop("_sd_alg", "sha-256") != "sha-256":
-        raise SdJwtError("digests other than sha-256")
-    processing = _Processing(received.disclosures)
+        raise SdJwtError("digests other than sha-256", "sd-alg")
+    passed("sd-alg")
+    processing = Processing(received.disclosures)
     payload = processing.object(signed, ())
-    if processing.waiting:
-        raise SdJwtError("a disclosure that no digest refers to")
     _check_writable(header, payload)
+    passed(FORM)
+    passed("digests-once")
+    if processing.waiting:
+        raise SdJwtError("a disclosure that no digest refers to", "disclosures-referenced")
+    passed("disclosures-referenced")
     if missing := [name for name in required if name not in payload]:
-        raise SdJwtError(f"{', '.join(missing)} missing")
+        raise SdJwtError(f"{', '.join(missing)} missing", missing[0])
     _check_times(payload, now)
+    passed("exp")
     # In the order received: `sd_hash` is over it.
     disclosures = {processing.found[key]: Disclosure(d.text) for key, d in received.disclosures.items()}
     return VerifiedSdJwt(header, payload, SdJwt(received.jwt, disclosures))
 
 
-class _Processing:
-    """Puts what is disclosed in the place of its digest (§7.1 step 3), and refuses what may not be."""
-
-    def __init__(self, disclosures: dict[str, UnverifiedDisclosure]) -> None:
-        self.waiting = dict(disclosures)
-        self.found: dict[str, Path] = {}  # by digest
-        self._seen: set[str] = set()
-
-    def object(self, members: dict[str, Any], path: Path) -> dict[str, Any]:
-        """The object with its withheld members that are disclosed, and without `_sd`."""
-        digests = members.pop("_sd", [])
-        if not isinstance(digests, list):
-            raise SdJwtError("_sd is not an array")
-        if RESERVED & members.keys():
-            raise SdJwtError("a reserved name where none may be")
-        result = {name: self._value(value, (*path, name)) for name, value in members.items()}
-        for key in digests:
-            if content := self._look_up(key, length=3):
-                _, name, value = content
-                self._check_name(name, result, path)
-                result[name] = self._disclosed(key, value, (*path, name))
-        return result
-
-    def _value(self, value: Any, path: Path) -> Any:
-        if len(path) > MAX_DEPTH:
-            raise SdJwtError(f"deeper than {MAX_DEPTH}")
-        if isinstance(value, dict):
-            return self.object(value, path)
-        if isinstance(value, list):
-            return self._array(value, path)
-        return value
-
-    def _array(self, elements: list[Any], path: Path) -> list[Any]:
-        result: list[Any] = []
-        for element in elements:
-            here = (*path, len(result))
-            if isinstance(element, dict) and element.keys() == {"..."}:
-                if content := self._look_up(element["..."], length=2):
-                    result.append(self._disclosed(element["..."], content[1], here))
-            else:
-                result.append(self._value(element, here))
-        return result
-
-    def _look_up(self, key: Any, *, length: int) -> list[Any] | None:
-        """The content a digest refers to; None when it is withheld, or a decoy."""
-        if not isinstance(key, str):
-            raise SdJwtError("a digest that is no text")
-        if key in self._seen:
-            raise SdJwtError("a digest occurs twice")
-        self._seen.add(key)
-        disclosure = self.waiting.get(key)
-        if disclosure is None:
-            return None
-        if len(disclosure.content) != length:
-            raise SdJwtError("a disclosed element where a member belongs, or the reverse")
-        return disclosure.content
-
-    def _disclosed(self, key: str, value: Any, path: Path) -> Any:
-        self.found[key] = path
-        del self.waiting[key]
-        return self._value(value, path)
-
-    def _check_name(self, name: Any, members: dict[str, Any], path: Path) -> None:
-        if not isinstance(name, str) or name in RESERVED:
-            raise SdJwtError("a disclosure without a proper name")
-        if name in members:
-            raise SdJwtError("a disclosure of a name that is there already")
-        if not path and name in ALWAYS_PLAIN:
-            raise SdJwtError(f"{name} may not be withheld")
-
-
-def _verify_key_binding(key_binding: str, payload: dict[str, Any], now: datetime) -> KeyBinding:
-    """§7.3 step 5: signed just now by the key in `cnf`; what it says is for the caller to compare."""
-    confirmation = payload.get("cnf")
-    jwk = confirmation.get("jwk") if isinstance(confirmation, dict) else None
-    if not isinstance(jwk, dict):
-        raise SdJwtError("cnf holds no key")
+def _verify_signature(
+    jwt: str, issuer_key: IssuerKey, typ: str, passed: Passed
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Header and payload of the issuer-signed JWT; the key is looked for once the header makes sense."""
+    check = "structure"
     try:
+        header = unverified_header(jwt)
+        for check, expected in (("alg", "ES256"), ("typ", typ)):
+            if header.get(check) != expected:
+                raise JwsError(f"{check} is not {expected}")
+            passed(check)
+        key = issuer_key(header) if callable(issuer_key) else issuer_key
+        check = "issuer-signature"
+        signed = verify_compact(jwt, key, typ=typ)
+    except JwsError as error:
+        raise SdJwtError(f"issuer-signed JWT: {error}", check) from error
+    passed(check)
+    return header, signed
+
+
+def _verify_key_binding(
+    key_binding: str, payload: dict[str, Any], now: datetime, passed: Passed
+) -> KeyBinding:
+    """§7.3 step 5: signed just now by the key in `cnf`; what it says is for the caller to compare."""
+    claims = _key_binding_claims(key_binding, payload, passed)
+    issued_at: Any = claims.get("iat")
+    if not _is_number(issued_at):
+        raise SdJwtError("the key binding lacks a claim: iat", "kb-iat")
+    if not -KEY_BINDING_WINDOW <= issued_at - int(now.timestamp()) <= KEY_BINDING_WINDOW:
+        raise SdJwtError("the key binding was not made just now", "kb-iat")
+    passed("kb-iat")
+    for name, check in (("nonce", "kb-nonce"), ("aud", "kb-aud"), ("sd_hash", "kb-sd-hash")):
+        if not isinstance(claims.get(name), str):
+            raise SdJwtError(f"the key binding lacks a claim: {name}", check)
+    hashes = claims.get("transaction_data_hashes", [])
+    if not isinstance(hashes, list) or claims.get("transaction_data_hashes_alg", "sha-256") != "sha-256":
+        raise SdJwtError("the hashes of transaction data are not understood", "transaction-data")
+    return KeyBinding(issued_at, claims["aud"], claims["nonce"], claims["sd_hash"], tuple(hashes))
+
+
+def _key_binding_claims(key_binding: str, payload: dict[str, Any], passed: Passed) -> dict[str, Any]:
+    """What the key in `cnf` signed, and no other key."""
+    check = "kb-typ"
+    try:
+        header = unverified_header(key_binding)
+        for name, expected in (("typ", "kb+jwt"), ("alg", "ES256")):
+            if header.get(name) != expected:
+                raise JwsError(f"{name} is not {expected}")
+        passed(check)
+        check = "kb-signature"
+        confirmation = payload.get("cnf")
+        jwk = confirmation.get("jwk") if isinstance(confirmation, dict) else None
+        if not isinstance(jwk, dict):
+            raise JwsError("cnf holds no key")
         claims = verify_compact(key_binding, public_key_of(jwk), typ="kb+jwt")
     except JwsError as error:
-        raise SdJwtError(f"key binding: {error}") from error
-    issued_at: Any = claims.get("iat")
-    hashes = claims.get("transaction_data_hashes", [])
-    texts = [claims.get(name) for name in ("aud", "nonce", "sd_hash")]
-    if not all(isinstance(text, str) for text in texts) or not _is_number(issued_at):
-        raise SdJwtError("the key binding lacks a claim")
-    if not -KEY_BINDING_WINDOW <= issued_at - int(now.timestamp()) <= KEY_BINDING_WINDOW:
-        raise SdJwtError("the key binding was not made just now")
-    if not isinstance(hashes, list) or claims.get("transaction_data_hashes_alg", "sha-256") != "sha-256":
-        raise SdJwtError("the key binding's hashes of transaction data are not understood")
-    audience, nonce, sd_hash = texts
-    return KeyBinding(issued_at, str(audience), str(nonce), str(sd_hash), tuple(hashes))
+        raise SdJwtError(f"key binding: {error}", check) from error
+    passed(check)
+    return claims
 
 
 def _check_writable(*objects: dict[str, Any]) -> None:
@@ -213,25 +199,25 @@ def _check_writable(*objects: dict[str, Any]) -> None:
     try:
         json.dumps(objects, ensure_ascii=False, allow_nan=False).encode()
     except ValueError as error:
-        raise SdJwtError("a value that cannot be written down") from error
+        raise SdJwtError("a value that cannot be written down", FORM) from error
 
 
 def _check_times(payload: dict[str, Any], now: datetime) -> None:
     moment = now.timestamp()
     for name in ("iat", "nbf", "exp"):
         if name in payload and not _is_number(payload[name]):
-            raise SdJwtError(f"{name} is not a time")
+            raise SdJwtError(f"{name} is not a time", "exp")
     if payload.get("exp", math.inf) <= moment - LEEWAY:
-        raise SdJwtError("expired")
+        raise SdJwtError("expired", "exp")
     if max(payload.get("nbf", 0), payload.get("iat", 0)) > moment + LEEWAY:
-        raise SdJwtError("not valid yet")
+        raise SdJwtError("not valid yet", "exp")
 
 
 def _check_own_audience(payload: dict[str, Any], audience: str) -> None:
     """`aud` in the issuer-signed JWT restricts to whom it may be shown (RFC 7519 §4.1.3)."""
     allowed = payload.get("aud", audience)
     if audience not in (allowed if isinstance(allowed, list) else [allowed]):
-        raise SdJwtError("issued for another audience")
+        raise SdJwtError("issued for another audience", "kb-aud")
 
 
 def _is_number(value: Any) -> bool:

@@ -31,10 +31,10 @@ from tests.wallet.sd_jwts import (
 )
 from wallet import sd_jwt, sd_jwt_parsing
 from wallet.sd_jwt import SdJwtError
+from wallet.sd_jwt_processing import MAX_DEPTH
 from wallet.sd_jwt_verification import (
     KEY_BINDING_WINDOW,
     LEEWAY,
-    MAX_DEPTH,
     VerifiedSdJwt,
     verify,
     verify_issued,

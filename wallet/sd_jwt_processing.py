@@ -1,0 +1,80 @@
+"""What is disclosed put in the place of its digest (RFC 9901 §7.1 step 3), or refused. Pure."""
+
+from typing import Any
+
+from wallet.sd_jwt import ALWAYS_PLAIN, RESERVED, Path, SdJwtError
+from wallet.sd_jwt_parsing import UnverifiedDisclosure
+
+MAX_DEPTH = 32  # of objects, arrays and disclosures within one another
+FORM = "disclosures-form"  # the check that most of this is
+
+
+class Processing:
+    """Puts what is disclosed in the place of its digest (§7.1 step 3), and refuses what may not be."""
+
+    def __init__(self, disclosures: dict[str, UnverifiedDisclosure]) -> None:
+        self.waiting = dict(disclosures)
+        self.found: dict[str, Path] = {}  # by digest
+        self._seen: set[str] = set()
+
+    def object(self, members: dict[str, Any], path: Path) -> dict[str, Any]:
+        """The object with its withheld members that are disclosed, and without `_sd`."""
+        digests = members.pop("_sd", [])
+        if not isinstance(digests, list):
+            raise SdJwtError("_sd is not an array", FORM)
+        if RESERVED & members.keys():
+            raise SdJwtError("a reserved name where none may be", FORM)
+        result = {name: self._value(value, (*path, name)) for name, value in members.items()}
+        for key in digests:
+            if content := self._look_up(key, length=3):
+                _, name, value = content
+                self._check_name(name, result, path)
+                result[name] = self._disclosed(key, value, (*path, name))
+        return result
+
+    def _value(self, value: Any, path: Path) -> Any:
+        if len(path) > MAX_DEPTH:
+            raise SdJwtError(f"deeper than {MAX_DEPTH}", FORM)
+        if isinstance(value, dict):
+            return self.object(value, path)
+        if isinstance(value, list):
+            return self._array(value, path)
+        return value
+
+    def _array(self, elements: list[Any], path: Path) -> list[Any]:
+        result: list[Any] = []
+        for element in elements:
+            here = (*path, len(result))
+            if isinstance(element, dict) and element.keys() == {"..."}:
+                if content := self._look_up(element["..."], length=2):
+                    result.append(self._disclosed(element["..."], content[1], here))
+            else:
+                result.append(self._value(element, here))
+        return result
+
+    def _look_up(self, key: Any, *, length: int) -> list[Any] | None:
+        """The content a digest refers to; None when it is withheld, or a decoy."""
+        if not isinstance(key, str):
+            raise SdJwtError("a digest that is no text", FORM)
+        if key in self._seen:
+            raise SdJwtError("a digest occurs twice", "digests-once")
+        self._seen.add(key)
+        disclosure = self.waiting.get(key)
+        if disclosure is None:
+            return None
+        if len(disclosure.content) != length:
+            raise SdJwtError("a disclosed element where a member belongs, or the reverse", FORM)
+        return disclosure.content
+
+    def _disclosed(self, key: str, value: Any, path: Path) -> Any:
+        self.found[key] = path
+        del self.waiting[key]
+        return self._value(value, path)
+
+    def _check_name(self, name: Any, members: dict[str, Any], path: Path) -> None:
+        if not isinstance(name, str) or name in RESERVED:
+            raise SdJwtError("a disclosure without a proper name", FORM)
+        if name in members:
+            raise SdJwtError("a disclosure of a name that is there already", FORM)
+        if not path and name in ALWAYS_PLAIN:
+            raise SdJwtError(f"{name} may not be withheld", FORM)
