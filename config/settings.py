@@ -181,6 +181,10 @@ CERTIFICATE_SUBJECT = env.str("CERTIFICATE_SUBJECT", default="")
 SIGNING_KEY_PERIOD = timedelta(days=_number("SIGNING_KEY_DAYS", default=90))
 SIGNING_KEY_STAGED_FOR = timedelta(hours=_number("SIGNING_KEY_STAGED_HOURS", default=48))
 
+# A client assertion names the issuer as its audience and nothing else. Clients from before 2026 name the
+# token endpoint, or several: taken only where somebody still runs such clients.
+LEGACY_ASSERTION_AUDIENCES = env.bool("LEGACY_ASSERTION_AUDIENCES", default=False)
+
 # --- Database ---------------------------------------------------------------------------------------------
 
 _database_url = _say("DATABASE_URL", sandbox=f"sqlite:///{_var / 'sandbox.sqlite3'}")

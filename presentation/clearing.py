@@ -1,9 +1,10 @@
-"""Forgetting interactions: the unanswered soon, those with a token once their nonce may be forgotten."""
+"""Forgetting: interactions (unanswered ones soon, others once their nonce may be), assertions used up."""
 
 from datetime import datetime, timedelta
 
 from django.db.models import Q
 
+from presentation.client_models import UsedAssertion
 from presentation.models import Interaction
 
 WAY_BACK_KEPT = timedelta(days=1)  # so long the page about an expired interaction can lead home
@@ -18,4 +19,13 @@ def clear_interactions(*, now: datetime, batch: int) -> int:
     rows = Interaction.objects.filter(ended | forgotten).order_by("expires_at")
     while ids := list(rows.values_list("id", flat=True)[:batch]):
         cleared += Interaction.objects.filter(id__in=ids).delete()[0]
+    return cleared
+
+
+def clear_used_assertions(*, now: datetime, batch: int) -> int:
+    """Delete what could not be used again anyway, `batch` rows per transaction; gives their number."""
+    cleared = 0
+    rows = UsedAssertion.objects.filter(expires_at__lte=now).order_by("expires_at")
+    while digests := list(rows.values_list("digest", flat=True)[:batch]):
+        cleared += UsedAssertion.objects.filter(digest__in=digests).delete()[0]
     return cleared

@@ -1,22 +1,68 @@
-"""What machines call: the token endpoint that discovery advertises (RFC 6749 §3.2)."""
+"""What machines call: the token endpoint (RFC 6749 §3.2). Errors are JSON, nothing is cached."""
 
-from django.http import QueryDict
-from rest_framework.decorators import api_view, parser_classes
-from rest_framework.parsers import FormParser
+from django.utils import timezone
+from rest_framework.exceptions import APIException
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from presentation import client_credentials_grant, posted_form
+from presentation.machine_errors import MachineError, MalformedRequestError, TooLargeError
+from wallet import browser
 
 
-@api_view(["POST"])
-@parser_classes([FormParser])
-def token(request: Request) -> Response:
-    """Answers every grant with the error of RFC 6749 §5.2: no grant is offered yet.
+class MachineView(APIView):
+    """What the endpoints for machines have in common: limits, and the form of their errors."""
 
-    The contract has the address in discovery; presentations themselves never need it.
-    """
-    grant_types = request.data.getlist("grant_type") if isinstance(request.data, QueryDict) else []
-    if len(grant_types) != 1:
-        body = {"error": "invalid_request", "error_description": "grant_type is needed exactly once."}
-    else:
-        body = {"error": "unsupported_grant_type", "error_description": "No grant type is offered."}
-    return Response(body, status=400, headers={"Cache-Control": "no-store", "Pragma": "no-cache"})
+    longest_body = 16_384
+    content_type: str
+
+    def body(self, request: Request) -> bytes:
+        """What was posted; raises MachineError when it is too long, or not said to be what it must be."""
+        django_request = request._request
+        length = django_request.META.get("CONTENT_LENGTH") or "0"
+        if not length.isdecimal() or int(length) > self.longest_body:
+            raise TooLargeError(f"The body may have {self.longest_body} bytes.")
+        if django_request.content_type != self.content_type:
+            raise MalformedRequestError(f"The body must be {self.content_type}.")
+        if django_request.META.get("QUERY_STRING"):
+            raise MalformedRequestError("Parameters belong into the body, not into the address.")
+        return django_request.body
+
+    def handle_exception(self, exc: Exception) -> Response:
+        """Our own errors, and those of the framework, as members that OAuth has."""
+        if isinstance(exc, MachineError):
+            return Response(exc.as_members(), status=exc.status, headers=exc.headers())
+        response = super().handle_exception(exc)
+        if isinstance(exc, APIException):
+            response.data = MalformedRequestError(str(exc.detail)).as_members()
+        return response
+
+    @property
+    def default_response_headers(self) -> dict[str, str]:
+        """With every answer: no cache keeps any of it (RFC 6749 §5.1)."""
+        return {**super().default_response_headers, "Cache-Control": "no-store", "Pragma": "no-cache"}
+
+
+class TokenView(MachineView):
+    """Access tokens for relying applications, by client credentials."""
+
+    content_type = "application/x-www-form-urlencoded"
+
+    def post(self, request: Request) -> Response:
+        """Gives a token (RFC 6749 §4.4.2)."""
+        try:
+            form = posted_form.read(self.body(request))
+        except posted_form.UnreadableFormError as error:
+            raise MalformedRequestError(str(error)) from error
+        return Response(
+            client_credentials_grant.grant(
+                form,
+                request.headers.get("Authorization", ""),
+                address=browser.address(request._request),
+                now=timezone.now(),
+            )
+        )
+
+
+token = TokenView.as_view()

@@ -9,6 +9,7 @@ from django.conf import settings
 
 from keys.published import PublishedDocument
 from presentation.dcql import SCOPES
+from presentation.grants import GRANTS
 from wallet.status_lists import token
 
 AUTHORIZE_PATH = "/verifiable-credentials/v1/presentation/authorize"
@@ -26,10 +27,16 @@ def discovery_document() -> bytes:
             "authorization_endpoint": settings.BASE_URL + AUTHORIZE_PATH,
             "response_types_supported": ["vp_token"],
             "response_modes_supported": ["fragment"],
-            # The answer comes straight from the authorization endpoint. Left out, RFC 8414 §2 would have
-            # readers assume the authorization code grant as well.
-            "grant_types_supported": ["implicit"],
-            "scopes_supported": list(SCOPES),
+            # `implicit`: the answer comes straight from the authorization endpoint. Left out, RFC 8414 §2
+            # would have readers assume the authorization code grant.
+            "grant_types_supported": ["implicit", "client_credentials"],
+            "token_endpoint_auth_methods_supported": [
+                "client_secret_basic",
+                "client_secret_post",
+                "private_key_jwt",
+            ],
+            "token_endpoint_auth_signing_alg_values_supported": ["ES256"],
+            "scopes_supported": [*SCOPES, *GRANTS],
             "client_id_prefixes_supported": ["pre-registered"],
             "status_list_aggregation_endpoint": settings.BASE_URL + token.PATH,
             "vp_formats_supported": {

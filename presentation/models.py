@@ -11,10 +11,12 @@ from django.db.models import Q
 from django.db.models.functions import Lower
 from django.utils.translation import gettext_lazy as _
 
+import presentation.client_models  # noqa: F401 - so that Django finds them
 from consent.models import Consent
-from presentation import logos, redirect_uris
+from presentation import client_keys, logos, redirect_uris
 from presentation.characters import is_legible
 from presentation.dcql import SCOPES
+from presentation.grants import GRANTS
 from presentation.transaction_data_types import TYPES
 from wallet.models import Errand
 
@@ -78,6 +80,20 @@ class RelyingParty(models.Model):
     wire_format = models.CharField(
         _("wire format"), max_length=13, choices=WireFormat, default=WireFormat.STRING
     )
+    grants = models.JSONField(_("access tokens"), default=list, blank=True)  # see `grants`
+    jwks = models.JSONField(
+        _("public keys"),
+        null=True,
+        blank=True,
+        help_text=_("A JWK set of P-256 keys, each with a kid: what it signs its assertions with."),
+    )
+    jwks_uri = models.URLField(
+        _("address of its public keys"),
+        blank=True,
+        max_length=500,
+        validators=[validate_https],
+        help_text=_("Instead of the keys themselves; fetched when they are needed."),
+    )
     state = models.CharField(_("state"), max_length=9, choices=State, default=State.ACTIVE, editable=False)
     suspension_reason = models.CharField(
         _("reason for suspension"), max_length=300, blank=True, editable=False
@@ -90,6 +106,9 @@ class RelyingParty(models.Model):
         verbose_name_plural = _("relying parties")
         ordering = ["name"]
         constraints = [
+            models.CheckConstraint(
+                condition=Q(jwks__isnull=True) | Q(jwks_uri=""), name="presentation_client_keys_here_or_there"
+            ),
             models.CheckConstraint(
                 condition=Q(state="active", suspension_reason="")
                 | (Q(state="suspended") & ~Q(suspension_reason="")),
@@ -117,9 +136,10 @@ class RelyingParty(models.Model):
         return self.name
 
     def clean(self) -> None:
-        """Scopes and types must be ones this service knows, and the logo a small picture."""
+        """Scopes, types and grants must be ones this service knows, the logo a small picture, keys public."""
         errors: dict[str, ValidationError] = {}
-        for field, known in (("allowed_scopes", SCOPES), ("allowed_transaction_data_types", TYPES)):
+        known_names = {"allowed_scopes": SCOPES, "allowed_transaction_data_types": TYPES, "grants": GRANTS}
+        for field, known in known_names.items():
             chosen = getattr(self, field)
             if not isinstance(chosen, list) or not all(isinstance(value, str) for value in chosen):
                 errors[field] = ValidationError(_("This must be a list of names."))
@@ -129,6 +149,8 @@ class RelyingParty(models.Model):
             errors["allowed_scopes"] = ValidationError(_("Choose at least one scope."))
         if self.logo and (reason := logos.problem_with(bytes(self.logo))):
             errors["__all__"] = ValidationError(reason)
+        if problem := client_keys.problem_with(self.jwks, self.jwks_uri):
+            errors["jwks"] = ValidationError(problem)
         if errors:
             raise ValidationError(errors)
 

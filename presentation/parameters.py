@@ -61,9 +61,9 @@ class Parameters:
         found: dict[str, list[str | None]] = {}
         for pair in query_string.split("&"):
             raw_name, _equals, raw_value = pair.partition("=")
-            name = _decoded(raw_name)
+            name = decoded(raw_name)
             if name is not None and name in LIMITS:
-                found.setdefault(name, []).append(_decoded(raw_value))
+                found.setdefault(name, []).append(decoded(raw_value))
         return cls._of(found)
 
     @classmethod
@@ -97,7 +97,7 @@ class Parameters:
         return next((problem for name in LIMITS if (problem := self.problem(name))), None)
 
 
-def _decoded(raw: str) -> str | None:
+def decoded(raw: str) -> str | None:
     """One name or value of a form-encoded query, or None if it cannot be read unambiguously."""
     try:
         encoded = raw.encode("ascii")

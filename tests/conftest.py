@@ -132,10 +132,12 @@ def statements() -> Any:
 
 @pytest.fixture(autouse=True)
 def _no_remembered_key() -> None:
-    """What this process remembers of signing keys outlives a test's database."""
-    from keys.issuer_key import forget
+    """What this process remembers of keys outlives a test's database."""
+    from keys import issuer_key, published_keys
+    from presentation import fetched_keys
 
-    forget()
+    for room in (issuer_key, published_keys, fetched_keys):
+        room.forget()
 
 
 @pytest.fixture

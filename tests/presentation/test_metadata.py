@@ -1,4 +1,4 @@
-"""Discovery, issuer metadata and the token endpoint: what machines read before they begin."""
+"""Discovery and issuer metadata: what machines read before they begin."""
 
 from typing import Any
 
@@ -27,8 +27,19 @@ def test_discovery_has_the_contracts_members_and_only_what_works(client: Client,
         "authorization_endpoint": f"{base}/verifiable-credentials/v1/presentation/authorize",
         "response_types_supported": ["vp_token"],
         "response_modes_supported": ["fragment"],
-        "grant_types_supported": ["implicit"],
-        "scopes_supported": ["urn:service:params:scope:verifiable-credentials:basic"],
+        "grant_types_supported": ["implicit", "client_credentials"],
+        "token_endpoint_auth_methods_supported": [
+            "client_secret_basic",
+            "client_secret_post",
+            "private_key_jwt",
+        ],
+        "token_endpoint_auth_signing_alg_values_supported": ["ES256"],
+        "scopes_supported": [
+            "urn:service:params:scope:verifiable-credentials:basic",
+            "presentation:verify",
+            "presentation:push",
+            "presentation:read",
+        ],
         "client_id_prefixes_supported": ["pre-registered"],
         "status_list_aggregation_endpoint": f"{base}/status-lists",
         "vp_formats_supported": {
@@ -69,32 +80,3 @@ def test_documents_are_only_read(client: Client, path: str, method: str) -> None
 
     assert response.status_code == 405
     assert "GET" in response.headers["Allow"]
-
-
-@pytest.mark.parametrize(
-    ("form", "error"),
-    [
-        ({}, "invalid_request"),
-        ({"grant_type": ["a", "b"]}, "invalid_request"),
-        ({"grant_type": "client_credentials"}, "unsupported_grant_type"),
-        ({"grant_type": "authorization_code", "code": "x"}, "unsupported_grant_type"),
-    ],
-)
-def test_the_token_endpoint_says_that_it_grants_nothing(client: Client, form: Any, error: str) -> None:
-    response = client.post(
-        "/oauth/v2/token",
-        data="&".join(
-            f"{name}={value}"
-            for name, values in form.items()
-            for value in ([values] if isinstance(values, str) else values)
-        ),
-        content_type="application/x-www-form-urlencoded",
-    )
-
-    assert response.status_code == 400
-    assert response.json()["error"] == error
-    assert response.headers["Cache-Control"] == "no-store"
-
-
-def test_the_token_endpoint_takes_posts_only(client: Client) -> None:
-    assert client.get("/oauth/v2/token").status_code == 405

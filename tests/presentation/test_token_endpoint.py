@@ -1,0 +1,366 @@
+"""The token endpoint over HTTP: who gets a token, what is in it, and what everybody else is told."""
+
+import base64
+import json
+import logging
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from presentation import admission, client_credentials_grant, client_secrets
+from presentation.client_models import ClientSecret
+from tests.forgery import new_key, public_jwk
+from tests.presentation.clients import (
+    FORM,
+    TOKEN,
+    ask,
+    assertion,
+    basic,
+    by_assertion,
+    registered,
+    with_key,
+    with_secret,
+)
+from tests.relying_party import read_jwt
+from wallet.limits import Limit
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("signing_key")]
+GRANTED = "presentation:verify presentation:push presentation:read"
+
+
+def refused(response: Any, error: str, status: int = 400) -> str:
+    """It is this error, as RFC 6749 §5.2 has it; gives the description."""
+    assert (response.status_code, response.json()["error"]) == (status, error)
+    assert response.json().keys() == {"error", "error_description"}
+    assert response.headers["Content-Type"].startswith("application/json")
+    assert response.headers["Cache-Control"] == "no-store"
+    if status == 401:
+        assert response.headers["WWW-Authenticate"] == 'Basic realm="presentation", charset="UTF-8"'
+    said: str = response.json()["error_description"]
+    return said
+
+
+def good(response: Any) -> dict[str, Any]:
+    assert response.status_code == 200, response.content
+    answer: dict[str, Any] = response.json()
+    return answer
+
+
+def test_a_secret_in_the_header_gives_a_token_of_rfc_9068(
+    client: Client, settings: Any, signing_key: Any
+) -> None:
+    party, secret = with_secret()
+    response = ask(client, **basic(party.client_id, secret))
+
+    answer = good(response)
+    assert answer.keys() == {"access_token", "token_type", "expires_in", "scope"}
+    assert (answer["token_type"], answer["expires_in"], answer["scope"]) == ("Bearer", 600, GRANTED)
+    assert response.headers["Cache-Control"] == "no-store"
+    assert response.headers["Pragma"] == "no-cache"
+    token = read_jwt(answer["access_token"])
+    assert token.header == {"alg": "ES256", "typ": "at+jwt", "kid": str(signing_key.id)}
+    jti, issued_at = token.payload.pop("jti"), token.payload.pop("iat")
+    assert token.payload == {
+        "iss": settings.BASE_URL,
+        "aud": settings.BASE_URL,
+        "sub": party.client_id,
+        "client_id": party.client_id,
+        "exp": issued_at + 600,
+        "scope": GRANTED,
+    }
+    again = read_jwt(good(ask(client, **basic(party.client_id, secret)))["access_token"])
+    assert again.payload["jti"] != jti
+
+
+def test_a_secret_in_the_body_gives_a_token(client: Client) -> None:
+    party, secret = with_secret()
+    good(ask(client, {"client_id": party.client_id, "client_secret": secret}))
+
+
+def test_an_assertion_gives_a_token_once(client: Client, settings: Any) -> None:
+    party, key = with_key()
+    proof = by_assertion(assertion(party.client_id, key, issuer=settings.BASE_URL))
+
+    good(ask(client, proof))
+    assert "used before" in refused(ask(client, proof), "invalid_client", 401)
+
+
+def test_a_key_without_a_kid_in_the_assertion_is_found_when_there_is_one(
+    client: Client, settings: Any
+) -> None:
+    party, key = with_key()
+    text = assertion(party.client_id, key, issuer=settings.BASE_URL, header={"kid": None, "typ": None})
+    good(ask(client, by_assertion(text) | {"client_id": party.client_id}))
+
+    party.jwks["keys"].append({"kid": "two", **public_jwk(new_key())})
+    party.save()
+    text = assertion(party.client_id, key, issuer=settings.BASE_URL, header={"kid": None})
+    refused(ask(client, by_assertion(text)), "invalid_client", 401)
+
+
+def test_credentials_are_form_encoded_before_they_go_into_the_header(client: Client) -> None:
+    party, secret = with_secret()
+    encoded = "".join(f"%{byte:02X}" for byte in secret.encode())
+    header = "basic  " + base64.b64encode(f"{party.client_id}:{encoded}".encode()).decode()
+    good(ask(client, Authorization=header))
+
+
+@pytest.mark.parametrize(
+    ("scope", "given"),
+    [
+        ("", GRANTED),
+        ("presentation:verify", "presentation:verify"),
+        ("presentation:read presentation:verify", "presentation:read presentation:verify"),
+        ("presentation:read presentation:read", "presentation:read"),
+    ],
+)
+def test_a_scope_is_given_as_asked_and_all_without(client: Client, scope: str, given: str) -> None:
+    party, secret = with_secret()
+    answer = good(ask(client, {"scope": scope}, **basic(party.client_id, secret)))
+
+    assert answer["scope"] == given
+    assert read_jwt(answer["access_token"]).payload["scope"] == given
+
+
+@pytest.mark.parametrize(
+    "scope", ["presentation:push", "openid", "presentation:verify openid", "a  b", "presentation:verify "]
+)
+def test_a_scope_that_is_not_granted_is_refused(client: Client, scope: str) -> None:
+    party, secret = with_secret(grants=["presentation:verify"])
+    refused(ask(client, {"scope": scope}, **basic(party.client_id, secret)), "invalid_scope")
+
+
+def test_a_client_that_was_granted_nothing_gets_nothing(client: Client) -> None:
+    party, secret = with_secret(grants=[])
+    refused(ask(client, **basic(party.client_id, secret)), "unauthorized_client")
+
+
+@pytest.mark.parametrize(
+    "grant_type", ["authorization_code", "refresh_token", "password", "CLIENT_CREDENTIALS"]
+)
+def test_no_other_grant_is_offered(client: Client, grant_type: str) -> None:
+    party, secret = with_secret()
+    form = {"grant_type": grant_type}
+    refused(ask(client, form, **basic(party.client_id, secret)), "unsupported_grant_type")
+
+
+# --- Who is not let in ------------------------------------------------------------------------------------
+
+
+def test_nobody_is_let_in_without_proof(client: Client) -> None:
+    party, secret = with_secret()
+    other, other_secret = with_secret("Corner Shop")
+    header = lambda text: {"Authorization": text}  # noqa: E731
+    raw = lambda text: header("Basic " + base64.b64encode(text.encode()).decode())  # noqa: E731
+    wrong: list[tuple[Any, dict[str, str]]] = [
+        ({}, {}),
+        ({"client_id": party.client_id}, {}),
+        ({}, basic(party.client_id, secret + "x")),
+        ({}, basic(party.client_id, "")),
+        ({}, basic(party.client_id, other_secret)),
+        ({}, basic("nobody", secret)),
+        ({}, basic("", "")),
+        ({"client_id": party.client_id, "client_secret": "x"}, {}),
+        ({"client_secret": secret}, {}),
+        ({}, header("Basic !!!")),
+        ({}, header("Basic")),
+        ({}, header(f"Bearer {secret}")),
+        ({}, raw(party.client_id + secret)),
+        ({}, raw(f"{party.client_id}:%zz")),
+        ({}, raw("ü:ü")),
+        ({"client_assertion": "x"}, {}),
+        ({"client_assertion_type": "x", "client_assertion": "x"}, {}),
+        (by_assertion("x.y.z"), {}),
+    ]
+    for form, headers in wrong:
+        refused(ask(client, form, **headers), "invalid_client", 401)
+    good(ask(client, **basic(other.client_id, other_secret)))
+
+
+def test_an_unknown_client_and_a_wrong_secret_look_alike(client: Client) -> None:
+    party, _secret = with_secret()
+    answers = {ask(client, **basic(who, "x")).content for who in (party.client_id, "nobody")}
+    assert len(answers) == 1
+
+
+def test_a_suspended_relying_party_gets_no_token(client: Client, settings: Any) -> None:
+    party, secret = with_secret()
+    other, key = with_key("Corner Shop")
+    for each in (party, other):
+        admission.suspend(each, "complaints")
+
+    refused(ask(client, **basic(party.client_id, secret)), "invalid_client", 401)
+    proof = assertion(other.client_id, key, issuer=settings.BASE_URL)
+    refused(ask(client, by_assertion(proof)), "invalid_client", 401)
+
+
+def test_an_ended_or_expired_secret_is_none(client: Client) -> None:
+    party, secret = with_secret()
+    ClientSecret.objects.update(expires_at=timezone.now())
+    refused(ask(client, **basic(party.client_id, secret)), "invalid_client", 401)
+    ClientSecret.objects.update(expires_at=timezone.now() + timedelta(days=1))
+    good(ask(client, **basic(party.client_id, secret)))
+    client_secrets.end(ClientSecret.objects.get(), now=timezone.now())
+    refused(ask(client, **basic(party.client_id, secret)), "invalid_client", 401)
+
+
+def test_both_secrets_work_while_one_replaces_the_other(client: Client) -> None:
+    party, old = with_secret()
+    new = client_secrets.rotate(party, now=timezone.now()).text
+    for secret in (old, new):
+        good(ask(client, **basic(party.client_id, secret)))
+
+
+# --- What is no request -----------------------------------------------------------------------------------
+
+
+def test_two_methods_at_once_are_refused(client: Client, settings: Any) -> None:
+    party, secret = with_secret()
+    in_body = {"client_id": party.client_id, "client_secret": secret}
+    proof = by_assertion("a.b.c")
+    for form, headers in (
+        (in_body, basic(party.client_id, secret)),
+        (proof, basic(party.client_id, secret)),
+        (in_body | proof, {}),
+        ({"client_assertion_type": "x"}, basic(party.client_id, secret)),
+    ):
+        refused(ask(client, form, **headers), "invalid_request")
+
+
+def test_another_client_id_beside_the_header_is_refused(client: Client) -> None:
+    party, secret = with_secret()
+    good(ask(client, {"client_id": party.client_id}, **basic(party.client_id, secret)))
+    refused(ask(client, {"client_id": "other"}, **basic(party.client_id, secret)), "invalid_request")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "",
+        "grant_type=",
+        "scope=presentation:verify",
+        "grant_type=client_credentials&grant_type=client_credentials",
+        "grant_type=client_credentials&scope=a&scope=b",
+        "grant_type=client_credentials&x=1&x=2",
+        "grant_type=client_credentials&scope=%zz",
+        "grant_type=client_credentials&scope=%ff",
+        "grant_type=client_credentials&scope=%00",
+        "grant_type=client_credentials&scope=ü".encode(),
+        "&".join(f"p{number}=1" for number in range(51)),
+    ],
+)
+def test_a_body_that_is_no_request_is_refused(client: Client, body: Any) -> None:
+    party, secret = with_secret()
+    refused(ask(client, body, **basic(party.client_id, secret)), "invalid_request")
+
+
+def test_parameters_in_the_address_are_refused(client: Client) -> None:
+    party, secret = with_secret()
+    body = f"grant_type=client_credentials&client_id={party.client_id}"
+    response = client.post(f"{TOKEN}?client_secret={secret}", data=body, content_type=FORM)
+    refused(response, "invalid_request")
+
+
+@pytest.mark.parametrize("kind", ["application/json", "multipart/form-data; boundary=x", "text/plain"])
+def test_another_content_type_is_refused(client: Client, kind: str) -> None:
+    refused(client.post(TOKEN, data=b"{}", content_type=kind), "invalid_request")
+
+
+def test_a_content_type_may_say_its_charset(client: Client) -> None:
+    party, secret = with_secret()
+    body, kind = "grant_type=client_credentials", f"{FORM}; charset=UTF-8"
+    good(client.post(TOKEN, data=body, content_type=kind, headers=basic(party.client_id, secret)))
+
+
+def test_a_body_that_is_too_long_is_not_read(client: Client) -> None:
+    refused(ask(client, "grant_type=" + "x" * 16_384), "invalid_request", 413)
+
+
+@pytest.mark.parametrize("method", ["get", "put", "delete", "patch"])
+def test_it_takes_posts_only(client: Client, method: str) -> None:
+    response = getattr(client, method)(TOKEN)
+    refused(response, "invalid_request", 405)
+    assert "POST" in response.headers["Allow"]
+
+
+# --- How often, and at what cost --------------------------------------------------------------------------
+
+
+def test_an_address_that_asks_too_often_has_to_wait(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    party, secret = with_secret()
+    few = Limit("few", most=2, window=timedelta(minutes=1))
+    monkeypatch.setattr(client_credentials_grant, "PER_ADDRESS", few)
+    refused(ask(client, **basic(party.client_id, "x")), "invalid_client", 401)
+    good(ask(client, **basic(party.client_id, secret)))
+    response = ask(client, **basic(party.client_id, secret))
+    refused(response, "temporarily_unavailable", 429)
+    assert 0 < int(response.headers["Retry-After"]) <= 61
+
+
+def test_a_client_is_counted_only_when_it_is_that_client(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    party, secret = with_secret()
+    few = Limit("few", most=1, window=timedelta(minutes=1))
+    monkeypatch.setattr(client_credentials_grant, "PER_CLIENT", few)
+    for _ in range(3):
+        refused(ask(client, **basic(party.client_id, "x")), "invalid_client", 401)
+    good(ask(client, **basic(party.client_id, secret)))
+    refused(ask(client, **basic(party.client_id, secret)), "temporarily_unavailable", 429)
+
+
+def test_a_grant_is_three_statements_and_the_date_of_use_one_a_minute(
+    client: Client, statements: Any
+) -> None:
+    party, secret = with_secret()
+    with statements() as first:
+        good(ask(client, **basic(party.client_id, secret)))
+    with statements() as second:
+        good(ask(client, **basic(party.client_id, secret)))
+
+    assert len([text for text in first.texts if 'UPDATE "presentation_clientsecret"' in text]) == 1
+    assert len(second.texts) == 3, second.texts
+    used = ClientSecret.objects.get().last_used_at
+    ClientSecret.objects.update(last_used_at=used - timedelta(minutes=1))
+    good(ask(client, **basic(party.client_id, secret)))
+    assert ClientSecret.objects.get().last_used_at >= used
+
+
+def test_without_a_signing_key_it_says_that_it_cannot(client: Client, signing_key: Any) -> None:
+    party, secret = with_secret()
+    signing_key.__class__.objects.all().delete()
+    from keys import issuer_key
+
+    issuer_key.forget()
+    refused(ask(client, **basic(party.client_id, secret)), "temporarily_unavailable", 503)
+
+
+def test_neither_secret_nor_assertion_nor_token_is_logged(
+    client: Client, settings: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    party, secret = with_secret()
+    other, key = with_key("Corner Shop")
+    proof = assertion(other.client_id, key, issuer=settings.BASE_URL)
+    token = good(ask(client, **basic(party.client_id, secret)))["access_token"]
+    good(ask(client, by_assertion(proof)))
+    ask(client, by_assertion(proof))
+    ask(client, {"client_id": party.client_id, "client_secret": secret[:-1]})
+
+    written = "\n".join(
+        record.getMessage() for record in caplog.records if not record.name.startswith("django.db")
+    )
+    assert "oauth/v2/token" in written
+    for private in (secret[:-1], proof[-40:], token[-40:]):
+        assert private not in written
+
+
+def test_a_relying_party_without_secret_or_key_is_nobody(client: Client, settings: Any) -> None:
+    party = registered()
+    refused(ask(client, **basic(party.client_id, "")), "invalid_client", 401)
+    proof = assertion(party.client_id, new_key(), issuer=settings.BASE_URL)
+    refused(ask(client, by_assertion(proof)), "invalid_client", 401)
+    assert "access_token" not in json.dumps(ask(client, {"client_id": party.client_id}).json())
