@@ -1,14 +1,17 @@
 """The key that signs now, opened once per process and followed through rotations within seconds."""
 
+from base64 import b64decode
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from time import monotonic
 from typing import Any
 
+from cryptography import x509
 from django.db import connection
 
 from keys.certificate_chain import BrokenChainError
-from keys.jws import encode_segment
+from keys.jws import b64url, encode_segment
 from keys.key_stores import signer_of
 from keys.models import SigningKey
 from keys.signer import Signer
@@ -27,6 +30,13 @@ class IssuerKey:
     signer: Signer
     not_after: datetime  # nothing it signs may be valid beyond
     _headers: dict[str, str] = field(default_factory=dict, repr=False, compare=False)
+
+    @cached_property
+    def authority_key_ids(self) -> frozenset[str]:
+        """The key identifiers of the authorities above it, base64url (OpenID4VP 1.0 §6.1.1.1)."""
+        chain = [x509.load_der_x509_certificate(b64decode(certificate)) for certificate in self.x5c]
+        named = [c.extensions.get_extension_for_class(x509.AuthorityKeyIdentifier).value for c in chain]
+        return frozenset(b64url(value.key_identifier) for value in named if value.key_identifier)
 
     def header(self, typ: str) -> dict[str, Any]:
         """The JOSE header of a token of kind `typ`."""

@@ -48,7 +48,14 @@ class RelyingPartyAdmin(admin.ModelAdmin):
         (_("Links and contact"), {"fields": ("privacy_policy_url", "terms_url", "contact")}),
         (
             _("What it may ask"),
-            {"fields": ("allowed_scopes", "allowed_transaction_data_types", "wire_format")},
+            {
+                "fields": (
+                    "allowed_scopes",
+                    "allowed_claims",
+                    "allowed_transaction_data_types",
+                    "wire_format",
+                )
+            },
         ),
         (_("State"), {"fields": ("state", "suspension_reason", "created_at", "notes")}),
     )

@@ -15,6 +15,7 @@ from keys.prepared_statements import PreparedUpdate
 from keys.sealing import SealError
 from keys.signer import SignerUnavailableError
 from presentation import authorization_request, vp_token
+from presentation.dcql_evaluation import Selection
 from presentation.errors import (
     AccessDeniedError,
     AuthorizationError,
@@ -53,7 +54,7 @@ def answer(passage: Passage, session: HolderSession, *, now: datetime) -> dict[s
     """
     interaction = passage.interaction
     try:
-        presentation = _present(passage, session, now=now)
+        presentation, query_ids = _present(passage, session, now=now)
         _close(interaction, Interaction.Outcome.TOKEN, now=now)
     except credentials.CredentialNotUsableError as error:
         raise AccessDeniedError from error
@@ -68,7 +69,7 @@ def answer(passage: Passage, session: HolderSession, *, now: datetime) -> dict[s
     log.info("answered", interaction=str(interaction.id), client_id=passage.relying_party.client_id)
     return vp_token.answer_with(
         presentation,
-        query_ids=passage.request.query.credential_ids,
+        query_ids=query_ids,
         wire_format=RelyingParty.WireFormat(passage.relying_party.wire_format),
     )
 
@@ -90,13 +91,13 @@ def refusal(relying_party: RelyingParty, error: AuthorizationError) -> dict[str,
     return error.as_parameters() | vp_token.issuer(RelyingParty.WireFormat(relying_party.wire_format))
 
 
-def _present(passage: Passage, session: HolderSession, *, now: datetime) -> str:
-    """A fresh presentation of exactly what the holder said yes to."""
+def _present(passage: Passage, session: HolderSession, *, now: datetime) -> tuple[str, tuple[str, ...]]:
+    """A fresh presentation of exactly what the holder said yes to, and the queries it answers."""
     _check_relying_party(passage)
-    consent = _consent_to_answer_on(passage, session, now=now)
-    return credentials.present(
+    consent, selection = _agreed(passage, session, now=now)
+    presentation = credentials.present(
         session.wallet.credential,
-        passage.request.query.claims,
+        selection.claims,
         audience=passage.relying_party.client_id,
         nonce=passage.request.nonce,
         transaction_data=[value.received for value in passage.request.transaction_data],
@@ -104,10 +105,11 @@ def _present(passage: Passage, session: HolderSession, *, now: datetime) -> str:
         today=localdate(consent.asked_at),
         now=now,
     )
+    return presentation, selection.query_ids
 
 
-def _consent_to_answer_on(passage: Passage, session: HolderSession, *, now: datetime) -> Consent:
-    """The holder's yes, if it was said to this request, and to what the credential holds now."""
+def _agreed(passage: Passage, session: HolderSession, *, now: datetime) -> tuple[Consent, Selection]:
+    """The holder's yes, if it was said to this request, and what it comes to, if that was shown."""
     interaction, consent = passage.interaction, passage.interaction.consent
     if authorization_request.parameters_hash(Parameters(interaction.parameters)) != interaction.request_hash:
         raise ServerError
@@ -120,10 +122,11 @@ def _consent_to_answer_on(passage: Passage, session: HolderSession, *, now: date
         raise AccessDeniedError
     # The holder said yes to these claims with these values: not to what a scope has come to mean since, and
     # not to what a later identity check has found.
+    selection = passage.selection(credential, today=localdate(consent.asked_at))
     shown = tuple(tuple(path) for path in consent.claims)
-    if shown != passage.request.query.claims or credential.issued_at > consent.asked_at:
+    if selection is None or shown != selection.claims or credential.issued_at > consent.asked_at:
         raise AccessDeniedError
-    return consent
+    return consent, selection
 
 
 def _check_relying_party(passage: Passage) -> None:

@@ -13,14 +13,18 @@ from dataclasses import dataclass
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 
-from presentation import dcql, transaction_data
+from presentation import dcql, dcql_evaluation, dcql_parsing, transaction_data
+from presentation.dcql import ClaimPath, Query
+from presentation.dcql_parsing import DcqlError
 from presentation.errors import (
     InvalidRequestError,
     InvalidScopeError,
+    UnauthorizedClientError,
     UnsupportedResponseTypeError,
 )
 from presentation.parameters import Parameters
 from presentation.transaction_data import TransactionData
+from wallet.claims import CLAIMS
 
 RESPONSE_TYPE = "vp_token"
 RESPONSE_MODES = ("fragment",)
@@ -29,24 +33,28 @@ SHORTEST_NONCE = 16
 _NONCE = re.compile(r"[\x21-\x7e]+")
 
 
+@dataclass(frozen=True)
+class Allowance:
+    """What a relying party may ask, from its registration; nothing unless it says so."""
+
+    scopes: Collection[str] = ()
+    transaction_data_types: Collection[str] = ()
+    claims: Collection[ClaimPath] = ()  # in a DCQL query
+    several_queries: bool = False  # whether its answers say which credential query they are for
+
+
 @dataclass(frozen=True, repr=False)  # it names a person
 class AuthorizationRequest:
     """What a relying application asks, once. `transaction_data` keeps the strings exactly as received."""
 
     nonce: str
     state: str | None
-    scopes: tuple[str, ...]
     login_hint: str
-    query: dcql.Query
+    query: Query
     transaction_data: tuple[TransactionData, ...] = ()
 
 
-def parse(
-    parameters: Parameters,
-    *,
-    allowed_scopes: Collection[str],
-    allowed_transaction_data_types: Collection[str],
-) -> AuthorizationRequest:
+def parse(parameters: Parameters, allowance: Allowance) -> AuthorizationRequest:
     """Reads the request; what a relying party may ask comes from its registration.
 
     Raises the AuthorizationError of the first rule that is broken (design: errors, RFC 6749 §4.2.2.1).
@@ -54,20 +62,18 @@ def parse(
     if problem := parameters.first_problem():
         raise InvalidRequestError(problem)
     _check_response(parameters)
-    scopes = _scopes(parameters.get("scope"), allowed_scopes)
-    query = dcql.query_for(scopes)
+    query = _query(parameters, allowance)
     nonce = _nonce(parameters.get("nonce"))
     login_hint = _login_hint(parameters.get("login_hint"))
     return AuthorizationRequest(
         nonce=nonce,
         state=parameters.get("state"),
-        scopes=scopes,
         login_hint=login_hint,
         query=query,
         transaction_data=transaction_data.parse(
             parameters.get("transaction_data"),
-            credential_ids=query.credential_ids,
-            allowed_types=allowed_transaction_data_types,
+            credential_ids=[asked.id for asked in query.credentials if asked.holder_binding],
+            allowed_types=allowance.transaction_data_types,
         ),
     )
 
@@ -93,9 +99,34 @@ def _check_response(parameters: Parameters) -> None:
         raise InvalidRequestError(f"response_mode must be {' or '.join(RESPONSE_MODES)}, or left out")
 
 
-def _scopes(scope: str | None, allowed: Collection[str]) -> tuple[str, ...]:
-    if scope is None:
-        raise InvalidScopeError("scope is missing")
+def _query(parameters: Parameters, allowance: Allowance) -> Query:
+    """What is asked for, said in exactly one of two ways (OpenID4VP 1.0 §5.1)."""
+    scope, said = parameters.get("scope"), parameters.get("dcql_query")
+    if scope is not None and said is not None:
+        raise InvalidRequestError("scope and dcql_query must not be sent together")
+    if said is not None:
+        return _dcql_query(said, allowance)
+    if scope is not None:
+        return dcql.query_for(_scopes(scope, allowance.scopes))
+    raise InvalidScopeError("scope is missing, and so is dcql_query")
+
+
+def _dcql_query(said: str, allowance: Allowance) -> Query:
+    try:
+        query = dcql_parsing.parse(said)
+    except DcqlError as error:
+        raise InvalidRequestError(str(error)) from None
+    if len(query.credentials) > 1 and not allowance.several_queries:
+        raise InvalidRequestError("dcql_query must have one credential query: this client gets one string")
+    pointers = [claim.path for credential in query.credentials for claim in credential.claims]
+    asked = {path for pointer in pointers for path in dcql_evaluation.covered(pointer, CLAIMS)}
+    if forbidden := sorted(asked - set(allowance.claims)):
+        names = ", ".join(".".join(path) for path in forbidden)
+        raise UnauthorizedClientError(f"dcql_query asks for claims that this client may not ask for: {names}")
+    return query
+
+
+def _scopes(scope: str, allowed: Collection[str]) -> tuple[str, ...]:
     asked = tuple(dict.fromkeys(scope.split(" ")))
     for value in asked:
         if not value:

@@ -57,6 +57,12 @@ class InvalidScopeError(AuthorizationError):
     error = "invalid_scope"
 
 
+class UnauthorizedClientError(AuthorizationError):
+    """The request is in order, and not this relying party's to make."""
+
+    error = "unauthorized_client"
+
+
 class InvalidTransactionDataError(AuthorizationError):
     """A `transaction_data` value breaks the rules of its type (OpenID4VP 1.0 §8.5)."""
 

@@ -3,18 +3,19 @@
 from typing import Any
 
 from django import forms
+from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from presentation import logos
-from presentation.dcql import SCOPES
+from presentation.dcql import SCOPES, claims_of
 from presentation.models import RelyingParty
 from presentation.transaction_data_types import TYPES
-from wallet.claims import labels
+from wallet.claims import CLAIMS, NAMES, labels
 
 
 def _scope_label(scope: str) -> str:
     """A scope with what holders are then asked to share."""
-    return f"{scope} ({', '.join(str(label) for label in labels(SCOPES[scope].claims))})"
+    return f"{scope} ({', '.join(str(label) for label in labels(claims_of(scope)))})"
 
 
 class RelyingPartyForm(forms.ModelForm):
@@ -25,6 +26,16 @@ class RelyingPartyForm(forms.ModelForm):
         choices=[(scope, _scope_label(scope)) for scope in SCOPES],
         required=False,  # the model says that one is needed
         widget=forms.CheckboxSelectMultiple,
+    )
+    allowed_claims = forms.MultipleChoiceField(
+        label=_("Claims in a DCQL query"),
+        choices=[
+            (name, format_lazy("{label} ({name})", label=CLAIMS[path].label, name=name))
+            for name, path in NAMES.items()
+        ],
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text=_("For requests with dcql_query instead of scope. With none ticked: those of its scopes."),
     )
     allowed_transaction_data_types = forms.MultipleChoiceField(
         label=_("Transaction data"),

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from django.db import transaction
 from django.db.models import Exists, OuterRef
 from django.urls import reverse
+from django.utils.timezone import localdate
 
 from consent import decisions
 from keys.prepared_statements import PreparedInsert, PreparedRead
@@ -123,11 +124,12 @@ def return_address_of(interaction: Interaction) -> ReturnAddress:
 def _prepare(passage: Passage, step: Step, session: HolderSession | None, *, now: datetime) -> None:
     interaction = passage.interaction
     if step is Step.CONSENT and session is not None and interaction.consent is None:
+        selection = passage.selection(session.wallet.credential, today=localdate(now))
         interaction.consent = decisions.ask(
             wallet=session.wallet,
             requester_id=passage.relying_party.client_id,
             requester=_requester(passage),
-            claims=passage.request.query.claims,
+            claims=selection.claims if selection else (),
             transactions=[transaction_data.display(value) for value in passage.request.transaction_data],
             request_hash=interaction.request_hash,
             return_to=path_of(interaction),

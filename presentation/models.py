@@ -15,9 +15,10 @@ import presentation.client_models  # noqa: F401 - so that Django finds them
 from consent.models import Consent
 from presentation import client_keys, logos, redirect_uris
 from presentation.characters import is_legible
-from presentation.dcql import SCOPES
+from presentation.dcql import SCOPES, ClaimPath, claims_of
 from presentation.grants import GRANTS
 from presentation.transaction_data_types import TYPES
+from wallet.claims import NAMES
 from wallet.models import Errand
 
 
@@ -76,6 +77,7 @@ class RelyingParty(models.Model):
         _("contact"), blank=True, help_text=_("Whom operators write to. Not shown to holders.")
     )
     allowed_scopes = models.JSONField(_("allowed scopes"), default=list)
+    allowed_claims = models.JSONField(_("claims in a DCQL query"), default=list, blank=True)
     allowed_transaction_data_types = models.JSONField(_("allowed transaction data"), default=list, blank=True)
     wire_format = models.CharField(
         _("wire format"), max_length=13, choices=WireFormat, default=WireFormat.STRING
@@ -138,7 +140,12 @@ class RelyingParty(models.Model):
     def clean(self) -> None:
         """Scopes, types and grants must be ones this service knows, the logo a small picture, keys public."""
         errors: dict[str, ValidationError] = {}
-        known_names = {"allowed_scopes": SCOPES, "allowed_transaction_data_types": TYPES, "grants": GRANTS}
+        known_names = {
+            "allowed_scopes": SCOPES,
+            "allowed_claims": NAMES,
+            "allowed_transaction_data_types": TYPES,
+            "grants": GRANTS,
+        }
         for field, known in known_names.items():
             chosen = getattr(self, field)
             if not isinstance(chosen, list) or not all(isinstance(value, str) for value in chosen):
@@ -153,6 +160,14 @@ class RelyingParty(models.Model):
             errors["jwks"] = ValidationError(problem)
         if errors:
             raise ValidationError(errors)
+
+    @property
+    def claims_it_may_ask(self) -> frozenset[ClaimPath]:
+        """The claims it may name in a DCQL query: unless operators chose them, those of its scopes."""
+        if self.allowed_claims:
+            return frozenset(NAMES[name] for name in self.allowed_claims if name in NAMES)
+        scopes = [scope for scope in self.allowed_scopes if scope in SCOPES]
+        return frozenset(path for scope in scopes for path in claims_of(scope))
 
     @property
     def logo_content_type(self) -> str:

@@ -22,6 +22,7 @@ LIMITS: Mapping[str, int] = MappingProxyType(
         "client_id": 100,
         "redirect_uri": 506,  # the longest that can be registered, and a loopback port
         "scope": 1000,
+        "dcql_query": 16384,
         "login_hint": 254,
         "nonce": 512,
         "state": 2048,

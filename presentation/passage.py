@@ -1,20 +1,23 @@
 """A passage: an open interaction as it stands, and the step that its facts call for next. Reads only."""
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from enum import Enum, auto
 from functools import cached_property
 
 from django.urls import reverse
+from django.utils.timezone import localdate
 
 from consent import decisions
-from presentation import authorization_request
+from presentation import answerable
 from presentation.authorization_request import AuthorizationRequest
+from presentation.dcql_evaluation import Selection
 from presentation.models import Interaction, RelyingParty
 from presentation.parameters import Parameters
+from presentation.registration import read_request
 from presentation.return_address import ReturnAddress
 from wallet import credentials
-from wallet.models import HolderSession
+from wallet.models import Credential, HolderSession
 
 FRESH_FACTOR = timedelta(minutes=5)  # how old a sign-in may be when a payment is asked for
 
@@ -25,6 +28,7 @@ class Step(Enum):
     SIGN_IN = auto()
     ENROLL = auto()
     CONSENT = auto()
+    UNAVAILABLE = auto()
     REFUSE = auto()
     ANSWER = auto()
 
@@ -40,15 +44,18 @@ class Passage:
     @cached_property
     def request(self) -> AuthorizationRequest:
         """What was asked, as far as this relying party may ask it now; raises `AuthorizationError`."""
-        return authorization_request.parse(
-            Parameters(self.interaction.parameters),
-            allowed_scopes=self.relying_party.allowed_scopes,
-            allowed_transaction_data_types=self.relying_party.allowed_transaction_data_types,
-        )
+        return read_request(Parameters(self.interaction.parameters), self.relying_party)
 
     @property
     def relying_party(self) -> RelyingParty:
         return self.interaction.relying_party
+
+    def selection(self, credential: Credential, *, today: date) -> Selection | None:
+        """What the request comes to for this credential on that day; None when it cannot be answered.
+
+        Raises `AuthorizationError`.
+        """
+        return answerable.selection(self.request, credential, today=today)
 
 
 def next_step(passage: Passage, session: HolderSession | None, *, now: datetime) -> Step:
@@ -61,12 +68,15 @@ def next_step(passage: Passage, session: HolderSession | None, *, now: datetime)
     fresh_since = earliest_sign_in(passage)
     if fresh_since is not None and session.signed_in_at < fresh_since:
         return Step.SIGN_IN
-    if credentials.valid_credential(session.wallet, now=now) is None:
-        return Step.ENROLL
+    credential = credentials.valid_credential(session.wallet, now=now)
+    if credential is None:
+        return Step.ENROLL if answerable.by_anyone(passage.request) else Step.UNAVAILABLE
     if consent is not None and decisions.granted_for(
         consent, request_hash=passage.interaction.request_hash, wallet=session.wallet
     ):
         return Step.ANSWER
+    if consent is None and passage.selection(credential, today=localdate(now)) is None:
+        return Step.UNAVAILABLE
     return Step.CONSENT
 
 

@@ -6,7 +6,8 @@ from django.db.models import Exists, OuterRef
 from django.utils.translation import gettext as _
 
 from keys.prepared_statements import PreparedRead
-from presentation.authorization_request import nonce_digest
+from presentation import authorization_request
+from presentation.authorization_request import Allowance, AuthorizationRequest, nonce_digest
 from presentation.errors import UntrustedRequestError
 from presentation.models import Interaction, RedirectURI, RelyingParty
 from presentation.parameters import Parameters
@@ -63,6 +64,17 @@ def identify(parameters: Parameters) -> Registration:
 def registered_uris(party: RelyingParty) -> list[str]:
     """Where the party's answers may go now."""
     return _uris.all(party=party.pk)
+
+
+def read_request(parameters: Parameters, party: RelyingParty) -> AuthorizationRequest:
+    """What is asked, as far as this relying party may ask it now; raises `AuthorizationError`."""
+    allowance = Allowance(
+        scopes=party.allowed_scopes,
+        transaction_data_types=party.allowed_transaction_data_types,
+        claims=party.claims_it_may_ask,
+        several_queries=party.wire_format != RelyingParty.WireFormat.STRING,
+    )
+    return authorization_request.parse(parameters, allowance)
 
 
 def _usable(parameters: Parameters, name: str) -> str:

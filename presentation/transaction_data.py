@@ -6,15 +6,14 @@ string exactly as received, because that string is what gets hashed.
 
 import base64
 import binascii
-import json
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from presentation import money
+from presentation import money, strict_json
 from presentation.errors import InvalidTransactionDataError
+from presentation.strict_json import StrictJsonError
 from presentation.transaction_data_display import blocks
 from presentation.transaction_data_schema import FieldError
 from presentation.transaction_data_types import TYPES, TransactionDataType
@@ -80,8 +79,8 @@ def _values(parameter: str) -> list[Any]:
     if not parameter.startswith("["):
         return parameter.split(" ")
     try:
-        values = _strict_json(parameter)
-    except FieldError as error:
+        values = strict_json.loads(parameter)
+    except StrictJsonError as error:
         raise InvalidTransactionDataError(f"transaction_data as an array {error}") from None
     assert isinstance(values, list)
     return values
@@ -93,7 +92,9 @@ def _parse_value(value: Any, credential_ids: Collection[str], allowed: Collectio
     clean = declared.envelope.read(said, "")
     for index, credential_id in enumerate(clean["credential_ids"]):
         if credential_id not in credential_ids:
-            raise FieldError(f"credential_ids[{index}] names no credential query of the requested scopes")
+            raise FieldError(
+                f"credential_ids[{index}] names no credential query of this request that wants holder binding"
+            )
     if HASH_ALGORITHM not in clean.get("transaction_data_hashes_alg", (HASH_ALGORITHM,)):
         raise FieldError(f"transaction_data_hashes_alg must contain {HASH_ALGORITHM}")
     _check_minor_units(declared, clean["payload"])
@@ -141,32 +142,7 @@ def _decoded(value: Any) -> Any:
         text = octets.decode("utf-8")
     except UnicodeDecodeError:
         raise FieldError("must be UTF-8") from None
-    return _strict_json(text)
-
-
-def _strict_json(text: str) -> Any:
-    """JSON without duplicate names, NaN or Infinity (RFC 8259); fractions become Decimals."""
     try:
-        return json.loads(
-            text,
-            object_pairs_hook=_unique,
-            parse_float=Decimal,
-            parse_constant=_no_constant,
-        )
-    except FieldError:
-        raise
-    except (ValueError, RecursionError, InvalidOperation):
-        raise FieldError("must be valid JSON") from None
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    names: dict[str, Any] = {}
-    for name, value in pairs:
-        if name in names:
-            raise FieldError(f"must not name {name[:40]} twice")
-        names[name] = value
-    return names
-
-
-def _no_constant(name: str) -> Any:
-    raise FieldError(f"must not contain {name}")
+        return strict_json.loads(text)
+    except StrictJsonError as error:
+        raise FieldError(str(error)) from None

@@ -62,7 +62,7 @@ def resume(request: HttpRequest, interaction_id: uuid.UUID) -> HttpResponse:
     session = sessions.current(request, now=now)
     try:
         passage = interactions.recall(interaction_id, browser=browser.digest(request), now=now)
-        return _decided(request, passage.interaction, session) or _go_on(passage, session)
+        return _decided(request, passage.interaction, session) or _go_on(request, passage, session)
     except InteractionGoneError as gone:
         closed = _decided(request, gone.interaction, session) if gone.own else None
         return closed or _gone(request, gone)
@@ -100,7 +100,7 @@ def _decided(
     return take_decision(request, interaction.consent, session, now=timezone.now())
 
 
-def _go_on(passage: Passage, session: HolderSession | None) -> HttpResponse:
+def _go_on(request: HttpRequest, passage: Passage, session: HolderSession | None) -> HttpResponse:
     now = timezone.now()
     try:
         step = next_step(passage, session, now=now)
@@ -109,9 +109,11 @@ def _go_on(passage: Passage, session: HolderSession | None) -> HttpResponse:
         if step is Step.ANSWER and session is not None:
             answer = answers.answer(passage, session, now=now)
             return responses.redirect_home(passage.return_address, answer)
+        if step is Step.UNAVAILABLE:
+            return _unavailable(request, passage)
+        interactions.prepare(passage, step, session, now=now)
     except AuthorizationError as error:
         return _refuse(passage, error)
-    interactions.prepare(passage, step, session, now=now)
     response = HttpResponseRedirect(_address(passage, step), status=303)
     response.headers["Cache-Control"] = "no-store"
     return response
@@ -133,6 +135,17 @@ def _address(passage: Passage, step: Step) -> str:
 def _refuse(passage: Passage, error: AuthorizationError) -> HttpResponse:
     answer = answers.refuse(passage, error, now=timezone.now())
     return responses.redirect_home(passage.return_address, answer)
+
+
+def _unavailable(request: HttpRequest, passage: Passage) -> HttpResponse:
+    """What was asked for is not there. Only the holder is told; home goes the refusal of a click, as ever."""
+    context = {
+        "relying_party": passage.relying_party.name,
+        "leave": reverse("leave", args=[passage.interaction.id]),
+    }
+    response = render(request, "presentation/unavailable.html", context)
+    response.headers["Cache-Control"] = "no-store"
+    return response
 
 
 def _untrusted(request: HttpRequest, error: UntrustedRequestError) -> HttpResponse:

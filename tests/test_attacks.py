@@ -24,7 +24,7 @@ from config.logs import logging_config
 from config.operator_sign_in import TRIES_PER_CLIENT
 from consent.models import Consent
 from presentation import admission, interactions
-from presentation.authorization_request import parse
+from presentation.authorization_request import Allowance, parse
 from presentation.dcql import BASIC, SCOPES
 from presentation.models import Interaction, RelyingParty
 from presentation.parameters import Parameters
@@ -300,7 +300,7 @@ def test_a_wrong_host_is_refused_without_filling_the_log(
 
 def test_what_a_request_says_is_not_in_what_programs_print_of_it(acme_bank: RelyingParty) -> None:
     parameters = Parameters(asked(acme_bank, transaction_data=encoded(session_data())))
-    request = parse(parameters, allowed_scopes=SCOPES, allowed_transaction_data_types=TYPES)
+    request = parse(parameters, Allowance(scopes=SCOPES, transaction_data_types=TYPES))
 
     printed = repr([parameters, request, request.transaction_data])
 

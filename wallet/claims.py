@@ -141,6 +141,9 @@ CLAIMS: dict[ClaimPath, Claim] = {
     )
 }
 
+# What operators and receipts call them: the path with dots.
+NAMES: dict[str, ClaimPath] = {".".join(path): path for path in CLAIMS}
+
 # Objects that hold claims; each is withheld as a whole, and so are its members (RFC 9901 §6.3).
 GROUPS: dict[ClaimPath, tuple[str, str]] = {
     ("age_equal_or_over",): ("Age", "Whether the person has reached an age, by threshold in years."),

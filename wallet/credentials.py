@@ -92,6 +92,23 @@ def preview(credential: Credential, paths: Sequence[ClaimPath], *, today: date) 
     ]
 
 
+def plain_claims() -> dict[str, Any]:
+    """What every presentation says unasked; None stands for what is known only once it is made."""
+    return {
+        "iss": settings.BASE_URL,
+        "vct": credential_type(),
+        "iat": None,
+        "exp": None,
+        "cnf": {"jwk": dict.fromkeys(("kty", "crv", "x", "y"))},
+        "status": {"status_list": dict.fromkeys(("idx", "uri"))},
+    }
+
+
+def whole(credential: Credential, *, today: date) -> dict[str, Any]:
+    """The credential with every claim disclosed, as a query is held against it; raises SealError."""
+    return plain_claims() | claims.values(_identity(credential), today=today)
+
+
 def present(
     credential: Credential,
     paths: Sequence[ClaimPath],

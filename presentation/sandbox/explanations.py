@@ -285,6 +285,12 @@ ERRORS = (
         _("Compare with scopes_supported in the discovery document, or ask the operator."),
     ),
     ErrorMeaning(
+        "unauthorized_client",
+        _("It is not your application's to ask"),
+        _("The request is in order, but names a claim that the operator has not allowed your application."),
+        _("Ask for less, or ask the operator. The description names the claims."),
+    ),
+    ErrorMeaning(
         "invalid_transaction_data",
         _("The transaction was not accepted"),
         _("A value is not base64url of JSON, a field is missing or unknown, or the type is not allowed."),

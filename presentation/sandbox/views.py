@@ -11,7 +11,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from keys.authority import root_fingerprint
-from presentation.dcql import SCOPES
+from presentation.dcql import SCOPES, claims_of
 from presentation.models import RelyingParty
 from presentation.sandbox.examples import EXAMPLES
 from presentation.sandbox.explanations import CHECKS, ERRORS, PARAMETERS
@@ -64,7 +64,7 @@ def _parties(redirect_uri: str) -> list[RelyingParty]:
 
 def _choices(parties: dict[str, RelyingParty]) -> dict[str, Any]:
     """What can be chosen; `known` says the same to the page's script."""
-    scopes = {scope: [list(path) for path in query.claims] for scope, query in SCOPES.items()}
+    scopes = {scope: [list(path) for path in claims_of(scope)] for scope in SCOPES}
     names = {
         client_id: {"name": party.name, "wireFormat": party.wire_format}
         for client_id, party in parties.items()
@@ -72,8 +72,8 @@ def _choices(parties: dict[str, RelyingParty]) -> dict[str, Any]:
     return {
         "parties": parties.values(),
         "scopes": [
-            (scope, labels(query.claims), [".".join(path) for path in query.claims])
-            for scope, query in SCOPES.items()
+            (scope, labels(claims_of(scope)), [".".join(path) for path in claims_of(scope)])
+            for scope in SCOPES
         ],
         "transactions": [(urn, TYPES[urn].title) for urn in EXAMPLES],
         "known": {"parties": names, "scopes": scopes, "examples": dict(EXAMPLES)},

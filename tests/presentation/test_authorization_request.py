@@ -2,6 +2,7 @@
 
 import base64
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,8 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from presentation import errors
-from presentation.authorization_request import AuthorizationRequest, parameters_hash, parse
-from presentation.dcql import BASIC, SCOPES
+from presentation.authorization_request import (
+    Allowance,
+    AuthorizationRequest,
+    parameters_hash,
+    parse,
+)
+from presentation.dcql import BASIC, SCOPES, claims_of
 from presentation.errors import AuthorizationError
 from presentation.parameters import LIMITS, Parameters
 from presentation.transaction_data_types import TYPES
@@ -26,6 +32,8 @@ GOOD = {
     "state": "af0ifjsldkj",
 }
 
+EVERYTHING = Allowance(scopes=list(SCOPES), transaction_data_types=list(TYPES), claims=claims_of(BASIC))
+
 
 def encoded(value: Any) -> str:
     return base64.urlsafe_b64encode(json.dumps(value).encode()).rstrip(b"=").decode()
@@ -37,8 +45,7 @@ def session_data(**changes: Any) -> str:
 
 
 def read(values: dict[str, str], **allowed: Any) -> AuthorizationRequest:
-    allowed = {"allowed_scopes": list(SCOPES), "allowed_transaction_data_types": list(TYPES)} | allowed
-    return parse(Parameters(values), **allowed)
+    return parse(Parameters(values), replace(EVERYTHING, **allowed))
 
 
 def without(name: str) -> dict[str, str]:
@@ -81,6 +88,16 @@ def changed(**changes: str) -> Parameters:
     return Parameters(GOOD | changes)
 
 
+def query(*claims: dict[str, Any], **more: Any) -> str:
+    asked = {"id": "basic", "format": "dc+sd-jwt", "meta": {"vct_values": ["a type"]}} | more
+    return json.dumps({"credentials": [asked | ({"claims": list(claims)} if claims else {})]})
+
+
+def asking(dcql_query: str, **changes: str) -> Parameters:
+    """The good request with a query in the place of its scope."""
+    return Parameters(without("scope") | {"dcql_query": dcql_query} | changes)
+
+
 WRONG = [
     *REPEATED,
     *UNREADABLE,
@@ -103,6 +120,33 @@ WRONG = [
     ("delete in nonce", changed(nonce="x" * 16 + "\x7f"), errors.InvalidRequestError, "visible ASCII"),
     ("nonce not ASCII", changed(nonce="é" * 16), errors.InvalidRequestError, "visible ASCII"),
     ("no scope", Parameters(without("scope")), errors.InvalidScopeError, "scope is missing"),
+    ("scope and query", changed(dcql_query="{}"), errors.InvalidRequestError, "sent together"),
+    ("no query", asking("{}"), errors.InvalidRequestError, "credentials must be an array"),
+    ("a query that is no JSON", asking("{"), errors.InvalidRequestError, "valid JSON"),
+    (
+        "a claim that is not its to ask",
+        asking(query({"path": ["given_name"]}, {"path": ["birth_date"]})),
+        errors.UnauthorizedClientError,
+        "may not ask for: birth_date",
+    ),
+    (
+        "a group with a claim that is not its to ask",
+        asking(query({"path": ["age_equal_or_over"]})),
+        errors.UnauthorizedClientError,
+        "may not ask for: age_equal_or_over.21",
+    ),
+    (
+        "part of a claim that is not its to ask",
+        asking(query({"path": ["nationalities", 0]})),
+        errors.UnauthorizedClientError,
+        "may not ask for: nationalities",
+    ),
+    (
+        "a transaction bound to a query without holder binding",
+        asking(query(require_cryptographic_holder_binding=False), transaction_data=session_data()),
+        errors.InvalidTransactionDataError,
+        "credential_ids[0]",
+    ),
     ("unknown scope", changed(scope="openid"), errors.InvalidScopeError, "openid is unknown"),
     ("one unknown scope", changed(scope=f"{BASIC} x"), errors.InvalidScopeError, "x is unknown"),
     ("scope in capitals", changed(scope=BASIC.upper()), errors.InvalidScopeError, "unknown"),
@@ -153,7 +197,7 @@ def test_every_mistake_has_its_error_and_says_what_is_wrong(
     parameters: Parameters, error: type[AuthorizationError], says: str
 ) -> None:
     with pytest.raises(error) as raised:
-        parse(parameters, allowed_scopes=list(SCOPES), allowed_transaction_data_types=list(TYPES))
+        parse(parameters, EVERYTHING)
 
     assert type(raised.value) is error
     assert says in raised.value.description
@@ -166,7 +210,6 @@ def test_a_good_request_is_read_whole() -> None:
 
     assert request.nonce == GOOD["nonce"]
     assert request.state == GOOD["state"]
-    assert request.scopes == (BASIC,)
     assert request.login_hint == "alice@example.org"
     assert request.query.credential_ids == ("basic",)
     assert [data.received for data in request.transaction_data] == [value]
@@ -195,18 +238,17 @@ def test_a_login_hint_is_compared_in_lower_case() -> None:
 def test_a_scope_named_twice_counts_once() -> None:
     request = read(GOOD | {"scope": f"{BASIC} {BASIC}"})
 
-    assert request.scopes == (BASIC,)
     assert request.query.credential_ids == ("basic",)
 
 
 def test_a_scope_the_relying_party_may_not_ask_is_refused() -> None:
     with pytest.raises(errors.InvalidScopeError, match="not allowed"):
-        read(GOOD, allowed_scopes=[])
+        read(GOOD, scopes=[])
 
 
 def test_a_type_the_relying_party_may_not_send_is_refused() -> None:
     with pytest.raises(errors.InvalidTransactionDataError, match="value 1: type is not allowed"):
-        read(GOOD | {"transaction_data": session_data()}, allowed_transaction_data_types=[])
+        read(GOOD | {"transaction_data": session_data()}, transaction_data_types=[])
 
 
 @given(st.dictionaries(st.sampled_from(sorted(LIMITS)), st.text(max_size=40)))
@@ -228,3 +270,27 @@ def test_the_hash_changes_with_every_parameter_and_with_nothing_else(values: dic
     for name in values:
         assert digest != parameters_hash(Parameters(values | {name: values[name] + "x"}))
         assert digest != parameters_hash(Parameters({k: v for k, v in values.items() if k != name}))
+
+
+def two_queries() -> str:
+    asked = [
+        {"id": name, "format": "dc+sd-jwt", "meta": {"vct_values": ["a type"]}, "claims": [{"path": [name]}]}
+        for name in ("given_name", "family_name")
+    ]
+    return json.dumps({"credentials": asked})
+
+
+def test_two_credential_queries_need_a_wire_format_that_tells_their_answers_apart() -> None:
+    values = dict(asking(two_queries()).values)
+
+    assert read(values, several_queries=True).query.credential_ids == ("given_name", "family_name")
+    with pytest.raises(errors.InvalidRequestError, match="one credential query"):
+        read(values)
+
+
+def test_a_transaction_may_be_bound_to_any_query_that_binds_the_holder() -> None:
+    value = session_data(credential_ids=["family_name"])
+
+    request = read(dict(asking(two_queries(), transaction_data=value).values), several_queries=True)
+
+    assert request.transaction_data[0].credential_ids == ("family_name",)

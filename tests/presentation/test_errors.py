@@ -12,6 +12,7 @@ FAMILY = [
     (errors.InvalidRequestError("x"), "invalid_request"),
     (errors.UnsupportedResponseTypeError("x"), "unsupported_response_type"),
     (errors.InvalidScopeError("x"), "invalid_scope"),
+    (errors.UnauthorizedClientError("x"), "unauthorized_client"),
     (errors.InvalidTransactionDataError("x"), "invalid_transaction_data"),
     (errors.AccessDeniedError(), "access_denied"),
     (errors.ServerError(), "server_error"),

@@ -66,6 +66,30 @@ def test_the_guide_binds_a_payment(service: Any, signing_key: Any, alice: Wallet
     assert not code["is_bound"](token, [value, value])
 
 
+def test_the_guide_asks_for_one_claim(service: Any, signing_key: Any, alice: Wallet, sign_in: Any) -> None:
+    code, session = printed_code(), {}
+    shop = register("My Shop", "http://127.0.0.1:5000/callback", allowed_claims=["age_equal_or_over.21"])
+    browser = Client()
+    sign_in(alice, browser=browser)
+    url = code["authorize_url"](
+        service.url, shop.client_id, "http://127.0.0.1:5000/callback", alice.email, session
+    )
+    parameters = dict(parse_qsl(urlsplit(url).query)) | {"dcql_query": code["over_21"](service.url)}
+    del parameters["scope"]
+
+    page = browser.get(urlsplit(url).path, parameters).headers["Location"]
+    home = browser.get(decide(browser, page)).headers["Location"]
+    claims = code["verified_claims"](
+        dict(parse_qsl(urlsplit(home).fragment))["vp_token"],
+        base_url=service.url,
+        client_id=shop.client_id,
+        nonce=session["nonce"],
+    )
+
+    assert claims["age_equal_or_over"] == {"21": True}
+    assert "given_name" not in claims
+
+
 @pytest.mark.parametrize("changed", ["client_id", "nonce"])
 def test_the_guides_verifier_refuses_what_was_meant_for_another_request(
     service: Any, signing_key: Any, alice: Wallet, sign_in: Any, changed: str

@@ -18,6 +18,7 @@ from django.urls import reverse
 import presentation.sandbox
 from keys.endpoints import root_der
 from presentation import authorization_request, transaction_data
+from presentation.authorization_request import Allowance
 from presentation.dcql import SCOPES
 from presentation.errors import AuthorizationError
 from presentation.models import RelyingParty
@@ -121,8 +122,7 @@ def test_a_chosen_transaction_is_in_the_request_without_javascript(
     sent = request_on(page)
     parsed = authorization_request.parse(
         Parameters.from_query(urlsplit(page.context["authorize_url"]).query),
-        allowed_scopes=list(SCOPES),
-        allowed_transaction_data_types=list(transaction_data.TYPES),
+        Allowance(scopes=SCOPES, transaction_data_types=transaction_data.TYPES),
     )
     assert [value.type for value in parsed.transaction_data] == [urn]
     assert sent["login_hint"] == "x@example.org"
@@ -184,7 +184,7 @@ def test_endless_values_are_cut(client: Client, bank: RelyingParty) -> None:
 
 
 def test_the_parameters_explained_are_those_of_the_contract() -> None:
-    assert set(PARAMETERS) == set(LIMITS) - {"response_mode"}
+    assert set(PARAMETERS) == set(LIMITS) - {"response_mode", "dcql_query"}
 
 
 def test_the_parameters_are_sent_in_the_order_they_are_explained() -> None:

@@ -39,6 +39,7 @@ def test_it_registers_and_prints_what_a_developer_needs(settings: Any) -> None:
         "name": "Acme Bank",
         "redirect_uris": ["https://bank.example/callback", "com.example.bank:/callback"],
         "scopes": [BASIC],
+        "claims": ["age_equal_or_over.18", "family_name", "given_name"],
         "transaction_data_types": [SESSION],
         "wire_format": "openid4vp-1.0",
         "authorization_endpoint": f"{settings.BASE_URL}/verifiable-credentials/v1/presentation/authorize",

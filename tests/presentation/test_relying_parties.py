@@ -45,6 +45,8 @@ WRONG = {
     "an unknown scope": ({"allowed_scopes": [BASIC, "openid"]}, "allowed_scopes"),
     "scopes as a text": ({"allowed_scopes": BASIC}, "allowed_scopes"),
     "scopes as numbers": ({"allowed_scopes": [1]}, "allowed_scopes"),
+    "an unknown claim": ({"allowed_claims": ["email"]}, "allowed_claims"),
+    "claims as paths": ({"allowed_claims": [["given_name"]]}, "allowed_claims"),
     "an unknown type": ({"allowed_transaction_data_types": ["x"]}, "allowed_transaction_data_types"),
     "a privacy policy without TLS": ({"privacy_policy_url": "http://bank.example/"}, "privacy_policy_url"),
     "a privacy policy that is a script": ({"privacy_policy_url": "javascript:x"}, "privacy_policy_url"),

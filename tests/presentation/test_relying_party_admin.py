@@ -56,14 +56,14 @@ def form(*uris: str, **changes: Any) -> dict[str, Any]:
 
 def test_an_operator_registers_a_relying_party(operator: Client) -> None:
     chosen = list(TYPES)[:2]
-    response = operator.post(
-        f"{LIST}add/", form("https://books.example/callback", allowed_transaction_data_types=chosen)
-    )
+    changes = {"allowed_transaction_data_types": chosen, "allowed_claims": ["birth_date"]}
+    response = operator.post(f"{LIST}add/", form("https://books.example/callback", **changes))
 
     assert response.status_code == 302
     party = RelyingParty.objects.get()
     assert (party.name, party.allowed_scopes) == ("Bookshop", [BASIC])
     assert party.allowed_transaction_data_types == chosen
+    assert party.claims_it_may_ask == {("birth_date",)}
     assert [row.uri for row in party.redirect_uris.all()] == ["https://books.example/callback"]
 
 

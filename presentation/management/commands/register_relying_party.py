@@ -11,6 +11,7 @@ from presentation import admission, integration
 from presentation.dcql import SCOPES
 from presentation.models import RelyingParty
 from presentation.transaction_data_types import TYPES
+from wallet.claims import NAMES
 
 
 class Command(BaseCommand):
@@ -28,6 +29,13 @@ class Command(BaseCommand):
             action="append",
             metavar="SCOPE",
             help=f"may be repeated: {', '.join(SCOPES)}",
+        )
+        parser.add_argument(
+            "--claim",
+            action="append",
+            default=[],
+            metavar="CLAIM",
+            help=f"for requests with dcql_query, in the place of those of the scopes: {', '.join(NAMES)}",
         )
         parser.add_argument(
             "--transaction-data-type",
@@ -49,6 +57,7 @@ class Command(BaseCommand):
                 name=options["name"],
                 redirect_uris=options["redirect_uri"],
                 allowed_scopes=list(dict.fromkeys(options["scope"])),
+                allowed_claims=list(dict.fromkeys(options["claim"])),
                 allowed_transaction_data_types=list(dict.fromkeys(options["transaction_data_type"])),
                 wire_format=options["wire_format"],
                 purpose=options["purpose"],
@@ -65,6 +74,7 @@ class Command(BaseCommand):
 
 _OPTIONS = {
     "allowed_scopes": "--scope",
+    "allowed_claims": "--claim",
     "allowed_transaction_data_types": "--transaction-data-type",
     "redirect_uris": "--redirect-uri",
 }
@@ -84,6 +94,7 @@ def _as_json(relying_party: RelyingParty) -> dict[str, Any]:
         "name": relying_party.name,
         "redirect_uris": [row.uri for row in relying_party.redirect_uris.all()],
         "scopes": relying_party.allowed_scopes,
+        "claims": sorted(".".join(path) for path in relying_party.claims_it_may_ask),
         "transaction_data_types": relying_party.allowed_transaction_data_types,
         "wire_format": relying_party.wire_format,
         **integration.addresses(),
