@@ -77,6 +77,11 @@ def valid_credential(wallet: Wallet, *, now: datetime) -> Credential | None:
     return credential
 
 
+def holds(credential: Credential, identity: Identity) -> bool:
+    """Whether the credential is about exactly this identity; raises SealError."""
+    return _identity(credential) == identity
+
+
 def preview(credential: Credential, paths: Sequence[ClaimPath], *, today: date) -> list[ClaimPreview]:
     """What presenting `paths` would say, in the order asked; raises CredentialNotUsableError, SealError."""
     paths = _asked(paths)

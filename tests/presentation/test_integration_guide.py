@@ -1,7 +1,14 @@
-"""The guide's verifier is executed as printed, against a token of a real flow over HTTP."""
+"""The guide's code is executed as printed: its verifier, its shop, its tests, against a running sandbox."""
 
+import os
 import re
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from time import sleep
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -10,17 +17,70 @@ from django.test import Client
 
 from tests.people import register
 from tests.presentation.test_flow import decide
+from tests.screenshots import free_port
 from wallet.models import Wallet
 
 GUIDE = Path(__file__).resolve().parents[2] / "docs" / "integrate.md"
 
 
+def printed(language: str) -> list[str]:
+    """The guide's snippets in a language, in order."""
+    return re.findall(rf"```{language}\n(.*?)```", GUIDE.read_text(), re.DOTALL)
+
+
 def printed_code() -> dict[str, Any]:
     """What the guide's Python snippets define."""
     defined: dict[str, Any] = {}
-    for snippet in re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.DOTALL):
+    for snippet in printed("python"):
         exec(snippet, defined)
     return defined
+
+
+@pytest.fixture
+def shop(service: Any, signing_key: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The guide's shop as a process of its own, registered with the service; its address."""
+    address = f"http://127.0.0.1:{free_port()}"
+    party = register("My Shop", f"{address}/callback")
+    for name, value in {
+        "SANDBOX_URL": service.url,
+        "SANDBOX_CLIENT_ID": party.client_id,
+        "SHOP_URL": address,
+    }.items():
+        monkeypatch.setenv(name, value)
+    (tmp_path / "callback.html").write_text(printed("html")[0])
+    (tmp_path / "shop.py").write_text("".join(code for code in printed("python") if "pytest" not in code))
+    running = subprocess.Popen([sys.executable, "shop.py"], cwd=tmp_path, stderr=subprocess.DEVNULL)
+    try:
+        for _ in range(100):
+            with suppress(OSError), urllib.request.urlopen(address, timeout=1):
+                break
+            sleep(0.1)
+        yield address
+    finally:
+        running.terminate()
+        running.wait(10)
+
+
+def test_the_guides_tests_pass_as_they_are_printed(shop: str, tmp_path: Path) -> None:
+    without_a_browser = [code for code in printed("python") if "(page)" not in code]
+    (tmp_path / "test_shop.py").write_text("".join(without_a_browser))
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_shop.py"]
+
+    apart = {name: value for name, value in os.environ.items() if not name.startswith(("DJANGO_", "PYTEST_"))}
+    run = subprocess.run(command, cwd=tmp_path, env=apart, capture_output=True, text=True)
+
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert "3 passed" in run.stdout
+
+
+@pytest.mark.browser
+def test_the_guides_browser_test_passes_as_it_is_printed(shop: str, page: Any) -> None:
+    printed_code()["test_a_customer_is_let_in"](page)
+    sent_away = page.context.new_page()
+
+    sent_away.goto(f"{shop}/callback#error=access_denied&state=unknown")
+
+    sent_away.get_by_text("Please start again.").wait_for()
 
 
 def test_the_guide_asks_and_verifies(service: Any, signing_key: Any, alice: Wallet, sign_in: Any) -> None:

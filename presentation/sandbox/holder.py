@@ -1,0 +1,127 @@
+"""The holder for tests of relying applications: goes through a request as a person at a browser would.
+
+It opens the pages themselves, so whatever they do, it does; only the code is not typed and the identity check
+is that of a persona. There in the sandbox only.
+"""
+
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
+from django.urls import ResolverMatch, resolve
+from django.utils import timezone
+
+from consent.models import Consent
+from presentation.sandbox.inner_browser import InnerBrowser, Words
+from wallet.limits import Limit, LimitReachedError
+from wallet.models import Errand
+from wallet.sandbox.appearance import appear
+
+MOST_PAGES = 12  # of one passage; an ordinary one has four
+# Instead of the limits of sign-in, which CI would soon reach. One machine tests for many.
+CALLS_PER_CLIENT = Limit("holder-calls-per-client", most=3000, window=timedelta(minutes=15))
+# A person is one persona at a time: calls for one address wait for each other. One that never ended, because
+# its process did, is forgotten with the window.
+_TURN = Limit("holder-turn", most=1, window=timedelta(minutes=10))
+LONGEST_WAIT = 15.0  # seconds
+
+
+class BusyError(Exception):
+    """Calls with the same address went on for longer than is waited for."""
+
+
+@dataclass(frozen=True)
+class Ending:
+    """Where the browser is in the end: on its way to `redirect_to`, or on a page of ours."""
+
+    redirect_to: str | None = None
+    status: int = 303
+    heading: str = ""
+    text: str = ""
+
+
+def answer(authorize_path: str, *, persona: str, decision: str) -> Ending:
+    """Open the request at `authorize_path` (with its query) and go through it; where that ends.
+
+    persona: a key of `wallet.sandbox.personas.OUTCOMES`. decision: as the consent page's buttons have it.
+    Raises `BusyError`.
+    """
+    browser = InnerBrowser()
+    with ExitStack() as leaving:
+        leaving.callback(browser.sign_out)
+        passage = _Passage(browser, persona, decision, leaving)
+        response = browser.get(authorize_path)
+        for _ in range(MOST_PAGES):
+            location = response.headers.get("Location")
+            if location is None:
+                break
+            if not location.startswith("/"):
+                return Ending(redirect_to=location)
+            response = passage.at(location)
+        return _page(response)
+
+
+class _Passage:
+    """What the holder does at each address the browser is sent to."""
+
+    def __init__(self, browser: InnerBrowser, persona: str, decision: str, leaving: ExitStack) -> None:
+        self.browser, self.persona, self.decision = browser, persona, decision
+        self.leaving = leaving
+        self.steps = {
+            "wallet_sign_in": self._sign_in,
+            "wallet_identity": self._give_up,
+            "consent_review": self._decide,
+        }
+
+    def at(self, location: str) -> HttpResponseBase:
+        match = resolve(location.partition("?")[0])
+        step = self.steps.pop(match.url_name or "", None)
+        return step(match, location) if step else self.browser.get(location)
+
+    def _sign_in(self, match: ResolverMatch, location: str) -> HttpResponseBase:
+        errand = Errand.objects.get(id=match.kwargs["errand_id"])
+        self.leaving.enter_context(_turn_of(errand.email))
+        wallet = appear(errand, self.persona, now=timezone.now())
+        if wallet.state != wallet.State.ACTIVE:
+            return self.browser.get(errand.leave_to)
+        self.browser.sign_in(wallet)
+        return self.browser.get(errand.return_to)
+
+    def _give_up(self, match: ResolverMatch, location: str) -> HttpResponseBase:
+        """The check gave no identity."""
+        return self.browser.get(Errand.objects.get(id=match.kwargs["errand_id"]).leave_to)
+
+    def _decide(self, match: ResolverMatch, location: str) -> HttpResponseBase:
+        page = self.browser.get(location)
+        if page.status_code != 200:
+            return page
+        consent = Consent.objects.get(id=match.kwargs["consent_id"])
+        return self.browser.post(consent.return_to, decision=self.decision)
+
+
+@contextmanager
+def _turn_of(email: str) -> Iterator[None]:
+    last_try = time.monotonic() + LONGEST_WAIT
+    while True:
+        taken_at = timezone.now()
+        try:
+            _TURN.take(email, now=taken_at)
+            break
+        except LimitReachedError:
+            if time.monotonic() > last_try:
+                raise BusyError from None
+            time.sleep(0.03)
+    try:
+        yield
+    finally:
+        _TURN.give_back(email, taken_at=taken_at)
+
+
+def _page(response: HttpResponseBase) -> Ending:
+    html = response.content.decode() if isinstance(response, HttpResponse) else ""
+    words = Words(html)
+    return Ending(status=response.status_code, heading=words.heading, text=words.text)

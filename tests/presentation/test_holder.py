@@ -1,0 +1,236 @@
+"""The holder for tests: what a browser would have got, for every persona and every decision."""
+
+import json
+import threading
+from collections import Counter
+from typing import Any
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+import pytest
+from django.conf import settings
+from django.db import connection
+from django.test import Client
+from django.utils import timezone
+
+from consent.models import Consent
+from presentation import admission, interactions
+from presentation.models import Interaction, RelyingParty
+from presentation.sandbox import holder
+from tests.people import register
+from tests.presentation.test_authorize import PATH, asked, encoded
+from tests.relying_party import RelyingParty as Application
+from wallet import sign_in
+from wallet.models import HolderSession, IdentityVerification, Wallet
+from wallet.sandbox.personas import OUTCOMES
+
+pytestmark = pytest.mark.usefixtures("signing_key")
+HOLDER = "/sandbox/holder"
+
+
+def authorize_url(party: RelyingParty, **changes: Any) -> str:
+    return f"{settings.BASE_URL}{PATH}?{urlencode(asked(party, **changes))}"
+
+
+def call(url: str, **members: Any) -> Any:
+    return Client().post(HOLDER, {"authorize_url": url, **members}, content_type="application/json")
+
+
+def fragment_of(response: Any) -> dict[str, str]:
+    assert response.status_code == 200, response.content
+    return dict(parse_qsl(urlsplit(response.json()["redirect_to"]).fragment, strict_parsing=True))
+
+
+def test_the_redirect_carries_a_token_that_a_relying_application_verifies(
+    service: Any, signing_key: Any
+) -> None:
+    party = register("My Shop", "http://127.0.0.1:5000/callback")
+    application = Application(party.client_id, "http://127.0.0.1:5000/callback", service.url)
+    response = call(application.authorize_url(login_hint="someone@example.org"))
+
+    claims = application.verify(application.read(response.json()["redirect_to"]))
+
+    assert claims["given_name"] == "Alice"
+    assert claims["age_equal_or_over"] == {"18": True}
+    assert response.headers["Cache-Control"] == "no-store"
+
+
+APPROVED = ["adult", "under-18", "turns-18-tomorrow", "non-latin", "one-word", "long-name", "resubmit"]
+
+
+@pytest.mark.parametrize("persona", OUTCOMES)
+def test_every_persona_ends_at_the_relying_application(acme_bank: RelyingParty, persona: str) -> None:
+    answer = fragment_of(call(authorize_url(acme_bank), persona=persona))
+
+    expected = {"vp_token"} if persona in APPROVED else {"error", "error_description"}
+    assert set(answer) == expected | {"state"}
+    assert answer.get("error", "access_denied") == "access_denied"
+
+
+def test_a_no_comes_back_as_a_no_and_is_written_down(acme_bank: RelyingParty) -> None:
+    answer = fragment_of(call(authorize_url(acme_bank), decision="decline"))
+
+    assert answer["error"] == "access_denied"
+    assert Consent.objects.get().decision == Consent.Decision.DECLINED
+
+
+def test_one_address_may_be_one_persona_after_the_other(acme_bank: RelyingParty) -> None:
+    order = ["adult", "declined", "adult", "review", "under-18", "slow", "error", "adult"]
+    answers = []
+    for number, persona in enumerate(order):
+        url = authorize_url(acme_bank, nonce=f"nonce-number-{number:010}")
+        answers.append("vp_token" in fragment_of(call(url, persona=persona)))
+
+    assert answers == [persona in APPROVED for persona in order]
+
+
+def test_the_same_persona_again_needs_no_second_check(acme_bank: RelyingParty) -> None:
+    for number in range(3):
+        fragment_of(call(authorize_url(acme_bank, nonce=f"nonce-number-{number:010}")))
+
+    assert IdentityVerification.objects.count() == 1
+
+
+def test_a_payment_is_approved_with_a_fresh_sign_in(acme_bank: RelyingParty) -> None:
+    payload = {"currency": "EUR", "items": [{"quantity": 1, "unit_cost": 12.5, "label": "Tea"}]}
+    kind = "urn:service:params:vc:transaction-data:payment-itemized:v1"
+    value = encoded({"type": kind, "credential_ids": ["basic"], "payload": payload})
+
+    answer = fragment_of(call(authorize_url(acme_bank, transaction_data=value)))
+
+    assert "vp_token" in answer
+    assert Consent.objects.get().transactions
+
+
+def test_a_wrong_request_comes_back_with_its_error(acme_bank: RelyingParty) -> None:
+    answer = fragment_of(call(authorize_url(acme_bank, nonce="short")))
+
+    assert answer["error"] == "invalid_request"
+    assert "nonce" in answer["error_description"]
+
+
+def test_a_nonce_that_gave_a_token_is_refused_as_in_a_browser(acme_bank: RelyingParty) -> None:
+    first, second = (fragment_of(call(authorize_url(acme_bank))) for _ in range(2))
+
+    assert "vp_token" in first
+    assert second["error"] == "invalid_request"
+
+
+@pytest.mark.parametrize(
+    "changes", [{"client_id": "unknown"}, {"redirect_uri": "https://elsewhere.example/"}]
+)
+def test_a_page_without_a_redirect_is_told_as_the_browser_would_show_it(
+    acme_bank: RelyingParty, changes: dict[str, str]
+) -> None:
+    response = call(authorize_url(acme_bank, **changes))
+
+    assert response.status_code == 200
+    assert response.json()["redirect_to"] is None
+    page = response.json()["page"]
+    assert (page["status"], page["heading"]) == (400, "We cannot go on with this request")
+    assert next(iter(changes)) in page["text"]
+
+
+def test_a_suspended_relying_party_gets_a_page(acme_bank: RelyingParty) -> None:
+    admission.suspend(acme_bank, "complaints")
+
+    assert call(authorize_url(acme_bank)).json()["page"]["status"] == 400
+
+
+def test_the_holder_of_a_suspended_wallet_gives_up(acme_bank: RelyingParty) -> None:
+    Wallet.objects.create(
+        email="alice@example.org", state="suspended", suspension_reason="fraud", created_at=timezone.now()
+    )
+
+    assert fragment_of(call(authorize_url(acme_bank)))["error"] == "access_denied"
+
+
+def test_no_session_is_left_behind_and_the_callers_cookies_are_not_looked_at(acme_bank: RelyingParty) -> None:
+    response = call(authorize_url(acme_bank))
+
+    assert not response.cookies
+    assert not HolderSession.objects.exists()
+
+
+def test_the_limits_of_sign_in_do_not_stop_tests(acme_bank: RelyingParty) -> None:
+    now = timezone.now()
+    for limit in (sign_in.CODES_PER_CLIENT, interactions.STRANGERS, sign_in.TRIES_PER_CLIENT):
+        for _ in range(limit.most):
+            limit.take("127.0.0.1", now=now)
+
+    for number in range(sign_in.CODES_PER_EMAIL.most + 2):
+        fragment_of(call(authorize_url(acme_bank, nonce=f"nonce-number-{number:010}")))
+
+
+def test_a_client_that_calls_without_end_is_told_to_wait(
+    acme_bank: RelyingParty, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        holder, "CALLS_PER_CLIENT", holder.Limit("test", most=1, window=holder.CALLS_PER_CLIENT.window)
+    )
+    call(authorize_url(acme_bank))
+    refused = call(authorize_url(acme_bank))
+
+    assert refused.status_code == 429
+    assert int(refused.headers["Retry-After"]) > 0
+    assert refused.json()["error_description"].startswith("That was too often.")
+
+
+# --- Calls that make no sense -----------------------------------------------------------------------------
+
+
+def test_the_sentence_is_sent_and_nothing_has_changed(acme_bank: RelyingParty) -> None:
+    response = call(authorize_url(acme_bank), persona="king")
+
+    assert response.status_code == 400
+    assert response.json() == {
+        "error": "invalid_request",
+        "error_description": f"persona must be one of {', '.join(OUTCOMES)}.",
+    }
+    assert not Interaction.objects.exists()
+
+
+def test_a_body_that_is_too_long_is_not_read(db: None) -> None:
+    response = Client().post(HOLDER, b" " * 20_000, content_type="application/json")
+
+    assert response.json()["error_description"] == "The body may have 16384 bytes."
+
+
+def test_only_json_is_read_so_that_no_other_page_can_send_a_form_here(acme_bank: RelyingParty) -> None:
+    body = json.dumps({"authorize_url": authorize_url(acme_bank)})
+
+    response = Client().post(HOLDER, body, content_type="text/plain")
+
+    assert response.status_code == 400
+    assert not Interaction.objects.exists()
+
+
+def test_it_is_asked_by_post_only(db: None) -> None:
+    assert Client().get(HOLDER).status_code == 405
+
+
+# --- Many at once -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.postgresql
+@pytest.mark.django_db(transaction=True)
+def test_many_holders_with_one_address_and_two_personas_do_not_disturb_each_other(signing_key: Any) -> None:
+    bank = register("Acme Bank", "https://bank.example/callback")
+    personas = ["adult", "under-18", "declined", "adult"] * 3
+    answers: list[tuple[str, bool]] = []
+
+    def ask(number: int, persona: str) -> None:
+        try:
+            answer = fragment_of(
+                call(authorize_url(bank, nonce=f"nonce-number-{number:010}"), persona=persona)
+            )
+            answers.append((persona, "vp_token" in answer))
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=ask, args=pair) for pair in enumerate(personas)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert Counter(answers) == {("adult", True): 6, ("under-18", True): 3, ("declined", False): 3}
