@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import django
 
-from tests.benchmarks import documents, flows, minting
+from tests.benchmarks import documents, flows, minting, status_lists
 from tests.benchmarks.stage import CannotPlayError, stage
 from tests.benchmarks.table import Row, render
 
@@ -27,7 +27,7 @@ FULL = Length(bursts=24, flows=80, requests=1500, early=1_000, late=10_000)
 QUICK = Length(bursts=2, flows=8, requests=100, early=20, late=40)
 
 
-def measure(length: Length, benches: str = "bcd") -> list[Row]:
+def measure(length: Length, benches: str = "bcde") -> list[Row]:
     """The rows of the benches that need servers."""
     rows: list[Row] = []
     with stage() as where:
@@ -37,6 +37,8 @@ def measure(length: Length, benches: str = "bcd") -> list[Row]:
             rows += documents.run(where, bursts=length.bursts, size=length.requests)
         if "d" in benches:
             rows += flows.memory(where, early=length.early, late=length.late)
+        if "e" in benches:
+            rows += status_lists.run(where, bursts=length.bursts, size=length.requests)
     return rows
 
 
@@ -45,14 +47,14 @@ def main() -> None:
     parser.add_argument(
         "--quick", action="store_true", help="a few short bursts: shows that it runs, no more"
     )
-    parser.add_argument("--only", default="abcd", help="which benches, for example --only bc")
+    parser.add_argument("--only", default="abcde", help="which benches, for example --only bc")
     chosen = parser.parse_args()
     rows: list[Row] = []
     if "a" in chosen.only:
         os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
         django.setup()
         rows += minting.run()
-    if set(chosen.only) & set("bcd"):
+    if set(chosen.only) & set("bcde"):
         try:
             rows += measure(QUICK if chosen.quick else FULL, chosen.only)
         except CannotPlayError as error:

@@ -66,7 +66,7 @@ def stage() -> Iterator[Stage]:
     bindir = binaries()
     if bindir is None or not Path("/proc/self/stat").exists():
         raise CannotPlayError(
-            "Benches (b) to (d) need Linux and PostgreSQL's binaries (Debian's postgresql, or PG_BINDIR)."
+            "Benches (b) to (e) need Linux and PostgreSQL's binaries (Debian's postgresql, or PG_BINDIR)."
         )
     folder = Path(tempfile.mkdtemp(prefix="bench-"))
     cluster = Cluster(bindir)
@@ -92,9 +92,9 @@ def _prepared(cluster: Cluster, folder: Path) -> tuple[Prepared, Prepared]:
         "SECRET_KEY": secrets.token_urlsafe(32),
     }
     with (
-        _Work(["-m", "tests.benchmarks.holders", str(HOLDERS)], sandbox) as filling,
-        _Work(["manage.py", "collectstatic", "--no-input"], ours) as collecting,
-        _Work(["-m", "tests.benchmarks.oauth_toolkit.prepare", str(HOLDERS)], theirs) as their_filling,
+        Work(["-m", "tests.benchmarks.holders", str(HOLDERS)], sandbox) as filling,
+        Work(["manage.py", "collectstatic", "--no-input"], ours) as collecting,
+        Work(["-m", "tests.benchmarks.oauth_toolkit.prepare", str(HOLDERS)], theirs) as their_filling,
     ):
         collecting.done()
         service = Prepared("config.wsgi", ours, "/openid-connect/jwks", json.loads(filling.done()))
@@ -120,7 +120,7 @@ def _database(cluster: Cluster, name: str) -> str:
     return cluster.url.replace("/postgres?", f"/{name}?")
 
 
-class _Work:
+class Work:
     """A Python process that prepares something and prints what it has to say as its last line."""
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:

@@ -22,15 +22,16 @@ def nothing_left_running() -> Iterator[None]:
 
 @pytest.mark.postgresql
 @pytest.mark.usefixtures("nothing_left_running")
-def test_flows_documents_and_memory_are_measured() -> None:
+def test_flows_documents_memory_and_status_lists_are_measured() -> None:
     rows = measure(QUICK)
     assert {bench: len(list(found)) for bench, found in groupby(rows, lambda row: row.bench)} == {
         "b": 2,
         "c": 4,
         "d": 2,
+        "e": 11,
     }
     assert all(row.value > 0 for row in rows)
-    assert [row.bench for row in rows if row.ratio] == ["b", "c", "c", "d"]
+    assert [row.bench for row in rows if row.ratio] == ["b", "c", "c", "d", "e", "e", "e"]
 
 
 def test_minting_is_measured() -> None:

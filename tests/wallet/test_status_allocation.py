@@ -2,6 +2,7 @@
 
 import threading
 from datetime import datetime, timedelta
+from struct import pack
 from typing import Any
 from uuid import uuid4
 
@@ -87,6 +88,28 @@ def test_a_list_of_which_every_place_but_one_is_taken_gives_the_last(alice: Wall
 
 
 NOON = datetime(2027, 1, 1, 12, tzinfo=timezone.get_default_timezone())
+
+
+def test_of_the_places_drawn_the_first_free_one_is_taken(
+    alice: Wallet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No plan of the database may prefer some places: then they could be guessed."""
+    small_lists(64)
+    drawn = [41, 7, 63, 0, 12, 55, 3, 30, 18, 9, 60, 25, 1, 49, 36, 22]
+    monkeypatch.setattr(allocation.secrets, "token_bytes", lambda size: pack("16I", *(2 * n for n in drawn)))
+    monkeypatch.setattr(allocation.secrets, "choice", lambda slots: slots[1])
+
+    assert [idx for _list, idx in (take(alice) for _ in drawn)] == drawn
+
+
+@pytest.mark.parametrize("still_open", [0, 1, 2])
+def test_a_slot_that_is_empty_just_now_is_filled_on_the_way(alice: Wallet, still_open: int) -> None:
+    for row in small_lists(8)[still_open:]:
+        StatusList.objects.filter(pk=row.pk).update(closed_at=timezone.now())
+
+    for _ in range(8):
+        list_id, _idx = take(alice)
+        assert StatusList.objects.filter(pk=list_id, closed_at=None).exists()
 
 
 def test_full_lists_are_closed_and_new_ones_opened_on_the_way(alice: Wallet) -> None:

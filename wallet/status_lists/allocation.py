@@ -3,9 +3,11 @@
 Places are drawn first and taken in one statement, so that nobody waits for anybody: there is no counter.
 """
 
+import json
 import secrets
 from datetime import datetime
 from functools import cache
+from struct import unpack
 from typing import Any
 from uuid import UUID
 
@@ -16,7 +18,7 @@ from keys.models import SigningKey
 from wallet.models import Credential, StatusEntry, Wallet
 from wallet.status_lists import upkeep
 
-DRAWN = 16  # in lists that are half full, one statement of 65,536 finds all of them taken
+DRAWN = 16  # in a list that is half full, one statement of 65,536 finds all of them taken
 TRIES = 5
 
 # The first free place of those drawn, for a credential that can be presented and a key that signs. The
@@ -27,22 +29,36 @@ _TAKE = """
         SELECT credential.id FROM wallet_credential credential
         JOIN wallet_wallet wallet ON wallet.id = credential.wallet_id
         WHERE credential.id = %s AND credential.state = 'valid' AND wallet.state = 'active' {share}
-    ), drawn (turn, number) AS (VALUES {drawn})
+    )
     INSERT INTO wallet_statusentry
         (status_list_id, idx, credential_id, signing_key_id, reference, status, expires_at)
-    SELECT list.id, drawn.number / 2 %% list.size, holder.id, signs.id, {reference}, 0, %s
-    FROM drawn
-    JOIN wallet_statuslist list ON list.slot = drawn.number %% 2 AND list.closed_at IS NULL
+    SELECT list.id, drawn.number %% list.size, holder.id, signs.id, {reference}, 0, %s
+    FROM {drawn}
+    JOIN wallet_statuslist list ON list.slot = %s AND list.closed_at IS NULL
     CROSS JOIN holder
     JOIN keys_signingkey signs ON signs.id = %s AND signs.state = 'active'
     WHERE NOT EXISTS (
         SELECT 1 FROM wallet_statusentry taken
-        WHERE taken.status_list_id = list.id AND taken.idx = drawn.number / 2 %% list.size
+        WHERE taken.status_list_id = list.id AND taken.idx = drawn.number %% list.size
     )
     ORDER BY drawn.turn LIMIT 1
     ON CONFLICT DO NOTHING
     RETURNING status_list_id, idx
 """
+# In the order drawn: any other would prefer some places. PostgreSQL knows that `turn` is sorted, so it stops
+# at the first place that is free. SQLite has one writer at a time and needs no lock.
+_DIALECTS = {
+    "postgresql": {
+        "share": "FOR SHARE",
+        "reference": "CAST(%s AS uuid)",
+        "drawn": "unnest(CAST(translate(%s, '[]', '{}') AS integer[])) WITH ORDINALITY drawn (number, turn)",
+    },
+    "sqlite": {
+        "share": "",
+        "reference": "%s",
+        "drawn": "(SELECT value AS number, key AS turn FROM json_each(%s)) drawn",
+    },
+}
 
 
 class SetAsideError(Exception):
@@ -75,14 +91,13 @@ def take(
 def _take(
     credential_id: UUID, kid: UUID, reference: UUID | None, expires_at: datetime
 ) -> tuple[int, int] | None:
-    numbers = secrets.token_bytes(4 * DRAWN)
-    # As text, so that all have one type and the statement is prepared once.
-    drawn = [str(int.from_bytes(numbers[at : at + 4], "big") >> 1) for at in range(0, len(numbers), 4)]
+    drawn = [number >> 1 for number in unpack(f"{DRAWN}I", secrets.token_bytes(4 * DRAWN))]
     values = [
         _stored("credential", credential_id),
-        *drawn,
         _stored("reference", reference),
         _stored("expires_at", expires_at),
+        json.dumps(drawn),
+        secrets.choice(upkeep.SLOTS),
         _stored("signing_key", kid),
     ]
     with connection.cursor() as cursor:
@@ -97,12 +112,7 @@ def _stored(column: str, value: Any) -> Any:
 
 @cache
 def _statement(vendor: str) -> str:
-    on_postgresql = vendor == "postgresql"
-    return _TAKE.format(
-        share="FOR SHARE" if on_postgresql else "",  # SQLite has one writer at a time
-        reference="CAST(%s AS uuid)" if on_postgresql else "%s",
-        drawn=", ".join(f"({turn}, CAST(%s AS integer))" for turn in range(DRAWN)),
-    )
+    return _TAKE.format_map(_DIALECTS[vendor])
 
 
 def _can_be_presented(credential: Credential) -> bool:
