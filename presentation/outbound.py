@@ -189,6 +189,8 @@ def _answer(received: bytes, method: str) -> Answer:
         raise OutboundError("It redirects; the registered address itself has to answer.")
     if response.getheader("Content-Encoding", "identity").lower() != "identity":
         raise OutboundError("The answer is compressed, which was not asked for.")
+    if "Content-Length" in response.headers and response.length is None and not response.chunked:
+        raise OutboundError("The answer says a length that is none.")
     body = response.read(LONGEST + 1)
     if len(body) > LONGEST:
         raise OutboundError(f"The answer is longer than {LONGEST} bytes.")

@@ -1,0 +1,191 @@
+"""Keys that a relying party publishes itself (`jwks_uri`): fetched when needed, seldom, never in excess."""
+
+import json
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from django.test import Client
+from hypothesis import given
+from hypothesis import strategies as st
+
+from presentation import fetched_keys
+from presentation.client_keys import MOST, ClientKeysError, problem_with, read, read_published
+from tests.forgery import Key, new_key, public_jwk
+from tests.presentation.clients import ask, assertion, by_assertion, registered
+from tests.presentation.far_ends import FarEnd, answers, far_end
+from tests.wallet.conftest import together
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("signing_key")]
+
+
+class Application:
+    """A relying party with a server of its own that publishes its keys."""
+
+    def __init__(self, far: FarEnd, **fields: Any) -> None:
+        self.far, self.key = far, new_key()
+        self.party = registered(jwks_uri=far.url(), **fields)
+
+    def publish(self, **keys: Key) -> None:
+        members = [{"kid": kid, **public_jwk(key)} for kid, key in keys.items()]
+        self.far.behaviour = answers(json.dumps({"keys": members}).encode(), "Content-Type: application/json")
+
+    def asks(self, settings: Any, *, key: Key | None = None, kid: str | None = "one") -> int:
+        text = assertion(self.party.client_id, key or self.key, issuer=settings.BASE_URL, header={"kid": kid})
+        status: int = ask(Client(), by_assertion(text)).status_code
+        return status
+
+
+@pytest.fixture
+def application(monkeypatch: pytest.MonkeyPatch) -> Iterator[Application]:
+    with far_end(answers(b"")) as far:
+        monkeypatch.setattr(fetched_keys, "outbound", far.outbound())
+        application = Application(far)
+        application.publish(one=application.key)
+        yield application
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Turns the clock of what is remembered."""
+    past = [0.0]
+    real = fetched_keys.monotonic
+    monkeypatch.setattr(fetched_keys, "monotonic", lambda: real() + past[0])
+
+    def turn(seconds: float) -> None:
+        past[0] += seconds
+
+    return turn
+
+
+def test_its_keys_are_fetched_once_and_used_for_five_minutes(
+    application: Application, settings: Any, clock: Any
+) -> None:
+    for _ in range(3):
+        assert application.asks(settings) == 200
+    assert len(application.far.requests) == 1
+    clock(fetched_keys.KEPT)
+    assert application.asks(settings) == 200
+    assert len(application.far.requests) == 2
+
+
+def test_a_key_that_is_new_there_is_fetched_at_most_once_a_minute(
+    application: Application, settings: Any, clock: Any
+) -> None:
+    assert application.asks(settings) == 200
+    second = new_key()
+    application.publish(one=application.key, two=second)
+    for _ in range(3):  # whoever invents key ids makes nobody ask again and again
+        assert application.asks(settings, key=second, kid="two") == 401
+    assert len(application.far.requests) == 1
+    clock(fetched_keys.FETCHED_EVERY)
+    assert application.asks(settings, key=second, kid="two") == 200
+    assert len(application.far.requests) == 2
+
+
+def test_a_key_that_is_gone_there_is_gone_here_after_five_minutes(
+    application: Application, settings: Any, clock: Any
+) -> None:
+    assert application.asks(settings) == 200
+    application.publish(two=new_key())
+    clock(fetched_keys.KEPT)
+    assert application.asks(settings) == 401
+
+
+def test_a_server_that_fails_is_asked_once_a_minute_and_its_old_keys_end(
+    application: Application, settings: Any, clock: Any
+) -> None:
+    assert application.asks(settings) == 200
+    application.far.behaviour = answers(b"", status="500 Broken")
+    clock(fetched_keys.KEPT)
+    for _ in range(3):
+        assert application.asks(settings) == 401
+    assert len(application.far.requests) == 2
+    application.publish(one=application.key)
+    clock(fetched_keys.FETCHED_EVERY)
+    assert application.asks(settings) == 200
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"[]",
+        b"{}",
+        b'{"keys": {}}',
+        b'{"keys": [1]}',
+        b"[" * 60_000,
+        b"\xff\xfe",
+        b"1" * 5000,
+        json.dumps({"keys": [{}] * (MOST + 1)}).encode(),
+    ],
+)
+def test_an_answer_that_is_no_key_set_gives_no_keys(
+    application: Application, settings: Any, body: bytes
+) -> None:
+    application.far.behaviour = answers(body)
+    assert application.asks(settings) == 401
+
+
+def test_keys_of_other_kinds_are_passed_over_where_they_are_published() -> None:
+    key = new_key()
+    good = {"kid": "one", "use": "sig", "alg": "ES256", **public_jwk(key)}
+    others = [
+        {"kty": "RSA", "kid": "rsa", "n": "AQAB", "e": "AQAB"},
+        {"kid": "encrypts", **public_jwk(new_key()), "use": "enc"},
+        {**public_jwk(new_key())},
+        {"kid": "off the curve", **public_jwk(new_key()), "x": "AAAA"},
+    ]
+    assert read_published({"keys": [*others, good]}).keys() == {"one"}
+    assert read_published({"keys": others}) == {}
+    for other in others:
+        with pytest.raises(ClientKeysError):
+            read({"keys": [good, other]})
+
+
+@pytest.mark.parametrize(
+    "jwks",
+    [
+        [],
+        {"keys": []},
+        {"keys": [{"kid": "one", **public_jwk(new_key()), "d": "AAAA"}]},
+        {"keys": [{"kid": "one", "kty": "oct", "k": "AAAA"}]},
+        {"keys": [{"kid": "one", **public_jwk(new_key())}] * 2},
+        {"keys": [{"kid": "", **public_jwk(new_key())}]},
+        {"keys": [{"kid": "x" * 201, **public_jwk(new_key())}]},
+        {"keys": [{"kid": "one", **public_jwk(new_key()), "key_ops": ["sign"]}]},
+        {"keys": [{"kid": "one", **public_jwk(new_key()), "alg": "ES384"}]},
+    ],
+)
+def test_keys_that_could_not_be_used_are_not_registered(jwks: Any) -> None:
+    assert problem_with(jwks, "")
+
+
+def test_a_private_key_spoils_a_published_set_too() -> None:
+    with pytest.raises(ClientKeysError, match="private"):
+        read_published({"keys": [{"kid": "one", **public_jwk(new_key()), "d": "AAAA"}]})
+
+
+@given(
+    st.recursive(
+        st.none() | st.integers() | st.text(max_size=8) | st.sampled_from(["EC", "P-256", "sig", "one"]),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(
+                st.sampled_from(["keys", "kid", "kty", "crv", "x", "y", "use"]), inner, max_size=5
+            )
+        ),
+    )
+)
+def test_any_value_is_a_key_set_or_refused(value: Any) -> None:
+    for reader in (read, read_published):
+        with suppress(ClientKeysError):
+            assert len(reader(value)) <= MOST
+
+
+@pytest.mark.postgresql
+@pytest.mark.django_db(transaction=True)
+def test_many_at_once_ask_the_other_side_once(application: Application, settings: Any) -> None:
+    assert together(lambda _: application.asks(settings), 8) == [200] * 8
+    assert len(application.far.requests) == 1

@@ -1,0 +1,338 @@
+"""Calls to registered addresses: whoever leads us astray or holds us up is refused, and soon."""
+
+import ssl
+import threading
+import time
+from contextlib import suppress
+from http.client import HTTPException
+from ipaddress import ip_address
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from presentation import outbound
+from presentation.outbound import LONGEST, Answer, Outbound, OutboundError
+from presentation.outbound_target import Target, TargetError, is_public, parse
+from tests.presentation.far_ends import NAME, Behaviour, answers, far_end, says
+
+SOON = 3.0  # seconds: far more than the half second that is allowed here
+
+
+@pytest.fixture(autouse=True)
+def _short_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outbound, "CONNECT_WITHIN", 0.4)
+    monkeypatch.setattr(outbound, "DONE_WITHIN", 0.5)
+
+
+def refused(caller: Outbound, url: str) -> str:
+    """It is refused, and nobody waits for long; gives the reason."""
+    begin = time.monotonic()
+    with pytest.raises(OutboundError) as caught:
+        caller.get(url, accept="application/json")
+    assert time.monotonic() - begin < SOON
+    return str(caught.value)
+
+
+def test_a_good_answer_is_read_whole_and_asked_for_plainly() -> None:
+    body = b'{"keys": []}'
+    with far_end(answers(body, "Content-Type: Application/JSON; charset=utf-8")) as far:
+        answer = far.outbound().get(far.url("/jwks?a=b"), accept="application/json")
+
+    assert answer == Answer(200, "application/json", body)
+    (request,) = far.requests
+    assert request.decode().split("\r\n") == [
+        "GET /jwks?a=b HTTP/1.1",
+        f"Host: {NAME}:{far.port}",
+        "Accept: application/json",
+        "User-Agent: credential-presentation-service",
+        "Accept-Encoding: identity",
+        "Connection: close",
+        "",
+        "",
+    ]
+
+
+def test_what_is_posted_arrives_with_its_headers() -> None:
+    with far_end(answers(b"{}", status="202 Accepted")) as far:
+        answer = far.outbound().post(
+            far.url(), b"a=b", content_type="application/x-www-form-urlencoded", headers={"X-Id": "1"}
+        )
+
+    assert answer.status == 202
+    head, _, body = far.requests[0].partition(b"\r\n\r\n")
+    assert head.startswith(b"POST /jwks HTTP/1.1\r\n")
+    assert {b"Content-Length: 3", b"X-Id: 1"} <= set(head.split(b"\r\n"))
+    assert body == b"a=b"
+
+
+def test_an_answer_in_pieces_or_chunks_is_put_together() -> None:
+    chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n1\r\n \r\n0\r\n\r\n"
+    for behaviour in (says(chunked), says(*(bytes([byte]) for byte in chunked))):
+        with far_end(behaviour) as far:
+            assert far.outbound().get(far.url(), accept="*/*").body == b"{} "
+
+
+def test_one_that_does_not_hang_up_is_not_waited_for() -> None:
+    def behaviour(connection: ssl.SSLSocket) -> None:
+        answers(b"{}")(connection)
+        threading.Event().wait(SOON)
+
+    with far_end(behaviour) as far:
+        assert far.outbound().get(far.url(), accept="*/*").body == b"{}"
+
+
+# --- Where it goes ----------------------------------------------------------------------------------------
+
+NOT_PUBLIC = [
+    *("0.0.0.0", "10.0.0.1", "100.64.0.1", "127.0.0.1", "127.255.255.254", "169.254.169.254"),  # noqa: S104
+    *("172.16.0.1", "172.31.255.255", "192.0.0.1", "192.0.2.1", "192.88.99.1", "192.168.1.1"),
+    *("198.18.0.1", "198.51.100.1", "203.0.113.1", "224.0.0.1", "240.0.0.1", "255.255.255.255"),
+    *("::", "::1", "::7f00:1", "::ffff:127.0.0.1", "::ffff:10.0.0.1", "::ffff:8.8.8.8", "fe80::1", "fec0::1"),
+    *("fc00::1", "fd00:ec2::254", "ff02::1", "2001:db8::1", "2001::1", "2002:7f00:1::", "64:ff9b::7f00:1"),
+    *("64:ff9b::a9fe:a9fe", "64:ff9b:1::1", "100::1", "3fff::1", "5f00::1"),
+]
+
+
+@pytest.mark.parametrize("address", NOT_PUBLIC)
+def test_an_address_that_is_not_of_the_public_internet_is_not_called(address: str) -> None:
+    assert not is_public(ip_address(address))
+    caller = Outbound(resolve=lambda host, port: [address])
+    assert "not on the public Internet" in refused(caller, "https://bank.example/jwks")
+
+
+@pytest.mark.parametrize(
+    "address", ["8.8.8.8", "9.9.9.9", "172.32.0.1", "2606:4700::1111", "64:ff9b::808:808"]
+)
+def test_an_address_of_the_public_internet_may_be_called(address: str) -> None:
+    assert is_public(ip_address(address))
+
+
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1", "[::1]", "localhost", "127.1", "2130706433", "0x7f000001", "0177.0.0.1", "0"]
+)
+def test_however_loopback_is_written_nobody_knocks_there(host: str) -> None:
+    with far_end(answers(b"{}")) as far:
+        refused(Outbound(), far.url(host=host))
+        time.sleep(0.05)
+        assert far.connections == 0
+
+
+def test_one_address_that_is_not_public_spoils_the_others() -> None:
+    with far_end(answers(b"{}")) as far:
+        for found in (["127.0.0.1", "10.0.0.1"], ["10.0.0.1", "127.0.0.1"]):
+            assert "not on the public Internet" in refused(far.outbound(*found), far.url())
+        assert far.connections == 0
+
+
+def test_a_name_that_is_bound_anew_in_between_leads_nowhere_else() -> None:
+    with (
+        far_end(answers(b"good"), address="127.0.0.2") as public,
+        far_end(answers(b"internal"), address="127.0.0.1", port=public.port) as internal,
+    ):
+        asked: list[str] = []
+
+        def rebinding(host: str, port: int) -> list[str]:
+            asked.append(host)
+            return [public.address if len(asked) == 1 else internal.address]
+
+        caller = Outbound(
+            resolve=rebinding,
+            allowed=lambda address: str(address) == public.address,
+            tls=ssl.create_default_context(cadata=public.trusted),
+        )
+        assert caller.get(public.url(), accept="*/*").body == b"good"
+        assert asked == [NAME]
+        assert "not on the public Internet" in refused(caller, public.url())
+        assert internal.connections == 0
+
+
+@pytest.mark.parametrize(
+    "found", [[], ["nonsense"], ["127.0.0.1 "], ["1.2.3"], ["fe80::1%eth0"], ["::1%../../x"]]
+)
+def test_a_name_server_that_talks_nonsense_leads_nowhere(found: list[str]) -> None:
+    refused(Outbound(resolve=lambda host, port: found), "https://bank.example/")
+
+
+def test_a_name_that_is_not_there_is_said_so_without_the_name() -> None:
+    def not_there(host: str, port: int) -> list[str]:
+        raise OSError(f"no such host {host}")
+
+    assert NAME not in refused(Outbound(resolve=not_there), f"https://{NAME}/")
+
+
+@pytest.mark.parametrize(
+    "status", ["301 Moved", "302 Found", "303 See Other", "307 Temporary", "308 Permanent"]
+)
+@pytest.mark.parametrize("to", ["https://127.0.0.1/", "http://169.254.169.254/latest/", "/other"])
+def test_a_redirect_is_not_followed(status: str, to: str) -> None:
+    with far_end(answers(b"", f"Location: {to}", status=status)) as far:
+        assert "redirects" in refused(far.outbound(), far.url())
+        assert len(far.requests) == 1
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://bank.example/",
+        "ftp://bank.example/",
+        "file:///etc/passwd",
+        "gopher://bank.example/",
+        "//bank.example/",
+        "bank.example",
+        "https:///x",
+        "https://",
+        "https://user@bank.example/",
+        "https://user:password@bank.example/",
+        "https://bank.example@127.0.0.1/",
+        "https://bank.example\\@127.0.0.1/",
+        "https://bank.example/#fragment",
+        "https://bank.example/#",
+        "https://bank.example:0/",
+        "https://bank.example:65536/",
+        "https://bank.example:x/",
+        "https://bank.example/a b",
+        "https://bank.example/\r\nHost: other",
+        "https://bänk.example/",
+        "https://bank.example%2f@127.0.0.1/",
+        "https://[::1/",
+        "https://bank_%00.example/",
+        "https://bank.example/" + "x" * 500,
+    ],
+)
+def test_what_is_no_plain_https_address_is_not_called(url: str) -> None:
+    caller = Outbound(resolve=lambda host, port: pytest.fail("a name was looked up"))
+    refused(caller, url)
+
+
+@given(
+    st.text(max_size=60) | st.text(alphabet="https:/[]@#?\\.%1a \r\n", max_size=40).map("https://".__add__)
+)
+@example("https://[::ffff:127.0.0.1]:443/")
+def test_any_text_is_a_target_or_refused(text: str) -> None:
+    with suppress(TargetError):
+        target = parse(text)
+        assert isinstance(target, Target)
+        assert not set(target.host + target.path) & set(" \r\n@#\\")
+
+
+# --- How long it takes, and how much it is ------------------------------------------------------------------
+
+
+def dripping(piece: bytes, first: bytes = b"") -> Behaviour:
+    def behaviour(connection: ssl.SSLSocket) -> None:
+        connection.sendall(first)
+        while True:
+            connection.sendall(piece)
+            time.sleep(0.02)
+
+    return behaviour
+
+
+def endless(first: bytes, piece: bytes) -> Behaviour:
+    def behaviour(connection: ssl.SSLSocket) -> None:
+        connection.sendall(first)
+        while True:
+            connection.sendall(piece)
+
+    return behaviour
+
+
+def silent(connection: ssl.SSLSocket) -> None:
+    threading.Event().wait(SOON)
+
+
+HEAD = b"HTTP/1.1 200 OK\r\n"
+HELD_UP: dict[str, tuple[Behaviour, str]] = {
+    "says nothing": (silent, "too long"),
+    "a head that drips": (dripping(b"X"), "too long"),
+    "headers without end, slowly": (dripping(b"X: y\r\n", HEAD), "too long"),
+    "a body that drips": (dripping(b" ", HEAD + b"Content-Length: 60000\r\n\r\n"), "too long"),
+    "a body that drips and says no length": (dripping(b" ", HEAD + b"\r\n"), "too long"),
+    "chunks that drip": (dripping(b"1\r\nx\r\n", HEAD + b"Transfer-Encoding: chunked\r\n\r\n"), "too long"),
+    "a body without end": (endless(HEAD + b"\r\n", b" " * 65_536), "longer than"),
+    "headers without end": (endless(HEAD, b"X: " + b"y" * 60_000 + b"\r\n"), "longer than"),
+    "a line without end": (endless(b"", b"x" * 65_536), "longer than"),
+    "chunks without end": (
+        endless(HEAD + b"Transfer-Encoding: chunked\r\n\r\n", b"1000\r\n" + b"x" * 4096 + b"\r\n"),
+        "longer than",
+    ),
+    "interim answers without end": (endless(b"", b"HTTP/1.1 100 Continue\r\n\r\n" * 1000), "longer than"),
+    "one byte too many": (answers(b"x" * (LONGEST + 1)), "longer than"),
+    "a length that no number has": (says(HEAD + b"Content-Length: " + b"9" * 5000 + b"\r\n\r\nx"), "length"),
+    "a length that is less than nothing": (says(HEAD + b"Content-Length: -1\r\n\r\nx"), "length"),
+    "cut off": (says(HEAD + b"Content-Length: 10\r\n\r\nx"), "cut off"),
+    "cut off in a chunk": (says(HEAD + b"Transfer-Encoding: chunked\r\n\r\n9\r\nx"), "failed"),
+    "compressed": (answers(b"\x1f\x8b", "Content-Encoding: gzip"), "compressed"),
+    "no HTTP": (says(b"SSH-2.0-OpenSSH_9.2\r\n"), "failed"),
+    "hangs up at once": (says(), "failed"),
+}
+
+
+@pytest.mark.parametrize("name", HELD_UP)
+def test_whoever_holds_us_up_or_fills_us_is_left(name: str) -> None:
+    behaviour, reason = HELD_UP[name]
+    with far_end(behaviour) as far:
+        assert reason in refused(far.outbound(), far.url())
+
+
+def test_a_handshake_that_never_ends_is_left() -> None:
+    with far_end(silent, plain=True) as far:
+        assert "too long" in refused(far.outbound(), far.url())
+
+
+def test_a_name_server_that_takes_its_time_is_left() -> None:
+    def slow(host: str, port: int) -> list[str]:
+        silent(None)  # type: ignore[arg-type]
+        return ["127.0.0.1"]
+
+    assert "too long" in refused(Outbound(resolve=slow), "https://bank.example/")
+
+
+@given(
+    st.binary(max_size=200) | st.binary(max_size=100).map((HEAD + b"Transfer-Encoding: chunked\r\n").__add__)
+)
+@example(HEAD + b"Content-Length: -1\r\n\r\n")
+@example(HEAD + b"Transfer-Encoding: chunked\r\n\r\n-5\r\nx")
+def test_whatever_bytes_come_are_an_answer_or_an_error_that_is_expected(received: bytes) -> None:
+    with suppress(OutboundError, OSError, HTTPException, ValueError):
+        assert len(outbound._answer(received, "GET").body) <= LONGEST
+
+
+# --- Whom it believes -------------------------------------------------------------------------------------
+
+
+def test_a_certificate_nobody_vouches_for_is_not_believed() -> None:
+    with far_end(answers(b"{}")) as far:
+        caller = Outbound(resolve=lambda host, port: [far.address], allowed=lambda address: True)
+        assert "TLS failed" in refused(caller, far.url())
+        assert not far.requests
+
+
+def test_a_certificate_of_another_name_is_not_believed() -> None:
+    with far_end(answers(b"{}"), name="other.example") as far:
+        assert "TLS failed" in refused(far.outbound(), far.url())
+        assert not far.requests
+
+
+def test_one_that_speaks_no_tls_gets_nothing() -> None:
+    with far_end(says(b"HTTP/1.1 200 OK\r\n\r\n{}"), plain=True) as far:
+        refused(far.outbound(), far.url())
+
+
+def test_a_second_address_is_tried_when_the_first_does_not_answer() -> None:
+    with far_end(answers(b"{}"), address="127.0.0.2") as far:
+        caller = Outbound(
+            resolve=lambda host, port: ["127.0.0.3", "127.0.0.2"],
+            allowed=lambda address: True,
+            tls=ssl.create_default_context(cadata=far.trusted),
+        )
+        assert caller.get(far.url(), accept="*/*").body == b"{}"
+
+
+@pytest.mark.parametrize("headers", [{"X": "a\r\nY: b"}, {"X\r\nY": "a"}, {"X": "ü"}])
+def test_a_header_cannot_smuggle_another(headers: Any) -> None:
+    with far_end(answers(b"{}")) as far, pytest.raises(OutboundError):
+        far.outbound().post(far.url(), b"", content_type="text/plain", headers=headers)
+    assert not any(b"Y: b" in request for request in far.requests)
