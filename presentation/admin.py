@@ -18,7 +18,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _t
 from django.utils.translation import gettext_lazy as _
 
-from presentation import admission, integration
+from presentation import admission, client_secret_pages, integration
 from presentation.forms import ReinstatementForm, RelyingPartyForm, SuspensionForm
 from presentation.models import Interaction, RedirectURI, RelyingParty
 
@@ -41,7 +41,10 @@ class RelyingPartyAdmin(admin.ModelAdmin):
     list_filter = ("state", "wire_format", "created_at")
     search_fields = ("name", "client_id", "redirect_uris__uri")
     search_help_text = _("Name, client ID or redirect URI")
-    readonly_fields = ("client_id", "current_logo", "state", "suspension_reason", "created_at", "panel")
+    readonly_fields = (
+        *("client_id", "panel", "current_logo", "client_secrets"),
+        *("state", "suspension_reason", "created_at"),
+    )
     formfield_overrides = {models.URLField: {"assume_scheme": "https"}}
     fieldsets = (
         (_("Who asks"), {"fields": ("name", "purpose", "current_logo", "logo_file", "remove_logo")}),
@@ -57,11 +60,13 @@ class RelyingPartyAdmin(admin.ModelAdmin):
                 )
             },
         ),
+        (_("As a client"), {"fields": ("grants", "client_secrets", "jwks", "jwks_uri")}),
         (_("State"), {"fields": ("state", "suspension_reason", "created_at", "notes")}),
     )
     new_fieldsets = (
         (_("Who asks"), {"fields": ("name", "purpose", "logo_file")}),
         *fieldsets[1:3],
+        (_("As a client"), {"fields": ("grants", "jwks", "jwks_uri")}),
         (_("Notes"), {"fields": ("notes",)}),
     )
     integration_fieldset = (_("Integration"), {"fields": ("client_id", "panel")})
@@ -78,6 +83,11 @@ class RelyingPartyAdmin(admin.ModelAdmin):
             return _t("none")
         address = reverse("relying_party_logo", args=[relying_party.client_id])
         return format_html('<img class="relying-party-logo" src="{}" alt="">', address)
+
+    @admin.display(description=_("Client secrets"))
+    def client_secrets(self, relying_party: RelyingParty) -> SafeString:
+        """When those that work were made, end and were used."""
+        return client_secret_pages.table(relying_party)
 
     @admin.display(description=_("For its developers"))
     def panel(self, relying_party: RelyingParty) -> SafeString:
@@ -98,10 +108,14 @@ class RelyingPartyAdmin(admin.ModelAdmin):
         )
 
     def get_urls(self) -> list[URLPattern]:
-        """Adds the two confirmation pages."""
+        """Adds the two confirmation pages and that of the secrets."""
         own = [
             path(f"<path:object_id>/{name}/", self.admin_site.admin_view(view), name=f"relying_party_{name}")
-            for name, view in (("suspend", self.suspend_view), ("reinstate", self.reinstate_view))
+            for name, view in (
+                ("suspend", self.suspend_view),
+                ("reinstate", self.reinstate_view),
+                ("secrets", self.secrets_view),
+            )
         ]
         return own + super().get_urls()
 
@@ -133,6 +147,10 @@ class RelyingPartyAdmin(admin.ModelAdmin):
             )
         title = _t("Reinstate %(name)s?") % {"name": relying_party.name}
         return self._confirmation(request, relying_party, ReinstatementForm(), title)
+
+    def secrets_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Makes a secret, which is shown this once, or ends one."""
+        return client_secret_pages.page(self, request, self._to_move(request, object_id))
 
     def _to_move(self, request: HttpRequest, object_id: str) -> RelyingParty:
         relying_party = self.get_object(request, object_id)

@@ -6,10 +6,13 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from hashlib import sha256
 
+import structlog
 from django.db import IntegrityError, transaction
 
 from presentation.client_models import ClientSecret
 from presentation.models import RelyingParty
+
+log = structlog.get_logger(__name__)
 
 LIFETIME = timedelta(days=365)
 OVERLAP = timedelta(days=7)  # the one before stays good for so long
@@ -76,12 +79,16 @@ def rotate(
             )
     except IntegrityError:  # somebody else took the slot just now
         raise TwoSecretsError from None
+    log.info("client_secret_made", client_id=relying_party.client_id, secret=row.pk)
     return NewSecret(text, row)
 
 
 def end(secret: ClientSecret, *, now: datetime) -> bool:
     """From now on it does not work any more; False when it was ended before."""
-    return ClientSecret.objects.filter(pk=secret.pk, ended_at=None).update(ended_at=now) == 1
+    ended = ClientSecret.objects.filter(pk=secret.pk, ended_at=None).update(ended_at=now) == 1
+    if ended:
+        log.info("client_secret_ended", client_id=secret.relying_party.client_id, secret=secret.pk)
+    return ended
 
 
 def _make_room(relying_party: RelyingParty, *, now: datetime, overlap: timedelta) -> None:

@@ -1,4 +1,4 @@
-"""The operators' forms: registering a relying party, and saying why one is suspended."""
+"""The operators' forms: registering a relying party, a new secret for it, why it is suspended."""
 
 from typing import Any
 
@@ -8,6 +8,7 @@ from django.utils.translation import gettext_lazy as _
 
 from presentation import logos
 from presentation.dcql import SCOPES, claims_of
+from presentation.grants import GRANTS
 from presentation.models import RelyingParty
 from presentation.transaction_data_types import TYPES
 from wallet.claims import CLAIMS, NAMES, labels
@@ -43,6 +44,15 @@ class RelyingPartyForm(forms.ModelForm):
         required=False,
         widget=forms.CheckboxSelectMultiple,
         help_text=_("With none ticked, every request that carries transaction data is refused."),
+    )
+    grants = forms.MultipleChoiceField(
+        label=_("Access tokens"),
+        choices=[
+            (scope, format_lazy("{what} ({scope})", what=what, scope=scope)) for scope, what in GRANTS.items()
+        ],
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text=_("What its server may do here. With none ticked it gets no access token."),
     )
     logo_file = forms.FileField(
         label=_("New logo"),
@@ -84,6 +94,20 @@ class SuspensionForm(forms.Form):
         max_length=300,
         widget=forms.Textarea(attrs={"rows": 3}),
         help_text=_("Kept in the history. Operators see it; holders and the application do not."),
+    )
+
+
+class NewSecretForm(forms.Form):
+    """What becomes of the secret before."""
+
+    before = forms.ChoiceField(
+        label=_("The secret before"),
+        choices=[
+            ("overlap", _("works for seven more days, so that the application can change over")),
+            ("end", _("ends now: somebody else may know it")),
+        ],
+        initial="overlap",
+        widget=forms.RadioSelect,
     )
 
 

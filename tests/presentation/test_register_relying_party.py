@@ -2,6 +2,7 @@
 
 import json
 from io import StringIO
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from django.core.management.base import CommandError
 
 from presentation.dcql import BASIC
 from presentation.models import RedirectURI, RelyingParty
+from tests.forgery import new_key, public_jwk
 
 pytestmark = pytest.mark.django_db
 SESSION = "urn:service:params:vc:transaction-data:session-data"
@@ -42,7 +44,9 @@ def test_it_registers_and_prints_what_a_developer_needs(settings: Any) -> None:
         "claims": ["age_equal_or_over.18", "family_name", "given_name"],
         "transaction_data_types": [SESSION],
         "wire_format": "openid4vp-1.0",
+        "grants": [],
         "authorization_endpoint": f"{settings.BASE_URL}/verifiable-credentials/v1/presentation/authorize",
+        "token_endpoint": f"{settings.BASE_URL}/oauth/v2/token",
         "discovery": f"{settings.BASE_URL}/.well-known/openid-configuration",
         "jwks_uri": f"{settings.BASE_URL}/openid-connect/jwks",
         "issuer": settings.BASE_URL,
@@ -71,6 +75,10 @@ WRONG = {
         ["--privacy-policy-url=http://a.example/"],
         "--privacy-policy-url: Enter an address that",
     ),
+    "an unknown grant": (["--grant=presentation:all"], "--grant: Unknown: presentation:all"),
+    "an address of keys by http": (["--jwks-uri=http://a.example/"], "--jwks-uri: Enter an address that"),
+    "keys that are not there": (["--jwks=/nowhere"], "--jwks: /nowhere cannot be read"),
+    "keys that are none": ([f"--jwks={__file__}"], "cannot be read as JSON"),
     "a wrong contact": (["--contact=x"], "--contact: "),
 }
 
@@ -95,3 +103,25 @@ def test_what_is_needed_is_asked_for(missing: str) -> None:
 def test_an_unknown_wire_format_is_refused() -> None:
     with pytest.raises(CommandError, match="--wire-format"):
         run(*GOOD, "--wire-format=x")
+
+
+def test_it_registers_what_its_server_may_do_and_proves_itself_with(tmp_path: Path) -> None:
+    jwks = {"keys": [{"kid": "one", **public_jwk(new_key())}]}
+    file = tmp_path / "jwks.json"
+    file.write_text(json.dumps(jwks))
+
+    answer = run(*GOOD, "--grant=presentation:verify", "--grant=presentation:read", f"--jwks={file}")
+
+    party = RelyingParty.objects.get()
+    assert answer["grants"] == party.grants == ["presentation:verify", "presentation:read"]
+    assert party.jwks == jwks
+    assert "keys" not in answer
+
+
+def test_private_keys_are_not_registered(tmp_path: Path) -> None:
+    file = tmp_path / "jwks.json"
+    file.write_text(json.dumps({"keys": [{"kid": "one", **public_jwk(new_key()), "d": "AAAA"}]}))
+
+    with pytest.raises(CommandError, match="--jwks: There is a private or secret key in it"):
+        run(*GOOD, f"--jwks={file}")
+    assert not RelyingParty.objects.exists()

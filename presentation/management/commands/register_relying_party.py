@@ -1,6 +1,7 @@
 """`manage.py register_relying_party`: what the admin does, for scripts. Prints the new client as JSON."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
@@ -9,6 +10,7 @@ from django.db import IntegrityError
 
 from presentation import admission, integration
 from presentation.dcql import SCOPES
+from presentation.grants import GRANTS
 from presentation.models import RelyingParty
 from presentation.transaction_data_types import TYPES
 from wallet.claims import NAMES
@@ -45,6 +47,15 @@ class Command(BaseCommand):
             help=f"may be repeated: {', '.join(TYPES)}",
         )
         parser.add_argument("--wire-format", default="string", choices=RelyingParty.WireFormat.values)
+        parser.add_argument(
+            "--grant",
+            action="append",
+            default=[],
+            metavar="SCOPE",
+            help=f"what its access tokens may be for, may be repeated: {', '.join(GRANTS)}",
+        )
+        parser.add_argument("--jwks", default="", metavar="FILE", help="its public keys as a JWK set")
+        parser.add_argument("--jwks-uri", default="", metavar="URL", help="or where it publishes them")
         parser.add_argument("--purpose", default="", help="why it asks, shown to holders")
         parser.add_argument("--privacy-policy-url", default="")
         parser.add_argument("--terms-url", default="")
@@ -60,6 +71,9 @@ class Command(BaseCommand):
                 allowed_claims=list(dict.fromkeys(options["claim"])),
                 allowed_transaction_data_types=list(dict.fromkeys(options["transaction_data_type"])),
                 wire_format=options["wire_format"],
+                grants=list(dict.fromkeys(options["grant"])),
+                jwks=_read(options["jwks"]) if options["jwks"] else None,
+                jwks_uri=options["jwks_uri"],
                 purpose=options["purpose"],
                 privacy_policy_url=options["privacy_policy_url"],
                 terms_url=options["terms_url"],
@@ -72,7 +86,15 @@ class Command(BaseCommand):
         self.stdout.write(json.dumps(_as_json(relying_party), indent=2))
 
 
+def _read(path: str) -> Any:
+    try:
+        return json.loads(Path(path).read_bytes())
+    except (OSError, ValueError, RecursionError):
+        raise CommandError(f"Nothing was registered.\n--jwks: {path} cannot be read as JSON.") from None
+
+
 _OPTIONS = {
+    "grants": "--grant",
     "allowed_scopes": "--scope",
     "allowed_claims": "--claim",
     "allowed_transaction_data_types": "--transaction-data-type",
@@ -97,5 +119,6 @@ def _as_json(relying_party: RelyingParty) -> dict[str, Any]:
         "claims": sorted(".".join(path) for path in relying_party.claims_it_may_ask),
         "transaction_data_types": relying_party.allowed_transaction_data_types,
         "wire_format": relying_party.wire_format,
+        "grants": relying_party.grants,
         **integration.addresses(),
     }

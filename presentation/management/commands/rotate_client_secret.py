@@ -1,0 +1,67 @@
+"""`manage.py rotate_client_secret`: a new secret for a relying party, printed this once as JSON."""
+
+import json
+from datetime import timedelta
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.utils import timezone
+
+from presentation import client_secrets
+from presentation.models import RelyingParty
+
+
+class Command(BaseCommand):
+    help = (
+        "Make a new client secret and print it as JSON, this once. The one before works on for the overlap. "
+        "Two work at a time: a third needs --overlap-days 0, which ends all before at once."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("client_id")
+        parser.add_argument(
+            "--overlap-days",
+            type=_days(0, 365),
+            default=client_secrets.OVERLAP,
+            metavar="DAYS",
+            help="how long the one before works on (7); 0 ends all before at once",
+        )
+        parser.add_argument(
+            "--days",
+            type=_days(1, 730),
+            default=client_secrets.LIFETIME,
+            metavar="DAYS",
+            help="how long the new one works (365)",
+        )
+
+    def handle(
+        self, *args: Any, client_id: str, overlap_days: timedelta, days: timedelta, **options: Any
+    ) -> None:
+        """Prints the secret; on any error says what is wrong and changes nothing."""
+        relying_party = RelyingParty.objects.filter(client_id=client_id).first()
+        if relying_party is None:
+            raise CommandError(f"No relying party has the client ID {client_id}.")
+        try:
+            new = client_secrets.rotate(
+                relying_party, now=timezone.now(), overlap=overlap_days, lifetime=days
+            )
+        except client_secrets.TwoSecretsError:
+            raise CommandError(
+                "Two secrets work already, and nothing was changed. End one in the admin, or all of them "
+                "with --overlap-days 0."
+            ) from None
+        answer = {
+            "client_id": client_id,
+            "client_secret": new.text,
+            "client_secret_expires_at": int(new.row.expires_at.timestamp()),
+        }
+        self.stdout.write(json.dumps(answer, indent=2))
+
+
+def _days(least: int, most: int) -> Any:
+    def days(text: str) -> timedelta:
+        if not text.isdecimal() or not least <= int(text[:4]) <= most or len(text) > 4:
+            raise ValueError
+        return timedelta(days=int(text))
+
+    return days
