@@ -11,6 +11,7 @@ from keys.published import PublishedDocument
 from keys.published_family import PublishedFamily
 
 requests = RequestFactory()
+pytestmark = pytest.mark.django_db  # a connection that another test left open is looked at
 
 
 class Shelf:
