@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
-from functools import cache, partial
+from functools import partial
 from typing import TYPE_CHECKING
 
 import structlog
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 State, Store = SigningKey.State, SigningKey.Store
 
 log = structlog.get_logger(__name__)
+_modules: dict[tuple[str, str, str, str], "HardwareModule"] = {}
 
 
 def make_private_key(key: SigningKey) -> None:
@@ -113,12 +114,11 @@ def hardware_module() -> "HardwareModule":
     """This process's hardware module; raises SignerUnavailableError when there is none."""
     if not settings.PKCS11_MODULE:
         raise SignerUnavailableError(_("PKCS11_MODULE names no hardware module."))
-    return _module(
-        settings.PKCS11_MODULE, settings.PKCS11_TOKEN, settings.PKCS11_PIN, settings.PKCS11_PIN_FILE
-    )
+    said = (settings.PKCS11_MODULE, settings.PKCS11_TOKEN, settings.PKCS11_PIN, settings.PKCS11_PIN_FILE)
+    # One for all threads, whichever came first: two would not wait for each other inside the module.
+    return _modules.get(said) or _modules.setdefault(said, _module(*said))
 
 
-@cache
 def _module(path: str, token: str, pin: str, pin_file: str) -> "HardwareModule":
     try:
         from keys.hardware_module import HardwareModule

@@ -106,9 +106,9 @@ def token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: Any) -> Ite
     for name, value in token.settings.items():
         setattr(settings, name, value)
     monkeypatch.setattr(hardware_module, "PAUSE", 0.0)
-    key_stores._module.cache_clear()
+    key_stores._modules.clear()
     yield token
-    key_stores._module.cache_clear()
+    key_stores._modules.clear()
 
 
 @pytest.fixture

@@ -4,9 +4,12 @@ import json
 import re
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from io import StringIO
 from pathlib import Path
+from threading import Barrier, Lock
+from time import sleep
 from typing import Any
 
 import pytest
@@ -101,6 +104,24 @@ def test_a_service_whose_keys_are_in_the_module_signs_with_them(in_hardware: Tok
     leaf = key.chain(at=now).leaf
     assert verify_compact(token, leaf.public_key(), typ="t") == {"a": 1}  # type: ignore[arg-type]
     assert pairs(in_hardware) == {str(key)}
+
+
+def test_threads_that_come_first_together_share_one_way_into_the_module(
+    token: Token, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def slow_lock() -> Any:
+        sleep(0.05)  # time for the others to come
+        return Lock()
+
+    monkeypatch.setattr("keys.hardware_module.Lock", slow_lock)
+    together = Barrier(4)
+
+    def come(_number: int) -> object:
+        together.wait(10)
+        return key_stores.hardware_module()
+
+    with ThreadPoolExecutor(4) as pool:
+        assert len(set(pool.map(come, range(4)))) == 1
 
 
 def test_the_store_is_chosen_for_each_key(token: Token, now: datetime) -> None:
