@@ -11,7 +11,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -50,13 +50,15 @@ def resident_megabytes(pid: int) -> float:
 class Site:
     """One running gunicorn on a loopback port of its own; a context manager that leaves nothing behind."""
 
-    def __init__(self, application: str, environment: Mapping[str, str], *, ready: str) -> None:
+    def __init__(
+        self, application: str, environment: Mapping[str, str], *, ready: str, options: Sequence[str] = ()
+    ) -> None:
         listener = socket.create_server(("127.0.0.1", 0), backlog=64)
         self.port: int = listener.getsockname()[1]
         self.log = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `stop`
-        options = ["--config", "deploy/gunicorn.conf.py", "--bind", f"fd://{listener.fileno()}"]
+        ours = ["--config", "deploy/gunicorn.conf.py", "--bind", f"fd://{listener.fileno()}"]
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "gunicorn", application, *options, "--max-requests", "0"],
+            [sys.executable, "-m", "gunicorn", application, *ours, "--max-requests", "0", *options],
             cwd=ROOT,
             env={"WEB_CONCURRENCY": "1", **environment, "PATH": os.environ["PATH"]},
             stdout=self.log,

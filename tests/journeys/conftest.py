@@ -1,13 +1,21 @@
-"""Whole stories in real Chromium: the service is on localhost, the relying application on 127.0.0.1."""
+"""Whole stories in real Chromium: the service is on localhost, the relying application on 127.0.0.1.
+
+And holders by the dozen, without a browser, at running instances (`load`).
+"""
 
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
+from tests.benchmarks import holders
+from tests.benchmarks.browsers import ORIGIN, Browser
+from tests.journeys.load import Load
 from tests.people import ALICE, register
 from tests.relying_party import Answer, RelyingParty
 
@@ -128,3 +136,22 @@ def holder(page: Any, bank: RelyingParty) -> Callable[..., Holder]:
         return Holder(page, bank, email)
 
     return holder
+
+
+@pytest.fixture
+def load(instances: list[int]) -> Load:
+    """Three holders of wallets, and whom they present to."""
+    registered = holders.register()
+    asked = count()
+
+    def fetch(url: str) -> bytes:
+        with Browser(instances[next(asked) % len(instances)]) as browser:
+            answer = browser.get(url.removeprefix(ORIGIN))
+        assert answer.status == 200, (url, answer)
+        return answer.body
+
+    def party() -> RelyingParty:
+        return RelyingParty(registered.client_id, holders.REDIRECT_URI, ORIGIN, fetch=fetch)
+
+    people = [holders.sign_in(f"holder{number}@example.org", timezone.now()) for number in range(3)]
+    return Load(instances, [(party(), email, cookies) for email, cookies in people])

@@ -20,7 +20,7 @@ from keys.models import Authority, KeyEvent, SigningKey
 from keys.moves import State, in_state
 from keys.resealing import reseal
 from keys.sealed_columns import SealedColumn, sealed_columns
-from keys.sealing import marks, seal, unseal
+from keys.sealing import SealError, marks, seal, unseal
 from wallet.credentials import valid_credential
 from wallet.models import Wallet
 
@@ -64,6 +64,18 @@ def test_every_sealed_column_of_every_app_is_declared_and_every_declared_one_exi
     assert declared == named
     assert "wallet_credential.sealed_identity" in declared
     assert all(one.pattern.startswith(f"{one}:") for one in sealed_columns())
+
+
+def test_no_value_opens_in_another_column_or_row() -> None:
+    places = {one.context(pk) for one in sealed_columns() for pk in ("1", "2")}
+    of_one_row_only = [one for one in sealed_columns() if one.model is Authority]
+    assert len(places) == 2 * len(list(sealed_columns())) - len(of_one_row_only)
+    for place in places:
+        sealed = seal(b"value", context=place)
+        assert unseal(sealed, context=place) == b"value"
+        for other in places - {place}:
+            with pytest.raises(SealError, match="belongs elsewhere"):
+                unseal(sealed, context=other)
 
 
 def test_everything_moves_to_the_first_key_and_opens_without_the_other(

@@ -1,0 +1,131 @@
+"""Holders who present and relying parties who look, on running instances, while something happens to them."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import count
+from threading import Event, Thread
+from time import monotonic, sleep, time
+from typing import Any
+
+from tests.benchmarks.browsers import ORIGIN, Browser
+from tests.relying_party import (
+    Jwt,
+    RejectedError,
+    RelyingParty,
+    demand,
+    read_jwt,
+    status_in,
+    status_reference,
+)
+
+FOLLOWED_WITHIN = 20.0  # seconds
+JWKS = "/openid-connect/jwks"
+
+
+@dataclass(frozen=True)
+class Signed:
+    """A token that came back: begun before and ended after it was signed."""
+
+    kid: str
+    presentation: str
+    sent: dict[str, Any]
+    begun: float
+    ended: float
+
+
+@dataclass
+class Load:
+    """Holders who present and relying parties who poll, on every instance in turn, until it is over."""
+
+    ports: list[int]
+    parties: list[tuple[RelyingParty, str, dict[str, str]]]
+    tokens: list[Signed] = field(default_factory=list)
+    key_sets: list[tuple[float, frozenset[str]]] = field(default_factory=list)  # every one that was served
+    failed: list[BaseException] = field(default_factory=list)
+    over: Event = field(default_factory=Event)
+
+    def __enter__(self) -> "Load":
+        hands = [(self.present, party) for party in self.parties] + [(self.poll, port) for port in self.ports]
+        self.threads = [Thread(target=self._until_over, args=hand) for hand in hands]
+        for thread in self.threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.over.set()
+        for thread in self.threads:
+            thread.join(30)
+
+    def _until_over(self, work: Any, what: Any) -> None:
+        turns = count()
+        while not self.over.is_set() and not self.failed:
+            try:
+                work(what, next(turns))
+            except BaseException as error:  # noqa: BLE001 - the test tells of it
+                self.failed.append(error)
+
+    def present(self, who: tuple[RelyingParty, str, dict[str, str]], turn: int) -> None:
+        """One holder's way through a request; a connection of its own, so any worker may get it."""
+        party, email, cookies = who
+        begun = monotonic()
+        with Browser(self.ports[turn % len(self.ports)], cookies) as browser:
+            home = browser.give(
+                party.authorize_url(login_hint=email).removeprefix(ORIGIN), ("decision", "share")
+            )
+        token = party.read(home).presentation
+        assert token, home[:300]
+        self.tokens.append(Signed(str(jwt_of(token).header["kid"]), token, party.sent, begun, monotonic()))
+
+    def poll(self, port: int, turn: int) -> None:
+        with Browser(port) as browser:
+            answer = browser.get(JWKS)
+        assert answer.status == 200, answer
+        kids = frozenset(key["kid"] for key in json.loads(answer.body)["keys"])
+        self.key_sets.append((monotonic(), kids))
+        sleep(0.03)
+
+    def follow(self, kid: str) -> None:
+        """Wait until whatever is begun from now on is signed by this key."""
+        deadline = monotonic() + FOLLOWED_WITHIN
+        while not self.failed and monotonic() < deadline:
+            since = monotonic()
+            sleep(1)
+            kids = {token.kid for token in self.tokens if token.begun >= since}
+            if kids == {kid}:
+                return
+        raise AssertionError(f"{kid} is not followed", self.failed)
+
+    def believe(self, token: Signed) -> None:
+        """As a relying party with fresh copies of everything that is published."""
+        party = self.parties[0][0]
+        party.sent = token.sent
+        party.verify(token.presentation)
+
+    def demand_invalid(self, token: Signed) -> None:
+        """Its status is published as invalid."""
+        idx, uri = status_reference(jwt_of(token.presentation).payload)
+        party = self.parties[0][0]
+        found = status_in(read_jwt(party.fetch(uri).decode()), uri, idx, now=time())
+        demand(found == 1, "status", f"{found}, not 1")
+
+    def pause(self, seconds: float) -> None:
+        self.over.wait(seconds)
+        assert self.failed == []
+
+
+def jwt_of(presentation: str) -> Jwt:
+    return read_jwt(presentation.split("~")[0])
+
+
+def patiently(look: Callable[[], Any]) -> None:
+    """Until `look` refuses nothing more; its last refusal, when that takes too long."""
+    deadline = monotonic() + FOLLOWED_WITHIN
+    while True:
+        try:
+            look()
+            return
+        except RejectedError:
+            if monotonic() > deadline:
+                raise
+            sleep(0.5)

@@ -1,0 +1,88 @@
+"""A running service with two workers whose signing key is in a hardware module."""
+
+import os
+import signal
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from keys import rotation
+from keys.models import SigningKey
+from tests.benchmarks.browsers import ORIGIN, Browser
+from tests.benchmarks.sites import Site, children
+from tests.journeys.load import JWKS, Load, patiently
+from tests.processes import environment
+from tests.relying_party import demand
+from tests.softhsm import Token
+
+pytestmark = [pytest.mark.softhsm, pytest.mark.postgresql, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture
+def site(settings: Any, tmp_path: Path, token: Token, transactional_db: None) -> Iterator[Site]:
+    """One instance, loaded before it forks, whose only key is in the module."""
+    settings.BASE_URL = ORIGIN
+    settings.HOLDER_COOKIE_NAME, settings.BROWSER_COOKIE_NAME = "__Host-holder", "__Host-browser"
+    settings.SIGNING_KEY_STORE = "pkcs11"
+    rotation.rotate(now=timezone.now())
+    told = {**environment(settings, tmp_path), **token.environment, **token.settings, "WEB_CONCURRENCY": "2"}
+    with Site("config.wsgi", told, ready=JWKS, options=["--preload"]) as site:
+        yield site
+
+
+@pytest.fixture
+def instances(site: Site) -> list[int]:
+    """Where the load goes."""
+    return [site.port]
+
+
+def present_in_peace(load: Load, seconds: float) -> set[str]:
+    """The keys that sign in this time, when nothing may fail and a relying party believes every token."""
+    load = replace(load, tokens=[], key_sets=[], failed=[], over=Event())
+    with load:
+        load.pause(seconds)
+    assert load.failed == []
+    for token in load.tokens:
+        load.believe(token)
+    return {token.kid for token in load.tokens}
+
+
+def has_opened_the_module(process: int) -> bool:
+    return "libsofthsm2" in Path(f"/proc/{process}/maps").read_text()
+
+
+def test_every_worker_signs_in_the_module_with_a_session_of_its_own(site: Site, load: Load) -> None:
+    kid = str(SigningKey.objects.get(store="pkcs11"))
+    assert present_in_peace(load, 2) == {kid}
+    first, second = children(site.process.pid)
+    assert has_opened_the_module(first)
+    assert has_opened_the_module(second)
+    assert not has_opened_the_module(site.process.pid)  # nobody did before the fork
+    os.kill(first, signal.SIGKILL)
+    patiently(lambda: demand(len(set(children(site.process.pid)) - {first}) == 2, "worker", "no other yet"))
+    assert present_in_peace(load, 2) == {kid}
+
+
+def test_while_the_module_is_away_requests_end_as_they_should_and_then_it_goes_on(
+    site: Site, load: Load, token: Token
+) -> None:
+    party, email, cookies = load.parties[0]
+
+    def present() -> str:
+        """A connection of its own, so that any worker may get it."""
+        with Browser(site.port, cookies) as browser:
+            asked = party.authorize_url(login_hint=email).removeprefix(ORIGIN)
+            answer = party.read(browser.give(asked, ("decision", "share")))
+        return "presented" if answer.presentation else str(answer.error)
+
+    assert present_in_peace(load, 1)
+    token.take_away()
+    assert {present() for _ in range(4)} == {"temporarily_unavailable"}
+    token.put_back()
+    patiently(lambda: demand({present() for _ in range(4)} == {"presented"}, "answer", "not yet"))
+    assert present_in_peace(load, 1)

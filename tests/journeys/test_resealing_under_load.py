@@ -1,0 +1,76 @@
+"""Sealed values move to a new key under a running service, and nobody who presents notices."""
+
+import secrets
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from keys import rotation
+from keys.sealed_columns import sealed_columns
+from tests.benchmarks import holders
+from tests.benchmarks.browsers import ORIGIN
+from tests.benchmarks.sites import ROOT, Site
+from tests.journeys.load import JWKS, Load
+from tests.processes import environment
+
+pytestmark = [pytest.mark.postgresql, pytest.mark.django_db(transaction=True)]
+OLD, NEW = (secrets.token_urlsafe(32) for _ in range(2))
+NEIGHBOURS = 150  # enough for a run to take as long as many presentations
+Surroundings = Callable[..., dict[str, str]]
+
+
+@pytest.fixture
+def surroundings(settings: Any, tmp_path: Path, transactional_db: None) -> Surroundings:
+    """What a process is started with that has these sealing keys."""
+    settings.BASE_URL = ORIGIN
+    settings.HOLDER_COOKIE_NAME, settings.BROWSER_COOKIE_NAME = "__Host-holder", "__Host-browser"
+
+    def surroundings(*keys: str) -> dict[str, str]:
+        told = environment(settings, tmp_path)
+        return {**told, "KEY_SEALING_KEYS": ",".join(keys), "WEB_CONCURRENCY": "2"}
+
+    return surroundings
+
+
+@pytest.fixture
+def instances(surroundings: Surroundings, settings: Any) -> Iterator[list[int]]:
+    """An instance that has been told of a new sealing key while everything is sealed under the old."""
+    settings.KEY_SEALING_KEYS = [OLD]
+    rotation.rotate(now=timezone.now())
+    for number in range(NEIGHBOURS):
+        holders.sign_in(f"neighbour{number}@example.org", timezone.now())
+    with Site("config.wsgi", surroundings(NEW, OLD), ready=JWKS) as site:
+        yield [site.port]
+
+
+def test_nobody_notices_that_values_move_to_a_new_key(
+    load: Load, surroundings: Surroundings, settings: Any
+) -> None:
+    with load:
+        load.pause(0.5)
+        before = len(load.tokens)
+        command = [sys.executable, "manage.py", "reseal", "--batch", "1", "--reason", "January"]
+        done = subprocess.run(command, cwd=ROOT, env=surroundings(NEW, OLD), capture_output=True, text=True)
+        during = load.tokens[before:]
+        load.pause(0.5)
+    assert done.returncode == 0, done.stderr
+    assert f"wallet_credential.sealed_identity: {NEIGHBOURS + 3} moved." in done.stdout
+    assert load.failed == []
+    assert len(during) > 3
+    for token in during[-20:]:
+        load.believe(token)
+    settings.KEY_SEALING_KEYS = [NEW]
+    assert [column.lost() for column in sealed_columns() if column.lost()] == []
+    with Site("config.wsgi", surroundings(NEW), ready=JWKS) as without_the_old:
+        load.ports[:] = [without_the_old.port]
+        load.tokens.clear()
+        load.over.clear()
+        with load:
+            load.pause(1)
+    assert load.failed == []
+    assert load.tokens
