@@ -5,7 +5,9 @@ And holders by the dozen, without a browser, at running instances (`load`).
 
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
+from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
 from typing import Any
@@ -13,10 +15,13 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from keys import rotation
 from tests.benchmarks import holders
 from tests.benchmarks.browsers import ORIGIN, Browser
-from tests.journeys.load import Load
+from tests.benchmarks.sites import Site
+from tests.journeys.load import JWKS, Load
 from tests.people import ALICE, register
+from tests.processes import environment
 from tests.relying_party import Answer, RelyingParty
 
 SHOWN_WORDS = "You are back at the application"
@@ -136,6 +141,20 @@ def holder(page: Any, bank: RelyingParty) -> Callable[..., Holder]:
         return Holder(page, bank, email)
 
     return holder
+
+
+@pytest.fixture
+def instances(settings: Any, tmp_path: Any, transactional_db: None) -> Iterator[list[int]]:
+    """The ports of two instances, and this process as a third that runs the commands."""
+    settings.BASE_URL = ORIGIN
+    settings.HOLDER_COOKIE_NAME, settings.BROWSER_COOKIE_NAME = "__Host-holder", "__Host-browser"
+    rotation.rotate(now=timezone.now() - timedelta(days=100))
+    surroundings = {**environment(settings, tmp_path), "WEB_CONCURRENCY": "2"}
+    with ExitStack() as running:
+        yield [
+            running.enter_context(Site("config.wsgi", surroundings, ready=JWKS)).port
+            for _instance in range(2)
+        ]
 
 
 @pytest.fixture

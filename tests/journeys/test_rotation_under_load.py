@@ -4,12 +4,9 @@ Time is compressed: keys are staged as if it had been two days ago, and a relyin
 is good for MAX_AGE instead of an hour. What instances need to publish and to follow is as it is.
 """
 
-from collections.abc import Iterator
-from contextlib import ExitStack
 from datetime import timedelta
 from io import StringIO
 from time import monotonic
-from typing import Any
 
 import pytest
 from django.core.management import call_command
@@ -17,30 +14,13 @@ from django.utils import timezone
 
 from keys import rotation
 from keys.moves import State, find, in_state
-from tests.benchmarks.browsers import ORIGIN
-from tests.benchmarks.sites import Site
-from tests.journeys.load import JWKS, Load, Signed, patiently
-from tests.processes import environment
+from tests.journeys.load import Load, Signed, patiently
 from tests.relying_party import RejectedError
 
 pytestmark = [pytest.mark.postgresql, pytest.mark.django_db(transaction=True)]
 MAX_AGE = 2.0  # seconds
 PUBLISHED_WITHIN = 5.0 + 1.0  # what instances promise, and a second for a machine that is busy with this test
-LONG_AGO, TWO_DAYS_AGO = timedelta(days=100), timedelta(hours=49)
-
-
-@pytest.fixture
-def instances(settings: Any, tmp_path: Any, transactional_db: None) -> Iterator[list[int]]:
-    """The ports of two instances, and this process as a third that runs the commands."""
-    settings.BASE_URL = ORIGIN
-    settings.HOLDER_COOKIE_NAME, settings.BROWSER_COOKIE_NAME = "__Host-holder", "__Host-browser"
-    rotation.rotate(now=timezone.now() - LONG_AGO)
-    surroundings = {**environment(settings, tmp_path), "WEB_CONCURRENCY": "2"}
-    with ExitStack() as running:
-        yield [
-            running.enter_context(Site("config.wsgi", surroundings, ready=JWKS)).port
-            for _instance in range(2)
-        ]
+TWO_DAYS_AGO = timedelta(hours=49)
 
 
 def stage_two_days_ago() -> str:

@@ -56,6 +56,30 @@ def test_what_has_ended_just_now_is_kept_for_clocks_that_are_behind(alice: Walle
     assert sweep().forgotten == 0
 
 
+def test_it_is_done_in_batches_and_whoever_stops_loses_only_the_last(
+    alice: Wallet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    end(*[presented(alice) for _ in range(7)])
+    close(ago=timedelta(hours=2))
+    sizes, ids = [], sweeping._ids
+
+    def stopped(rows: Any, batch: int) -> list[int]:
+        found = ids(rows, batch)
+        sizes.append(len(found))
+        if len(sizes) == 3:
+            raise KeyboardInterrupt
+        return found
+
+    monkeypatch.setattr(sweeping, "_ids", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        sweep(batch=3)
+    monkeypatch.setattr(sweeping, "_ids", ids)
+
+    assert sizes == [3, 3, 1]
+    assert StatusEntry.objects.filter(expires_at=None).count() == 6
+    assert sweep(batch=3) == sweeping.Swept(forgotten=1, deleted=7, retired=2)
+
+
 def test_a_spent_place_is_not_given_again(alice: Wallet) -> None:
     small_lists(8)
     spent = set()
