@@ -19,6 +19,7 @@ from consent import decisions
 from consent.models import Consent
 from consent.pages import Question, Receipt
 from keys.prepared_statements import PreparedRead
+from keys.sealing import SealError
 from wallet import credentials, sessions
 from wallet.models import HolderSession, Wallet
 from wallet.status_lists import changes
@@ -137,7 +138,10 @@ def _ask(request: HttpRequest, consent: Consent, session: HolderSession, *, now:
     credential = credentials.valid_credential(session.wallet, now=now)
     if credential is None:
         return _onwards(consent)
-    question = Question.of(consent, credential)
+    try:
+        question = Question.of(consent, credential)
+    except SealError:  # whoever asked finds the same, and knows how to end it
+        return _onwards(consent)
     response = render(
         request, "consent/review.html", {"question": question, "signed_in_email": session.wallet.email}
     )

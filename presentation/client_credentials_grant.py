@@ -9,6 +9,7 @@ import structlog
 from keys.certificate_chain import BrokenChainError
 from keys.issuer_key import NoSigningKeyError
 from keys.sealing import SealError
+from keys.signer import SignerUnavailableError
 from presentation import access_tokens, grants
 from presentation.client_authentication import authenticate
 from presentation.machine_errors import (
@@ -57,7 +58,7 @@ def _scopes(asked: str, granted: list[str]) -> list[str]:
 def _granted(client_id: str, scopes: list[str], now: datetime) -> dict[str, Any]:
     try:
         token = access_tokens.issue(client_id, scopes, now=now)
-    except (NoSigningKeyError, BrokenChainError, SealError) as error:
+    except (NoSigningKeyError, BrokenChainError, SealError, SignerUnavailableError) as error:
         log.exception("access_token_not_signed")
         raise UnavailableError from error
     return {

@@ -59,7 +59,7 @@ class Passage:
 
 
 def next_step(passage: Passage, session: HolderSession | None, *, now: datetime) -> Step:
-    """What must happen next; asked anew after every detour, from facts only."""
+    """What must happen next; asked anew after every detour, from facts only. Raises `AuthorizationError`."""
     consent = passage.interaction.consent
     if consent is not None and consent.decision == consent.Decision.DECLINED:
         return Step.REFUSE
@@ -71,6 +71,7 @@ def next_step(passage: Passage, session: HolderSession | None, *, now: datetime)
     credential = credentials.valid_credential(session.wallet, now=now)
     if credential is None:
         return Step.ENROLL if answerable.by_anyone(passage.request) else Step.UNAVAILABLE
+    answerable.require_readable(credential)
     if consent is not None and decisions.granted_for(
         consent, request_hash=passage.interaction.request_hash, wallet=session.wallet
     ):

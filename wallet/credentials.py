@@ -77,6 +77,11 @@ def valid_credential(wallet: Wallet, *, now: datetime) -> Credential | None:
     return credential
 
 
+def require_readable(credential: Credential) -> None:
+    """Raises SealError when its identity does not open, before its holder is led to a page that shows it."""
+    _identity(credential)
+
+
 def holds(credential: Credential, identity: Identity) -> bool:
     """Whether the credential is about exactly this identity; raises SealError."""
     return _identity(credential) == identity
@@ -209,6 +214,8 @@ def _term(credential: Credential, reference: UUID | None, *, now: datetime, fres
 
 
 def _is_usable(credential: Credential, now: datetime) -> bool:
+    if not credential.sealed_identity:  # forgotten with a lost sealing key: its holder is verified anew
+        return False
     return credential.state == Credential.State.VALID and _rounded(credential.expires_at) > now.timestamp()
 
 

@@ -10,6 +10,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from keys import issuer_key
 from presentation import admission, client_credentials_grant, client_secrets
 from presentation.client_models import ClientSecret
 from tests.forgery import new_key, public_jwk
@@ -329,11 +330,19 @@ def test_a_grant_is_three_statements_and_the_date_of_use_one_a_minute(
     assert ClientSecret.objects.get().last_used_at >= used
 
 
-def test_without_a_signing_key_it_says_that_it_cannot(client: Client, signing_key: Any) -> None:
+@pytest.mark.parametrize(
+    "what_there_is",
+    [
+        pytest.param({"state": "retired", "retired_at": "2026-01-01T00:00Z"}, id="no key"),
+        pytest.param({"store": "pkcs11", "sealed_private_key": b""}, id="a key in a module that is away"),
+        pytest.param({"sealed_private_key": b"damaged"}, id="a key that does not open"),
+    ],
+)
+def test_while_nothing_can_be_signed_it_says_that_it_cannot(
+    client: Client, signing_key: Any, what_there_is: dict[str, Any]
+) -> None:
     party, secret = with_secret()
-    signing_key.__class__.objects.all().delete()
-    from keys import issuer_key
-
+    signing_key.__class__.objects.update(**what_there_is)
     issuer_key.forget()
     refused(ask(client, **basic(party.client_id, secret)), "temporarily_unavailable", 503)
 

@@ -12,8 +12,8 @@ from django.conf import settings
 from django.test import Client, RequestFactory
 from django.utils import timezone
 
+from keys import issuer_key, rotation
 from keys import published as keys_published
-from keys import rotation
 from keys.issuer_key import active_issuer_key
 from keys.jwk import public_key_from_der
 from keys.jws import decode_segment, unverified_header, verify_compact
@@ -310,6 +310,17 @@ def test_without_a_signing_key_the_last_list_is_served_unless_its_key_is_withdra
     with pytest.raises(NothingToPublishError) as refused:
         look(list_id, later=timedelta(hours=1), monkeypatch=monkeypatch)
     assert refused.value.status == 503
+
+
+def test_while_the_hardware_module_is_away_the_last_list_is_served(
+    alice: Wallet, signing_key: SigningKey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    list_id = presented(alice).status_list_id
+    stored = look(list_id, monkeypatch=monkeypatch)
+    in_a_module = {"store": "pkcs11", "sealed_private_key": b""}  # that this process is told nothing of
+    SigningKey.objects.filter(pk=signing_key.pk).update(**in_a_module)
+    issuer_key.forget()
+    assert look(list_id, later=timedelta(hours=1), monkeypatch=monkeypatch) == stored
 
 
 @pytest.mark.postgresql

@@ -17,6 +17,7 @@ from keys.issuer_key import NoSigningKeyError, active_issuer_key
 from keys.models import SigningKey
 from keys.published import NothingToPublishError
 from keys.sealing import SealError
+from keys.signer import SignerUnavailableError
 from wallet.models import StatusList
 from wallet.status_lists import encoding, standing, token
 
@@ -48,7 +49,7 @@ def current(list_id: int) -> bytes:
         return row.token.encode()  # another instance is looking, or has just looked
     try:
         return _renewed(row, now).encode()
-    except (NoSigningKeyError, BrokenChainError, SealError):
+    except (NoSigningKeyError, BrokenChainError, SealError, SignerUnavailableError):
         log.exception("status_list_not_signed", status_list=row.pk)
         keys = SigningKey.objects.exclude(state=SigningKey.State.WITHDRAWN).values_list("id", flat=True)
         if _signed_after(row, now - token.LIFETIME) and row.kid in keys:
