@@ -212,6 +212,9 @@ _email = environ.Env.email_url_config(_email_url or "consolemail://")
 if _email_url and not _sandbox and not _email_url.startswith(("smtp+tls://", "smtp+ssl://")):
     raise ImproperlyConfigured("EMAIL_URL must begin with smtp+tls:// or smtp+ssl://, for sign-in codes.")
 EMAIL_BACKEND = "wallet.sandbox.mailbox.EmailBackend" if _sandbox else _email["EMAIL_BACKEND"]
+# Sandbox only: what sends letters to developers who register their own application. With EMAIL_URL they are
+# really sent, and only who reads them gets in; otherwise the page shows what the letter would say.
+DEVELOPER_EMAIL_BACKEND = _email["EMAIL_BACKEND"] if _sandbox and env.str("EMAIL_URL", default="") else ""
 EMAIL_HOST = _email.get("EMAIL_HOST") or "localhost"
 EMAIL_PORT = _email.get("EMAIL_PORT") or 25
 EMAIL_HOST_USER = _email.get("EMAIL_HOST_USER") or ""
@@ -245,6 +248,7 @@ CSRF_FAILURE_VIEW = "config.views.csrf_failure"
 HOLDER_COOKIE_NAME = f"{_host_prefix}holder"
 BROWSER_COOKIE_NAME = f"{_host_prefix}browser"
 HOLDER_COOKIE_SECURE = _https
+DEVELOPER_COOKIE_NAME = f"{_host_prefix}developer"  # sandbox only
 SECURE_SSL_REDIRECT = _https and env.bool("SECURE_SSL_REDIRECT", default=True)
 SECURE_HSTS_SECONDS = env.int("SECURE_HSTS_SECONDS", default=31_536_000) if _https else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = _https

@@ -14,7 +14,8 @@ from config.middleware import ADMIN
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
     """What this service is, for whoever opens its address, and the ways in."""
-    return render(request, "home.html", {"playground": _playground()})
+    ways_in = {name: _address(name) for name in ("playground", "self_service", "api_description")}
+    return render(request, "home.html", ways_in)
 
 
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
@@ -61,9 +62,9 @@ def _page_of_form(request: HttpRequest) -> str:
     return page if page and own else reverse("home")
 
 
-def _playground() -> str:
-    """The address of the sandbox's playground; empty where there is none."""
+def _address(name: str) -> str:
+    """The address of a page that only the sandbox has; empty where there is none."""
     try:
-        return reverse("playground")
+        return reverse(name)
     except NoReverseMatch:
         return ""

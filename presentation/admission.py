@@ -25,6 +25,12 @@ def register(*, name: str, redirect_uris: Sequence[str], **details: Any) -> Rely
     relying_party = RelyingParty(name=name, **details)
     relying_party.full_clean()
     relying_party.save(force_insert=True)
+    add_redirect_uris(relying_party, redirect_uris)
+    return relying_party
+
+
+def add_redirect_uris(relying_party: RelyingParty, redirect_uris: Sequence[str]) -> None:
+    """Further places for its answers, in the caller's transaction; raises ValidationError."""
     for uri in redirect_uris:
         row = RedirectURI(relying_party=relying_party, uri=uri)
         try:
@@ -32,7 +38,6 @@ def register(*, name: str, redirect_uris: Sequence[str], **details: Any) -> Rely
         except ValidationError as error:
             raise ValidationError({"redirect_uris": [f"{uri}: {text}" for text in error.messages]}) from None
         row.save(force_insert=True)
-    return relying_party
 
 
 def suspend(relying_party: RelyingParty, reason: str) -> None:

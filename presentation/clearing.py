@@ -3,11 +3,14 @@
 from datetime import datetime, timedelta
 
 from django.db.models import Q
+from django.dispatch import Signal
 
 from presentation.client_models import UsedAssertion
 from presentation.models import Interaction
 
 WAY_BACK_KEPT = timedelta(days=1)  # so long the page about an expired interaction can lead home
+# Sent with `now` and `batch` by `manage.py clear_expired`, to rooms that are not there everywhere.
+clearing = Signal()
 NONCE_REMEMBERED = timedelta(days=400)  # so long a nonce that gave a token is refused
 
 

@@ -1,3 +1,5 @@
+from typing import Any
+
 from django.apps import AppConfig
 
 
@@ -5,3 +7,14 @@ class PresentationSandboxConfig(AppConfig):
     name = "presentation.sandbox"
     label = "presentation_sandbox"
     verbose_name = "Presentation (sandbox)"
+    default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        """What the sandbox keeps is cleared with everything else."""
+        from presentation.clearing import clearing
+        from presentation.sandbox import self_service
+
+        def clear(sender: Any, signal: Any, **facts: Any) -> None:
+            self_service.clear(**facts)
+
+        clearing.connect(clear, weak=False, dispatch_uid="self-registrations")

@@ -106,7 +106,7 @@ def test_production_has_no_sandbox_rooms_and_no_debug() -> None:
         "assert not settings.DEBUG\n"
         "assert not [app for app in settings.INSTALLED_APPS if 'sandbox' in app]\n"
         "assert settings.EMAIL_BACKEND.endswith('smtp.EmailBackend'), settings.EMAIL_BACKEND\n"
-        "for path in ('/playground/', '/sandbox/mailbox/', '/sandbox/holder'):\n"
+        "for path in ('/playground/', '/sandbox/mailbox/', '/sandbox/holder', '/sandbox/relying-parties/'):\n"
         "    try: resolve(path); raise SystemExit(path)\n"
         "    except Resolver404: pass\n"
     )

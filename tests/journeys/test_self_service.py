@@ -1,0 +1,88 @@
+"""A developer registers an application of their own in real Chromium, and asks with it."""
+
+import os
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+from presentation.models import RelyingParty
+from tests.journeys.conftest import Application
+
+pytestmark = pytest.mark.browser
+
+
+def look(page: Any, name: str) -> None:
+    """No barrier, light and dark, phone and desk; a picture of each when SCREENSHOTS names a folder."""
+    for width, scheme in ((360, "light"), (360, "dark"), (1280, "light"), (1280, "dark")):
+        page.set_viewport_size({"width": width, "height": 800})
+        page.emulate_media(color_scheme=scheme)
+        if folder := os.environ.get("SCREENSHOTS"):
+            page.screenshot(path=f"{folder}/developer-{name}-{width}-{scheme}.png", full_page=True)
+        found = Axe().run(page, options={"preload": False})
+        assert not found.response["violations"], found.generate_report()
+        assert page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0
+
+
+@pytest.fixture
+def in_sandbox(service: Any, signing_key: Any, page: Any) -> Any:
+    page.goto(f"{service.url}/")
+    return page
+
+
+def test_a_developer_registers_changes_asks_and_deletes(in_sandbox: Any, application: Application) -> None:
+    page = in_sandbox
+    page.get_by_role("link", name="Register your own application").click()
+    look(page, "sign-in")
+    page.get_by_label("Your e-mail address").fill("dev@shop.example")
+    page.get_by_role("button", name="Send me a link").click()
+    look(page, "link-sent")
+    page.get_by_role("link", name="Continue").click()
+    look(page, "none-yet")
+    page.get_by_role("link", name="Register an application").click()
+    look(page, "new")
+    page.get_by_label("Name of your application").fill("My Shop (verified)")
+    page.get_by_label("Redirect URIs").fill("https://shop.example/callback")
+    page.get_by_role("button", name="Register").click()
+    expect(page.get_by_role("alert")).to_contain_text("Use letters, digits")
+    look(page, "mistake")
+    page.get_by_label("Name of your application").fill("My Shop")
+    page.get_by_label("Redirect URIs").fill(f"{application.origin}/callback")
+    page.get_by_label("Approve a payment").check()
+    page.get_by_role("button", name="Register").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("My Shop (sandbox, unverified)")
+    look(page, "party")
+    page.get_by_role("link", name="Back to your applications").click()
+    look(page, "parties")
+    page.get_by_role("link", name="My Shop").click()
+
+    page.get_by_role("link", name="Open it").click()
+    expect(page.locator(".eyebrow")).to_contain_text("My Shop (sandbox, unverified) asks")
+    page.get_by_role("button", name="Send me a code").click()
+    page.get_by_label("code", exact=False).first.fill(page.locator(".banner-code").inner_text())
+    page.get_by_role("button", name="Continue").click()
+    page.get_by_role("button", name="Agree and begin").click()
+    page.get_by_role("button", name="Hand in").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("My Shop (sandbox, unverified)")
+    look(page, "consent")
+    page.get_by_role("button", name="Share and").click()
+    page.wait_for_url(f"{application.origin}/callback#vp_token=*")
+
+    page.go_back()
+    page.goto(f"{page.url.split('/consent')[0].split('/verifiable')[0]}/sandbox/relying-parties/")
+    page.get_by_role("link", name="My Shop").click()
+    page.get_by_role("link", name="Delete this application").click()
+    look(page, "delete")
+    page.get_by_role("button", name="Delete it").click()
+    expect(page.locator("main")).to_contain_text("You have not registered any yet.")
+    assert not RelyingParty.objects.exists()
+
+
+def test_a_link_from_elsewhere_leads_on(service: Any, page: Any) -> None:
+    page.goto(f"{service.url}/sandbox/relying-parties/link/made-up/")
+
+    look(page, "link-gone")
+    page.get_by_role("link", name="Ask for a new link").click()
+
+    expect(page.get_by_label("Your e-mail address")).to_be_visible()
