@@ -39,6 +39,7 @@ urlpatterns = [
     path(f"{PRESENTATION}/interactions/<uuid:interaction_id>/", presentation.views.resume, name="resume"),
     path(f"{PRESENTATION}/interactions/<uuid:interaction_id>/leave/", presentation.views.leave, name="leave"),
     path("relying-parties/<str:client_id>/logo", presentation.views.logo, name="relying_party_logo"),
+    path(f"{PRESENTATION}/verify", presentation.endpoints.verify, name="verify"),
     path("oauth/v2/token", presentation.endpoints.token, name="token"),
     path("consent/<uuid:consent_id>/", consent.views.review, name="consent_review"),
     path("wallet/history/", consent.views.history, name="consent_history"),

@@ -1,4 +1,6 @@
-"""What machines call: the token endpoint (RFC 6749 §3.2). Errors are JSON, nothing is cached."""
+"""What machines call: tokens (RFC 6749 §3.2), verification. Errors are JSON, nothing is cached."""
+
+from typing import Any
 
 from django.utils import timezone
 from rest_framework.exceptions import APIException
@@ -6,7 +8,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from presentation import client_credentials_grant, posted_form
+from presentation import client_credentials_grant, posted_form, verification, verification_request
+from presentation.bearer import BearerAuthentication, HasGrant
+from presentation.grants import VERIFY
 from presentation.machine_errors import MachineError, MalformedRequestError, TooLargeError
 from wallet import browser
 
@@ -65,4 +69,24 @@ class TokenView(MachineView):
         )
 
 
+class VerifyView(MachineView):
+    """Presentations, verified for the relying application they were made for."""
+
+    authentication_classes = (BearerAuthentication,)
+    permission_classes = (HasGrant,)
+    grant = VERIFY
+    longest_body = verification_request.LONGEST
+    content_type = "application/json"
+
+    def post(self, request: Request) -> Response:
+        """Says whether it is valid, every check, and what it discloses."""
+        try:
+            asked = verification_request.parse(self.body(request))
+        except verification_request.VerificationRequestError as error:
+            raise MalformedRequestError(str(error)) from error
+        access: Any = request.user
+        return Response(verification.verify(asked, client_id=access.client_id, now=timezone.now()))
+
+
 token = TokenView.as_view()
+verify = VerifyView.as_view()

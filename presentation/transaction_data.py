@@ -52,7 +52,7 @@ def parse(
         return ()
     if len(parameter) > LONGEST_IN_ALL:
         raise InvalidTransactionDataError(f"transaction_data must not exceed {LONGEST_IN_ALL} characters")
-    values = _values(parameter)
+    values = separate(parameter)
     if not 1 <= len(values) <= MOST_VALUES:
         raise InvalidTransactionDataError(f"transaction_data must have from 1 to {MOST_VALUES} values")
     parsed = []
@@ -75,7 +75,8 @@ def display(value: TransactionData) -> dict[str, Any]:
     }
 
 
-def _values(parameter: str) -> list[Any]:
+def separate(parameter: str) -> list[Any]:
+    """The values of the parameter in either form, not looked at; raises InvalidTransactionDataError."""
     if not parameter.startswith("["):
         return parameter.split(" ")
     try:

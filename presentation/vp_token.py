@@ -2,10 +2,14 @@
 
 import json
 from collections.abc import Sequence
+from typing import Any
 
 from django.conf import settings
 
+from presentation import strict_json
 from presentation.models import RelyingParty
+from presentation.strict_json import StrictJsonError
+from wallet.sd_jwt import SdJwtError
 
 
 def answer_with(
@@ -20,6 +24,26 @@ def answer_with(
         return {"vp_token": presentation}
     by_query = {query_id: [presentation] for query_id in query_ids}
     return {"vp_token": json.dumps(by_query, separators=(",", ":")), **issuer(wire_format)}
+
+
+def presentation_in(value: str | dict[str, Any]) -> str:
+    """The presentation in a `vp_token` of either form, as text or as the object it is; raises SdJwtError.
+
+    Of several under as many queries there is one, which answers them all: that is how they are answered here.
+    """
+    if isinstance(value, str) and not value.lstrip().startswith("{"):
+        return value
+    try:
+        by_query = strict_json.loads(value, deepest=3) if isinstance(value, str) else value
+    except StrictJsonError as error:
+        raise SdJwtError(f"vp_token {error}") from None
+    found = list(by_query.values())
+    if not all(isinstance(each, list) and all(isinstance(one, str) for one in each) for each in found):
+        raise SdJwtError("vp_token is not an object of lists of presentations")
+    different = {presentation for presentations in found for presentation in presentations}
+    if len(different) != 1 or not all(len(presentations) == 1 for presentations in found):
+        raise SdJwtError("vp_token does not hold one presentation")
+    return different.pop()
 
 
 def issuer(wire_format: RelyingParty.WireFormat) -> dict[str, str]:

@@ -34,6 +34,8 @@ def _missing(item: pytest.Item) -> str | None:
         return "Chromium"
     if item.get_closest_marker("node") and not (shutil.which("node") and NODE_PACKAGES.is_dir()):
         return "Node.js with the packages of tests/node"
+    if item.get_closest_marker("curl") and not shutil.which("curl"):
+        return "curl"
     if item.get_closest_marker("softhsm") and not softhsm.INSTALLED:
         return "SoftHSM 2 and p11-kit's server (Debian's softhsm2, p11-kit and p11-kit-modules)"
     return None

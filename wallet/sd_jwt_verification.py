@@ -26,9 +26,10 @@ SD_JWT_VC_CLAIMS = ("iss", "vct", "exp")  # without which no credential of this 
 # The issuer's key, or what finds it by the header, which nobody vouches for yet; raises SdJwtError.
 IssuerKey = ec.EllipticCurvePublicKey | Callable[[Mapping[str, Any]], ec.EllipticCurvePublicKey]
 Passed = Callable[[str], object]
+Believed = Callable[[Mapping[str, Any]], object]  # looks at the processed payload; raises SdJwtError
 
 
-def _nobody(check: str) -> None:
+def _nobody(about: Any) -> None:
     """Who is told when nobody asked."""
 
 
@@ -76,6 +77,7 @@ def verify(
     typ: str = "dc+sd-jwt",
     required: Collection[str] = SD_JWT_VC_CLAIMS,
     passed: Passed = _nobody,
+    believed: Believed = _nobody,
 ) -> VerifiedSdJwt:
     """A presentation made for this audience and request (§7.3); a key binding must be there and fit.
 
@@ -86,6 +88,7 @@ def verify(
         raise SdJwtError("there is no key binding")
     passed("structure")
     verified = _verify_issuer_signed(received, issuer_key, now, typ, required, passed)
+    believed(verified.payload)
     binding = _verify_key_binding(received.key_binding, verified.payload, now, passed)
     if binding.nonce != nonce:
         raise SdJwtError("the key binding has another nonce", "kb-nonce")

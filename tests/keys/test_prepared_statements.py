@@ -21,7 +21,7 @@ from presentation import client_secrets
 from presentation.models import Interaction, RedirectURI, RelyingParty
 from tests.consent.questions import put
 from tests.presentation.test_flow import ask, decide
-from wallet.models import Credential, HolderSession, Wallet
+from wallet.models import Credential, HolderSession, StatusEntry, Wallet
 
 pytestmark = pytest.mark.django_db
 
@@ -67,11 +67,13 @@ def test_every_prepared_read_gives_what_its_queryset_gives(asked: Any, acme_bank
     answered = Interaction.objects.get(outcome="token")
     wallet, party = asked.consent.wallet_id, acme_bank.pk
     client_secrets.rotate(acme_bank, now=now)
+    entry = StatusEntry.objects.get()
     holder = {"digest": HolderSession.objects.get().digest, "now": now, "idle_since": now - timedelta(1)}
     values: dict[str, dict[str, Any]] = {
         "wallet.sessions._living": holder,
         "consent.decisions._granted_last": {"wallet": wallet, "requester": acme_bank.client_id},
         "consent.views._by_id": {"id": asked.consent_id},
+        "wallet.examination._at_place": {"status_list": entry.status_list_id, "idx": entry.idx},
         "presentation.client_authentication._known_by_secret": {"client_id": acme_bank.client_id, "now": now},
         "presentation.client_authentication._known_by_keys": {"client_id": acme_bank.client_id},
         "presentation.interactions._by_id": {"id": asked.id},

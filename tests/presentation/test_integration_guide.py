@@ -1,5 +1,6 @@
 """The guide's code is executed as printed: its verifier, its shop, its tests, against a running sandbox."""
 
+import json
 import os
 import re
 import subprocess
@@ -14,7 +15,9 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
+from presentation import client_secrets
 from tests.people import register
 from tests.presentation.test_flow import decide
 from tests.screenshots import free_port
@@ -148,6 +151,45 @@ def test_the_guide_asks_for_one_claim(service: Any, signing_key: Any, alice: Wal
 
     assert claims["age_equal_or_over"] == {"21": True}
     assert "given_name" not in claims
+
+
+@pytest.fixture
+def answered(service: Any, signing_key: Any, alice: Wallet, sign_in: Any) -> dict[str, str]:
+    """A presentation to My Shop as the guide asks for it, and what its server needs to have it verified."""
+    code, session = printed_code(), {}
+    shop = register("My Shop", "http://127.0.0.1:5000/callback", grants=["presentation:verify"])
+    secret = client_secrets.rotate(shop, now=timezone.now()).text
+    browser = Client()
+    sign_in(alice, browser=browser)
+    url = code["authorize_url"](
+        service.url, shop.client_id, "http://127.0.0.1:5000/callback", alice.email, session
+    )
+    page = browser.get(url.removeprefix(service.url)).headers["Location"]
+    home = browser.get(decide(browser, page)).headers["Location"]
+    vp_token = dict(parse_qsl(urlsplit(home).fragment))["vp_token"]
+    client = {"BASE_URL": service.url, "CLIENT_ID": shop.client_id, "CLIENT_SECRET": secret}
+    return {**client, "VP_TOKEN": vp_token, "NONCE": session["nonce"]}
+
+
+def test_the_guide_lets_the_service_verify(answered: dict[str, str]) -> None:
+    code, base_url = printed_code(), answered["BASE_URL"]
+    token = code["access_token"](base_url, answered["CLIENT_ID"], answered["CLIENT_SECRET"])
+    for nonce, valid in ((answered["NONCE"], True), ("another-nonce", False)):
+        answer = code["verified_by_service"](base_url, token, vp_token=answered["VP_TOKEN"], nonce=nonce)
+        assert answer["valid"] is valid
+        assert ("claims" in answer) is valid
+
+
+@pytest.mark.curl
+def test_the_guide_lets_the_service_verify_by_curl(answered: dict[str, str]) -> None:
+    snippets = re.findall(r"```sh\n(.*?)```", GUIDE.read_text(), re.DOTALL)
+    (snippet,) = (snippet for snippet in snippets if "presentation/verify" in snippet)
+    environment = {"PATH": os.environ["PATH"], **answered}
+    done = subprocess.run(
+        ["sh", "-e"], input=snippet, env=environment, capture_output=True, text=True, timeout=30
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["claims"]["given_name"] == "Alice"
 
 
 @pytest.mark.parametrize("changed", ["client_id", "nonce"])

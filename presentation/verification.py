@@ -1,0 +1,43 @@
+"""Verifying presentations for relying applications that do not want to: what they are told about each."""
+
+from datetime import datetime
+from typing import Any
+
+from presentation import vp_token
+from presentation.verification_request import VerificationRequest
+from wallet import examination
+from wallet.examination import Findings
+from wallet.sd_jwt import SdJwtError
+from wallet.trust_policy import CHECKS
+
+
+def verify(asked: VerificationRequest, *, client_id: str, now: datetime) -> dict[str, Any]:
+    """The members of the answer to this client; what was presented to another is not valid for it."""
+    try:
+        presentation = vp_token.presentation_in(asked.vp_token)
+    except SdJwtError as error:
+        return _told(examination.refused(error))
+    return _told(
+        examination.examine(
+            presentation,
+            audience=client_id,
+            nonce=asked.nonce,
+            transaction_data=asked.transaction_data,
+            now=now,
+        )
+    )
+
+
+def _told(findings: Findings) -> dict[str, Any]:
+    answer: dict[str, Any] = {"valid": findings.valid, "checks": [_check(name, findings) for name in CHECKS]}
+    if findings.status:
+        answer["status"] = findings.status
+    if findings.valid:
+        answer |= {"credential": findings.credential, "claims": findings.claims}
+    return answer
+
+
+def _check(name: str, findings: Findings) -> dict[str, str]:
+    if name == findings.failed:
+        return {"name": name, "result": "failed", "reason": findings.reason}
+    return {"name": name, "result": "passed" if name in findings.passed else "not reached"}

@@ -1,0 +1,417 @@
+"""The verification endpoint over HTTP: who may ask, what they are told, and what they are not."""
+
+import json
+import logging
+from datetime import timedelta
+from types import SimpleNamespace
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+from hypothesis import given
+from hypothesis import strategies as st
+
+from keys import issuer_key, published_keys, rotation
+from keys.models import SigningKey
+from presentation import access_tokens, transaction_data, verification_request
+from presentation.models import RelyingParty
+from presentation.verification_request import VerificationRequestError
+from tests.forgery import HONEST, PAYMENT, SESSION, TAMPERINGS, new_key, sign_jwt
+from tests.presentation import payloads
+from tests.presentation.clients import access_token, registered
+from tests.presentation.test_flow import ask, decide
+from tests.relying_party import read_jwt
+from wallet import examination
+from wallet.models import Credential, StatusEntry, Wallet
+from wallet.trust_policy import CHECKS
+
+pytestmark = pytest.mark.django_db
+VERIFY = "/verifiable-credentials/v1/presentation/verify"
+NONCE = "n-0S6_WzA2Mj-0S6_WzA2Mj"
+PERSONAL = ("Alice", "Archer")
+
+
+@pytest.fixture
+def bank(signing_key: SigningKey) -> RelyingParty:
+    return registered()
+
+
+@pytest.fixture
+def presented(client: Client, bank: RelyingParty, alice: Wallet, sign_in: Any) -> dict[str, str]:
+    """What came home after Alice said yes to the bank."""
+    sign_in(alice)
+    home = client.get(decide(client, ask(client, bank, nonce=NONCE))).headers["Location"]
+    return dict(parse_qsl(urlsplit(home).fragment))
+
+
+def verify(party: RelyingParty, body: Any, *, token: str | None = None) -> Any:
+    authorization = f"Bearer {token or access_token(party)}"
+    return Client().post(
+        VERIFY,
+        data=body if isinstance(body, str | bytes) else json.dumps(body),
+        content_type="application/json",
+        headers={"Authorization": authorization},
+    )
+
+
+def answered(response: Any) -> dict[str, Any]:
+    assert response.status_code == 200, response.content
+    assert response.headers["Cache-Control"] == "no-store"
+    answer: dict[str, Any] = response.json()
+    assert [check["name"] for check in answer["checks"]] == list(CHECKS)
+    return answer
+
+
+def failed(response: Any) -> str:
+    """It is not valid, says nothing of the holder, and names one check that failed: this one."""
+    answer = answered(response)
+    assert answer["valid"] is False
+    assert not {"claims", "credential"} & answer.keys()
+    assert not any(name in response.content.decode() for name in PERSONAL)
+    (check,) = (check for check in answer["checks"] if check["result"] == "failed")
+    assert check["reason"]
+    name: str = check["name"]
+    return name
+
+
+def test_a_presentation_is_verified_with_every_check_and_what_it_discloses(
+    bank: RelyingParty, presented: dict[str, str], settings: Any
+) -> None:
+    answer = answered(verify(bank, {"vp_token": presented["vp_token"], "nonce": NONCE}))
+
+    assert answer["valid"] is True
+    assert {check["result"] for check in answer["checks"]} == {"passed"}
+    assert answer["claims"] == {
+        "given_name": "Alice",
+        "family_name": "Archer",
+        "age_equal_or_over": {"18": True},
+    }
+    assert answer["status"] == "valid"
+    issued = read_jwt(presented["vp_token"].split("~")[0]).payload
+    assert answer["credential"] == {
+        "iss": settings.BASE_URL,
+        "vct": f"{settings.BASE_URL}/credential-types/identity/v1",
+        "iat": issued["iat"],
+        "exp": issued["exp"],
+    }
+
+
+def test_a_presentation_to_another_application_is_not_valid_for_this_one(
+    presented: dict[str, str],
+) -> None:
+    shop = registered("Corner Shop")
+    assert failed(verify(shop, {"vp_token": presented["vp_token"], "nonce": NONCE})) == "kb-aud"
+
+
+def test_another_nonce_is_not_valid(bank: RelyingParty, presented: dict[str, str]) -> None:
+    assert failed(verify(bank, {"vp_token": presented["vp_token"], "nonce": NONCE[::-1]})) == "kb-nonce"
+
+
+@pytest.mark.parametrize("as_text", [True, False])
+def test_the_wire_format_of_openid4vp_is_taken_as_text_and_as_object(
+    client: Client, bank: RelyingParty, alice: Wallet, sign_in: Any, as_text: bool
+) -> None:
+    RelyingParty.objects.update(wire_format=RelyingParty.WireFormat.OPENID4VP_1_0)
+    sign_in(alice)
+    home = client.get(decide(client, ask(client, bank, nonce=NONCE))).headers["Location"]
+    vp_token = dict(parse_qsl(urlsplit(home).fragment))["vp_token"]
+    assert vp_token.startswith("{")
+
+    body = {"vp_token": vp_token if as_text else json.loads(vp_token), "nonce": NONCE}
+    assert answered(verify(bank, body))["valid"] is True
+
+
+def test_one_presentation_under_several_queries_is_one(bank: RelyingParty, presented: dict[str, str]) -> None:
+    one = presented["vp_token"]
+    good = {"vp_token": {"a": [one], "b": [one]}, "nonce": NONCE}
+    assert answered(verify(bank, good))["valid"] is True
+    for other in ({"a": [one], "b": ["x"]}, {"a": [one, one]}, {"a": []}, {"a": one}, {"a": [1]}, {"a": {}}):
+        assert failed(verify(bank, {"vp_token": other, "nonce": NONCE})) == "structure"
+        assert failed(verify(bank, {"vp_token": json.dumps(other), "nonce": NONCE})) == "structure"
+
+
+def test_transaction_data_must_be_what_was_signed(
+    client: Client, bank: RelyingParty, alice: Wallet, sign_in: Any
+) -> None:
+    value = payloads.value(payloads.SESSION)
+    sign_in(alice)
+    page = ask(client, bank, nonce=NONCE, transaction_data=value)
+    home = client.get(decide(client, page)).headers["Location"]
+    good = {"vp_token": dict(parse_qsl(urlsplit(home).fragment))["vp_token"], "nonce": NONCE}
+
+    for same in ([value], value, json.dumps([value])):
+        assert answered(verify(bank, good | {"transaction_data": same}))["valid"] is True
+    for other in (None, [], [value, value], [PAYMENT], f"{value} {SESSION}"):
+        assert failed(verify(bank, good | {"transaction_data": other})) == "transaction-data"
+
+
+# --- Credentials that were good once -----------------------------------------------------------------------
+
+
+def status_of(bank: RelyingParty, presented: dict[str, str]) -> Any:
+    response = verify(bank, {"vp_token": presented["vp_token"], "nonce": NONCE})
+    assert failed(response) == "status"
+    return response.json()["status"]
+
+
+def test_a_revoked_credential_is_invalid(bank: RelyingParty, presented: dict[str, str]) -> None:
+    StatusEntry.objects.update(status=StatusEntry.Status.INVALID)
+    assert status_of(bank, presented) == "invalid"
+
+
+def test_a_suspended_credential_is_suspended(bank: RelyingParty, presented: dict[str, str]) -> None:
+    Credential.objects.update(state=Credential.State.SUSPENDED)
+    assert status_of(bank, presented) == "suspended"
+
+
+def test_a_suspended_wallet_suspends_what_it_presented(bank: RelyingParty, presented: dict[str, str]) -> None:
+    Wallet.objects.update(state=Wallet.State.SUSPENDED)
+    assert status_of(bank, presented) == "suspended"
+
+
+def test_a_credential_that_nobody_knows_any_more_is_unknown(
+    bank: RelyingParty, presented: dict[str, str]
+) -> None:
+    StatusEntry.objects.all().delete()
+    assert status_of(bank, presented) == "unknown"
+
+
+def test_what_a_withdrawn_key_signed_is_not_believed(
+    bank: RelyingParty, presented: dict[str, str], signing_key: SigningKey
+) -> None:
+    before = access_token(bank)
+    now = timezone.now()
+    rotation.withdraw(signing_key.pk, reason="stolen", now=now, actor="test")
+    rotation.rotate(now=now)
+    for room in (issuer_key, published_keys):
+        room.forget()
+
+    body = {"vp_token": presented["vp_token"], "nonce": NONCE}
+    assert failed(verify(bank, body)) == "kid"
+    assert verify(bank, body, token=before).status_code == 401  # it signed that access token as well
+
+
+def test_an_expired_presentation_is_not_valid(
+    bank: RelyingParty, presented: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    later = timezone.now() + timedelta(days=2)
+    monkeypatch.setattr("presentation.endpoints.timezone", SimpleNamespace(now=lambda: later))
+    assert failed(verify(bank, {"vp_token": presented["vp_token"], "nonce": NONCE})) == "exp"
+    soon = timezone.now() + timedelta(minutes=6)
+    monkeypatch.setattr("presentation.endpoints.timezone", SimpleNamespace(now=lambda: soon))
+    assert failed(verify(bank, {"vp_token": presented["vp_token"], "nonce": NONCE})) == "kb-iat"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [name for name, each in TAMPERINGS.items() if each.send is not HONEST["as asked"].send],
+)
+def test_a_presentation_changed_on_the_way_is_not_valid(
+    bank: RelyingParty, presented: dict[str, str], name: str
+) -> None:
+    tampering = TAMPERINGS[name]
+    changed = tampering.send(presented["vp_token"])
+    check = failed(verify(bank, {"vp_token": changed, "nonce": NONCE}))
+    assert check in tampering.failing
+
+
+@pytest.mark.parametrize(
+    "status",
+    [
+        None,
+        "valid",
+        {},
+        {"status_list": "valid"},
+        {"status_list": {}},
+        {"status_list": {"idx": True}},
+        {"status_list": {"idx": -1}},
+        {"status_list": {"idx": "1"}},
+        {"status_list": {"idx": 2**80}},
+        {"status_list": {"uri": None}},
+        {"status_list": {"uri": "https://evil.example/status-lists/1"}},
+        {"status_list": {"uri": "x" * 10_000 + "/1"}},
+        {"status_list": {"uri": "/status-lists/" + "9" * 5000}},
+        {"status_list": {"uri": "/status-lists/²"}},
+        {"status_list": {"uri": "/status-lists/0{}"}},
+        {"status_list": {"uri": "/status-lists/"}},
+    ],
+)
+def test_a_status_that_is_none_of_ours_is_unknown(
+    bank: RelyingParty, presented: dict[str, str], settings: Any, status: Any
+) -> None:
+    entry = StatusEntry.objects.get()
+    ours = f"{settings.BASE_URL}/status-lists/{entry.status_list_id}"
+    good = {"status_list": {"idx": entry.idx, "uri": ours}}
+    assert examination._entry(good) == entry
+    place = status.get("status_list") if isinstance(status, dict) else None
+    if isinstance(place, dict) and place:
+        status = {"status_list": good["status_list"] | place}
+    assert examination._entry(status) is None
+
+
+# --- Who may ask ------------------------------------------------------------------------------------------
+
+
+def told(response: Any, status: int, error: str, challenge: str) -> None:
+    assert (response.status_code, response.json()["error"]) == (status, error)
+    assert response.headers["WWW-Authenticate"].startswith(challenge)
+    assert response.headers["Cache-Control"] == "no-store"
+    assert "checks" not in response.json()
+
+
+def test_without_an_access_token_nothing_is_verified() -> None:
+    for headers in ({}, {"Authorization": "Basic eDp5"}, {"Authorization": ""}):
+        response = Client().post(VERIFY, data="{}", content_type="application/json", headers=headers)
+        told(response, 401, "invalid_token", 'Bearer realm="presentation"')
+        assert "error=" not in response.headers["WWW-Authenticate"]
+
+
+def test_an_access_token_in_the_body_or_address_is_none(bank: RelyingParty) -> None:
+    token = access_token(bank)
+    for address in (VERIFY, f"{VERIFY}?access_token={token}"):
+        response = Client().post(
+            address, data=f'{{"access_token": "{token}"}}', content_type="application/json"
+        )
+        assert response.status_code == 401
+
+
+def changed(token: str, key: Any = None, **members: Any) -> str:
+    """Our token with other members, signed by a stranger."""
+    jwt = read_jwt(token)
+    return sign_jwt(jwt.header | members.pop("header", {}), jwt.payload | members, key or new_key())
+
+
+def test_an_access_token_that_is_not_ours_or_has_ended_is_refused(
+    bank: RelyingParty, presented: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good = access_token(bank)
+    wrong = [
+        "x",
+        "a.b.c",
+        good[:-4],
+        good + "x" * access_tokens.LONGEST,
+        changed(good),
+        changed(good, header={"kid": "none"}),
+        changed(good, header={"alg": "none"}),
+        presented["vp_token"].split("~")[0],  # signed by the same key, and no access token
+        presented["vp_token"].split("~")[-1],
+    ]
+    for token in wrong:
+        told(verify(bank, {}, token=token), 401, "invalid_token", 'Bearer realm="presentation", error=')
+    later = timezone.now() + access_tokens.LIFETIME
+    monkeypatch.setattr("presentation.bearer.timezone", SimpleNamespace(now=lambda: later))
+    told(verify(bank, {}, token=good), 401, "invalid_token", 'Bearer realm="presentation", error=')
+
+
+def test_an_access_token_for_something_else_is_not_enough(bank: RelyingParty) -> None:
+    token = access_token(bank, "presentation:push", "presentation:read")
+    challenge = 'Bearer realm="presentation", error="insufficient_scope", scope="presentation:verify"'
+    told(verify(bank, {}, token=token), 403, "insufficient_scope", challenge)
+
+
+# --- What is no request -----------------------------------------------------------------------------------
+
+WRONG_BODIES: list[Any] = [
+    b"",
+    b"\xff",
+    b"[]",
+    b"1",
+    b'{"vp_token": "x", "vp_token": "y", "nonce": "n"}',
+    b"{" * 100_000,
+    {},
+    {"vp_token": "x"},
+    {"nonce": NONCE},
+    {"vp_token": "", "nonce": NONCE},
+    {"vp_token": {}, "nonce": NONCE},
+    {"vp_token": ["x"], "nonce": NONCE},
+    {"vp_token": 7, "nonce": NONCE},
+    {"vp_token": "x", "nonce": ""},
+    {"vp_token": "x", "nonce": 7},
+    {"vp_token": "x", "nonce": "n" * 513},
+    {"vp_token": "x", "nonce": NONCE, "transaction_data": 7},
+    {"vp_token": "x", "nonce": NONCE, "transaction_data": [7]},
+    {"vp_token": "x", "nonce": NONCE, "transaction_data": "[7"},
+    {"vp_token": "x", "nonce": NONCE, "transaction_data": {"a": "b"}},
+    {"vp_token": "x", "nonce": NONCE, "transaction_data": ["x"] * (transaction_data.MOST_VALUES + 1)},
+    {"vp_token": "x", "nonce": NONCE, "transaction_data": ["x" * transaction_data.LONGEST_IN_ALL, "x"]},
+]
+
+
+@pytest.mark.parametrize("body", WRONG_BODIES)
+def test_a_body_that_is_no_request_is_refused(bank: RelyingParty, body: Any) -> None:
+    response = verify(bank, body)
+    assert (response.status_code, response.json()["error"]) == (400, "invalid_request")
+    assert "checks" not in response.json()
+
+
+def test_a_body_that_is_too_long_or_of_another_kind_is_refused(bank: RelyingParty) -> None:
+    assert verify(bank, b" " * (verification_request.LONGEST + 1)).status_code == 413
+    headers = {"Authorization": f"Bearer {access_token(bank)}"}
+    for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"):
+        assert Client().post(VERIFY, data=b"{}", content_type=kind, headers=headers).status_code == 400
+
+
+@pytest.mark.parametrize("method", ["get", "put", "patch", "delete"])
+def test_it_takes_posts_only(bank: RelyingParty, method: str) -> None:
+    headers = {"Authorization": f"Bearer {access_token(bank)}"}
+    response = getattr(Client(), method)(VERIFY, headers=headers)
+    assert (response.status_code, response.json()["error"]) == (405, "invalid_request")
+
+
+@given(
+    st.binary(max_size=60)
+    | st.recursive(
+        st.none() | st.booleans() | st.floats() | st.text(max_size=8) | st.just("[]"),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(
+                st.sampled_from(["vp_token", "nonce", "transaction_data", "x"]), inner, max_size=4
+            )
+        ),
+    ).map(lambda value: json.dumps(value).encode())
+)
+def test_any_body_is_a_request_or_refused(body: bytes) -> None:
+    try:
+        asked = verification_request.parse(body)
+    except VerificationRequestError as error:
+        said = str(error)
+    else:
+        said = asked.nonce
+    assert said
+
+
+def test_it_costs_two_statements_at_most(
+    bank: RelyingParty, presented: dict[str, str], statements: Any
+) -> None:
+    body = {"vp_token": presented["vp_token"], "nonce": NONCE}
+    token = access_token(bank)
+    answered(verify(bank, body, token=token))
+    with statements() as asked:
+        answered(verify(bank, body, token=token))
+    assert len(asked.texts) == 1, asked.texts
+
+
+def test_neither_presentation_nor_claims_are_logged(
+    bank: RelyingParty, presented: dict[str, str], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    caplog.clear()
+    answered(verify(bank, {"vp_token": presented["vp_token"], "nonce": NONCE}))
+    written = "\n".join(
+        record.getMessage() for record in caplog.records if not record.name.startswith("django.db")
+    )
+    assert "presentation/verify" in written
+    for private in (*PERSONAL, presented["vp_token"][-40:], NONCE):
+        assert private not in written
+
+
+def test_what_is_told_of_findings_is_not_in_what_programs_print(
+    bank: RelyingParty, presented: dict[str, str]
+) -> None:
+    findings = examination.examine(
+        presented["vp_token"], audience=bank.client_id, nonce=NONCE, transaction_data=[], now=timezone.now()
+    )
+    assert findings.valid
+    assert "Alice" not in repr(findings) + str(findings)

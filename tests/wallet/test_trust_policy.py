@@ -1,0 +1,100 @@
+"""The verifier that verifies for others, and the table of forgeries that all our verifiers are tried with."""
+
+import base64
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.forgery import CLIENT_ID, HONEST, NONCE, NOW, TAMPERINGS, Forger, Tampering, der
+from wallet.sd_jwt import SdJwtError
+from wallet.sd_jwt_verification import VerifiedSdJwt
+from wallet.trust_policy import CHECKS, TrustPolicy
+
+MOMENT = datetime.fromtimestamp(NOW, UTC)
+
+
+@dataclass
+class Trusted:
+    public_key: ec.EllipticCurvePublicKey
+    x5c: tuple[str, ...]
+    not_after: datetime = MOMENT + timedelta(days=1)
+
+
+def policy(forger: Forger, **changes: Any) -> TrustPolicy:
+    x5c = tuple(base64.b64encode(der(each)).decode() for each in (forger.leaf, forger.issuing))
+    keys = {forger.kid: Trusted(forger.signing_key.public_key(), x5c, **changes)}
+    return TrustPolicy(forger.base_url, f"{forger.base_url}/credential-types/identity/v1", keys.get)
+
+
+def verify(
+    tampering: Tampering, forger: Forger, trusted: TrustPolicy | None = None, passed: Any = None
+) -> VerifiedSdJwt:
+    expected = {"clientId": CLIENT_ID, "nonce": NONCE, "transactionData": []} | tampering.expect
+    return (trusted or policy(forger)).verify(
+        forger.present(tampering),
+        audience=expected["clientId"],
+        nonce=expected["nonce"],
+        transaction_data=expected["transactionData"],
+        now=MOMENT,
+        passed=passed or (lambda check: None),
+    )
+
+
+@pytest.mark.parametrize("name", HONEST)
+def test_what_nobody_tampered_with_is_believed_and_passes_every_check_in_their_order(name: str) -> None:
+    passed: list[str] = []
+    verified = verify(HONEST[name], Forger(), passed=passed.append)
+
+    assert (*passed, "status") == CHECKS
+    assert verified.payload["given_name"] == "Alice"
+    assert verified.payload["age_equal_or_over"] == {"18": True}
+
+
+# Which claims are asked for, and the published list, are none of this verifier's.
+FORGERIES = [name for name, each in TAMPERINGS.items() if each.failing[0] not in ("claims", "status")]
+
+
+@pytest.mark.parametrize("name", FORGERIES)
+def test_every_forgery_is_refused_by_the_check_it_breaks(name: str) -> None:
+    passed: list[str] = []
+    with pytest.raises(SdJwtError) as caught:
+        verify(TAMPERINGS[name], Forger(), passed=passed.append)
+
+    assert caught.value.check == TAMPERINGS[name].failing[0]
+    assert caught.value.check not in passed
+    assert tuple(passed) == tuple(check for check in CHECKS if check in passed)
+
+
+def test_a_key_whose_certificates_have_ended_is_not_believed() -> None:
+    forger = Forger()
+    with pytest.raises(SdJwtError) as caught:
+        verify(HONEST["as asked"], forger, policy(forger, not_after=MOMENT))
+    assert caught.value.check == "certificate-chain"
+
+
+def test_a_kid_that_is_no_text_is_refused() -> None:
+    forger = Forger()
+    for kid in (7, [forger.kid], {"kid": forger.kid}, True):
+        tampering = Tampering([], issue=lambda header, *_, kid=kid: header.update(kid=kid))
+        with pytest.raises(SdJwtError) as caught:
+            verify(tampering, forger)
+        assert caught.value.check == "kid"
+
+
+FORGER = Forger()
+GOOD = FORGER.present(HONEST["as asked"])
+
+
+@given(st.integers(0, len(GOOD) - 1), st.sampled_from("~.-_aA0="))
+def test_one_character_changed_anywhere_is_refused_or_changes_nothing(place: int, character: str) -> None:
+    changed = GOOD[:place] + character + GOOD[place + 1 :]
+    if changed == GOOD:
+        return
+    with pytest.raises(SdJwtError) as caught:
+        policy(FORGER).verify(changed, audience=CLIENT_ID, nonce=NONCE, now=MOMENT, passed=lambda check: None)
+    assert caught.value.check in CHECKS
