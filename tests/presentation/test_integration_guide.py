@@ -16,12 +16,17 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 from django.test import Client
 from django.utils import timezone
+from jwcrypto.common import JWException
 
+from keys.jws import decode_segment, encode_segment
 from presentation import client_secrets
 from tests.people import register
 from tests.presentation.test_flow import decide
 from tests.screenshots import free_port
-from wallet.models import Wallet
+from tests.wallet.statuses import SAID, present
+from wallet import revocation
+from wallet.models import StatusList, Wallet
+from wallet.status_lists import endpoints
 
 GUIDE = Path(__file__).resolve().parents[2] / "docs" / "integrate.md"
 
@@ -190,6 +195,47 @@ def test_the_guide_lets_the_service_verify_by_curl(answered: dict[str, str]) -> 
     )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["claims"]["given_name"] == "Alice"
+
+
+def said_in(token: str) -> dict[str, Any]:
+    """The claims of a presentation that are not withheld."""
+    return decode_segment(token.split(".")[1])
+
+
+@pytest.mark.parametrize("move", [revocation.revoke, revocation.suspend])
+def test_the_guide_checks_the_status(
+    service: Any, signing_key: Any, alice: Wallet, bob: Wallet, move: Any
+) -> None:
+    code = printed_code()
+    claims, others = (said_in(present(wallet)) for wallet in (alice, bob))
+    code["demand_valid"](claims, base_url=service.url)
+
+    move(alice.credential, now=timezone.now(), **SAID)
+    StatusList.objects.update(checked_at=None)  # as if a few seconds had passed
+    endpoints.lists.refresh()
+
+    with pytest.raises(ValueError, match="invalid or suspended"):
+        code["demand_valid"](claims, base_url=service.url)
+    code["demand_valid"](others, base_url=service.url)
+
+
+def test_the_guide_believes_no_other_list(service: Any, signing_key: Any, alice: Wallet) -> None:
+    code, token = printed_code(), present(alice)
+    place, fetch = said_in(token)["status"]["status_list"], code["fetch"]
+    header, payload, signature = fetch(place["uri"]).split(".")
+    longer = encode_segment(decode_segment(payload) | {"exp": 2_000_000_000})
+    wrong: list[tuple[dict[str, Any], str]] = [
+        ({"uri": f"{service.url}.evil.example/status-lists/1"}, f"{header}.{payload}.{signature}"),
+        ({"uri": f"{place['uri']}0"}, f"{header}.{payload}.{signature}"),
+        ({"idx": 2**20}, f"{header}.{payload}.{signature}"),
+        ({}, f"{header}.{longer}.{signature}"),
+        ({}, token.split("~")[0]),
+        ({}, ""),
+    ]
+    for change, answer in wrong:
+        code["fetch"] = lambda url, answer=answer: answer if "/status-lists/" in url else fetch(url)
+        with pytest.raises((ValueError, IndexError, JWException)):
+            code["demand_valid"]({"status": {"status_list": place | change}}, base_url=service.url)
 
 
 @pytest.mark.parametrize("changed", ["client_id", "nonce"])

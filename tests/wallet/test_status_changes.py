@@ -47,10 +47,11 @@ def told() -> list[tuple[str, str, str, int, str]]:
 # --- By command -------------------------------------------------------------------------------------------
 
 
-def test_one_presented_credential_is_taken_back_by_its_place(alice: Wallet) -> None:
-    entry, _other = presented(alice), presented(alice)
+@pytest.mark.parametrize("by", ["--presented", "--receipt"])
+def test_one_presented_credential_is_taken_back_by_its_place_or_receipt(alice: Wallet, by: str) -> None:
+    entry, _other = (presented(alice, reference=uuid4()) for _ in range(2))
 
-    said = command("invalid", "--presented", str(entry))
+    said = command("invalid", by, str(entry if by == "--presented" else entry.reference))
 
     assert said.startswith("1 presented credentials")
     assert statuses() == [INVALID, VALID]
@@ -116,6 +117,9 @@ def test_without_yes_it_only_says_how_many(alice: Wallet) -> None:
         (("--presented", "7"), "Say list and index"),
         (("--presented", "x/y"), "Say list and index"),
         (("--presented", "999999/1"), "no such presented credential"),
+        (("--presented", "²/1"), "Say list and index"),
+        (("--presented", f"{'9' * 18}/{'9' * 9}"), "no such presented credential"),
+        (("--receipt", str(uuid4())), "no such presented credential"),
         (("--credential", str(uuid4())), "no such credential"),
         (("--wallet", str(uuid4())), "no such"),
         (("--key", str(uuid4())), "none of it can become"),

@@ -440,6 +440,22 @@ def test_an_unknown_list_is_not_found(client: Client, alice: Wallet, name: str) 
     assert client.get(f"/status-lists/{name}").status_code == 404
 
 
+@pytest.mark.parametrize(
+    ("query", "code"),
+    [("time=1686925000", 501), ("a=b&time", 501), ("time=now&time=then", 501), ("timeout=1&x=time", 200)],
+)
+def test_how_a_list_was_at_another_time_is_not_told(
+    client: Client, alice: Wallet, query: str, code: int
+) -> None:
+    path = address(presented(alice))
+    said: list[Any] = []
+    environ = RequestFactory().get(f"{path}?{query}").environ
+    endpoints.lists.wsgi(environ, lambda status, headers: said.append(status))
+
+    assert client.get(f"{path}?{query}").status_code == code
+    assert said[0].startswith(str(code))
+
+
 def test_a_list_that_is_served_again_costs_no_query(client: Client, alice: Wallet, statements: Any) -> None:
     path = address(presented(alice))
     client.get(path)

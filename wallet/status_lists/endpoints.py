@@ -1,6 +1,14 @@
-"""What relying parties fetch: each status list (Token Status List §8.1), and the list of lists (§9.3)."""
+"""What relying parties fetch: each status list (Token Status List §8.1), and the list of lists (§9.3).
 
-from keys.published import PublishedDocument
+How a list was at another time (§8.4) is not told: nobody is to learn what became of a credential and when.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+
+from keys.published import NothingToPublishError, PublishedDocument
 from keys.published_family import PublishedFamily
 from wallet.status_lists import publication
 
@@ -16,5 +24,30 @@ def _document(list_id: int) -> PublishedDocument:
     )
 
 
-lists = PublishedFamily(publication.published, _document)
+def _history() -> bytes:
+    raise NothingToPublishError("There is no history of this list.", status=501)
+
+
+class _StatusLists(PublishedFamily):
+    """The lists as they are now, and 501 for who asks how one was."""
+
+    _history = PublishedDocument(_history)
+
+    def __call__(self, request: HttpRequest, number: int) -> HttpResponse:
+        if _asks_for_another_time(request.META):
+            return self._history(request)
+        return super().__call__(request, number)
+
+    def wsgi(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> list[bytes]:
+        if _asks_for_another_time(environ):
+            return self._history.wsgi(environ, start_response)
+        return super().wsgi(environ, start_response)
+
+
+def _asks_for_another_time(environ: dict[str, Any]) -> bool:
+    query = environ.get("QUERY_STRING", "")
+    return bool(query) and any(pair.partition("=")[0] == "time" for pair in query.split("&"))
+
+
+lists = _StatusLists(publication.published, _document)
 aggregation = PublishedDocument(publication.aggregation, max_age=MAX_AGE)

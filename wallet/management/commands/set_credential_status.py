@@ -40,6 +40,7 @@ class Command(BaseCommand):
         parser.add_argument("status", choices=ACTIONS, help="what they are to be; invalid is for good")
         target = parser.add_mutually_exclusive_group(required=True)
         target.add_argument("--presented", metavar="LIST/INDEX", help="one presented credential, as 7/123456")
+        target.add_argument("--receipt", type=UUID, metavar="ID", help="the same, by its holder's receipt")
         target.add_argument("--credential", type=UUID, metavar="ID", help="the credential of a wallet")
         target.add_argument("--wallet", type=UUID, metavar="ID", help="a wallet; invalid: its credential")
         target.add_argument("--key", type=UUID, metavar="KID", help="everything the key signed so far")
@@ -62,8 +63,8 @@ class Command(BaseCommand):
 
     def _target(self, status: str, now: datetime, options: dict[str, Any]) -> Target:
         action = ACTIONS[status]
-        if options["presented"]:
-            return self._presented(options["presented"], action, now)
+        if options["presented"] or options["receipt"]:
+            return self._presented(options, action, now)
         if kid := options["key"]:
             rows = unexpired(now).filter(signing_key=kid)
             return changes.affected(rows, action), partial(changes.change_signed, kid, action)
@@ -79,11 +80,14 @@ class Command(BaseCommand):
             raise CommandError("There is no such credential.")
         return revocation.presented(credential, now=now), partial(OF_CREDENTIAL[status], credential)
 
-    def _presented(self, place: str, action: Action, now: datetime) -> Target:
-        numbers = re.fullmatch(r"(\d{1,18})/(\d{1,9})", place)
-        if numbers is None:
-            raise CommandError("Say list and index as in 7/123456; the token's status has both.")
-        rows = unexpired(now).filter(status_list=int(numbers[1]), idx=int(numbers[2]))
+    def _presented(self, options: dict[str, Any], action: Action, now: datetime) -> Target:
+        where: dict[str, Any] = {"reference": options["receipt"]}
+        if options["presented"]:
+            numbers = re.fullmatch(r"(\d{1,18})/(\d{1,9})", options["presented"])
+            if numbers is None:
+                raise CommandError("Say list and index as in 7/123456; the token's status has both.")
+            where = {"status_list": int(numbers[1]), "idx": int(numbers[2])}
+        rows = unexpired(now).filter(**where)
         entry = rows.first()
         if entry is None:
             raise CommandError("There is no such presented credential, or it has ended.")
