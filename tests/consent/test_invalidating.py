@@ -78,6 +78,17 @@ def test_who_is_not_signed_in_is_sent_to_the_front_door(client, alice) -> None:
     assert status_of(entry) == VALID
 
 
+def test_only_a_form_that_is_sent_takes_something_back(client, alice, sign_in) -> None:
+    sign_in(alice)
+    consent, entry = shared(alice)
+
+    assert client.get(page_of(consent)).status_code == client.head(page_of(consent)).status_code == 200
+    for method in (client.put, client.patch, client.delete, client.options):
+        assert method(page_of(consent)).status_code == 405
+    assert client.post(HISTORY).status_code == 405
+    assert status_of(entry) == VALID
+
+
 def test_a_form_without_its_token_takes_nothing_back(alice, sign_in) -> None:
     client = Client(enforce_csrf_checks=True)
     sign_in(alice, browser=client)

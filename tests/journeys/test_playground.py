@@ -12,6 +12,8 @@ from playwright.sync_api import expect
 from tests.journeys.conftest import Holder
 from tests.people import ALICE, NORA, register
 from tests.relying_party import RelyingParty
+from wallet.models import StatusList
+from wallet.status_lists import endpoints
 
 pytestmark = pytest.mark.browser
 
@@ -173,6 +175,23 @@ def test_a_tampered_or_replayed_token_is_not_believed(
     expect(newcomer.page.locator("#claims")).to_be_hidden()
     assert answered(lambda token: token[: token.rindex("~") + 1]) == ["structure"]
     assert accessibility(newcomer.page) == []
+
+
+def test_what_its_holder_takes_back_is_not_believed_any_more(
+    newcomer: Newcomer, answered: Callable[..., list[str]]
+) -> None:
+    newcomer.page.goto(f"{newcomer.bank.base_url}/wallet/history/")
+    newcomer.clicks("Invalidate what I shared with Acme Bank").sees(
+        "Invalidate what you shared with Acme Bank?"
+    )
+    assert accessibility(newcomer.page) == []
+    newcomer.page.get_by_role("button", name="Invalidate").click()
+    newcomer.sees("Your receipts")
+    expect(newcomer.page.locator("article")).to_contain_text("Shared, no longer valid")
+    StatusList.objects.update(checked_at=None)  # as if a few seconds had passed
+    endpoints.lists.refresh()
+
+    assert answered() == ["status"]
 
 
 def test_an_answer_this_tab_did_not_ask_for_is_refused(newcomer: Newcomer) -> None:

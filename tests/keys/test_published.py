@@ -80,6 +80,20 @@ def test_a_client_with_other_bytes_gets_these(document: PublishedDocument, condi
     assert get(document, **{"If-None-Match": condition}).status_code == 200
 
 
+@pytest.mark.parametrize("filler", [" ,", '"a",', "W/", "*"])
+def test_headers_of_any_length_cost_nothing(source: Source, filler: str, monkeypatch: Any) -> None:
+    document = PublishedDocument(source, compressed=True)
+    looked_at: list[str] = []
+    monkeypatch.setattr(published, "parse_etags", lambda text: looked_at.append(text) or [])
+    endless = filler * 400_000
+
+    response = get(document, **{"If-None-Match": endless, "Accept-Encoding": endless + ", gzip"})
+
+    assert response.status_code == 200
+    assert "Content-Encoding" not in response
+    assert looked_at == []
+
+
 def test_a_preflight_is_answered(document: PublishedDocument) -> None:
     response = document(requests.options("/document", headers={"Origin": "https://rp.example"}))
     assert (response.status_code, response.content) == (204, b"")

@@ -86,11 +86,13 @@ async function fetchJson(url) {
 }
 
 async function fetchStatusList(uri) {
-  return (await fetchFrom(uri, { Accept: "application/statuslist+jwt" })).text();
+  // Asked anew every time, so that whoever tries it sees a change soon. Elsewhere a copy is good for its `ttl`.
+  const asked = { cache: "no-cache", headers: { Accept: "application/statuslist+jwt" } };
+  return (await fetchFrom(uri, asked)).text();
 }
 
-async function fetchFrom(url, headers = {}) {
-  const response = await fetch(url, { credentials: "omit", headers });
+async function fetchFrom(url, options = {}) {
+  const response = await fetch(url, { credentials: "omit", ...options });
   if (!response.ok) throw new Error(`${url} answered ${response.status}`);
   return response;
 }
