@@ -12,7 +12,7 @@ from keys.jws import JwsError, decode_segment, unverified_header, verify_compact
 from presentation.client_keys import ClientKeys
 
 TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
-LIFETIME = timedelta(minutes=5)  # the longest from now to `exp`
+LIFETIME = timedelta(hours=1)  # the longest from now to `exp`; so long a `jti` is remembered
 LEEWAY = timedelta(seconds=30)  # that clocks may differ
 LONGEST = 8192  # characters
 _LONGEST_JTI = 256
@@ -103,7 +103,7 @@ def _check_times(claims: dict[str, Any], now: datetime) -> datetime:
     if claims["exp"] <= moment - leeway:
         raise AssertionRefusedError("The client assertion has expired (exp).")
     if claims["exp"] > moment + LIFETIME.total_seconds() + leeway:
-        raise AssertionRefusedError("The client assertion may be valid for five minutes (exp).")
+        raise AssertionRefusedError("The client assertion may be valid for an hour (exp).")
     if max(claims.get("nbf", 0), claims.get("iat", 0)) > moment + leeway:
         raise AssertionRefusedError("The client assertion is not valid yet (nbf, iat).")
     return datetime.fromtimestamp(claims["exp"], UTC) + LEEWAY

@@ -20,8 +20,12 @@ from jwcrypto.common import JWException
 
 from keys.jws import decode_segment, encode_segment
 from presentation import client_secrets
+from presentation.models import RelyingParty
+from tests.conftest import NODE_PACKAGES
+from tests.forgery import new_key, public_jwk
 from tests.people import register
 from tests.presentation.test_flow import decide
+from tests.presentation.test_real_clients import private_jwk
 from tests.screenshots import free_port
 from tests.wallet.statuses import SAID, present
 from wallet import revocation
@@ -183,6 +187,47 @@ def test_the_guide_lets_the_service_verify(answered: dict[str, str]) -> None:
         answer = code["verified_by_service"](base_url, token, vp_token=answered["VP_TOKEN"], nonce=nonce)
         assert answer["valid"] is valid
         assert ("claims" in answer) is valid
+
+
+def test_the_guide_proves_itself_by_key_with_authlib(answered: dict[str, str]) -> None:
+    code, base_url, jwk = printed_code(), answered["BASE_URL"], registered_key(answered["CLIENT_ID"])
+    token = code["access_token_by_key"](base_url, answered["CLIENT_ID"], jwk)
+    answer = code["verified_by_service"](
+        base_url, token, vp_token=answered["VP_TOKEN"], nonce=answered["NONCE"]
+    )
+    assert answer["valid"] is True
+
+
+@pytest.mark.node
+def test_the_guide_proves_itself_by_key_with_openid_client(answered: dict[str, str]) -> None:
+    (snippet,) = re.findall(r"```js\n(.*?)```", GUIDE.read_text(), re.DOTALL)
+    asked = {
+        "baseUrl": answered["BASE_URL"],
+        "clientId": answered["CLIENT_ID"],
+        "privateJwk": registered_key(answered["CLIENT_ID"]),
+        "vpToken": answered["VP_TOKEN"],
+        "nonce": answered["NONCE"],
+    }
+    program = f"{snippet}\nconsole.log(JSON.stringify(await verifiedByService({json.dumps(asked)})));"
+    done = subprocess.run(
+        ["node", "--input-type=module", "-"],
+        input=program,
+        cwd=NODE_PACKAGES.parent,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["claims"]["given_name"] == "Alice"
+
+
+def registered_key(client_id: str) -> dict[str, str]:
+    """A private key whose public half is registered."""
+    key = new_key()
+    RelyingParty.objects.filter(client_id=client_id).update(
+        jwks={"keys": [{"kid": "one", **public_jwk(key)}]}
+    )
+    return private_jwk(key)
 
 
 @pytest.mark.curl
