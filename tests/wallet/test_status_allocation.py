@@ -225,23 +225,60 @@ def test_a_slot_cannot_hold_two_open_lists(db: None) -> None:
 
 @pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
-def test_many_at_once_in_small_lists_get_each_their_own_place() -> None:
+def test_many_at_once_in_small_lists_get_each_their_own_place_and_two_lists_are_always_open() -> None:
     people = [
         enroll(f"p{n}@example.org", given_name="P", family_name="Q", birth_date=datetime(1990, 1, 1).date())
         for n in range(8)
     ]
     small_lists(64)
+    finished: list[int] = []
+    open_lists: set[int] = set()
 
     def work(number: int) -> list[tuple[int, int]]:
-        return [place_in(present(people[number])) for _ in range(40)]
+        if number == len(people):
+            while len(finished) < len(people):
+                open_lists.add(StatusList.objects.filter(closed_at=None).count())
+            return []
+        try:
+            return [place_in(present(people[number])) for _ in range(40)]
+        finally:
+            finished.append(number)
 
-    results = together(work)
+    results = together(work, count=9)
 
     assert all(isinstance(result, list) for result in results), results
     places = [place for result in results for place in result]
     assert len(places) == len(set(places)) == 8 * 40
     assert StatusEntry.objects.count() == 8 * 40
-    assert StatusList.objects.filter(closed_at=None).count() == 2
+    assert open_lists == {2}
+    assert StatusList.objects.count() >= 4  # some were closed on the way
+
+
+@pytest.mark.postgresql
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("same", [True, False])
+def test_nobody_waits_for_a_presentation_that_is_not_yet_committed(same: bool) -> None:
+    first, second = (
+        enroll(email, given_name="P", family_name="Q", birth_date=datetime(1990, 1, 1).date())
+        for email in ("first@example.org", "second@example.org")
+    )
+    upkeep.keep_open(now=timezone.now())
+    places: list[tuple[int, int]] = []
+
+    def try_it() -> None:
+        try:
+            places.append(place_in(present(first if same else second)))
+        finally:
+            connection.close()
+
+    thread = threading.Thread(target=try_it)
+    with transaction.atomic():
+        places.append(place_in(present(first)))
+        thread.start()
+        thread.join(timeout=20)
+        assert not thread.is_alive()
+
+    assert len(set(places)) == 2
 
 
 @pytest.mark.postgresql

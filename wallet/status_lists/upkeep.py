@@ -20,7 +20,7 @@ def keep_open(*, now: datetime) -> tuple[int, int]:
     """Close what is half full and open a list in each slot that has none; how many were closed and opened."""
     closed = opened = 0
     with transaction.atomic():
-        for row in StatusList.objects.filter(closed_at=None):
+        for row in StatusList.objects.filter(closed_at=None).order_by("id"):  # all in one order: no deadlock
             if _is_half_full(row):
                 closed += StatusList.objects.filter(pk=row.pk, closed_at=None).update(closed_at=now)
         held = set(StatusList.objects.filter(closed_at=None).values_list("slot", flat=True))
