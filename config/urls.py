@@ -36,6 +36,7 @@ PRESENTATION = "verifiable-credentials/v1/presentation"
 urlpatterns = [
     path("", views.home, name="home"),
     path(f"{PRESENTATION}/authorize", presentation.views.authorize, name="authorize"),
+    path(f"{PRESENTATION}/par", presentation.endpoints.push, name="push"),
     path(f"{PRESENTATION}/interactions/<uuid:interaction_id>/", presentation.views.resume, name="resume"),
     path(f"{PRESENTATION}/interactions/<uuid:interaction_id>/leave/", presentation.views.leave, name="leave"),
     path("relying-parties/<str:client_id>/logo", presentation.views.logo, name="relying_party_logo"),

@@ -61,12 +61,17 @@ class RelyingPartyAdmin(admin.ModelAdmin):
             },
         ),
         (_("As a client"), {"fields": ("grants", "client_secrets", "jwks", "jwks_uri")}),
+        (
+            _("How it must ask"),
+            {"fields": ("requires_pushed_requests", "requires_signed_requests", "request_uri_prefix")},
+        ),
         (_("State"), {"fields": ("state", "suspension_reason", "created_at", "notes")}),
     )
     new_fieldsets = (
         (_("Who asks"), {"fields": ("name", "purpose", "logo_file")}),
         *fieldsets[1:3],
         (_("As a client"), {"fields": ("grants", "jwks", "jwks_uri")}),
+        fieldsets[4],
         (_("Notes"), {"fields": ("notes",)}),
     )
     integration_fieldset = (_("Integration"), {"fields": ("client_id", "panel")})

@@ -1,5 +1,6 @@
 """How an interaction ends: with a token or an error, once, after everything was looked at again."""
 
+from contextlib import nullcontext
 from datetime import datetime
 
 import structlog
@@ -14,12 +15,13 @@ from keys.issuer_key import NoSigningKeyError
 from keys.prepared_statements import PreparedUpdate
 from keys.sealing import SealError
 from keys.signer import SignerUnavailableError
-from presentation import authorization_request, vp_token
+from presentation import authorization_request, pushed_requests, vp_token
 from presentation.dcql_evaluation import Selection
 from presentation.errors import (
     AccessDeniedError,
     AuthorizationError,
     InvalidRequestError,
+    InvalidRequestUriError,
     ServerError,
     TemporarilyUnavailableError,
     UntrustedRequestError,
@@ -140,9 +142,14 @@ def _check_relying_party(passage: Passage) -> None:
 
 def _close(interaction: Interaction, outcome: Interaction.Outcome, *, error: str = "", now: datetime) -> None:
     """Answered, once; what was asked (an e-mail address, a payment) is not kept beyond the answer."""
-    closed = _open_interaction.run(
-        id=interaction.id, outcome=outcome, error=error, answered_at=now, parameters={}, errand=None
-    )
-    if closed != 1:
-        interaction.refresh_from_db()
-        raise InteractionGoneError(interaction, own=True)
+    handle = interaction.parameters.get("request_uri")
+    with transaction.atomic() if handle else nullcontext():
+        first = handle is None or pushed_requests.use_up(handle, now=now)
+        if outcome == Interaction.Outcome.TOKEN and not first:
+            raise InvalidRequestUriError("request_uri was used already; every request is pushed anew")
+        closed = _open_interaction.run(
+            id=interaction.id, outcome=outcome, error=error, answered_at=now, parameters={}, errand=None
+        )
+        if closed != 1:
+            interaction.refresh_from_db()
+            raise InteractionGoneError(interaction, own=True)

@@ -1,4 +1,4 @@
-"""Forgetting: interactions (unanswered ones soon, others once their nonce may be), assertions used up."""
+"""Forgetting: interactions (once their nonce may be), pushed requests, assertions that were used up."""
 
 from datetime import datetime, timedelta
 
@@ -6,7 +6,9 @@ from django.db.models import Q
 from django.dispatch import Signal
 
 from presentation.client_models import UsedAssertion
+from presentation.interactions import LIFETIME
 from presentation.models import Interaction
+from presentation.request_models import PushedRequest
 
 WAY_BACK_KEPT = timedelta(days=1)  # so long the page about an expired interaction can lead home
 # Sent with `now` and `batch` by `manage.py clear_expired`, to rooms that are not there everywhere.
@@ -31,4 +33,13 @@ def clear_used_assertions(*, now: datetime, batch: int) -> int:
     rows = UsedAssertion.objects.filter(expires_at__lte=now).order_by("expires_at")
     while digests := list(rows.values_list("digest", flat=True)[:batch]):
         cleared += UsedAssertion.objects.filter(digest__in=digests).delete()[0]
+    return cleared
+
+
+def clear_pushed_requests(*, now: datetime, batch: int) -> int:
+    """Delete what no interaction still goes on with, `batch` rows per transaction; gives their number."""
+    cleared = 0
+    rows = PushedRequest.objects.filter(expires_at__lte=now - LIFETIME).order_by("expires_at")
+    while digests := list(rows.values_list("digest", flat=True)[:batch]):
+        cleared += PushedRequest.objects.filter(digest__in=digests).delete()[0]
     return cleared

@@ -3,23 +3,20 @@
 Nothing here remembers anything: that `jti` is new is for the caller to find out.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from keys.jws import JwsError, decode_segment, unverified_header, verify_compact
-from presentation.client_keys import ClientKeys
+from keys.jws import JwsError, decode_segment
+from presentation.client_jwt import LEEWAY, ClientJwtError, FindKeys, check_times, signed_claims, times
 
 TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 LIFETIME = timedelta(hours=1)  # the longest from now to `exp`; so long a `jti` is remembered
-LEEWAY = timedelta(seconds=30)  # that clocks may differ
 LONGEST = 8192  # characters
 _LONGEST_JTI = 256
 # Most libraries send `JWT` or nothing; a token of any other kind is not meant for this (RFC 8725 §3.11).
 _TYPES = (None, "JWT", "client-authentication+jwt")
-
-FindKeys = Callable[[str | None], ClientKeys]  # by the kid that is looked for
 
 
 class AssertionRefusedError(ValueError):
@@ -55,55 +52,25 @@ def verify(
     With one audience `aud` is that text; an array of texts is taken only where several are, for the sake of
     older clients. Raises AssertionRefusedError.
     """
-    claims = _signed_claims(assertion, find_keys)
+    try:
+        claims = signed_claims(assertion, find_keys, types=_TYPES)
+        said = times(claims, "exp", "nbf", "iat")
+        if "exp" not in said:
+            raise AssertionRefusedError("The client assertion has no end (exp).")
+        check_times(said, lifetime=LIFETIME, now=now)
+    except ClientJwtError as error:
+        raise AssertionRefusedError(f"The client assertion {error}.") from error
     if claims.get("iss") != client_id or claims.get("sub") != client_id:
         raise AssertionRefusedError("Both iss and sub must be the client_id.")
     if not _is_meant_for(claims.get("aud"), audiences):
         raise AssertionRefusedError("The audience (aud) must be the issuer, as one text.")
-    expires_at = _check_times(claims, now)
     jti = claims.get("jti")
     if not isinstance(jti, str) or not 0 < len(jti) <= _LONGEST_JTI:
         raise AssertionRefusedError("A jti of at most 256 characters is needed.")
-    return Assertion(jti, expires_at)
-
-
-def _signed_claims(assertion: str, find_keys: FindKeys) -> dict[str, Any]:
-    try:
-        header = unverified_header(assertion)
-        kid, typ = header.get("kid"), header.get("typ")
-        if typ not in _TYPES or not isinstance(kid, str | None):
-            raise AssertionRefusedError("The client assertion is a token of another kind.")
-        keys = find_keys(kid)
-        if kid is None and len(keys) == 1:
-            (key,) = keys.values()
-        elif kid is None or kid not in keys:
-            raise AssertionRefusedError(
-                "The client assertion is signed by a key that is not registered (kid)."
-            )
-        else:
-            key = keys[kid]
-        return verify_compact(assertion, key, typ=typ)  # type: ignore[arg-type]  # None: has no typ
-    except JwsError as error:
-        raise AssertionRefusedError(f"The client assertion is refused: {error}.") from error
+    return Assertion(jti, datetime.fromtimestamp(said["exp"], UTC) + LEEWAY)
 
 
 def _is_meant_for(audience: Any, audiences: Collection[str]) -> bool:
     if isinstance(audience, list) and len(audiences) > 1:
         return any(isinstance(each, str) and each in audiences for each in audience)
     return isinstance(audience, str) and audience in audiences
-
-
-def _check_times(claims: dict[str, Any], now: datetime) -> datetime:
-    """When it ends, at last; raises AssertionRefusedError unless it holds now and not for long."""
-    moment, leeway = now.timestamp(), LEEWAY.total_seconds()
-    for name in ("exp", "nbf", "iat"):
-        value = claims.get(name)
-        if (value is not None or name == "exp") and (type(value) not in (int, float)):
-            raise AssertionRefusedError(f"{name} must be a time in seconds.")
-    if claims["exp"] <= moment - leeway:
-        raise AssertionRefusedError("The client assertion has expired (exp).")
-    if claims["exp"] > moment + LIFETIME.total_seconds() + leeway:
-        raise AssertionRefusedError("The client assertion may be valid for an hour (exp).")
-    if max(claims.get("nbf", 0), claims.get("iat", 0)) > moment + leeway:
-        raise AssertionRefusedError("The client assertion is not valid yet (nbf, iat).")
-    return datetime.fromtimestamp(claims["exp"], UTC) + LEEWAY

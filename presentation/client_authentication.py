@@ -106,7 +106,7 @@ def _by_assertion(form: Mapping[str, str], now: datetime) -> RelyingParty:
         assertion = client_assertion.verify(
             form["client_assertion"],
             client_id=client_id,
-            find_keys=partial(_keys_of, relying_party),
+            find_keys=partial(keys_of, relying_party),
             audiences=_audiences(),
             now=now,
         )
@@ -116,7 +116,8 @@ def _by_assertion(form: Mapping[str, str], now: datetime) -> RelyingParty:
     return relying_party
 
 
-def _keys_of(relying_party: RelyingParty, kid: str | None) -> ClientKeys:
+def keys_of(relying_party: RelyingParty, kid: str | None) -> ClientKeys:
+    """The registered keys of a relying party, fetched where they are published; `kid` is looked for."""
     if relying_party.jwks_uri:
         return fetched_keys.published_at(relying_party.jwks_uri, kid=kid)
     return client_keys.read(relying_party.jwks) if relying_party.jwks else {}

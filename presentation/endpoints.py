@@ -1,4 +1,4 @@
-"""What machines call: tokens (RFC 6749 §3.2), verification. Errors are JSON, nothing is cached."""
+"""What machines call: tokens (RFC 6749 §3.2), pushed requests (RFC 9126), verification. All answer JSON."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from presentation import client_credentials_grant, posted_form, verification, verification_request
+from presentation import client_credentials_grant, posted_form, pushing, verification, verification_request
 from presentation.bearer import BearerAuthentication, HasGrant
 from presentation.grants import VERIFY
 from presentation.machine_errors import MachineError, MalformedRequestError, TooLargeError
@@ -19,7 +19,7 @@ class MachineView(APIView):
     """What the endpoints for machines have in common: limits, and the form of their errors."""
 
     longest_body = 16_384
-    content_type: str
+    content_type = "application/x-www-form-urlencoded"
 
     def body(self, request: Request) -> bytes:
         """What was posted; raises MachineError when it is too long, or not said to be what it must be."""
@@ -32,6 +32,13 @@ class MachineView(APIView):
         if django_request.META.get("QUERY_STRING"):
             raise MalformedRequestError("Parameters belong into the body, not into the address.")
         return django_request.body
+
+    def form(self, request: Request) -> dict[str, str]:
+        """The form that was posted; raises MachineError."""
+        try:
+            return posted_form.read(self.body(request))
+        except posted_form.UnreadableFormError as error:
+            raise MalformedRequestError(str(error)) from error
 
     def handle_exception(self, exc: Exception) -> Response:
         """Our own errors, and those of the framework, as members that OAuth has."""
@@ -51,22 +58,32 @@ class MachineView(APIView):
 class TokenView(MachineView):
     """Access tokens for relying applications, by client credentials."""
 
-    content_type = "application/x-www-form-urlencoded"
-
     def post(self, request: Request) -> Response:
         """Gives a token (RFC 6749 §4.4.2)."""
-        try:
-            form = posted_form.read(self.body(request))
-        except posted_form.UnreadableFormError as error:
-            raise MalformedRequestError(str(error)) from error
         return Response(
             client_credentials_grant.grant(
-                form,
+                self.form(request),
                 request.headers.get("Authorization", ""),
                 address=browser.address(request._request),
                 now=timezone.now(),
             )
         )
+
+
+class PushView(MachineView):
+    """Authorization requests, pushed ahead of the browser."""
+
+    longest_body = 131_072  # as much as all parameters may have, percent-encoded
+
+    def post(self, request: Request) -> Response:
+        """Gives a handle for the request (RFC 9126 §2.2)."""
+        handle = pushing.push(
+            self.form(request),
+            request.headers.get("Authorization", ""),
+            address=browser.address(request._request),
+            now=timezone.now(),
+        )
+        return Response(handle, status=201)
 
 
 class VerifyView(MachineView):
@@ -89,4 +106,5 @@ class VerifyView(MachineView):
 
 
 token = TokenView.as_view()
+push = PushView.as_view()
 verify = VerifyView.as_view()

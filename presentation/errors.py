@@ -63,6 +63,18 @@ class UnauthorizedClientError(AuthorizationError):
     error = "unauthorized_client"
 
 
+class InvalidRequestObjectError(AuthorizationError):
+    """The signed request is too old, or not meant for this service (RFC 9101 §7)."""
+
+    error = "invalid_request_object"
+
+
+class InvalidRequestUriError(AuthorizationError):
+    """There is no request any more where it was pushed or published (RFC 9101 §7)."""
+
+    error = "invalid_request_uri"
+
+
 class InvalidTransactionDataError(AuthorizationError):
     """A `transaction_data` value breaks the rules of its type (OpenID4VP 1.0 §8.5)."""
 

@@ -12,6 +12,7 @@ def addresses() -> dict[str, str]:
     """The addresses of this service that a relying application uses."""
     return {
         "authorization_endpoint": settings.BASE_URL + metadata.AUTHORIZE_PATH,
+        "pushed_authorization_request_endpoint": settings.BASE_URL + metadata.PUSH_PATH,
         "token_endpoint": settings.BASE_URL + metadata.TOKEN_PATH,
         "discovery": settings.BASE_URL + "/.well-known/openid-configuration",
         "jwks_uri": settings.BASE_URL + metadata.JWKS_PATH,

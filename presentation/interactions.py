@@ -15,9 +15,9 @@ from django.utils.timezone import localdate
 from consent import decisions
 from keys.prepared_statements import PreparedInsert, PreparedRead
 from presentation import authorization_request, transaction_data
+from presentation.arrival import Arrival
 from presentation.errors import InvalidRequestError, TemporarilyUnavailableError
 from presentation.models import Interaction, RedirectURI
-from presentation.parameters import Parameters
 from presentation.passage import Passage, Step, earliest_sign_in, next_step, path_of
 from presentation.registration import Registration
 from presentation.return_address import ReturnAddress
@@ -60,7 +60,7 @@ class InteractionGoneError(LookupError):
 
 
 def begin(
-    parameters: Parameters,
+    arrival: Arrival,
     registration: Registration,
     *,
     browser: str,
@@ -74,10 +74,14 @@ def begin(
 
     Raises an `AuthorizationError` for what is wrong with the request (design §5), and then writes nothing.
     """
+    party, parameters = registration.relying_party, arrival.parameters
+    arrival.check(
+        requires_signed=party.requires_signed_requests, requires_pushed=party.requires_pushed_requests
+    )
     if problem := parameters.first_problem():  # what is stored below has none any more
         raise InvalidRequestError(problem)
     interaction = Interaction(
-        relying_party=registration.relying_party,
+        relying_party=party,
         redirect_uri=registration.return_address.uri,
         browser=browser,
         parameters=dict(parameters.values),

@@ -33,6 +33,14 @@ class MalformedRequestError(MachineError):
     """A parameter is missing, repeated, too long or not of the form it must have."""
 
 
+class RefusedRequestError(MachineError):
+    """A pushed request is wrong, with the code that the authorization endpoint has for it (RFC 9126 §2.3)."""
+
+    def __init__(self, error: str, description: str) -> None:
+        super().__init__(description)
+        self.error = error
+
+
 class TooLargeError(MachineError):
     """The body is longer than any good one."""
 

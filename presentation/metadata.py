@@ -13,6 +13,7 @@ from presentation.grants import GRANTS
 from wallet.status_lists import token
 
 AUTHORIZE_PATH = "/verifiable-credentials/v1/presentation/authorize"
+PUSH_PATH = "/verifiable-credentials/v1/presentation/par"
 TOKEN_PATH = "/oauth/v2/token"  # noqa: S105 - a path
 JWKS_PATH = "/openid-connect/jwks"
 
@@ -25,6 +26,14 @@ def discovery_document() -> bytes:
             "token_endpoint": settings.BASE_URL + TOKEN_PATH,
             "jwks_uri": settings.BASE_URL + JWKS_PATH,
             "authorization_endpoint": settings.BASE_URL + AUTHORIZE_PATH,
+            "pushed_authorization_request_endpoint": settings.BASE_URL + PUSH_PATH,
+            # Per relying party, in its registration.
+            "require_pushed_authorization_requests": False,
+            "require_signed_request_object": False,
+            "request_parameter_supported": True,
+            "request_uri_parameter_supported": True,
+            "require_request_uri_registration": True,
+            "request_object_signing_alg_values_supported": ["ES256"],
             "response_types_supported": ["vp_token"],
             "response_modes_supported": ["fragment"],
             # `implicit`: the answer comes straight from the authorization endpoint. Left out, RFC 8414 §2

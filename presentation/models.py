@@ -11,9 +11,10 @@ from django.db.models import Q
 from django.db.models.functions import Lower
 from django.utils.translation import gettext_lazy as _
 
-import presentation.client_models  # noqa: F401 - so that Django finds them
+import presentation.client_models  # so that Django finds them
+import presentation.request_models  # noqa: F401
 from consent.models import Consent
-from presentation import client_keys, logos, redirect_uris
+from presentation import client_keys, logos, redirect_uris, request_uris
 from presentation.characters import is_legible
 from presentation.dcql import SCOPES, ClaimPath, claims_of
 from presentation.grants import GRANTS
@@ -81,6 +82,23 @@ class RelyingParty(models.Model):
     allowed_transaction_data_types = models.JSONField(_("allowed transaction data"), default=list, blank=True)
     wire_format = models.CharField(
         _("wire format"), max_length=13, choices=WireFormat, default=WireFormat.STRING
+    )
+    requires_pushed_requests = models.BooleanField(
+        _("only pushed requests"),
+        default=False,
+        help_text=_("Requests in the address of a browser are refused (RFC 9126)."),
+    )
+    requires_signed_requests = models.BooleanField(
+        _("only signed requests"),
+        default=False,
+        help_text=_("Requests that its key has not signed are refused (RFC 9101)."),
+    )
+    request_uri_prefix = models.URLField(
+        _("address of signed requests"),
+        blank=True,
+        max_length=500,
+        validators=[validate_https],
+        help_text=_("Where it publishes them, if it does: one address, or all below one that ends with /."),
     )
     grants = models.JSONField(_("access tokens"), default=list, blank=True)  # see `grants`
     jwks = models.JSONField(
@@ -158,6 +176,12 @@ class RelyingParty(models.Model):
             errors["__all__"] = ValidationError(reason)
         if problem := client_keys.problem_with(self.jwks, self.jwks_uri):
             errors["jwks"] = ValidationError(problem)
+        if self.request_uri_prefix and (problem := request_uris.problem_with(self.request_uri_prefix)):
+            errors["request_uri_prefix"] = ValidationError(problem)
+        if self.requires_signed_requests and not (self.jwks or self.jwks_uri):
+            errors["requires_signed_requests"] = ValidationError(
+                _("Its requests need its public keys first.")
+            )
         if errors:
             raise ValidationError(errors)
 

@@ -27,8 +27,11 @@ LIMITS: Mapping[str, int] = MappingProxyType(
         "nonce": 512,
         "state": 2048,
         "transaction_data": 32768,
+        "request": 65536,
+        "request_uri": 512,
     }
 )
+CARRIERS = frozenset({"request", "request_uri"})  # what a whole request may be carried in (RFC 9101 §5)
 
 # What a query may consist of (RFC 3986 §3.4, generously): visible ASCII, no whitespace.
 _UNREADABLE = re.compile(rb"[^\x21-\x7e]|%(?![0-9A-Fa-f]{2})")
@@ -65,10 +68,11 @@ class Parameters:
             name = decoded(raw_name)
             if name is not None and name in LIMITS:
                 found.setdefault(name, []).append(decoded(raw_value))
-        return cls._of(found)
+        return cls.of(found)
 
     @classmethod
-    def _of(cls, found: Mapping[str, list[str | None]]) -> "Parameters":
+    def of(cls, found: Mapping[str, list[str | None]]) -> "Parameters":
+        """From the values each known name was found with; None for what could not be read."""
         repeated = frozenset(name for name, values in found.items() if len(values) > 1)
         once = {name: values[0] for name, values in found.items() if name not in repeated}
         unreadable = frozenset(name for name, value in once.items() if value is None)
@@ -82,6 +86,10 @@ class Parameters:
         if name not in LIMITS:
             raise KeyError(name)
         return self.values.get(name)
+
+    def carriers(self) -> frozenset[str]:
+        """Which of CARRIERS were sent, usable or not."""
+        return CARRIERS & (self.values.keys() | self.repeated | self.unreadable | self.oversized)
 
     def problem(self, name: str) -> str | None:
         """Why the parameter cannot be used although it was sent, or None."""

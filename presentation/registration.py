@@ -47,8 +47,8 @@ def identify(parameters: Parameters) -> Registration:
 
     Raises `UntrustedRequestError` (RFC 6749 §4.2.2.1: tell the person, never redirect).
     """
-    client_id = _usable(parameters, "client_id")
-    uri = _usable(parameters, "redirect_uri")
+    client_id = usable(parameters, "client_id")
+    uri = usable(parameters, "redirect_uri")
     # One read: the party, all its addresses, and whether the nonce gave it a token before.
     rows = _by_client_id.all(client_id=client_id, nonce_digest=nonce_digest(parameters.get("nonce") or ""))
     party = rows[0].relying_party if rows else None
@@ -77,12 +77,15 @@ def read_request(parameters: Parameters, party: RelyingParty) -> AuthorizationRe
     return authorization_request.parse(parameters, allowance)
 
 
-def _usable(parameters: Parameters, name: str) -> str:
+def usable(parameters: Parameters, name: str) -> str:
+    """A parameter without which nothing can be redirected; raises `UntrustedRequestError`."""
     problem = parameters.problem(name)
     value = parameters.get(name)
     if problem or not value:
-        raise UntrustedRequestError(
-            _("The application that sent you here made a mistake in its request."),
-            problem or f"{name} is missing",
-        )
+        raise mistaken(problem or f"{name} is missing")
     return value
+
+
+def mistaken(hint: str) -> UntrustedRequestError:
+    """A mistake that cannot be told at home, because nobody knows where that is."""
+    return UntrustedRequestError(_("The application that sent you here made a mistake in its request."), hint)

@@ -17,6 +17,7 @@ from presentation.interactions import InteractionGoneError
 from presentation.models import Interaction, RelyingParty
 from presentation.parameters import Parameters
 from presentation.passage import Passage, Step, next_step, path_of
+from presentation.reception import receive
 from presentation.registration import identify
 from wallet import browser, sessions
 from wallet.models import HolderSession
@@ -28,14 +29,15 @@ def authorize(request: HttpRequest) -> HttpResponse:
     now = timezone.now()
     try:
         parameters = Parameters.from_query(request.META.get("QUERY_STRING", ""))
-        registration = identify(parameters)
+        arrival = receive(parameters, address=browser.address(request), now=now)
+        registration = identify(arrival.parameters)
     except UntrustedRequestError as error:
         return _untrusted(request, error)
     secret, digest = browser.ensure(request)
     session = sessions.current(request, now=now)
     try:
         passage = interactions.begin(
-            parameters,
+            arrival,
             registration,
             browser=digest,
             client=browser.address(request),

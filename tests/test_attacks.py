@@ -29,9 +29,14 @@ from presentation.dcql import BASIC, SCOPES
 from presentation.models import Interaction, RelyingParty
 from presentation.parameters import Parameters
 from presentation.transaction_data_types import TYPES
-from tests.people import ALICE, NORA
+from tests.people import ALICE, NORA, register
+from tests.presentation.clients import ask as post_as_client
+from tests.presentation.clients import assertion, by_assertion, with_key
 from tests.presentation.test_authorize import PATH, asked, encoded, fragment, session_data
+from tests.presentation.test_dcql_flow import query, with_query
 from tests.presentation.test_flow import ask, decide
+from tests.presentation.test_pushed_requests import send
+from tests.presentation.test_request_objects import signed
 from wallet.identity_attempts import ATTEMPTS
 from wallet.models import Credential, Errand, IdentityVerification, Wallet
 
@@ -436,3 +441,70 @@ def test_a_picture_with_a_script_in_it_is_served_as_a_picture_only(
     assert response.headers["Content-Type"] == "image/png"
     assert response.headers["X-Content-Type-Options"] == "nosniff"
     assert "script-src 'self'" in response.headers["Content-Security-Policy"]
+
+
+# --- Requests that are made for somebody else (RFC 9101 §10, RFC 9126 §7, OpenID4VP 1.0 §15.4.1) ----------
+
+
+def test_a_signed_request_cannot_be_used_to_prove_who_one_is(client: Client, db: None, settings: Any) -> None:
+    bank = with_key()
+    seen_in_a_browser = signed(bank, settings.BASE_URL)
+
+    token = post_as_client(client, by_assertion(seen_in_a_browser))
+    pushed = send(client, asked(bank[0]) | by_assertion(seen_in_a_browser))
+
+    assert token.json()["error"] == pushed.json()["error"] == "invalid_client"
+
+
+def test_a_proof_of_who_one_is_cannot_be_used_as_a_signed_request(
+    client: Client, db: None, settings: Any
+) -> None:
+    bank = with_key()
+    said = asked(bank[0])
+    proof = assertion(said.pop("client_id"), bank[1], issuer=settings.BASE_URL, **said)
+
+    response = client.get(PATH, {"client_id": bank[0].client_id, "request": proof})
+
+    assert response.status_code == 400
+    assert not Interaction.objects.exists()
+
+
+def test_whoever_learns_a_handle_cannot_have_the_answer_sent_elsewhere(
+    client: Client, signing_key: Any, settings: Any
+) -> None:
+    bank = with_key()
+    evil = register("Evil", "https://evil.example/callback", "https://bank.example/callback")
+    proof = by_assertion(assertion(bank[0].client_id, bank[1], issuer=settings.BASE_URL))
+    handle = send(client, asked(bank[0]) | proof).json()["request_uri"]
+    beside = {"request_uri": handle, "redirect_uri": "https://evil.example/callback"}
+
+    as_evil = client.get(PATH, {"client_id": evil.client_id} | beside)
+    client.get(PATH, {"client_id": bank[0].client_id} | beside)
+
+    assert as_evil.status_code == 400
+    assert Interaction.objects.get().redirect_uri == "https://bank.example/callback"
+
+
+def test_a_query_does_not_tell_whether_a_value_is_the_persons(
+    client: Client, signing_key: Any, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
+) -> None:
+    sign_in(alice)
+    guesses = [with_query(query({"path": ["given_name"], "values": [name]})) for name in ("Alice", "Bob")]
+
+    right = client.get(decide(client, ask(client, acme_bank, **guesses[0]), "decline"))
+    wrong = client.get(client.get(ask(client, acme_bank, **guesses[1])).context["leave"])
+
+    assert right.status_code == wrong.status_code
+    assert right.headers["Location"] == wrong.headers["Location"]
+
+
+def test_a_query_cannot_be_made_so_large_that_it_holds_others_up(
+    client: Client, signing_key: Any, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
+) -> None:
+    sign_in(alice)
+    deep = '{"credentials":' + "[" * 1000 + "]" * 1000 + "}"
+    wide = with_query(*[query({"path": ["given_name"]}, id=f"q{number}") for number in range(11)])
+
+    for changes in ({"scope": None, "dcql_query": deep}, wide):
+        answer = fragment(client.get(PATH, asked(acme_bank, **changes)).headers["Location"])
+        assert answer["error"] == "invalid_request"

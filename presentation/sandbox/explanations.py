@@ -291,6 +291,18 @@ ERRORS = (
         _("Ask for less, or ask the operator. The description names the claims."),
     ),
     ErrorMeaning(
+        "invalid_request_object",
+        _("The signed request was not accepted"),
+        _("It has expired, is not valid yet, or is meant for another service."),
+        _("Sign a request for every person who is sent, with aud set to the issuer. Compare your clock."),
+    ),
+    ErrorMeaning(
+        "invalid_request_uri",
+        _("The pushed request is gone"),
+        _("It was pushed more than a minute ago, or was answered already."),
+        _("Push the request and send the browser at once; push anew for every try, with a new nonce."),
+    ),
+    ErrorMeaning(
         "invalid_transaction_data",
         _("The transaction was not accepted"),
         _("A value is not base64url of JSON, a field is missing or unknown, or the type is not allowed."),

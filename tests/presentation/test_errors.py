@@ -13,6 +13,8 @@ FAMILY = [
     (errors.UnsupportedResponseTypeError("x"), "unsupported_response_type"),
     (errors.InvalidScopeError("x"), "invalid_scope"),
     (errors.UnauthorizedClientError("x"), "unauthorized_client"),
+    (errors.InvalidRequestObjectError("x"), "invalid_request_object"),
+    (errors.InvalidRequestUriError("x"), "invalid_request_uri"),
     (errors.InvalidTransactionDataError("x"), "invalid_transaction_data"),
     (errors.AccessDeniedError(), "access_denied"),
     (errors.ServerError(), "server_error"),

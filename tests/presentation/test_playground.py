@@ -22,7 +22,7 @@ from presentation.authorization_request import Allowance
 from presentation.dcql import SCOPES
 from presentation.errors import AuthorizationError
 from presentation.models import RelyingParty
-from presentation.parameters import LIMITS, Parameters
+from presentation.parameters import CARRIERS, LIMITS, Parameters
 from presentation.sandbox.examples import EXAMPLES
 from presentation.sandbox.explanations import CHECKS, ERRORS, PARAMETERS
 from presentation.sandbox.sample_request import MISTAKES, SampleRequest, encode_transaction
@@ -184,7 +184,7 @@ def test_endless_values_are_cut(client: Client, bank: RelyingParty) -> None:
 
 
 def test_the_parameters_explained_are_those_of_the_contract() -> None:
-    assert set(PARAMETERS) == set(LIMITS) - {"response_mode", "dcql_query"}
+    assert set(PARAMETERS) == set(LIMITS) - {"response_mode", "dcql_query", *CARRIERS}
 
 
 def test_the_parameters_are_sent_in_the_order_they_are_explained() -> None:

@@ -45,7 +45,12 @@ def test_it_registers_and_prints_what_a_developer_needs(settings: Any) -> None:
         "transaction_data_types": [SESSION],
         "wire_format": "openid4vp-1.0",
         "grants": [],
+        "requires_pushed_requests": False,
+        "requires_signed_requests": False,
         "authorization_endpoint": f"{settings.BASE_URL}/verifiable-credentials/v1/presentation/authorize",
+        "pushed_authorization_request_endpoint": (
+            f"{settings.BASE_URL}/verifiable-credentials/v1/presentation/par"
+        ),
         "token_endpoint": f"{settings.BASE_URL}/oauth/v2/token",
         "discovery": f"{settings.BASE_URL}/.well-known/openid-configuration",
         "jwks_uri": f"{settings.BASE_URL}/openid-connect/jwks",
@@ -116,6 +121,21 @@ def test_it_registers_what_its_server_may_do_and_proves_itself_with(tmp_path: Pa
     assert answer["grants"] == party.grants == ["presentation:verify", "presentation:read"]
     assert party.jwks == jwks
     assert "keys" not in answer
+
+
+def test_it_registers_how_requests_must_come() -> None:
+    answer = run(
+        *GOOD,
+        "--jwks-uri=https://bank.example/jwks",
+        "--requires-pushed-requests",
+        "--requires-signed-requests",
+        "--request-uri-prefix=https://bank.example/requests/",
+    )
+
+    party = RelyingParty.objects.get()
+    assert answer["requires_pushed_requests"] is party.requires_pushed_requests is True
+    assert answer["requires_signed_requests"] is party.requires_signed_requests is True
+    assert party.request_uri_prefix == "https://bank.example/requests/"
 
 
 def test_private_keys_are_not_registered(tmp_path: Path) -> None:

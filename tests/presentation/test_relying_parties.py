@@ -45,6 +45,15 @@ WRONG = {
     "an unknown scope": ({"allowed_scopes": [BASIC, "openid"]}, "allowed_scopes"),
     "scopes as a text": ({"allowed_scopes": BASIC}, "allowed_scopes"),
     "scopes as numbers": ({"allowed_scopes": [1]}, "allowed_scopes"),
+    "an address of requests that could mean others": (
+        {"request_uri_prefix": "https://bank.example"},
+        "request_uri_prefix",
+    ),
+    "an address of requests without TLS": (
+        {"request_uri_prefix": "http://bank.example/requests/"},
+        "request_uri_prefix",
+    ),
+    "signed requests without a key": ({"requires_signed_requests": True}, "requires_signed_requests"),
     "an unknown claim": ({"allowed_claims": ["email"]}, "allowed_claims"),
     "claims as paths": ({"allowed_claims": [["given_name"]]}, "allowed_claims"),
     "an unknown type": ({"allowed_transaction_data_types": ["x"]}, "allowed_transaction_data_types"),

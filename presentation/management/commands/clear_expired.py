@@ -10,7 +10,12 @@ from django.utils import timezone
 
 import consent.clearing
 import wallet.clearing
-from presentation.clearing import clear_interactions, clear_used_assertions, clearing
+from presentation.clearing import (
+    clear_interactions,
+    clear_pushed_requests,
+    clear_used_assertions,
+    clearing,
+)
 from wallet.status_lists import sweeping, upkeep
 
 
@@ -28,6 +33,7 @@ class Command(BaseCommand):
         interactions = clear_interactions(now=now, batch=batch)
         clear_used_assertions(now=now, batch=batch)
         clearing.send(sender=None, now=now, batch=batch)
+        clear_pushed_requests(now=now, batch=batch)
         # A question waits for its interaction, so this comes second.
         questions = consent.clearing.clear_unanswered(lapsed_before=now - timedelta(days=1), batch=batch)
         visits = wallet.clearing.clear_expired(now=now, batch=batch)

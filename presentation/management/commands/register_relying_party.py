@@ -56,6 +56,15 @@ class Command(BaseCommand):
         )
         parser.add_argument("--jwks", default="", metavar="FILE", help="its public keys as a JWK set")
         parser.add_argument("--jwks-uri", default="", metavar="URL", help="or where it publishes them")
+        parser.add_argument(
+            "--requires-pushed-requests", action="store_true", help="refuse requests in a browser's address"
+        )
+        parser.add_argument(
+            "--requires-signed-requests", action="store_true", help="refuse requests its key has not signed"
+        )
+        parser.add_argument(
+            "--request-uri-prefix", default="", metavar="URL", help="where it publishes signed requests"
+        )
         parser.add_argument("--purpose", default="", help="why it asks, shown to holders")
         parser.add_argument("--privacy-policy-url", default="")
         parser.add_argument("--terms-url", default="")
@@ -73,11 +82,7 @@ class Command(BaseCommand):
                 wire_format=options["wire_format"],
                 grants=list(dict.fromkeys(options["grant"])),
                 jwks=_read(options["jwks"]) if options["jwks"] else None,
-                jwks_uri=options["jwks_uri"],
-                purpose=options["purpose"],
-                privacy_policy_url=options["privacy_policy_url"],
-                terms_url=options["terms_url"],
-                contact=options["contact"],
+                **{name: options[name] for name in _AS_THEY_ARE},
             )
         except ValidationError as error:
             raise CommandError(_as_text(error)) from None
@@ -93,6 +98,10 @@ def _read(path: str) -> Any:
         raise CommandError(f"Nothing was registered.\n--jwks: {path} cannot be read as JSON.") from None
 
 
+_AS_THEY_ARE = (
+    *("jwks_uri", "requires_pushed_requests", "requires_signed_requests", "request_uri_prefix"),
+    *("purpose", "privacy_policy_url", "terms_url", "contact"),
+)
 _OPTIONS = {
     "grants": "--grant",
     "allowed_scopes": "--scope",
@@ -120,5 +129,7 @@ def _as_json(relying_party: RelyingParty) -> dict[str, Any]:
         "transaction_data_types": relying_party.allowed_transaction_data_types,
         "wire_format": relying_party.wire_format,
         "grants": relying_party.grants,
+        "requires_pushed_requests": relying_party.requires_pushed_requests,
+        "requires_signed_requests": relying_party.requires_signed_requests,
         **integration.addresses(),
     }

@@ -1,0 +1,602 @@
+"""Signed requests: wrong ones, one row each; sent along, pushed, or published; and that nothing else counts.
+
+The names with hyphens are modules of the OpenID Foundation's suite (`fapi2-security-profile-final-…`,
+`oid4vp-1final-wallet-…`).
+"""
+
+import json
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import timedelta
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+from hypothesis import given
+from hypothesis import strategies as st
+
+from presentation import admission, signed_requests
+from presentation.models import Interaction, RelyingParty
+from presentation.request_models import PushedRequest
+from presentation.request_object import LIFETIME, RequestObjectError, read
+from presentation.request_uris import is_registered, problem_with
+from tests.forgery import Key, new_key, public_jwk, sign_jwt
+from tests.people import register
+from tests.presentation.clients import assertion, by_assertion, with_key
+from tests.presentation.far_ends import FarEnd, answers, far_end, says
+from tests.presentation.test_authorize import PATH, asked, encoded, fragment, session_data
+from tests.presentation.test_dcql_flow import query
+from tests.presentation.test_flow import SignIn, decide
+from tests.presentation.test_pushed_requests import go, send
+from tests.relying_party import take_apart
+from wallet.limits import Limit
+from wallet.models import Wallet
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("signing_key")]
+TYPE = "oauth-authz-req+jwt"
+Bank = tuple[RelyingParty, Key]
+Make = Callable[[RelyingParty, Key, str], str]
+
+
+@pytest.fixture
+def bank() -> Bank:
+    """Acme Bank with a key of kid `one`."""
+    return with_key()
+
+
+def signed(bank: Bank, issuer: str, *, header: Any = None, key: Key | None = None, **changes: Any) -> str:
+    """The good request as an object; claims and members of the header that are None are left out."""
+    now = int(time.time())
+    claims = {
+        "iss": bank[0].client_id,
+        "aud": issuer,
+        "iat": now,
+        "exp": now + 60,
+        **asked(bank[0]),
+    } | changes
+    head = {"alg": "ES256", "typ": TYPE, "kid": "one"} | (header or {})
+    without = lambda members: {name: value for name, value in members.items() if value is not None}  # noqa: E731
+    return sign_jwt(without(head), without(claims), key or bank[1])
+
+
+def bring(client: Client, bank: Bank, text: str, **beside: str) -> Any:
+    """The browser brings the object along."""
+    return client.get(PATH, {"client_id": bank[0].client_id, "request": text} | beside)
+
+
+# --- What is wrong ----------------------------------------------------------------------------------------
+
+
+def claims(**changes: Any) -> Make:
+    return lambda party, key, issuer: signed((party, key), issuer, **changes)
+
+
+def header(**changes: Any) -> Make:
+    return lambda party, key, issuer: signed((party, key), issuer, header=changes)
+
+
+def from_now(**seconds: int | None) -> Make:
+    def make(party: RelyingParty, key: Key, issuer: str) -> str:
+        now = int(time.time())
+        times = {name: None if value is None else now + value for name, value in seconds.items()}
+        return signed((party, key), issuer, **times)
+
+    return make
+
+
+def by_another_key(party: RelyingParty, _key: Key, issuer: str) -> str:
+    return signed((party, new_key()), issuer)
+
+
+def with_its_own_key(party: RelyingParty, _key: Key, issuer: str) -> str:
+    stranger = new_key()
+    return signed((party, stranger), issuer, header={"jwk": public_jwk(stranger)})
+
+
+def changed_afterwards(party: RelyingParty, key: Key, issuer: str) -> str:
+    head, _, signature = signed((party, key), issuer).split(".")
+    payload = signed((party, key), issuer, state="another").split(".")[1]
+    return f"{head}.{payload}.{signature}"
+
+
+def unsigned(party: RelyingParty, key: Key, issuer: str) -> str:
+    return signed((party, key), issuer, header={"alg": "none"}).rpartition(".")[0] + "."
+
+
+def a_client_assertion(party: RelyingParty, key: Key, issuer: str) -> str:
+    return assertion(party.client_id, key, issuer=issuer)
+
+
+# Nobody knows who says so: a page.
+NOT_ITS_OWN: dict[str, Make] = {
+    "ensure-request-object-signature-algorithm-is-not-none": unsigned,
+    "negative-test-invalid-request-object-signature": changed_afterwards,
+    "negative-test-mismatched-client-id": claims(client_id="somebody"),
+    "no client_id": claims(client_id=None),
+    "a client_id in a list": lambda party, key, issuer: signed(
+        (party, key), issuer, client_id=[party.client_id]
+    ),
+    "signed by another key": by_another_key,
+    "signed by a key that it brings": with_its_own_key,
+    "a header with an address of keys": lambda party, _key, issuer: signed(
+        (party, new_key()), issuer, header={"jku": "https://evil.example/jwks"}
+    ),
+    "an alg of secrets": header(alg="HS256"),
+    "alg ES384": header(alg="ES384"),
+    "alg RS256": header(alg="RS256"),
+    "no alg": header(alg=None),
+    "an unknown kid": header(kid="two"),
+    "a kid that is a number": header(kid=1),
+    "no typ": header(typ=None),
+    "typ JWT": header(typ="JWT"),
+    "typ with the media type's first half": header(typ="application/oauth-authz-req+jwt"),
+    "a client assertion": a_client_assertion,
+    "an access token": header(typ="at+jwt"),
+    "a header that asks for an extension": header(crit=["b64"], b64=False),
+    "text": lambda *_: "x",
+    "two segments": lambda *_: "e30.e30",
+    "five segments, as if encrypted": lambda *_: "e30.e30.e30.e30.e30",
+    "a state that is a number": claims(state=7),
+    "a nonce in a list": claims(nonce=["n-0S6_WzA2Mj~0123456"]),
+    "a query that is a text": claims(scope=None, dcql_query="{}"),
+    "a text that cannot be said": claims(state="\ud800"),
+    "a text with NUL": claims(state="a\x00b"),
+    "transaction data in an object": claims(transaction_data={"a": "b"}),
+}
+# Its own, but not good, or not now: told at home.
+NOT_GOOD: dict[str, Make] = {
+    "expired (exp > 5 min past)": from_now(exp=-300),
+    "not valid yet (nbf > 60 s ahead)": from_now(nbf=61),
+    "made in the future": from_now(iat=61),
+    "neither exp nor iat": claims(exp=None, iat=None),
+    "without exp and six minutes old": from_now(exp=None, iat=-360),
+    "an exp far away": from_now(exp=int(LIFETIME.total_seconds()) + 60),
+    "an exp that is a text": claims(exp=str(2**40)),
+    "an exp beyond all numbers": claims(exp=10**400),
+    "no exp, and an iat beyond all numbers": claims(exp=None, iat=10**400),
+    "an exp that is true": claims(exp=True),
+    "no aud": claims(aud=None),
+    "another aud": claims(aud="https://other.example"),
+    "an aud with a slash more": lambda party, key, issuer: signed((party, key), issuer, aud=issuer + "/"),
+    "several in aud": lambda party, key, issuer: signed(
+        (party, key), issuer, aud=[issuer, "https://other.example"]
+    ),
+    "the authorization endpoint as aud": lambda party, key, issuer: signed(
+        (party, key), issuer, aud=issuer + PATH
+    ),
+    "what could be a client assertion": lambda party, key, issuer: signed(
+        (party, key), issuer, sub=party.client_id
+    ),
+    "a request in the request": claims(request="e30.e30.e30"),
+    "a request_uri in the request": claims(request_uri="https://bank.example/requests/1"),
+}
+
+
+@pytest.mark.parametrize("make", NOT_ITS_OWN.values(), ids=NOT_ITS_OWN.keys())
+def test_an_object_that_is_not_certainly_its_own_gets_a_page_and_is_not_pushed(
+    client: Client, bank: Bank, settings: Any, make: Make
+) -> None:
+    text = make(*bank, settings.BASE_URL)
+
+    shown = bring(client, bank, text, redirect_uri="https://bank.example/callback", state="outside")
+    proof = by_assertion(assertion(bank[0].client_id, bank[1], issuer=settings.BASE_URL))
+    told = send(client, {"request": text} | proof)
+
+    assert shown.status_code == 400
+    assert "Location" not in shown.headers
+    assert (told.status_code, told.json()["error"]) == (400, "invalid_request_object"), told.content
+    assert not Interaction.objects.exists()
+
+
+@pytest.mark.parametrize("make", NOT_GOOD.values(), ids=NOT_GOOD.keys())
+def test_an_object_of_its_own_that_is_not_good_is_told_at_home(
+    client: Client, bank: Bank, settings: Any, make: Make
+) -> None:
+    text = make(*bank, settings.BASE_URL)
+
+    home = bring(client, bank, text, state="outside").headers["Location"]
+    proof = by_assertion(assertion(bank[0].client_id, bank[1], issuer=settings.BASE_URL))
+    told = send(client, {"request": text} | proof)
+
+    assert home.startswith("https://bank.example/callback#")
+    assert fragment(home)["error"] == "invalid_request_object"
+    assert fragment(home)["state"] == "af0ifjsldkj"
+    assert (told.status_code, told.json()["error"]) == (400, "invalid_request_object"), told.content
+    assert not Interaction.objects.exists()
+
+
+def test_an_error_of_its_own_still_goes_only_to_a_registered_address(
+    client: Client, bank: Bank, settings: Any
+) -> None:
+    for times in ({"exp": 1}, {}):
+        text = signed(bank, settings.BASE_URL, redirect_uri="https://evil.example/", **times)
+        response = bring(client, bank, text, redirect_uri="https://bank.example/callback")
+        assert response.status_code == 400
+        assert "Location" not in response.headers
+
+
+# --- What is good -----------------------------------------------------------------------------------------
+
+GOOD: dict[str, Make] = {
+    "as it should be": claims(),
+    "nbf 8 s ahead": from_now(nbf=8),
+    "without exp and four minutes old": from_now(exp=None, iat=-240),
+    "valid for an hour": from_now(exp=int(LIFETIME.total_seconds())),
+    "one aud in a list": lambda party, key, issuer: signed((party, key), issuer, aud=[issuer]),
+    "static discovery": claims(aud="https://self-issued.me/v2"),
+    "RO iss != client_id ignored": claims(iss="somebody"),
+    "no kid with one key": header(kid=None),
+    "unknown claims ignored": claims(prompt="none", client_metadata={"jwks": {"keys": []}}),
+}
+
+
+@pytest.mark.parametrize("make", GOOD.values(), ids=GOOD.keys())
+def test_a_good_object_leads_to_the_answer(
+    client: Client, bank: Bank, settings: Any, alice: Wallet, sign_in: SignIn, make: Make
+) -> None:
+    RelyingParty.objects.update(requires_signed_requests=True)
+    sign_in(alice)
+
+    page = bring(client, bank, make(*bank, settings.BASE_URL)).headers["Location"]
+    answer = fragment(client.get(decide(client, page)).headers["Location"])
+
+    assert set(answer) == {"vp_token", "state"}
+
+
+def test_json_values_are_values_in_an_object(
+    client: Client, bank: Bank, settings: Any, alice: Wallet, sign_in: SignIn
+) -> None:
+    sign_in(alice)
+    value = encoded(session_data())
+    asked_for = {"credentials": [query({"path": ["given_name"]}, id="basic")]}
+    text = signed(
+        bank, settings.BASE_URL, scope=None, dcql_query=asked_for, transaction_data=[value], state="sträng ✓"
+    )
+
+    page = bring(client, bank, text).headers["Location"]
+    shown = client.get(page)
+    answer = fragment(client.get(decide(client, page)).headers["Location"])
+
+    assert [claim.value for claim in shown.context["question"].claims] == ["Alice"]
+    assert "192.0.2.7" in shown.content.decode()
+    assert answer["state"] == "sträng ✓"
+    _jwt, _disclosures, binding, _bound = take_apart(answer["vp_token"])
+    assert len(binding.payload["transaction_data_hashes"]) == 1
+
+
+def test_the_mistakes_inside_are_told_at_home_as_those_outside(
+    client: Client, bank: Bank, settings: Any
+) -> None:
+    for changes, error in (
+        ({"nonce": None}, "invalid_request"),
+        ({"scope": "openid"}, "invalid_scope"),
+        ({"response_type": "code"}, "unsupported_response_type"),
+        ({"transaction_data": ["e30"]}, "invalid_transaction_data"),
+        ({"state": "s" * 2049}, "invalid_request"),
+        ({"response_mode": "direct_post"}, "invalid_request"),
+    ):
+        home = bring(client, bank, signed(bank, settings.BASE_URL, **changes)).headers["Location"]
+        assert fragment(home)["error"] == error
+
+
+# --- Nothing outside counts -------------------------------------------------------------------------------
+
+
+def test_ensure_different_nonce_and_state_inside_and_outside_request_object(
+    client: Client, bank: Bank, settings: Any, alice: Wallet, sign_in: SignIn
+) -> None:
+    sign_in(alice)
+    outside = {"nonce": "another-nonce-altogether", "state": "outside", "scope": "openid"}
+    outside |= {"redirect_uri": "https://bank.example/other?lang=en", "login_hint": "bob@example.org"}
+
+    page = bring(client, bank, signed(bank, settings.BASE_URL), **outside).headers["Location"]
+    home = client.get(decide(client, page)).headers["Location"]
+
+    assert home.startswith("https://bank.example/callback#")
+    assert fragment(home)["state"] == "af0ifjsldkj"
+    _jwt, _disclosures, binding, _bound = take_apart(fragment(home)["vp_token"])
+    assert binding.payload["nonce"] == "n-0S6_WzA2Mj~0123456"
+
+
+def test_state_only_outside_request_object_not_used(
+    client: Client, bank: Bank, settings: Any, alice: Wallet, sign_in: SignIn
+) -> None:
+    sign_in(alice)
+
+    page = bring(client, bank, signed(bank, settings.BASE_URL, state=None), state="outside").headers[
+        "Location"
+    ]
+
+    assert set(fragment(client.get(decide(client, page)).headers["Location"])) == {"vp_token"}
+
+
+def test_repeated_parameters_outside_are_no_mistake_but_repeated_objects_are(
+    client: Client, bank: Bank, settings: Any
+) -> None:
+    object_ = signed(bank, settings.BASE_URL)
+    good = urlencode({"client_id": bank[0].client_id, "request": object_})
+
+    assert client.get(f"{PATH}?{good}&state=a&state=b").status_code == 303
+    assert client.get(f"{PATH}?{good}&request={object_}").status_code == 400
+    assert client.get(f"{PATH}?{good}&request_uri=urn:x").status_code == 400
+    assert client.get(f"{PATH}?{good}&client_id=x").status_code == 400
+    assert client.get(f"{PATH}?{urlencode({'request': object_})}").status_code == 400
+    assert client.get(f"{PATH}?client_id={bank[0].client_id}&request=").status_code == 400
+
+
+def test_an_object_of_one_client_is_none_of_another(client: Client, bank: Bank, settings: Any) -> None:
+    other = register("Evil", "https://bank.example/callback", jwks=bank[0].jwks)
+
+    response = bring(client, (other, bank[1]), signed(bank, settings.BASE_URL))
+
+    assert response.status_code == 400
+
+
+def test_who_is_suspended_or_has_no_key_signs_nothing(client: Client, bank: Bank, settings: Any) -> None:
+    object_ = signed(bank, settings.BASE_URL)
+    RelyingParty.objects.update(jwks=None)
+    assert bring(client, bank, object_).status_code == 400
+
+    RelyingParty.objects.update(jwks=bank[0].jwks)
+    admission.suspend(bank[0], "Complaints")
+    assert bring(client, bank, object_).status_code == 400
+
+
+def test_a_relying_party_that_must_sign_cannot_ask_otherwise(client: Client, bank: Bank) -> None:
+    RelyingParty.objects.update(requires_signed_requests=True)
+
+    answer = fragment(client.get(PATH, asked(bank[0])).headers["Location"])
+
+    assert answer["error"] == "invalid_request"
+    assert "signed" in answer["error_description"]
+
+
+def test_one_that_must_push_may_sign_but_must_push_that(client: Client, bank: Bank, settings: Any) -> None:
+    RelyingParty.objects.update(requires_pushed_requests=True, requires_signed_requests=True)
+    object_ = signed(bank, settings.BASE_URL)
+    proof = by_assertion(assertion(bank[0].client_id, bank[1], issuer=settings.BASE_URL))
+
+    brought = fragment(bring(client, bank, object_).headers["Location"])
+    pushed = send(client, {"request": object_} | proof)
+
+    assert brought["error"] == "invalid_request"
+    assert pushed.status_code == 201, pushed.content
+    assert go(client, pushed.json()["request_uri"], bank[0]).headers["Location"].startswith("/wallet/")
+
+
+def test_beside_a_pushed_object_nothing_counts(client: Client, bank: Bank, settings: Any) -> None:
+    proof = by_assertion(assertion(bank[0].client_id, bank[1], issuer=settings.BASE_URL))
+    form = {"request": signed(bank, settings.BASE_URL), "scope": "openid", "state": "outside"}
+
+    assert send(client, form | proof).status_code == 201
+    assert PushedRequest.objects.get().parameters == asked(bank[0])
+
+
+def test_another_clients_object_cannot_be_pushed(client: Client, bank: Bank, settings: Any) -> None:
+    other = with_key("Corner Shop")
+    proof = by_assertion(assertion(other[0].client_id, other[1], issuer=settings.BASE_URL))
+
+    told = send(client, {"request": signed(bank, settings.BASE_URL)} | proof)
+
+    assert (told.status_code, told.json()["error"]) == (400, "invalid_request_object")
+
+
+# --- Published --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def publisher(bank: Bank, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Acme Bank's own server, below whose /requests/ it may publish."""
+    with far_end(says(b"")) as far:
+        monkeypatch.setattr(signed_requests, "outbound", far.outbound())
+        RelyingParty.objects.update(request_uri_prefix=far.url("/requests/"))
+        yield far
+
+
+def publishes(far: FarEnd, text: str, content_type: str = f"application/{TYPE}", **how: str) -> None:
+    far.behaviour = answers(text.encode(), f"Content-Type: {content_type}", **how)
+
+
+def refer(client: Client, bank: Bank, uri: str, **beside: str) -> Any:
+    return client.get(PATH, {"client_id": bank[0].client_id, "request_uri": uri} | beside)
+
+
+def test_a_published_object_is_fetched_and_leads_to_the_answer(
+    client: Client, bank: Bank, publisher: FarEnd, settings: Any, alice: Wallet, sign_in: SignIn
+) -> None:
+    RelyingParty.objects.update(requires_signed_requests=True)
+    sign_in(alice)
+    publishes(publisher, signed(bank, settings.BASE_URL))
+
+    page = refer(client, bank, publisher.url("/requests/1?a=b"), state="outside").headers["Location"]
+    answer = fragment(client.get(decide(client, page)).headers["Location"])
+
+    assert answer["state"] == "af0ifjsldkj"
+    (request,) = publisher.requests
+    assert request.startswith(b"GET /requests/1?a=b HTTP/1.1\r\n")
+    assert b"Accept: application/oauth-authz-req+jwt" in request
+
+
+UNREGISTERED = {
+    "another path": "/other/1",
+    "above it": "/requests/../other",
+    "above it, encoded": "/requests/%2e%2E/other",
+    "above it, by a slash that hides": "/requests/..%2fother",
+    "above it, by a backslash that hides": "/requests/..%5Cother",
+    "an empty segment": "/requests//evil.example/",
+    "the name without its slash": "/requests",
+    "a longer name": "/requests-of-others/1",
+}
+
+
+@pytest.mark.parametrize("path", UNREGISTERED.values(), ids=UNREGISTERED.keys())
+def test_nothing_is_fetched_but_what_is_below_the_registered_address(
+    client: Client, bank: Bank, publisher: FarEnd, settings: Any, path: str
+) -> None:
+    publishes(publisher, signed(bank, settings.BASE_URL))
+
+    assert refer(client, bank, publisher.url(path)).status_code == 400
+    assert publisher.connections == 0
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "http://keys.bank.example/requests/1",
+        "https://keys.bank.example.evil.example/requests/1",
+        "https://keys.bank.example@evil.example/requests/1",
+        "https://evil.example/requests/1",
+        "//keys.bank.example/requests/1",
+        "file:///etc/passwd",
+        "data:application/oauth-authz-req+jwt,x",
+        "urn:ietf:params:oauth:request_uri:x",
+        "urn:x",
+    ],
+)
+def test_no_other_address_is_even_looked_up(client: Client, bank: Bank, publisher: FarEnd, uri: str) -> None:
+    response = refer(client, bank, uri, redirect_uri="https://bank.example/callback")
+
+    assert response.status_code == 400
+    assert publisher.connections == 0
+
+
+PUBLISHED_WRONG: dict[str, Callable[[FarEnd, str], None]] = {
+    "another media type": lambda far, text: publishes(far, text, "application/jwt"),
+    "not there": lambda far, text: publishes(far, text, status="404 Not Found"),
+    "a redirect": lambda far, _text: setattr(
+        far, "behaviour", answers(b"", "Location: https://127.0.0.1/", status="302 Found")
+    ),
+    "nothing": lambda far, _text: publishes(far, ""),
+    "no JWT": lambda far, _text: publishes(far, "<html>"),
+    "too much": lambda far, text: publishes(far, text + "x" * 70_000),
+    "bytes that are no text": lambda far, _text: setattr(
+        far, "behaviour", answers(b"\xff\xfe", f"Content-Type: application/{TYPE}")
+    ),
+    "hangs up": lambda far, _text: setattr(far, "behaviour", says(b"")),
+}
+
+
+@pytest.mark.parametrize("publish", PUBLISHED_WRONG.values(), ids=PUBLISHED_WRONG.keys())
+def test_what_is_published_wrongly_gets_a_page(
+    client: Client, bank: Bank, publisher: FarEnd, settings: Any, publish: Callable[[FarEnd, str], None]
+) -> None:
+    publish(publisher, signed(bank, settings.BASE_URL))
+
+    response = refer(client, bank, publisher.url("/requests/1"))
+
+    assert response.status_code == 400
+    assert "Location" not in response.headers
+
+
+def test_a_published_address_must_be_signed_for_as_well(
+    client: Client, bank: Bank, publisher: FarEnd, settings: Any
+) -> None:
+    publishes(publisher, signed(bank, settings.BASE_URL, key=new_key()))
+
+    assert refer(client, bank, publisher.url("/requests/1")).status_code == 400
+
+
+def test_a_strangers_browser_cannot_make_us_fetch_without_end(
+    client: Client, bank: Bank, publisher: FarEnd, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(signed_requests, "FETCHES", Limit("few-fetches", most=2, window=timedelta(minutes=1)))
+    publishes(publisher, signed(bank, settings.BASE_URL))
+
+    statuses = [refer(client, bank, publisher.url("/requests/1")).status_code for _ in range(4)]
+
+    assert statuses == [303, 303, 400, 400]
+    assert publisher.connections == 2
+
+
+@pytest.mark.parametrize(
+    ("prefix", "uri", "good"),
+    [
+        ("https://a.example/r/", "https://a.example/r/1", True),
+        ("https://a.example/r/", "https://a.example/r/", True),
+        ("https://a.example/", "https://a.example/anything", True),
+        ("https://a.example/r", "https://a.example/r", True),
+        ("https://a.example/r", "https://a.example/r1", False),
+        ("https://a.example/r", "https://a.example/r/1", False),
+        ("https://a.example/r", "https://a.example/r?x=1", False),
+        ("https://a.example/", "https://a.example.evil.example/", False),
+        ("https://a.example/r/", "https://A.example/r/1", False),
+        ("", "https://a.example/", False),
+    ],
+)
+def test_what_is_below_a_registered_address(prefix: str, uri: str, good: bool) -> None:
+    assert is_registered(uri, prefix) is good
+
+
+@pytest.mark.parametrize(
+    "prefix",
+    [
+        "https://a.example",
+        "http://a.example/",
+        "https://a.example/../",
+        "https://a.example/#x",
+        "x",
+        "https:///",
+    ],
+)
+def test_an_address_that_could_mean_others_cannot_be_registered(prefix: str) -> None:
+    assert problem_with(prefix)
+
+
+@given(st.text(max_size=40))
+def test_only_what_begins_with_it_is_below_it(rest: str) -> None:
+    prefix = "https://a.example/r/"
+    assert not is_registered(rest, prefix)
+    if is_registered(prefix + rest, prefix):
+        assert ".." not in rest.split("?")[0].split("/")
+
+
+# --- Whatever comes ---------------------------------------------------------------------------------------
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+NAMES = (
+    "aud",
+    "exp",
+    "iat",
+    "nbf",
+    "sub",
+    "state",
+    "nonce",
+    "dcql_query",
+    "transaction_data",
+    "request",
+    "x",
+)
+KEY = new_key()
+
+
+@given(st.dictionaries(st.sampled_from(NAMES), JSON))
+def test_any_claims_are_parameters_or_refused(changes: dict[str, Any]) -> None:
+    now = timezone.now()
+    good = {"client_id": "bank", "aud": "https://issuer.example", "exp": int(now.timestamp()) + 60}
+    text = sign_jwt({"alg": "ES256", "typ": TYPE}, good | changes, KEY)
+
+    with suppress(RequestObjectError):
+        said = read(
+            text,
+            client_id="bank",
+            find_keys=lambda _kid: {"one": KEY.public_key()},
+            issuer="https://issuer.example",
+            now=now,
+        )
+        assert json.loads(json.dumps(dict(said.values))) == said.values
+        assert all(isinstance(value, str) for value in said.values.values())
+
+
+@given(st.text(max_size=80))
+def test_any_text_is_refused(text: str) -> None:
+    with pytest.raises(RequestObjectError):
+        read(
+            text, client_id="bank", find_keys=lambda _kid: {}, issuer="https://x.example", now=timezone.now()
+        )
