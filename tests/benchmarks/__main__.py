@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import django
 
-from tests.benchmarks import documents, flows, minting, status_lists
+from tests import softhsm
+from tests.benchmarks import documents, flows, minting, signatures, status_lists
 from tests.benchmarks.stage import CannotPlayError, stage
 from tests.benchmarks.table import Row, render
 
@@ -47,8 +48,9 @@ def main() -> None:
     parser.add_argument(
         "--quick", action="store_true", help="a few short bursts: shows that it runs, no more"
     )
-    parser.add_argument("--only", default="abcde", help="which benches, for example --only bc")
+    parser.add_argument("--only", default="abcdef", help="which benches, for example --only bc")
     chosen = parser.parse_args()
+    length = QUICK if chosen.quick else FULL
     rows: list[Row] = []
     if "a" in chosen.only:
         os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
@@ -56,9 +58,14 @@ def main() -> None:
         rows += minting.run()
     if set(chosen.only) & set("bcde"):
         try:
-            rows += measure(QUICK if chosen.quick else FULL, chosen.only)
+            rows += measure(length, chosen.only)
         except CannotPlayError as error:
             print(error, file=sys.stderr)
+    if "f" in chosen.only:
+        if softhsm.INSTALLED:
+            rows += signatures.run(bursts=length.bursts, size=length.requests)
+        else:
+            print("SoftHSM 2 is not installed, so signatures are not measured.", file=sys.stderr)
     print(render(rows))
 
 

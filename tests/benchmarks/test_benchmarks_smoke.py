@@ -6,7 +6,7 @@ from itertools import groupby
 
 import pytest
 
-from tests.benchmarks import minting
+from tests.benchmarks import minting, signatures
 from tests.benchmarks.__main__ import QUICK, measure
 from tests.benchmarks.bursts import Contender, alternate
 from tests.benchmarks.sites import children
@@ -37,6 +37,13 @@ def test_flows_documents_memory_and_status_lists_are_measured() -> None:
 def test_minting_is_measured() -> None:
     rows = minting.run(bursts=1, size=3)
     assert rows
+    assert all(row.value > 0 for row in rows)
+
+
+@pytest.mark.softhsm
+def test_signatures_in_software_and_in_a_module_are_measured() -> None:
+    rows = signatures.run(bursts=1, size=20)
+    assert [bool(row.ratio) for row in rows] == [False, True, False, True]
     assert all(row.value > 0 for row in rows)
 
 
