@@ -16,8 +16,10 @@ from django.utils import timezone
 from keys import rotation
 from keys.models import KeyEvent, SigningKey
 from keys.moves import State, find, in_state
-from keys.schedule import PUBLISHED_BEFORE_SIGNING
+from keys.schedule import PUBLISHED_BEFORE_SIGNING, moment
 from tests.keys.test_rotation import chain_for
+from tests.wallet.statuses import present
+from wallet.models import Wallet
 
 pytestmark = pytest.mark.django_db
 
@@ -246,3 +248,25 @@ def test_a_lost_sealing_key_is_one_clear_sentence(settings: Any) -> None:
     settings.KEY_SEALING_KEYS = ["another-sealing-key-of-thirty-two-characters"]
     with pytest.raises(CommandError, match="not among KEY_SEALING_KEYS"):
         run("certify_signing_key", str(key))
+
+
+def test_every_key_is_listed_with_its_state_its_end_and_what_hangs_on_it(
+    long_ago: None, alice: Wallet, settings: Any
+) -> None:
+    present(alice)
+    run("withdraw_signing_key", str(in_state(State.STAGED)), "--reason", "a rehearsal", "--yes")
+    settings.SELF_CERTIFYING_AUTHORITY = False
+    staged = rotation.stage(now=timezone.now())
+    active = find(str(in_state(State.ACTIVE)))
+
+    lines = run("list_signing_keys").splitlines()
+
+    assert lines == [
+        f"{staged}  staged     not certified yet  unexpired credentials: 0",
+        f"{active}  active     certificates end {moment(active.chain(at=timezone.now()).not_after)}"
+        "  unexpired credentials: 1",
+    ]
+
+
+def test_without_keys_the_list_says_so() -> None:
+    assert run("list_signing_keys") == "There are no signing keys. rotate_signing_keys makes one.\n"

@@ -10,9 +10,13 @@ import pytest
 from django.core.management import call_command, get_commands, load_command_class
 
 from keys import rotation
+from keys.checks import sealed_values
 from keys.issuer_key import active_issuer_key
-from keys.moves import State, in_state
+from keys.models import SigningKey
+from keys.moves import State, find, in_state
 from tests.keys.test_rotation import chain_for
+from tests.wallet.statuses import present
+from wallet.models import StatusEntry, Wallet
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 GUIDE = (DOCS / "keys.md").read_text()
@@ -37,24 +41,97 @@ def test_every_option_in_the_guide_exists() -> None:
     assert set(re.findall(r"(--[a-z][a-z-]+)", GUIDE)) <= options | {"--deploy"}
 
 
+EACH_TIME = [
+    r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}",
+    r"\d+ \w+ \d{4} \d\d:\d\d UTC",
+    r"\b[0-9a-f]{8}\b",
+    r"\d+(?= (values|unexpired|keys))",
+]
+
+
+def shape(line: str) -> str:
+    """A line without what is another one each time: ids, times, numbers."""
+    for pattern in EACH_TIME:
+        line = re.sub(pattern, "…", line)
+    return line.strip()
+
+
+def outputs_at_night() -> set[str]:
+    """What the page for 3 a.m. shows of what commands of this service say."""
+    page = GUIDE.partition("## At 3 a.m.")[2].partition("## What relying parties see")[0]
+    blocks = re.findall(r"```console\n(.*?)```", page, re.DOTALL)
+    lines = [line.strip() for block in blocks for line in block.splitlines()]
+    by_others = ("#", "production https://", '"kid":', "Passphrase:")
+    return {shape(line) for line in lines if line and not line.startswith(by_others)}
+
+
 @pytest.mark.django_db
-def test_when_the_sealing_keys_are_lost_the_guide_leads_to_a_key_that_signs(
-    settings: Any, now: datetime
+@pytest.mark.usefixtures("at_night")
+def test_the_page_for_3_am_shows_what_commands_say_and_leads_to_a_key_that_signs(
+    settings: Any, alice: Wallet, now: datetime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    said: list[str] = []
+
+    def run(*words: str) -> None:
+        out = StringIO()
+        call_command(*words, stdout=out)
+        said.extend(out.getvalue().replace("[y/N] ", "[y/N] y\n").splitlines())
+
+    def answer(kid: str) -> str:
+        (tmp_path / "answer.pem").write_text(chain_for(find(kid), now))
+        return str(tmp_path / "answer.pem")
+
+    # A private key may have been stolen; nobody knows whether the sealing keys were.
+    first, second = (str(in_state(state)) for state in (State.ACTIVE, State.STAGED))
+    for _presentation in range(3):
+        present(alice)
+    run("list_signing_keys")
+    monkeypatch.setattr("sys.stdin", StringIO("y\n"))
+    run("withdraw_signing_key", first, "--reason", "laptop with a copy stolen")
+    assert active_issuer_key(now=now).kid == second
+    # The sealing keys are lost.
+    settings.KEY_SEALING_KEYS = ["another sealing key of more than thirty-two characters"]
+    lost = sealed_values(None)
+    said += [f"?: ({error.id}) {error.msg}" for error in lost]
+    run("withdraw_signing_key", second, "--reason", "sealing key lost", "--yes")
+    assert said[-1].startswith("No key signs now.")
+    (key_id,) = {word for error in lost for word in re.findall(r"\b[0-9a-f]{8}\b", error.msg)}
+    run("reseal", "--forget", key_id, "--reason", "disk and its copy burnt")
+    assert sealed_values(None) == []
+    # No key signs.
+    run("stage_signing_key", "--reason", "after the theft")
+    third = str(in_state(State.STAGED))
+    run("list_signing_keys")
+    run("certify_signing_key", third, "--chain", answer(third))
+    run("activate_signing_key", third, "--reason", "after the theft")
+    assert active_issuer_key(now=now).kid == third
+    # The database is lost.
+    rotation.stage(now=now)
+    fourth = str(in_state(State.STAGED))
+    run("certify_signing_key", fourth, "--chain", answer(fourth))
+    (tmp_path / "passphrase").write_text("five random words stand here")
+    kept = (str(tmp_path / "keys.jwe"), "--passphrase-file", str(tmp_path / "passphrase"), "--reason", "x")
+    run("export_keys", *kept)
+    StatusEntry.objects.all().delete()
+    SigningKey.objects.all().delete()
+    run("import_keys", *kept)
+    run("rotate_signing_keys")
+    assert active_issuer_key(now=now).kid == third
+
+    shown = outputs_at_night()
+    assert len(shown) > 10
+    assert shown - {shape(line) for line in said} == set()
+
+
+@pytest.fixture
+def at_night(settings: Any, now: datetime) -> None:
+    """Production as it should be: a key that signs, and the next one certified."""
     settings.SELF_CERTIFYING_AUTHORITY = False
     for state in ("active", "staged"):
         key = rotation.stage(now=now - timedelta(hours=1))
         rotation.certify(key.pk, chain_for(key, now), now=now)
         if state == "active":
             rotation.activate(key.pk, now=now)
-    settings.KEY_SEALING_KEYS = ["another sealing key of more than thirty-two characters"]
-    for state in (State.STAGED, State.ACTIVE):
-        lost = str(in_state(state))
-        call_command("withdraw_signing_key", lost, "--reason", "sealing key lost", "--yes", stdout=StringIO())
-    key = rotation.stage(now=now)
-    rotation.certify(key.pk, chain_for(key, now), now=now)
-    rotation.activate(key.pk, now=now)
-    assert active_issuer_key(now=now).kid == str(key)
 
 
 def test_links_inside_the_guide_lead_somewhere() -> None:

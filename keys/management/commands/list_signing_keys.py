@@ -1,0 +1,38 @@
+"""Say which signing keys there are."""
+
+from datetime import datetime
+from typing import Any
+
+from django.core.management.base import BaseCommand
+from django.utils.timezone import now
+
+from keys.models import SigningKey
+from keys.moves import State
+from keys.schedule import moment
+from keys.stakes import unexpired_credentials
+
+
+class Command(BaseCommand):
+    help = (
+        "List the signing keys that are not withdrawn, the newest first: id, state, when the first of its "
+        "certificates ends, how many unexpired credentials it signed. Changes nothing."
+    )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        keys = SigningKey.objects.exclude(state=State.WITHDRAWN)
+        for key in keys:
+            self.stdout.write(_line(key, now()))
+        if not keys:
+            self.stdout.write("There are no signing keys. rotate_signing_keys makes one.")
+
+
+def _line(key: SigningKey, at: datetime) -> str:
+    chain = key.certified_chain
+    facts = [
+        f"{key}  {key.state:<9}",
+        f"certificates end {moment(chain.not_after)}" if chain else "not certified yet",
+        f"unexpired credentials: {unexpired_credentials(key.pk, now=at)}",
+    ]
+    if key.store == SigningKey.Store.PKCS11:
+        facts.append("destroyed in the hardware module" if key.destroyed_at else "in the hardware module")
+    return "  ".join(facts)
