@@ -8,10 +8,10 @@ import os
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from django.core.signals import request_started
+from django.core.signals import request_finished, request_started
 from django.core.wsgi import get_wsgi_application
 
-from keys.kept_connections import close_dead_connections
+from keys.kept_connections import close_dead_connections, drop_cursors
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
@@ -36,4 +36,5 @@ def _documents_before(django: Application) -> Application:
 
 
 request_started.connect(close_dead_connections)
+request_finished.connect(drop_cursors)
 application = _documents_before(get_wsgi_application())

@@ -7,7 +7,12 @@ each time. That it has hung up can be seen without asking: there is something to
 import select
 from typing import Any
 
+import psycopg
 from django.db import connections
+
+_CURSOR = "_kept_cursor"  # on Django's connection, which is one thread's
+# psycopg's own, in C where that is installed; Django's is Python, so that a zone can be said for each cursor.
+_TIMES = psycopg.adapters.get_loader(psycopg.adapters.types["timestamptz"].oid, psycopg.pq.Format.TEXT)
 
 
 def close_dead_connections(**_: Any) -> None:
@@ -16,6 +21,29 @@ def close_dead_connections(**_: Any) -> None:
         kept = connection.vendor == "postgresql" and connection.connection and not connection.in_atomic_block
         if kept and _has_news(connection.connection) and not connection.is_usable():
             connection.close()
+
+
+def kept_cursor(connection: Any) -> Any:
+    """One cursor for the statements of a request; their rows are to be fetched before the next is asked.
+
+    Each cursor finds out anew how every type of value is written and read, which takes longer than asking.
+    It remembers what was asked and read last, so `drop_cursors` ends it with the request.
+    """
+    if connection.queries_logged:  # Django has another kind of cursor for that
+        return connection.cursor()
+    cursor = getattr(connection, _CURSOR, None)
+    if cursor is None or cursor.connection is not connection.connection:
+        cursor = connection.cursor()
+        if connection.vendor == "postgresql":
+            cursor.adapters.register_loader("timestamptz", _TIMES)
+        setattr(connection, _CURSOR, cursor)
+    return cursor
+
+
+def drop_cursors(**_: Any) -> None:
+    """Forget this thread's cursors with what they last read; a receiver of `request_finished`."""
+    for connection in connections.all(initialized_only=True):
+        connection.__dict__.pop(_CURSOR, None)
 
 
 def _has_news(raw: Any) -> bool:

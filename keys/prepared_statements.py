@@ -16,6 +16,8 @@ from django.db.models.expressions import Expression, Subquery
 from django.db.models.query import FlatValuesListIterable, ModelIterable, get_related_populators
 from django.db.models.sql import UpdateQuery
 
+from keys.kept_connections import kept_cursor
+
 TRIED_WITH = (5, 2)  # after the tests have passed with another version, it can be said here
 if django.VERSION[:2] != TRIED_WITH:
     raise ImproperlyConfigured(
@@ -71,9 +73,9 @@ class PreparedUpdate:
         if self._composed is None:
             self._composed = self._compose()
         sql, parameters = self._composed
-        with connections[DEFAULT_DB_ALIAS].cursor() as cursor:
-            cursor.execute(sql, parameters.filled(values))
-            return cursor.rowcount
+        cursor = kept_cursor(connections[DEFAULT_DB_ALIAS])
+        cursor.execute(sql, parameters.filled(values))
+        return int(cursor.rowcount)
 
     def _compose(self) -> "tuple[str, _Parameters]":
         rows = _preparable(self._rows(_Place))
@@ -102,8 +104,7 @@ class PreparedInsert:
         values = [
             field.get_db_prep_save(field.pre_save(instance, True), connection) for field in self._fields
         ]
-        with connection.cursor() as cursor:
-            cursor.execute(self._sql, values)
+        kept_cursor(connection).execute(self._sql, values)
         instance._state.adding, instance._state.db = False, DEFAULT_DB_ALIAS
 
 
@@ -163,9 +164,9 @@ class _ComposedRead:
 
     def read(self, values: dict[str, Any]) -> list[Any]:
         connection = connections[DEFAULT_DB_ALIAS]
-        with connection.cursor() as cursor:
-            cursor.execute(self.sql, self.parameters.filled(values))
-            rows = cursor.fetchall()
+        cursor = kept_cursor(connection)
+        cursor.execute(self.sql, self.parameters.filled(values))
+        rows = cursor.fetchall()
         return [self.make(self._converted(row, connection)) for row in rows]
 
     def _converted(self, row: Any, connection: Any) -> Any:
