@@ -19,6 +19,7 @@ from consent.models import Consent
 from keys.prepared_statements import PreparedInsert, PreparedRead, PreparedUpdate
 from presentation import client_secrets
 from presentation.models import Interaction, RedirectURI, RelyingParty
+from presentation.request_models import PushedRequest
 from tests.consent.questions import put
 from tests.presentation.test_flow import ask, decide
 from wallet.models import Credential, HolderSession, StatusEntry, Wallet
@@ -66,6 +67,9 @@ def test_every_prepared_read_gives_what_its_queryset_gives(asked: Any, acme_bank
     now = timezone.now()
     answered = Interaction.objects.get(outcome="token")
     wallet, party = asked.consent.wallet_id, acme_bank.pk
+    PushedRequest.objects.create(
+        digest="f" * 64, client_id=acme_bank.client_id, parameters={"nonce": "n"}, signed=True, expires_at=now
+    )
     client_secrets.rotate(acme_bank, now=now)
     entry = StatusEntry.objects.get()
     holder = {"digest": HolderSession.objects.get().digest, "now": now, "idle_since": now - timedelta(1)}
@@ -77,11 +81,13 @@ def test_every_prepared_read_gives_what_its_queryset_gives(asked: Any, acme_bank
         "presentation.client_authentication._known_by_secret": {"client_id": acme_bank.client_id, "now": now},
         "presentation.client_authentication._known_by_keys": {"client_id": acme_bank.client_id},
         "presentation.interactions._by_id": {"id": asked.id},
+        "presentation.pushed_requests._by_digest": {"digest": "f" * 64},
         "presentation.registration._by_client_id": {
             "client_id": acme_bank.client_id,
             "nonce_digest": answered.nonce_digest,
         },
         "presentation.registration._uris": {"party": party},
+        "presentation.signed_requests._active": {"client_id": acme_bank.client_id},
     }
 
     assert set(every_read()) == set(values)
