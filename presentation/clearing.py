@@ -1,8 +1,9 @@
 """Forgetting: interactions (once their nonce may be), pushed requests, assertions that were used up."""
 
 from datetime import datetime, timedelta
+from typing import Any
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.dispatch import Signal
 
 from presentation.client_models import UsedAssertion
@@ -18,28 +19,24 @@ NONCE_REMEMBERED = timedelta(days=400)  # so long a nonce that gave a token is r
 
 def clear_interactions(*, now: datetime, batch: int) -> int:
     """Delete what is no longer needed, `batch` rows per transaction; gives their number."""
-    cleared = 0
     ended = Q(expires_at__lt=now - WAY_BACK_KEPT) & ~Q(outcome=Interaction.Outcome.TOKEN)
     forgotten = Q(expires_at__lt=now - NONCE_REMEMBERED)
-    rows = Interaction.objects.filter(ended | forgotten).order_by("expires_at")
-    while ids := list(rows.values_list("id", flat=True)[:batch]):
-        cleared += Interaction.objects.filter(id__in=ids).delete()[0]
-    return cleared
+    return _clear(Interaction.objects.filter(ended | forgotten), batch)
 
 
 def clear_used_assertions(*, now: datetime, batch: int) -> int:
     """Delete what could not be used again anyway, `batch` rows per transaction; gives their number."""
-    cleared = 0
-    rows = UsedAssertion.objects.filter(expires_at__lte=now).order_by("expires_at")
-    while digests := list(rows.values_list("digest", flat=True)[:batch]):
-        cleared += UsedAssertion.objects.filter(digest__in=digests).delete()[0]
-    return cleared
+    return _clear(UsedAssertion.objects.filter(expires_at__lte=now), batch)
 
 
 def clear_pushed_requests(*, now: datetime, batch: int) -> int:
     """Delete what no interaction still goes on with, `batch` rows per transaction; gives their number."""
+    return _clear(PushedRequest.objects.filter(expires_at__lte=now - LIFETIME), batch)
+
+
+def _clear(rows: QuerySet[Any], batch: int) -> int:
     cleared = 0
-    rows = PushedRequest.objects.filter(expires_at__lte=now - LIFETIME).order_by("expires_at")
-    while digests := list(rows.values_list("digest", flat=True)[:batch]):
-        cleared += PushedRequest.objects.filter(digest__in=digests).delete()[0]
+    oldest = rows.order_by("expires_at").values_list("pk", flat=True)
+    while found := list(oldest[:batch]):
+        cleared += rows.model.objects.filter(pk__in=found).delete()[0]
     return cleared

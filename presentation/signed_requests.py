@@ -3,6 +3,7 @@
 from datetime import datetime, timedelta
 from functools import partial
 
+import structlog
 from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 
@@ -17,6 +18,8 @@ from presentation.parameters import LIMITS
 from presentation.registration import mistaken
 from presentation.request_object import RequestObjectError
 from wallet.limits import Limit, LimitReachedError
+
+log = structlog.get_logger(__name__)
 
 outbound = Outbound()
 # Anybody's browser can make us fetch; per client address, and generous, because a company may share one.
@@ -50,6 +53,7 @@ def published_at(uri: str, *, client_id: str, address: str, now: datetime) -> Ar
         FETCHES.take(address, now=now)
         answer = outbound.get(uri, accept=request_object.MEDIA_TYPE)
     except (LimitReachedError, OutboundError) as error:
+        log.warning("request_object_not_fetched", client_id=client_id, reason=str(error))
         raise UntrustedRequestError(
             _("We could not get the request of the application that sent you here. Please try again later."),
             f"request_uri could not be fetched: {error}",

@@ -221,6 +221,50 @@ def test_the_guide_proves_itself_by_key_with_openid_client(answered: dict[str, s
     assert json.loads(done.stdout)["claims"]["given_name"] == "Alice"
 
 
+def test_the_guide_pushes_and_signs(answered: dict[str, str], alice: Wallet, sign_in: Any) -> None:
+    code, base_url, client_id = printed_code(), answered["BASE_URL"], answered["CLIENT_ID"]
+    key, browser = registered_key(client_id), Client()
+    sign_in(alice, browser=browser)
+    for way in ("pushed", "signed"):
+        session: dict[str, str] = {}
+        url = code["authorize_url"](
+            base_url, client_id, "http://127.0.0.1:5000/callback", alice.email, session
+        )
+        sent = (
+            code["pushed"](url, base_url, client_id, answered["CLIENT_SECRET"])
+            if way == "pushed"
+            else code["signed"](url, base_url, key)
+        )
+        page = browser.get(sent.removeprefix(base_url)).headers["Location"]
+        home = browser.get(decide(browser, page)).headers["Location"]
+        answer = dict(parse_qsl(urlsplit(home).fragment))
+
+        assert "login_hint" not in sent
+        assert answer["state"] == session["state"]
+        assert code["verified_claims"](
+            answer["vp_token"], base_url=base_url, client_id=client_id, nonce=session["nonce"]
+        )
+
+
+@pytest.mark.curl
+def test_the_guide_pushes_by_curl(answered: dict[str, str], alice: Wallet) -> None:
+    code, session = printed_code(), {}
+    (snippet,) = (snippet for snippet in printed("sh") if "presentation/par" in snippet)
+    url = code["authorize_url"](
+        answered["BASE_URL"],
+        answered["CLIENT_ID"],
+        "http://127.0.0.1:5000/callback",
+        alice.email,
+        session,
+    )
+    environment = {"PATH": os.environ["PATH"], "REQUEST": url.partition("?")[2], **answered}
+    done = subprocess.run(
+        ["sh", "-e"], input=snippet, env=environment, capture_output=True, text=True, timeout=30
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["expires_in"] == 60
+
+
 def registered_key(client_id: str) -> dict[str, str]:
     """A private key whose public half is registered."""
     key = new_key()
