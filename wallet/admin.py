@@ -72,12 +72,17 @@ class OperatedAdmin(ReadOnly, admin.ModelAdmin):
         model = self.permitted_with or self.opts.model_name
         return cast(AbstractUser, request.user).has_perm(f"wallet.{action}_{model}")
 
+    def _permits(self, request: HttpRequest, operation: Operation) -> bool:
+        may = cast(AbstractUser, request.user).has_perm
+        return self.may_operate(request) and (not operation.needs or may(operation.needs))
+
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
         row = self.get_object(request, object_id)
-        operations = offered(row) if row and self.may_operate(request) else {}
-        shown = {name: (self._address("do", row, name), op.label) for name, op in operations.items()}
+        operations = offered(row) if row else {}
+        permitted = {name: each for name, each in operations.items() if self._permits(request, each)}
+        shown = {name: (self._address("do", row, name), op.label) for name, op in permitted.items()}
         return super().change_view(request, object_id, form_url, {"operations": shown})
 
     def operate(self, request: HttpRequest, object_id: str, name: str) -> HttpResponse:
@@ -91,6 +96,8 @@ class OperatedAdmin(ReadOnly, admin.ModelAdmin):
         if operation is None:
             self.message_user(request, _t("That cannot be done any more."), messages.WARNING)
             return HttpResponseRedirect(self._address("change", row))
+        if not self._permits(request, operation):
+            raise PermissionDenied
         form = operation.form(request.POST or None, initial=operation.initial(row))
         if form.is_valid():
             self._run(request, row, operation, form.cleaned_data)

@@ -40,7 +40,8 @@ class Operation:
     """One thing to do with a row that is in one of `states`.
 
     run: takes the row, what the form says, the operator's name and the time. initial: what the form
-    shows at first. hits: the unexpired presented credentials that are not valid any more then.
+    shows at first. hits: the unexpired presented credentials that are not valid any more then. needs: a
+    permission, besides that to change such rows.
     """
 
     label: Text
@@ -50,6 +51,7 @@ class Operation:
     form: type[Form] = ReasonForm
     initial: Callable[[Any], dict[str, Any]] = lambda row: {}
     hits: Callable[..., QuerySet[StatusEntry]] | None = None
+    needs: str = ""
 
 
 def _with_reason(run: Callable[..., object]) -> Callable[[Any, dict[str, Any], str, datetime], None]:
@@ -156,6 +158,7 @@ OPERATIONS: dict[type[Model], dict[str, Operation]] = {
             frozenset(Status),
             _with_reason(changes.invalidate_all_by_key_of),
             hits=changes.by_key_of,
+            needs="keys.change_signingkey",  # it is about everybody, not about one person's identity
         ),
     },
 }

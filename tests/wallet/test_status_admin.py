@@ -5,6 +5,7 @@ from uuid import uuid4
 
 import pytest
 from django.contrib.admin.models import LogEntry
+from django.contrib.auth.models import Permission, User
 from django.test import Client
 from django.urls import reverse
 
@@ -49,9 +50,19 @@ def test_one_is_suspended_and_reinstated(olga: Client, alice: Wallet) -> None:
     assert status_of(entry) == INVALID
 
 
+def test_everything_that_a_key_signed_is_for_those_who_may_change_keys(olga: Client, alice: Wallet) -> None:
+    entry = presented(alice)
+    assert "invalidate-signed" not in olga.get(address(entry)).content.decode()
+
+    assert olga.get(address(entry, "do", "invalidate-signed")).status_code == 403
+    assert operate(olga, entry, "invalidate-signed").status_code == 403
+    assert status_of(entry) == VALID
+
+
 def test_everything_that_a_key_signed_is_taken_back_after_saying_how_much(
     olga: Client, alice: Wallet, bob: Wallet
 ) -> None:
+    User.objects.get().user_permissions.add(Permission.objects.get(codename="change_signingkey"))
     entries = [presented(wallet) for wallet in (alice, alice, bob)]
     page = olga.get(address(entries[0], "do", "invalidate-signed")).content.decode()
     assert "<strong>3</strong> presented credentials" in page
