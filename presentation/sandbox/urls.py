@@ -2,13 +2,15 @@
 
 from django.urls import path
 
-from presentation.sandbox import endpoints, self_service_views, views
+from presentation.sandbox import api_views, endpoints, self_service_views, views
 
 OWN = "sandbox/relying-parties"
 
 urlpatterns = [
     path("playground/", views.playground, name="playground"),
     path("playground/callback/", views.callback, name="playground_callback"),
+    path("sandbox/api/", api_views.page, name="api_description"),
+    path("sandbox/api/openapi.json", api_views.document, name="openapi"),
     path("sandbox/holder", endpoints.act_as_holder, name="sandbox_holder"),
     path(f"{OWN}/", self_service_views.home, name="self_service"),
     path(f"{OWN}/new/", self_service_views.new, name="self_service_new"),

@@ -86,3 +86,13 @@ def test_a_link_from_elsewhere_leads_on(service: Any, page: Any) -> None:
     page.get_by_role("link", name="Ask for a new link").click()
 
     expect(page.get_by_label("Your e-mail address")).to_be_visible()
+
+
+def test_the_description_of_the_endpoints_can_be_read(service: Any, page: Any) -> None:
+    page.goto(f"{service.url}/")
+    page.get_by_role("link", name="Every endpoint for machines").click()
+
+    look(page, "api")
+    page.get_by_role("link", name="Let the sandbox play the person").click()
+
+    expect(page.get_by_role("heading", name="Let the sandbox play the person")).to_be_in_viewport()

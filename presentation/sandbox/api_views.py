@@ -1,0 +1,24 @@
+"""The description of the endpoints for machines: for programs as OpenAPI, for people as a page."""
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from presentation.sandbox.api_description import openapi
+from presentation.sandbox.api_page import groups
+
+
+@require_safe
+def document(request: HttpRequest) -> HttpResponse:
+    """The OpenAPI 3.1 document; any page may read it."""
+    return JsonResponse(
+        openapi(), headers={"Access-Control-Allow-Origin": "*"}, json_dumps_params={"indent": 1}
+    )
+
+
+@require_safe
+def page(request: HttpRequest) -> HttpResponse:
+    """The same to be read."""
+    description = openapi()
+    facts = {"groups": groups(description), "base_url": description["servers"][0]["url"]}
+    return render(request, "developer/api.html", facts)

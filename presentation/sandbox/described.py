@@ -1,0 +1,249 @@
+"""Every endpoint for machines and the authorization endpoint, as developers read about them (OpenAPI 3.1).
+
+To add one, add a `Described` to `ENDPOINTS`: its path as in `config/urls.py`, and what goes in and comes out.
+The tests compare the paths with those that are routed, and what is said with what a running server answers.
+"""
+
+from django.utils.translation import gettext_lazy as _
+
+from presentation.grants import GRANTS
+from presentation.parameters import LIMITS
+from presentation.sandbox.described_documents import DOCUMENTS
+from presentation.sandbox.description import (
+    FORM,
+    HTML,
+    JSON,
+    MALFORMED,
+    NOT_GRANTED,
+    NOT_YOU,
+    TOO_LARGE,
+    TOO_OFTEN,
+    UNAVAILABLE,
+    Answer,
+    Described,
+    Schema,
+    members,
+    text,
+)
+from presentation.sandbox.explanations import PARAMETERS, Text
+from presentation.sandbox.holder_call import CHOICES, LONGEST_URL
+
+REQUESTS, TESTS = _("Requests"), _("For tests, in the sandbox only")
+ASSERTION = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
+_MORE_PARAMETERS: dict[str, Text] = {
+    "response_mode": _("May be left out: fragment is how the answer comes."),
+    "dcql_query": _("Instead of scope: a DCQL query that names single claims (OpenID4VP 1.0 §6)."),
+    "request": _("Instead of all but client_id: the same as a JWT you signed (RFC 9101)."),
+    "request_uri": _(
+        "Instead of all but client_id: the handle of a pushed request, or where a signed one is."
+    ),
+}
+_ONE_OF: dict[str, list[str]] = {"response_type": ["vp_token"], "response_mode": ["fragment"]}
+
+
+_CLIENT = {
+    "client_id": text(_("Needed here, if it is not in the header."), maxLength=LIMITS["client_id"]),
+    "client_secret": text(_("If it is not in the header.")),
+    "client_assertion_type": text(enum=[ASSERTION]),
+    "client_assertion": text(
+        _("Instead of a secret: a JWT you signed with ES256, with the issuer as audience.")
+    ),
+}
+_CHECK = members(
+    "name result",
+    name=text(),
+    result=text(enum=["passed", "failed", "not reached"]),
+    reason=text(_("Of the one that failed.")),
+)
+
+
+def _authorization_parameter(name: str) -> tuple[Text, Schema]:
+    schema = text(maxLength=LIMITS[name])
+    if name in _ONE_OF:
+        schema["enum"] = _ONE_OF[name]
+    if name == "nonce":
+        schema |= {"minLength": 16, "pattern": "^[!-~]+$"}
+    about = (PARAMETERS | _MORE_PARAMETERS).get(name, "")
+    return about, schema | ({"required": True} if name == "client_id" else {})
+
+
+def _pushed_parameters() -> dict[str, Schema]:
+    """What the authorization endpoint takes, as members of a form."""
+    known = {name: _authorization_parameter(name) for name in LIMITS if name != "request_uri"}
+    return {name: schema | {"description": about} for name, (about, schema) in known.items()} | _CLIENT
+
+
+ENDPOINTS: list[Described] = [
+    Described(
+        "verifiable-credentials/v1/presentation/authorize",
+        "get",
+        "authorize",
+        REQUESTS,
+        _("Ask a person, by sending their browser here"),
+        [
+            Answer(
+                303,
+                _(
+                    "On to the next page for the person; or, when the request is wrong, home to "
+                    "`redirect_uri` with `error`, `error_description` and `state` in the fragment."
+                ),
+                headers=("Location",),
+            ),
+            Answer(
+                400, _("A page: nobody has proven where an answer could go. Never a redirect."), text(), HTML
+            ),
+            Answer(414, _("The address is longer than 8 kB.")),
+        ],
+        about=_(
+            "Not called by your server. In the end the browser comes back to `redirect_uri` with `vp_token` "
+            "and `state` in the fragment, or with `error`."
+        ),
+        query={name: _authorization_parameter(name) for name in LIMITS},
+    ),
+    Described(
+        "oauth/v2/token",
+        "post",
+        "token",
+        REQUESTS,
+        _("Get an access token for your application"),
+        [
+            Answer(
+                200,
+                _("The token. Keep it for as long as it is good."),
+                members(
+                    "access_token token_type expires_in scope",
+                    access_token=text(_("Send it as `Authorization: Bearer …`.")),
+                    token_type=text(enum=["Bearer"]),
+                    expires_in={"type": "integer", "description": _("Seconds.")},
+                    scope=text(_("What it is good for.")),
+                ),
+            ),
+            MALFORMED,
+            NOT_YOU,
+            TOO_LARGE,
+            TOO_OFTEN,
+            UNAVAILABLE,
+        ],
+        about=_("Client credentials (RFC 6749 §4.4). Authenticate in exactly one of three ways."),
+        body={
+            FORM: members(
+                "grant_type",
+                grant_type=text(enum=["client_credentials"]),
+                scope=text(_("Left out: everything granted. Else some of: ") + ", ".join(GRANTS)),
+                **_CLIENT,
+            )
+        },
+        auth=("client_secret", ""),
+    ),
+    Described(
+        "verifiable-credentials/v1/presentation/par",
+        "post",
+        "push",
+        REQUESTS,
+        _("Push a request ahead of the browser"),
+        [
+            Answer(
+                201,
+                _("Send the browser to the authorization endpoint with this and your client_id only."),
+                members(
+                    "request_uri expires_in",
+                    request_uri=text(),
+                    expires_in={"type": "integer", "description": _("Seconds.")},
+                ),
+            ),
+            MALFORMED,
+            NOT_YOU,
+            NOT_GRANTED,
+            TOO_LARGE,
+            TOO_OFTEN,
+        ],
+        about=_(
+            "Keeps e-mail addresses and payments out of addresses and histories (RFC 9126). "
+            "Authenticate as at the token endpoint, or with an access token."
+        ),
+        body={FORM: members("", **_pushed_parameters())},
+        auth=("client_secret", "access_token", ""),
+    ),
+    Described(
+        "verifiable-credentials/v1/presentation/verify",
+        "post",
+        "verify",
+        REQUESTS,
+        _("Have a presentation verified"),
+        [
+            Answer(
+                200,
+                _("What came out, also when it is not valid. It is looked at as one that was made for you."),
+                members(
+                    "valid checks",
+                    valid={"type": "boolean"},
+                    checks={"type": "array", "items": _CHECK},
+                    status=text(_("Of the credential: valid, suspended, …; if it came to that.")),
+                    credential={"type": "object", "description": _("iss, vct, iat, exp; of what is valid.")},
+                    claims={"type": "object", "description": _("What is disclosed; of what is valid.")},
+                ),
+            ),
+            MALFORMED,
+            NOT_YOU,
+            NOT_GRANTED,
+            TOO_LARGE,
+        ],
+        about=_("Instead of verifying it yourself."),
+        body={
+            JSON: members(
+                "vp_token nonce",
+                vp_token={
+                    "type": ["string", "object"],
+                    "minLength": 1,
+                    "minProperties": 1,
+                    "description": _("As it came in the answer."),
+                },
+                nonce=text(_("As it was in the request."), minLength=1, maxLength=512),
+                transaction_data={
+                    "type": "array",
+                    "items": text(),
+                    "description": _("The strings that were sent, in their order."),
+                },
+            )
+        },
+        auth=("access_token",),
+    ),
+    *DOCUMENTS,
+    Described(
+        "sandbox/holder",
+        "post",
+        "act_as_holder",
+        TESTS,
+        _("Let the sandbox play the person"),
+        [
+            Answer(
+                200,
+                _("Where the browser is sent; or, when it is left on a page of the service, that page."),
+                members(
+                    "redirect_to",
+                    redirect_to={"type": ["string", "null"]},
+                    page=members(
+                        "status heading text", status={"type": "integer"}, heading=text(), text=text()
+                    ),
+                ),
+            ),
+            MALFORMED,
+            TOO_LARGE,
+            TOO_OFTEN,
+            UNAVAILABLE,
+        ],
+        about=_(
+            "Opens an authorization request as a browser would, signs in, is verified as a persona, decides."
+        ),
+        body={
+            JSON: members(
+                "authorize_url",
+                authorize_url=text(
+                    _("The address your application sends the browser to."), maxLength=LONGEST_URL
+                ),
+                **{name: text(enum=list(choices), default=choices[0]) for name, choices in CHOICES.items()},
+            )
+            | {"additionalProperties": False}
+        },
+    ),
+]

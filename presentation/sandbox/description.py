@@ -1,0 +1,75 @@
+"""What an endpoint is described with: what it is for, what goes in, what comes out (`described`). Pure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.utils.translation import gettext_lazy as _
+
+from presentation.sandbox.explanations import Text
+
+JSON, FORM = "application/json", "application/x-www-form-urlencoded"
+HTML, PLAIN = "text/html; charset=utf-8", "text/plain; charset=utf-8"
+Schema = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What comes back with one status."""
+
+    status: int
+    about: Text
+    schema: Schema | None = None
+    media: str = JSON
+    headers: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Described:
+    """One endpoint. `auth`: names of `SECURITY`, any of which will do; "" is none of them."""
+
+    path: str
+    method: str
+    name: str
+    group: Text
+    summary: Text
+    answers: Sequence[Answer]
+    about: Text = ""
+    query: Mapping[str, tuple[Text, Schema]] = field(default_factory=dict)
+    body: Mapping[str, Schema] = field(default_factory=dict)  # media type → schema
+    auth: Sequence[str] = ("",)
+
+
+def text(about: Text = "", **more: Any) -> Schema:
+    """A string."""
+    return {"type": "string", **({"description": about} if about else {}), **more}
+
+
+def members(required: str, **properties: Schema) -> Schema:
+    """An object with these members; `required` names those that are always there."""
+    return {"type": "object", "properties": properties, "required": required.split()}
+
+
+ERROR = members(
+    "error error_description",
+    error=text(_("A code to act on.")),
+    error_description=text(_("One sentence for developers.")),
+)
+SECURITY: dict[str, Schema] = {
+    "client_secret": {"type": "http", "scheme": "basic", "description": "client_id and client secret"},
+    "access_token": {"type": "http", "scheme": "bearer", "description": "from the token endpoint"},
+}
+
+
+def refused(status: int, about: Text, *headers: str) -> Answer:
+    """An error as JSON."""
+    return Answer(status, about, ERROR, headers=headers)
+
+
+# What every endpoint that takes something from a machine may say.
+MALFORMED = refused(400, _("Something in the request is wrong: `error_description` says what."))
+TOO_LARGE = refused(413, _("The body is longer than any good one."))
+TOO_OFTEN = refused(429, _("Too often; `Retry-After` says how many seconds to wait."), "Retry-After")
+NOT_YOU = refused(401, _("Not authenticated; `WWW-Authenticate` says how to be."), "WWW-Authenticate")
+NOT_GRANTED = refused(403, _("The access token is good, but not for this."), "WWW-Authenticate")
+UNAVAILABLE = refused(503, _("Try again in a few minutes."))
