@@ -268,7 +268,8 @@ def test_where_ciphertexts_are_damaged_one_sentence_names_the_place_and_nothing_
     rotation.rotate(now=timezone.now() - timedelta(days=100))  # so that the next key is due
     for column in sealed_columns():
         for row in column.rows():
-            damaged = bytes(getattr(row, column.name))[:-1] + b"!"
+            value = bytes(getattr(row, column.name))
+            damaged = value[:-1] + bytes([value[-1] ^ 1])
             type(row)._base_manager.filter(pk=row.pk).update(**{column.name: damaged})
     (tmp_path / "passphrase").write_text("five random words stand here")
     before = [list(model.objects.values()) for model in (SigningKey, Authority, KeyEvent)]
