@@ -4,6 +4,7 @@ from typing import Any
 
 from django.utils import timezone
 from rest_framework.exceptions import APIException
+from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -15,9 +16,20 @@ from presentation.machine_errors import MachineError, MalformedRequestError, Too
 from wallet import browser
 
 
+class OnlyJson(BaseContentNegotiation):
+    """JSON, whatever `Accept` says: libraries send what they like, and there is nothing to choose from."""
+
+    def select_parser(self, request: Request, parsers: Any) -> Any:
+        return parsers[0]
+
+    def select_renderer(self, request: Request, renderers: Any, format_suffix: str | None = None) -> Any:
+        return renderers[0], renderers[0].media_type
+
+
 class MachineView(APIView):
     """What the endpoints for machines have in common: limits, and the form of their errors."""
 
+    content_negotiation_class = OnlyJson
     longest_body = 16_384
     content_type = "application/x-www-form-urlencoded"
 

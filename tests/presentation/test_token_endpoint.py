@@ -265,6 +265,13 @@ def test_parameters_in_the_address_are_refused(client: Client) -> None:
     refused(response, "invalid_request")
 
 
+@pytest.mark.parametrize("accept", ["text/html", "*/*", "nonsense", "application/xml;q=0.9", ""])
+def test_whatever_a_library_accepts_it_gets_json(client: Client, accept: str) -> None:
+    party, secret = with_secret()
+    good(ask(client, Accept=accept, **basic(party.client_id, secret)))
+    refused(ask(client, Accept=accept), "invalid_client", 401)
+
+
 @pytest.mark.parametrize("kind", ["application/json", "multipart/form-data; boundary=x", "text/plain"])
 def test_another_content_type_is_refused(client: Client, kind: str) -> None:
     refused(client.post(TOKEN, data=b"{}", content_type=kind), "invalid_request")
