@@ -9,7 +9,7 @@ from django.conf import settings
 
 from keys import published_keys
 from keys.issuer_key import active_issuer_key
-from keys.jws import JwsError, encode_segment, sign_segments, unverified_header, verify_compact
+from keys.jws import JwsError, encode_segment, sign_segments, take_apart
 
 LIFETIME = timedelta(minutes=10)
 _TYPE = "at+jwt"
@@ -63,10 +63,11 @@ def verify(token: str, *, now: datetime) -> Access:
     try:
         if len(token) > LONGEST:
             raise TokenRefusedError("The access token is too long.")
-        key = published_keys.find(str(unverified_header(token).get("kid")))
+        unverified = take_apart(token)
+        key = published_keys.find(str(unverified.header.get("kid")))
         if key is None:
             raise TokenRefusedError("The access token is signed by an unknown key.")
-        claims = verify_compact(token, key.public_key, typ=_TYPE)
+        claims = unverified.verified(key.public_key, typ=_TYPE)
     except JwsError as error:
         raise TokenRefusedError(f"The access token is refused: {error}.") from error
     if claims.get("iss") != settings.BASE_URL or claims.get("aud") != settings.BASE_URL:

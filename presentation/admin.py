@@ -175,7 +175,8 @@ class RelyingPartyAdmin(admin.ModelAdmin):
         else:
             self.log_change(request, relying_party, said)
             self.message_user(request, f"{relying_party}: {said}", messages.SUCCESS)
-        return HttpResponseRedirect(_address(relying_party))
+        address = reverse("admin:presentation_relyingparty_change", args=[relying_party.pk])
+        return HttpResponseRedirect(address)
 
     def _confirmation(
         self, request: HttpRequest, relying_party: RelyingParty, form: Form, title: str
@@ -186,7 +187,6 @@ class RelyingPartyAdmin(admin.ModelAdmin):
             "original": relying_party,
             "title": title,
             "form": form,
-            "back": _address(relying_party),
         }
         return TemplateResponse(request, "admin/presentation/relyingparty/confirm_move.html", context)
 
@@ -229,7 +229,3 @@ class InteractionAdmin(admin.ModelAdmin):
 
     def has_delete_permission(self, request: HttpRequest, obj: Interaction | None = None) -> bool:
         return False
-
-
-def _address(relying_party: RelyingParty) -> str:
-    return reverse("admin:presentation_relyingparty_change", args=[relying_party.pk])

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection
 from datetime import datetime, timedelta
 from typing import Any
 
-from keys.jws import JwsError, unverified_header, verify_compact
+from keys.jws import JwsError, take_apart
 from presentation.client_keys import ClientKeys
 
 LEEWAY = timedelta(seconds=30)  # that clocks may differ
@@ -22,8 +22,8 @@ def signed_claims(token: str, find_keys: FindKeys, *, types: Collection[str | No
     The header names the key by `kid`, or there is only one. Raises ClientJwtError.
     """
     try:
-        header = unverified_header(token)
-        kid, typ = header.get("kid"), header.get("typ")
+        unverified = take_apart(token)
+        kid, typ = unverified.header.get("kid"), unverified.header.get("typ")
         if typ not in types or not isinstance(kid, str | None):
             raise ClientJwtError("is a token of another kind (typ)")
         keys = find_keys(kid)
@@ -33,7 +33,7 @@ def signed_claims(token: str, find_keys: FindKeys, *, types: Collection[str | No
             raise ClientJwtError("is signed by a key that is not registered (kid)")
         else:
             key = keys[kid]
-        return verify_compact(token, key, typ=typ)  # type: ignore[arg-type]  # None: has no typ
+        return unverified.verified(key, typ=typ)
     except JwsError as error:
         raise ClientJwtError(f"is refused: {error}") from error
 

@@ -14,7 +14,7 @@ from typing import Any
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from keys.jwk import public_key_of
-from keys.jws import JwsError, unverified_header, verify_compact
+from keys.jws import JwsError, take_apart
 from wallet.sd_jwt import Disclosure, KeyBinding, SdJwt, SdJwtError, digest
 from wallet.sd_jwt_parsing import UnverifiedSdJwt, parse
 from wallet.sd_jwt_processing import FORM, Processing
@@ -22,6 +22,8 @@ from wallet.sd_jwt_processing import FORM, Processing
 LEEWAY = 60  # seconds that clocks may differ
 KEY_BINDING_WINDOW = 300  # seconds before and after now in which a key binding may have been made
 SD_JWT_VC_CLAIMS = ("iss", "vct", "exp")  # without which no credential of this kind is accepted
+
+_to_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=False).encode
 
 # The issuer's key, or what finds it by the header, which nobody vouches for yet; raises SdJwtError.
 IssuerKey = ec.EllipticCurvePublicKey | Callable[[Mapping[str, Any]], ec.EllipticCurvePublicKey]
@@ -121,7 +123,7 @@ def _verify_issuer_signed(
     passed("sd-alg")
     processing = Processing(received.disclosures)
     payload = processing.object(signed, ())
-    _check_writable(header, payload)
+    _check_writable(payload)
     passed(FORM)
     passed("digests-once")
     if processing.waiting:
@@ -142,14 +144,15 @@ def _verify_signature(
     """Header and payload of the issuer-signed JWT; the key is looked for once the header makes sense."""
     check = "structure"
     try:
-        header = unverified_header(jwt)
+        unverified = take_apart(jwt)
+        header = unverified.header
         for check, expected in (("alg", "ES256"), ("typ", typ)):
             if header.get(check) != expected:
                 raise JwsError(f"{check} is not {expected}")
             passed(check)
         key = issuer_key(header) if callable(issuer_key) else issuer_key
         check = "issuer-signature"
-        signed = verify_compact(jwt, key, typ=typ)
+        signed = unverified.verified(key, typ=typ)
     except JwsError as error:
         raise SdJwtError(f"issuer-signed JWT: {error}", check) from error
     passed(check)
@@ -180,9 +183,9 @@ def _key_binding_claims(key_binding: str, payload: dict[str, Any], passed: Passe
     """What the key in `cnf` signed, and no other key."""
     check = "kb-typ"
     try:
-        header = unverified_header(key_binding)
+        unverified = take_apart(key_binding)
         for name, expected in (("typ", "kb+jwt"), ("alg", "ES256")):
-            if header.get(name) != expected:
+            if unverified.header.get(name) != expected:
                 raise JwsError(f"{name} is not {expected}")
         passed(check)
         check = "kb-signature"
@@ -190,17 +193,17 @@ def _key_binding_claims(key_binding: str, payload: dict[str, Any], passed: Passe
         jwk = confirmation.get("jwk") if isinstance(confirmation, dict) else None
         if not isinstance(jwk, dict):
             raise JwsError("cnf holds no key")
-        claims = verify_compact(key_binding, public_key_of(jwk), typ="kb+jwt")
+        claims = unverified.verified(public_key_of(jwk), typ="kb+jwt")
     except JwsError as error:
         raise SdJwtError(f"key binding: {error}", check) from error
     passed(check)
     return claims
 
 
-def _check_writable(*objects: dict[str, Any]) -> None:
+def _check_writable(payload: dict[str, Any]) -> None:
     """Half a surrogate pair is a JSON string and yet no text; 1e999 is a JSON number and yet none here."""
     try:
-        json.dumps(objects, ensure_ascii=False, allow_nan=False).encode()
+        _to_json(payload).encode()
     except ValueError as error:
         raise SdJwtError("a value that cannot be written down", FORM) from error
 

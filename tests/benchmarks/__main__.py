@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import django
 
 from tests import softhsm
-from tests.benchmarks import documents, flows, minting, signatures, status_lists
+from tests.benchmarks import documents, flows, minting, signatures, status_lists, tokens, verifying
 from tests.benchmarks.stage import CannotPlayError, stage
 from tests.benchmarks.table import Row, render
 
@@ -28,7 +28,7 @@ FULL = Length(bursts=24, flows=80, requests=1500, early=1_000, late=10_000)
 QUICK = Length(bursts=2, flows=8, requests=100, early=20, late=40)
 
 
-def measure(length: Length, benches: str = "bcde") -> list[Row]:
+def measure(length: Length, benches: str = "bcdeg") -> list[Row]:
     """The rows of the benches that need servers."""
     rows: list[Row] = []
     with stage() as where:
@@ -40,6 +40,8 @@ def measure(length: Length, benches: str = "bcde") -> list[Row]:
             rows += flows.memory(where, early=length.early, late=length.late)
         if "e" in benches:
             rows += status_lists.run(where, bursts=length.bursts, size=length.requests)
+        if "g" in benches:
+            rows += tokens.run(where, bursts=length.bursts, size=length.flows)
     return rows
 
 
@@ -48,7 +50,7 @@ def main() -> None:
     parser.add_argument(
         "--quick", action="store_true", help="a few short bursts: shows that it runs, no more"
     )
-    parser.add_argument("--only", default="abcdef", help="which benches, for example --only bc")
+    parser.add_argument("--only", default="abcdefg", help="which benches, for example --only bc")
     chosen = parser.parse_args()
     length = QUICK if chosen.quick else FULL
     rows: list[Row] = []
@@ -56,7 +58,7 @@ def main() -> None:
         os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
         django.setup()
         rows += minting.run()
-    if set(chosen.only) & set("bcde"):
+    if set(chosen.only) & set("bcdeg"):
         try:
             rows += measure(length, chosen.only)
         except CannotPlayError as error:
@@ -66,6 +68,10 @@ def main() -> None:
             rows += signatures.run(bursts=length.bursts, size=length.requests)
         else:
             print("SoftHSM 2 is not installed, so signatures are not measured.", file=sys.stderr)
+    if "g" in chosen.only:
+        os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+        django.setup()
+        rows += verifying.run()
     print(render(rows))
 
 

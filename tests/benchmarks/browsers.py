@@ -46,9 +46,11 @@ class Browser:
     def get(self, target: str) -> Answer:
         return self._exchange(self._head("GET", target) + b"\r\n")
 
-    def post(self, target: str, fields: dict[str, str]) -> Answer:
+    def post(self, target: str, fields: dict[str, str], **headers: str) -> Answer:
+        """`headers` are further ones, with `_` for `-`."""
         body = urlencode(fields).encode()
         head = self._head("POST", target)
+        head += "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in headers.items()).encode()
         head += b"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: %d\r\n" % len(body)
         return self._exchange(head + f"Origin: {ORIGIN}\r\n\r\n".encode() + body)
 

@@ -14,6 +14,7 @@ from django.conf import settings
 if TYPE_CHECKING:
     from presentation.models import RelyingParty
 
+CLIENTS = 100  # so many that nobody asks for tokens too often
 REDIRECT_URI = "https://relying-party.example/callback"
 
 
@@ -29,6 +30,7 @@ def prepare(holders: int) -> dict[str, object]:
     rotation.rotate(now=now)
     signed_in = [sign_in(f"holder{number}@example.org", now) for number in range(holders)]
     return {
+        "clients": [client(number, now) for number in range(CLIENTS)],
         "client_id": register().client_id,
         "redirect_uri": REDIRECT_URI,
         "emails": [email for email, _ in signed_in],
@@ -49,6 +51,15 @@ def register() -> "RelyingParty":
     )
     RedirectURI.objects.create(relying_party=party, uri=REDIRECT_URI)
     return party
+
+
+def client(number: int, now: datetime) -> tuple[str, str]:
+    """A relying party whose server may get access tokens: client ID and secret."""
+    from presentation import client_secrets
+    from presentation.models import RelyingParty
+
+    party = RelyingParty.objects.create(name=f"Client {number}", grants=["presentation:verify"])
+    return party.client_id, client_secrets.rotate(party, now=now).text
 
 
 def sign_in(email: str, now: datetime) -> tuple[str, dict[str, str]]:

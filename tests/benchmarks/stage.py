@@ -66,7 +66,7 @@ def stage() -> Iterator[Stage]:
     bindir = binaries()
     if bindir is None or not Path("/proc/self/stat").exists():
         raise CannotPlayError(
-            "Benches (b) to (e) need Linux and PostgreSQL's binaries (Debian's postgresql, or PG_BINDIR)."
+            "Benches (b) to (f) need Linux and PostgreSQL's binaries (Debian's postgresql, or PG_BINDIR)."
         )
     folder = Path(tempfile.mkdtemp(prefix="bench-"))
     cluster = Cluster(bindir)

@@ -6,7 +6,7 @@ from itertools import groupby
 
 import pytest
 
-from tests.benchmarks import minting, signatures
+from tests.benchmarks import minting, signatures, verifying
 from tests.benchmarks.__main__ import QUICK, measure
 from tests.benchmarks.bursts import Contender, alternate
 from tests.benchmarks.sites import children
@@ -22,16 +22,17 @@ def nothing_left_running() -> Iterator[None]:
 
 @pytest.mark.postgresql
 @pytest.mark.usefixtures("nothing_left_running")
-def test_flows_documents_memory_and_status_lists_are_measured() -> None:
+def test_flows_documents_memory_status_lists_and_tokens_are_measured() -> None:
     rows = measure(QUICK)
     assert {bench: len(list(found)) for bench, found in groupby(rows, lambda row: row.bench)} == {
         "b": 2,
         "c": 4,
         "d": 2,
         "e": 11,
+        "g": 3,
     }
     assert all(row.value > 0 for row in rows)
-    assert [row.bench for row in rows if row.ratio] == ["b", "c", "c", "d", "e", "e", "e"]
+    assert [row.bench for row in rows if row.ratio] == ["b", "c", "c", "d", "e", "e", "e", "g", "g"]
 
 
 def test_minting_is_measured() -> None:
@@ -44,6 +45,12 @@ def test_minting_is_measured() -> None:
 def test_signatures_in_software_and_in_a_module_are_measured() -> None:
     rows = signatures.run(bursts=1, size=20)
     assert [bool(row.ratio) for row in rows] == [False, True, False, True]
+    assert all(row.value > 0 for row in rows)
+
+
+def test_verifying_is_measured() -> None:
+    rows = verifying.run(bursts=1, size=3)
+    assert [row.bench for row in rows] == ["g", "g", "g"]
     assert all(row.value > 0 for row in rows)
 
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from keys.issuer_key import NoSigningKeyError, active_issuer_key
 from keys.jwk import public_key_from_der
-from keys.jws import decode_segment, unverified_header
+from keys.jws import decode_segment, take_apart
 from keys.models import SigningKey
 from keys.sealing import SealError
 from tests.people import enroll
@@ -111,7 +111,7 @@ def test_a_claim_the_credential_does_not_hold_is_no_smaller_answer(path: Any, pr
 def test_the_headers_are_exactly_those_of_the_contract(present: Any, signing_key: SigningKey):
     parsed = parse(present())
     now = timezone.now()
-    header = unverified_header(parsed.jwt)
+    header = take_apart(parsed.jwt).header
     assert header == {
         "alg": "ES256",
         "typ": "dc+sd-jwt",
@@ -119,7 +119,7 @@ def test_the_headers_are_exactly_those_of_the_contract(present: Any, signing_key
         "x5c": list(active_issuer_key(now=now).x5c),
     }
     assert len(header["x5c"]) == 2
-    assert unverified_header(parsed.key_binding) == {"alg": "ES256", "typ": "kb+jwt"}
+    assert take_apart(parsed.key_binding).header == {"alg": "ES256", "typ": "kb+jwt"}
 
 
 def test_transaction_data_is_bound_in_the_order_of_the_request(present: Any, read: Any):
@@ -204,13 +204,11 @@ def test_no_token_outlives_the_credential(alice: Wallet, present: Any, read: Any
     assert expires_at % 3600 == 0
 
 
-def test_no_token_outlives_the_signing_certificate(alice: Wallet, present: Any, read: Any):
+def test_no_token_outlives_the_signing_certificate(present: Any, read: Any):
     not_after = active_issuer_key(now=timezone.now()).not_after
-    moment = not_after - timedelta(hours=2)
+    moment = min(not_after - timedelta(hours=2), timezone.now() + timedelta(days=80))
     Credential.objects.update(expires_at=not_after + timedelta(days=400))
-    alice.credential.refresh_from_db()
-    ends = read(present(now=moment), now=moment).payload["exp"]
-    assert moment.timestamp() < ends <= not_after.timestamp()
+    assert read(present(now=moment), now=moment).payload["exp"] <= not_after.timestamp()
 
 
 @pytest.mark.parametrize("left", [timedelta(seconds=-1), timedelta(0), timedelta(minutes=-90)])

@@ -1,11 +1,12 @@
 """The status of what was presented (Token Status List): lists, their entries, and what was done to them."""
 
+from typing import Any
+
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from keys.append_only import AppendOnly
-from keys.models import SigningKey
+from keys.models import AppendOnlyError, SigningKey
 from wallet.models.identity import Credential
 
 SIZE = 2**20
@@ -132,7 +133,7 @@ class StatusEntry(models.Model):
         return f"{self.status_list_id}/{self.idx}"
 
 
-class StatusEvent(AppendOnly):
+class StatusEvent(models.Model):
     """Somebody invalidated, suspended or reinstated something: who, why, how much. Append-only."""
 
     class Action(models.TextChoices):
@@ -173,3 +174,14 @@ class StatusEvent(AppendOnly):
 
     def __str__(self) -> str:
         return f"{self.get_action_display()} {self.subject_id}"
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        """Only writes what is new; raises AppendOnlyError for a row that is there already."""
+        if not self._state.adding:
+            raise AppendOnlyError
+        kwargs["force_insert"] = True
+        super().save(*args, **kwargs)
+
+    def delete(self, *args: Any, **kwargs: Any) -> Any:
+        """Never."""
+        raise AppendOnlyError

@@ -6,6 +6,7 @@ import sys
 import django
 from django.conf import settings
 
+SECRET = "s" * 43
 REDIRECT_URI = "https://relying-party.example/callback"
 
 
@@ -23,6 +24,14 @@ def prepare(users: int) -> dict[str, object]:
         authorization_grant_type="authorization-code",
         redirect_uris=REDIRECT_URI,
     )
+    for hashed in (True, False):
+        get_application_model().objects.create(
+            client_id=f"{'hashed' if hashed else 'plain'}-client",
+            client_secret=SECRET,
+            hash_client_secret=hashed,
+            client_type="confidential",
+            authorization_grant_type="client-credentials",
+        )
     cookies = []
     for number in range(users):
         user = get_user_model().objects.create_user(f"holder{number}", f"holder{number}@example.org")

@@ -1,0 +1,121 @@
+"""(g) How many presentations are verified per second, beside PyPI `sd-jwt` and beside the floor.
+
+All verify the same presentation: twelve claims, three disclosed. The issuer's key is at hand, nothing is
+asked of a database. The floor is two ES256 verifications of `cryptography`. Ours checks more: the header's
+chain, times, type, and the form of everything. `python -m tests.benchmarks.verifying` runs this alone.
+"""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from statistics import median
+from time import process_time
+
+import django
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.hashes import SHA256
+from jwcrypto.jwk import JWK
+from sd_jwt.verifier import SDJWTVerifier
+
+from keys.signer import SoftwareSigner
+from tests.benchmarks.minting import AUDIENCE, CLAIMS, FACTS, NONCE, NOW, PRESENTED, X5C
+from tests.benchmarks.table import Row, render
+
+KID = "4f2c9f9e-55c1-4a2b-9c50-0a9e3f6ad001"
+TARGET = 2.0
+
+Task = Callable[[], object]
+
+
+@dataclass(frozen=True)
+class Known:
+    """The issuer's key as a verifier has it."""
+
+    public_key: ec.EllipticCurvePublicKey
+    x5c: tuple[str, ...] = X5C
+    not_after: datetime = NOW + timedelta(90)
+
+
+def run(*, bursts: int = 40, size: int = 150) -> list[Row]:
+    """Rates of the three, alternating in short bursts, and the ratios of medians."""
+    signer = SoftwareSigner.generate()
+    presentation = _presentation(signer)
+    tasks = {
+        "ours": _ours(presentation, signer),
+        "sd-jwt": _sd_jwt_package(presentation, signer),
+        "floor": _floor(presentation),
+    }
+    times: dict[str, list[float]] = {name: [] for name in tasks}
+    for number in range(bursts + 2):
+        for name in tasks if number % 2 else reversed(tasks):
+            started = process_time()
+            for _ in range(size):
+                tasks[name]()
+            if number >= 2:  # the first two warm up
+                times[name].append((process_time() - started) / size)
+    rate = {name: 1 / median(found) for name, found in times.items()}
+    ours, unit = rate["ours"], "per CPU second"
+    return [
+        Row("g", "verifying a presentation", ours, unit),
+        Row("g", "the same with PyPI sd-jwt", rate["sd-jwt"], unit, ours / rate["sd-jwt"], TARGET),
+        Row("g", "verifying two signatures", rate["floor"], unit, ours / rate["floor"], note="the floor"),
+    ]
+
+
+def _presentation(signer: SoftwareSigner) -> str:
+    from keys.issuer_key import IssuerKey
+    from wallet.credentials import mint
+    from wallet.sd_jwt import all_withheld
+
+    return mint(
+        {**FACTS, **all_withheld(CLAIMS)},
+        [(name,) for name in PRESENTED],
+        issuer_key=IssuerKey(KID, X5C, signer, NOW + timedelta(90)),
+        expires_at=NOW + timedelta(hours=24),
+        audience=AUDIENCE,
+        nonce=NONCE,
+        transaction_data=[],
+        now=NOW,
+    )
+
+
+def _ours(presentation: str, signer: SoftwareSigner) -> Task:
+    from wallet.trust_policy import TrustPolicy
+
+    policy = TrustPolicy(FACTS["iss"], FACTS["vct"], {KID: Known(signer.public_key)}.get)
+
+    def task() -> None:
+        passed: list[str] = []
+        policy.verify(presentation, audience=AUDIENCE, nonce=NONCE, now=NOW, passed=passed.append)
+
+    return task
+
+
+def _sd_jwt_package(presentation: str, signer: SoftwareSigner) -> Task:
+    issuer_key = JWK.from_pyca(signer.public_key)
+
+    def task() -> object:
+        verifier = SDJWTVerifier(presentation, lambda issuer, header: issuer_key, AUDIENCE, NONCE)
+        return verifier.get_verified_payload()
+
+    return task
+
+
+def _floor(presentation: str) -> Task:
+    key = ec.generate_private_key(ec.SECP256R1())
+    algorithm, public_key = ec.ECDSA(SHA256()), key.public_key()
+    jwts = [part.rpartition(".")[0].encode() for part in presentation.split("~") if part.count(".") == 2]
+    signed = [(key.sign(message, algorithm), message) for message in jwts]
+
+    def task() -> None:
+        for signature, message in signed:
+            public_key.verify(signature, message, algorithm)
+
+    return task
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    django.setup()
+    print(render(run()))
