@@ -8,9 +8,11 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import choose_encoder
 
 from keys.metrics import KeyCollector
+from presentation.webhooks.metrics import WebhookCollector
 
 _registry = CollectorRegistry()  # of this service's facts only; numbers of a process differ between workers
 _registry.register(KeyCollector())
+_registry.register(WebhookCollector())
 
 
 def metrics(request: HttpRequest) -> HttpResponse:

@@ -2,6 +2,7 @@
 
 import secrets
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from django.contrib import admin, messages
@@ -21,6 +22,7 @@ from django.utils.translation import gettext_lazy as _
 from presentation import admission, client_secret_pages, integration
 from presentation.forms import ReinstatementForm, RelyingPartyForm, SuspensionForm
 from presentation.models import Interaction, RedirectURI, RelyingParty
+from presentation.webhooks import admin as webhooks
 
 
 class RedirectURIInline(admin.StackedInline):
@@ -42,7 +44,7 @@ class RelyingPartyAdmin(admin.ModelAdmin):
     search_fields = ("name", "client_id", "redirect_uris__uri")
     search_help_text = _("Name, client ID or redirect URI")
     readonly_fields = (
-        *("client_id", "panel", "current_logo", "client_secrets"),
+        *("client_id", "panel", "current_logo", "client_secrets", "webhooks"),
         *("state", "suspension_reason", "created_at"),
     )
     formfield_overrides = {models.URLField: {"assume_scheme": "https"}}
@@ -65,6 +67,7 @@ class RelyingPartyAdmin(admin.ModelAdmin):
             _("How it must ask"),
             {"fields": ("requires_pushed_requests", "requires_signed_requests", "request_uri_prefix")},
         ),
+        (_("Webhooks"), {"fields": ("webhook_url", "webhook_events", "webhooks")}),
         (_("State"), {"fields": ("state", "suspension_reason", "created_at", "notes")}),
     )
     new_fieldsets = (
@@ -112,15 +115,22 @@ class RelyingPartyAdmin(admin.ModelAdmin):
             {"addresses": integration.addresses(), "requests": requests},
         )
 
+    @admin.display(description=_("How it stands"))
+    def webhooks(self, relying_party: RelyingParty) -> Any:
+        """Whether it is told of anything, and whether that arrives."""
+        return webhooks.standing(relying_party)
+
     def get_urls(self) -> list[URLPattern]:
-        """Adds the two confirmation pages and that of the secrets."""
+        """Adds the two confirmation pages and those of the secrets."""
+        pages: dict[str, Callable[..., HttpResponse]] = {
+            "suspend": self.suspend_view,
+            "reinstate": self.reinstate_view,
+            "secrets": self.secrets_view,
+            "webhook_secret": partial(webhooks.secret_view, self),
+        }
         own = [
             path(f"<path:object_id>/{name}/", self.admin_site.admin_view(view), name=f"relying_party_{name}")
-            for name, view in (
-                ("suspend", self.suspend_view),
-                ("reinstate", self.reinstate_view),
-                ("secrets", self.secrets_view),
-            )
+            for name, view in pages.items()
         ]
         return own + super().get_urls()
 

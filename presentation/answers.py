@@ -32,6 +32,7 @@ from presentation.parameters import Parameters
 from presentation.passage import Passage
 from presentation.registration import registered_uris
 from presentation.return_address import ReturnAddress
+from presentation.webhooks import telling
 from wallet import credentials
 from wallet.models import HolderSession
 
@@ -143,7 +144,9 @@ def _check_relying_party(passage: Passage) -> None:
 def _close(interaction: Interaction, outcome: Interaction.Outcome, *, error: str = "", now: datetime) -> None:
     """Answered, once; what was asked (an e-mail address, a payment) is not kept beyond the answer."""
     handle = interaction.parameters.get("request_uri")
-    with transaction.atomic() if handle else nullcontext():
+    kind = telling.kind_of(outcome)
+    told = telling.wants(interaction.relying_party, kind)
+    with transaction.atomic() if handle or told else nullcontext():
         first = handle is None or pushed_requests.use_up(handle, now=now)
         if outcome == Interaction.Outcome.TOKEN and not first:
             raise InvalidRequestUriError("request_uri was used already; every request is pushed anew")
@@ -153,3 +156,5 @@ def _close(interaction: Interaction, outcome: Interaction.Outcome, *, error: str
         if closed != 1:
             interaction.refresh_from_db()
             raise InteractionGoneError(interaction, own=True)
+        if told:
+            telling.tell_of_answer(interaction, kind, error=error, now=now)

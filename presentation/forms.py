@@ -11,6 +11,7 @@ from presentation.dcql import SCOPES, claims_of
 from presentation.grants import GRANTS
 from presentation.models import RelyingParty
 from presentation.transaction_data_types import TYPES
+from presentation.webhooks.models import WebhookEvent
 from wallet.claims import CLAIMS, NAMES, labels
 
 
@@ -53,6 +54,13 @@ class RelyingPartyForm(forms.ModelForm):
         required=False,
         widget=forms.CheckboxSelectMultiple,
         help_text=_("What its server may do here. With none ticked it gets no access token."),
+    )
+    webhook_events = forms.MultipleChoiceField(
+        label=_("Events"),
+        choices=WebhookEvent.Type.choices,
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text=_("What it is told of. No event carries claims."),
     )
     logo_file = forms.FileField(
         label=_("New logo"),

@@ -14,11 +14,13 @@ from django.utils.translation import gettext_lazy as _
 import presentation.client_models  # so that Django finds them
 import presentation.request_models  # noqa: F401
 from consent.models import Consent
-from presentation import client_keys, logos, redirect_uris, request_uris
+from presentation import client_keys, logos, outbound_target, redirect_uris, request_uris
 from presentation.characters import is_legible
 from presentation.dcql import SCOPES, ClaimPath, claims_of
 from presentation.grants import GRANTS
 from presentation.transaction_data_types import TYPES
+from presentation.webhooks import opt_in
+from presentation.webhooks.models import WebhookEvent
 from wallet.claims import NAMES
 from wallet.models import Errand
 
@@ -114,6 +116,13 @@ class RelyingParty(models.Model):
         validators=[validate_https],
         help_text=_("Instead of the keys themselves; fetched when they are needed."),
     )
+    webhook_url = models.CharField(
+        _("address"),
+        max_length=outbound_target.LONGEST,
+        blank=True,
+        help_text=_("Where it is told of events, by https. Nothing is sent before it has a secret."),
+    )
+    webhook_events = models.JSONField(_("events"), default=list, blank=True)
     state = models.CharField(_("state"), max_length=9, choices=State, default=State.ACTIVE, editable=False)
     suspension_reason = models.CharField(
         _("reason for suspension"), max_length=300, blank=True, editable=False
@@ -163,6 +172,7 @@ class RelyingParty(models.Model):
             "allowed_claims": NAMES,
             "allowed_transaction_data_types": TYPES,
             "grants": GRANTS,
+            "webhook_events": WebhookEvent.Type.values,
         }
         for field, known in known_names.items():
             chosen = getattr(self, field)
@@ -182,6 +192,8 @@ class RelyingParty(models.Model):
             errors["requires_signed_requests"] = ValidationError(
                 _("Its requests need its public keys first.")
             )
+        if problem := opt_in.problem_with(self.webhook_url, self.webhook_events):
+            errors["webhook_url"] = ValidationError(problem)
         if errors:
             raise ValidationError(errors)
 

@@ -15,7 +15,15 @@ from io import BytesIO
 from time import monotonic
 from typing import Any
 
-from presentation.outbound_target import Address, Target, TargetError, as_address, is_public, parse
+from presentation.outbound_target import (
+    Address,
+    Target,
+    TargetError,
+    as_address,
+    is_loopback,
+    is_public,
+    parse,
+)
 
 CONNECT_WITHIN = 3.0  # seconds for name, connection and TLS
 DONE_WITHIN = 5.0  # seconds for all of it
@@ -53,9 +61,13 @@ class Outbound:
         resolve: Resolve = resolve,
         allowed: Callable[[Address], bool] = is_public,
         tls: ssl.SSLContext | None = None,
+        loopback: bool = False,
     ) -> None:
-        """resolve: may block, it is waited for only so long. tls: which authorities are believed."""
-        self._resolve, self._allowed = resolve, allowed
+        """resolve: may block, it is waited for only so long. tls: which authorities are believed.
+
+        loopback: http on this machine may be called too.
+        """
+        self._resolve, self._allowed, self._loopback = resolve, allowed, loopback
         self._tls = tls or ssl.create_default_context()
 
     def get(self, url: str, *, accept: str) -> Answer:
@@ -70,7 +82,7 @@ class Outbound:
     def _exchange(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
         deadline = monotonic() + DONE_WITHIN
         try:
-            target = parse(url)
+            target = parse(url, loopback=self._loopback)
             with self._connect(target) as connection:
                 connection.settimeout(_left(deadline))
                 connection.sendall(_request(method, target, headers) + body)
@@ -85,7 +97,7 @@ class Outbound:
         except (OSError, HTTPException, ValueError) as error:
             raise OutboundError(f"The connection failed: {type(error).__name__}.") from error
 
-    def _connect(self, target: Target) -> ssl.SSLSocket:
+    def _connect(self, target: Target) -> socket.socket:
         deadline = monotonic() + CONNECT_WITHIN
         failure: OSError = OSError("no address")
         for address in self._addresses(target, deadline):
@@ -96,7 +108,7 @@ class Outbound:
                 continue
             try:
                 plain.settimeout(_left(deadline))
-                return self._tls.wrap_socket(plain, server_hostname=target.host)
+                return self._tls.wrap_socket(plain, server_hostname=target.host) if target.tls else plain
             except BaseException:
                 plain.close()
                 raise
@@ -106,7 +118,8 @@ class Outbound:
         """The addresses of the target, all of which may be connected to; one that may not spoils them all."""
         found = _in_time(lambda: self._resolve(target.host, target.port), _left(deadline))
         addresses = list(dict.fromkeys(found))
-        if not all(self._allowed(as_address(address)) for address in addresses):
+        allowed = self._allowed if target.tls else is_loopback
+        if not all(allowed(as_address(address)) for address in addresses):
             raise OutboundError("The host is not on the public Internet.")
         return addresses[:_MOST_ADDRESSES]
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 LONGEST = 500
 Address = IPv4Address | IPv6Address
 
+_LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _VISIBLE = re.compile(r"[!-~]+")
 _HOST = re.compile(r"[A-Za-z0-9.:_-]{1,253}")
 # Not of the public Internet, whatever the version of Python thinks (IANA's special-purpose registries).
@@ -39,36 +40,41 @@ class TargetError(ValueError):
 
 @dataclass(frozen=True)
 class Target:
-    """An https URL, taken apart: whom to connect to, and what to ask there."""
+    """A URL, taken apart: whom to connect to, and what to ask there."""
 
     host: str
     port: int
     path: str  # with the query
+    tls: bool = True  # False only for this machine itself
 
     @property
     def authority(self) -> str:
         """As the `Host` header has it (RFC 9110 §7.2)."""
         host = f"[{self.host}]" if ":" in self.host else self.host
-        return host if self.port == 443 else f"{host}:{self.port}"
+        return host if self.port == (443 if self.tls else 80) else f"{host}:{self.port}"
 
 
-def parse(url: str) -> Target:
-    """The target of an https URL; raises TargetError for whatever could be read in two ways."""
+def parse(url: str, *, loopback: bool = False) -> Target:
+    """The target of an https URL; raises TargetError for whatever could be read in two ways.
+
+    loopback: http on this machine is a target as well, for developers' machines.
+    """
     if len(url) > LONGEST or not _VISIBLE.fullmatch(url) or "\\" in url:
         raise TargetError(_("Enter an address of at most 500 characters, without spaces."))
     try:
         parts = urlsplit(url)
-        port = 443 if parts.port is None else parts.port
+        port = (443 if parts.scheme == "https" else 80) if parts.port is None else parts.port
     except ValueError:
         raise TargetError(_("The host or port is not valid.")) from None
-    if parts.scheme != "https":
+    tls = not (loopback and parts.scheme == "http" and parts.hostname in _LOOPBACK)
+    if tls and parts.scheme != "https":
         raise TargetError(_("Enter an address that begins with https://."))
     if "@" in parts.netloc or "#" in url:
         raise TargetError(_("An address without user information (@) and fragment (#) is needed."))
     if not parts.hostname or not _HOST.fullmatch(parts.hostname) or port == 0:
         raise TargetError(_("The host or port is not valid."))
     query = f"?{parts.query}" if parts.query else ""
-    return Target(parts.hostname, port, (parts.path or "/") + query)
+    return Target(parts.hostname, port, (parts.path or "/") + query, tls)
 
 
 def is_public(address: Address) -> bool:
@@ -78,6 +84,11 @@ def is_public(address: Address) -> bool:
     if any(address in network for network in _SPECIAL if network.version == address.version):
         return False
     return address.is_global and not (address.is_multicast or address.is_reserved)
+
+
+def is_loopback(address: Address) -> bool:
+    """Whether it is this machine itself."""
+    return address.is_loopback
 
 
 def as_address(text: str) -> Address:

@@ -343,7 +343,7 @@ def test_an_address_that_folds_into_another_one_or_grows_is_refused(
 def test_a_service_started_with_an_empty_environment_file_is_no_sandbox() -> None:
     units = list((Path(__file__).parent.parent / "deploy" / "systemd").glob("*.service"))
 
-    assert len(units) == 2
+    assert len(units) == 3
     for unit in units:
         before, _after = unit.read_text().split("\nEnvironmentFile=")
         assert "\nEnvironment=ENVIRONMENT=production" in before

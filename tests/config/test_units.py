@@ -1,11 +1,11 @@
-"""What systemd is told to do every hour."""
+"""What systemd is told to do every hour, and what it keeps running."""
 
 import shlex
 import subprocess
 from pathlib import Path
 
 import pytest
-from django.core.management import get_commands
+from django.core.management import get_commands, load_command_class
 
 
 @pytest.mark.parametrize("failing", ["rotate_signing_keys", "clear_expired", "none of them"])
@@ -25,3 +25,14 @@ def test_of_what_is_due_every_hour_each_runs_whatever_becomes_of_the_others(
     assert {"rotate_signing_keys", "sweep_identity_verifications", "clear_expired"} <= set(ran)
     assert set(ran) <= set(get_commands())
     assert (run.returncode != 0) == (failing in ran)
+
+
+def test_what_sends_webhooks_is_kept_running_as_a_command_that_there_is() -> None:
+    unit = (Path(__file__).parents[2] / "deploy" / "systemd" / "presentation-webhooks.service").read_text()
+    _python, program, name, *options = shlex.split(unit.split("ExecStart=")[1].splitlines()[0])
+
+    command = load_command_class(get_commands()[name], name)
+    parsed = command.create_parser(program, name).parse_args(options)
+
+    assert parsed.every == 5
+    assert "Restart=always" in unit

@@ -1,5 +1,6 @@
 """The guide's code is executed as printed: its verifier, its shop, its tests, against a running sandbox."""
 
+import hashlib
 import json
 import os
 import re
@@ -8,15 +9,18 @@ import sys
 import urllib.request
 from collections.abc import Iterator
 from contextlib import suppress
+from io import StringIO
 from pathlib import Path
 from time import sleep
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
+from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
 from jwcrypto.common import JWException
+from standardwebhooks import WebhookVerificationError
 
 from keys.jws import decode_segment, encode_segment
 from presentation import client_secrets
@@ -26,6 +30,7 @@ from tests.forgery import new_key, public_jwk
 from tests.people import register
 from tests.presentation.test_flow import decide
 from tests.presentation.test_real_clients import private_jwk
+from tests.presentation.webhooks import opted_in, receiving
 from tests.screenshots import free_port
 from tests.wallet.statuses import SAID, present
 from wallet import revocation
@@ -345,3 +350,27 @@ def test_the_guides_verifier_refuses_what_was_meant_for_another_request(
 
     with pytest.raises(ValueError):
         code["verified_claims"](token, base_url=service.url, **expected)
+
+
+def test_the_guide_is_told_by_webhook_what_became_of_its_request(
+    service: Any, signing_key: Any, alice: Wallet, sign_in: Any
+) -> None:
+    code, session = printed_code(), {}
+    address = "http://127.0.0.1:5000/callback"
+    shop = register("My Shop", address)
+    browser = Client()
+    sign_in(alice, browser=browser)
+    with receiving() as receiver:
+        secret = opted_in(shop, receiver.url)
+        url = code["authorize_url"](service.url, shop.client_id, address, alice.email, session)
+        browser.get(decide(browser, browser.get(url.removeprefix(service.url)).headers["Location"]))
+        call_command("deliver_webhooks", stdout=StringIO())
+
+    ((headers, body),) = receiver.received
+    said = code["told"](secret, headers, body)
+
+    nonce = hashlib.sha256(session["nonce"].encode()).hexdigest()
+    assert said["type"] == "presentation.completed"
+    assert said["data"] == {"client_id": shop.client_id, "nonce_sha256": nonce}
+    with pytest.raises(WebhookVerificationError):
+        code["told"](secret, headers, body.replace(b"completed", b"denied"))

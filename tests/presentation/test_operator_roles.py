@@ -32,6 +32,7 @@ AUDIT = "Audit (read only)"
 LISTS = {
     "presentation/relyingparty": {RELYING_PARTIES, AUDIT},
     "presentation/interaction": {RELYING_PARTIES, AUDIT},
+    "presentation/webhookevent": {RELYING_PARTIES, AUDIT},
     "consent/consent": {AUDIT},
     "wallet/wallet": {IDENTITY_REVIEW, AUDIT},
     "wallet/identityverification": {IDENTITY_REVIEW, AUDIT},

@@ -16,6 +16,7 @@ from presentation import outbound
 from presentation.outbound import LONGEST, Answer, Outbound, OutboundError
 from presentation.outbound_target import Target, TargetError, is_public, parse
 from tests.presentation.far_ends import NAME, Behaviour, answers, far_end, says
+from tests.presentation.webhooks import receiving
 
 SOON = 3.0  # seconds: far more than the half second that is allowed here
 
@@ -206,15 +207,64 @@ def test_what_is_no_plain_https_address_is_not_called(url: str) -> None:
     refused(caller, url)
 
 
+SANDBOX = Outbound(
+    loopback=True, resolve=lambda host, port: ["127.0.0.1", "::1"] if host == "localhost" else [host]
+)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "LOCALHOST"])
+def test_a_developers_machine_may_be_called_without_tls_where_that_is_allowed(host: str) -> None:
+    with receiving() as receiver:
+        url = receiver.url.replace("127.0.0.1", host)
+        assert SANDBOX.post(url, b"{}", content_type="application/json", headers={}).status == 204
+        refused(Outbound(), url)
+
+    assert [body for _, body in receiver.received] == [b"{}"]
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://bank.example/",
+        "http://127.0.0.1.bank.example/",
+        "http://localhost.bank.example/",
+        "http://127.0.0.2/",
+        "http://127.1/",
+        "http://2130706433/",
+        "http://0x7f000001/",
+        "http://0.0.0.0/",
+        "http://[::]/",
+        "http://[::ffff:127.0.0.1]/",
+        "http://169.254.169.254/",
+        "http://10.0.0.1/",
+        "http://user@127.0.0.1/",
+        "http://127.0.0.1@bank.example/",
+        "http://127.0.0.1:0/",
+        "ftp://127.0.0.1/",
+        "https://127.0.0.1/",
+        "https://localhost/",
+    ],
+)
+def test_elsewhere_nobody_is_called_without_tls(url: str) -> None:
+    refused(SANDBOX, url)
+
+
+def test_a_localhost_that_is_another_machine_is_not_called() -> None:
+    caller = Outbound(loopback=True, resolve=lambda host, port: ["127.0.0.1", "192.0.2.1"])
+    assert "public Internet" in refused(caller, "http://localhost/")
+
+
 @given(
     st.text(max_size=60) | st.text(alphabet="https:/[]@#?\\.%1a \r\n", max_size=40).map("https://".__add__)
 )
 @example("https://[::ffff:127.0.0.1]:443/")
+@example("https://0?@")
 def test_any_text_is_a_target_or_refused(text: str) -> None:
     with suppress(TargetError):
         target = parse(text)
         assert isinstance(target, Target)
-        assert not set(target.host + target.path) & set(" \r\n@#\\")
+        assert not set(target.host + target.path) & set(" \r\n#\\")
+        assert "@" not in target.host
 
 
 # --- How long it takes, and how much it is ------------------------------------------------------------------

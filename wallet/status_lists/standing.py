@@ -55,6 +55,14 @@ def standings(wallet: Wallet, references: Collection[UUID], *, now: datetime) ->
     return {entry.reference: standing(entry) for entry in with_reasons if entry.reference}
 
 
+def invalid(*, now: datetime) -> QuerySet[StatusEntry]:
+    """What has not ended and is invalid for good: said of it, or signed by a withdrawn key."""
+    reason = Q(status=Status.INVALID)
+    if keys := _withdrawn_too_early(now):
+        reason |= Q(signing_key__in=keys)
+    return unexpired(now).filter(reason)
+
+
 def not_valid(list_id: int, *, now: datetime) -> dict[int, int]:
     """The statuses in a list that are not 0, by index, as `standing` has them. Reads these entries only."""
     entries = unexpired(now - _PUBLISHED_BEYOND).filter(status_list=list_id).order_by()

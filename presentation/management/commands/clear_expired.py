@@ -9,6 +9,7 @@ from django.core.management.base import BaseCommand
 from django.utils import timezone
 
 import consent.clearing
+import presentation.webhooks.clearing
 import wallet.clearing
 from presentation.clearing import (
     clear_interactions,
@@ -21,8 +22,8 @@ from wallet.status_lists import sweeping, upkeep
 
 class Command(BaseCommand):
     help = (
-        "Delete expired interactions, unanswered questions, errands, codes and sessions, in batches; forget "
-        "presented credentials that have ended, and keep status lists open."
+        "Delete expired interactions, unanswered questions, errands, codes, sessions and webhooks, in "
+        "batches; forget presented credentials that have ended, and keep status lists open."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -34,6 +35,7 @@ class Command(BaseCommand):
         clear_used_assertions(now=now, batch=batch)
         clearing.send(sender=None, now=now, batch=batch)
         clear_pushed_requests(now=now, batch=batch)
+        presentation.webhooks.clearing.clear_webhooks(now=now, batch=batch)
         # A question waits for its interaction, so this comes second.
         questions = consent.clearing.clear_unanswered(lapsed_before=now - timedelta(days=1), batch=batch)
         visits = wallet.clearing.clear_expired(now=now, batch=batch)

@@ -1,0 +1,58 @@
+"""`manage.py deliver_webhooks`: send what is due; with `--every` it stays and looks again and again."""
+
+from argparse import ArgumentParser
+from concurrent.futures import ThreadPoolExecutor
+from time import sleep
+from typing import Any
+
+import structlog
+from django.conf import settings
+from django.core.management.base import BaseCommand
+from django.db import Error, connection
+from django.utils import timezone
+
+from presentation.outbound import Outbound
+from presentation.webhooks import delivery, revocations
+
+log = structlog.get_logger(__name__)
+
+
+class Command(BaseCommand):
+    help = (
+        "Send the webhooks that are due, and find presented credentials that were revoked. Any number of "
+        "instances may run at once."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--every", type=float, metavar="SECONDS", help="stay, and look again so often")
+        parser.add_argument("--threads", type=int, default=4, help="addresses called at the same time (4)")
+
+    def handle(self, *args: Any, every: float | None, threads: int, **options: Any) -> None:
+        """Once, and says how many; or until it is ended."""
+        if every is None:
+            self.stdout.write(f"Delivered {_deliver(threads)} webhooks.")
+        while every is not None:
+            try:
+                _deliver(threads)
+            except Error:
+                log.exception("webhooks_not_looked_at")
+                connection.close()
+            sleep(every)
+
+
+def _deliver(threads: int) -> int:
+    """Find what there is to tell, then send it, several endpoints at the same time."""
+    outbound = Outbound(loopback=settings.LOOPBACK_CALLS)
+
+    def work(_: int) -> int:
+        try:
+            return delivery.deliver_due(outbound=outbound, clock=timezone.now)
+        finally:
+            connection.close()
+
+    revocations.collect(now=timezone.now())
+    threads = min(threads, delivery.callable_endpoints(timezone.now()).count())
+    if threads <= 1:
+        return delivery.deliver_due(outbound=outbound, clock=timezone.now)
+    with ThreadPoolExecutor(threads) as pool:
+        return sum(pool.map(work, range(threads)))

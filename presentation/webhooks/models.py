@@ -1,0 +1,117 @@
+"""What relying applications are told by webhook: the events, the secrets that sign them, the pace of each."""
+
+import uuid
+
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+
+class WebhookEvent(models.Model):
+    """Something a relying party is told, and how that went. Kept for 30 days: it is the delivery log.
+
+    waiting ──(answered with 2xx)──► delivered; waiting ──(its time is over)──► given up.
+    An operator may have either sent again.
+    """
+
+    class Type(models.TextChoices):
+        """As on the wire."""
+
+        COMPLETED = "presentation.completed", "presentation.completed"
+        DENIED = "presentation.denied", "presentation.denied"
+        REVOKED = "credential.revoked", "credential.revoked"
+
+    class State(models.TextChoices):
+        WAITING = "waiting", _("waiting")
+        DELIVERED = "delivered", _("delivered")
+        GIVEN_UP = "given up", _("given up")
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)  # `webhook-id`
+    relying_party = models.ForeignKey(
+        "presentation.RelyingParty", on_delete=models.CASCADE, related_name="webhook_events_told"
+    )
+    type = models.CharField(_("event"), max_length=22, choices=Type, editable=False)
+    subject = models.CharField(max_length=40, editable=False)  # interaction, or place in a status list
+    body = models.TextField(_("body"), editable=False)  # as it is sent, every time
+    state = models.CharField(_("state"), max_length=9, choices=State, default=State.WAITING, editable=False)
+    created_at = models.DateTimeField(_("happened"), editable=False)
+    due_at = models.DateTimeField(_("next try"), editable=False)
+    give_up_at = models.DateTimeField(_("tried until"), editable=False)
+    attempts = models.PositiveIntegerField(_("tries"), default=0, editable=False)
+    tried_at = models.DateTimeField(_("last try"), null=True, editable=False)
+    response_status = models.PositiveIntegerField(_("response"), null=True, editable=False)
+    problem = models.CharField(_("problem"), max_length=200, blank=True, editable=False)
+
+    class Meta:
+        verbose_name = _("webhook event")
+        verbose_name_plural = _("webhook events")
+        ordering = ["-created_at", "-id"]
+        default_permissions = []  # whoever may see or change relying parties may see or send these again
+        constraints = [
+            models.UniqueConstraint(fields=["type", "subject"], name="presentation_webhook_event_told_once"),
+            models.CheckConstraint(
+                condition=Q(state__in=["waiting", "delivered", "given up"])
+                & Q(type__in=["presentation.completed", "presentation.denied", "credential.revoked"]),
+                name="presentation_webhook_event_known",
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["relying_party", "due_at"],
+                condition=Q(state="waiting"),
+                name="presentation_webhooks_due",
+            ),
+            models.Index(
+                fields=["state"], condition=~Q(state="delivered"), name="presentation_webhooks_unsent"
+            ),
+            models.Index(fields=["-created_at", "-id"], name="presentation_webhooks_newest"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.type} {self.id}"
+
+
+class WebhookEndpoint(models.Model):
+    """The pace at which a relying party's address is called: by one instance at a time, slower when it fails.
+
+    There is one as soon as there is a secret.
+    """
+
+    relying_party = models.OneToOneField(
+        "presentation.RelyingParty",
+        on_delete=models.CASCADE,
+        primary_key=True,
+        related_name="webhook_endpoint",
+        editable=False,
+    )
+    # While an instance talks to it this is in the future as well: the instance's turn, over by then.
+    next_call_at = models.DateTimeField(editable=False)
+    failures = models.PositiveIntegerField(default=0, editable=False)  # in a row
+    failing_since = models.DateTimeField(null=True, editable=False)
+
+    class Meta:
+        default_permissions = []
+
+    def __str__(self) -> str:
+        return f"webhook endpoint {self.pk}"
+
+
+class WebhookSecret(models.Model):
+    """What a relying party's webhooks are signed with. Two sign while one replaces the other."""
+
+    SEALED = {"sealed_secret": "presentation_webhooksecret.sealed_secret:{pk}"}
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    relying_party = models.ForeignKey(
+        "presentation.RelyingParty", on_delete=models.CASCADE, related_name="webhook_secrets", editable=False
+    )
+    sealed_secret = models.BinaryField(editable=False)
+    created_at = models.DateTimeField(editable=False)
+    ends_at = models.DateTimeField(null=True, editable=False)  # known once there is another
+
+    class Meta:
+        ordering = ["-created_at"]
+        default_permissions = []
+
+    def __str__(self) -> str:
+        return f"webhook secret {self.pk}"

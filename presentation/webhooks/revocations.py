@@ -1,0 +1,66 @@
+"""Finding presented credentials that became invalid, whatever made them so, and writing down that it is told.
+
+Nothing remembers how far this came: what is invalid, unexpired and not told of yet is to be told. Any number
+of instances may look at once.
+"""
+
+from datetime import datetime
+
+from django.db.models import CharField, Exists, OuterRef, Q, QuerySet, Value
+from django.db.models.functions import Cast, Concat
+
+from presentation.models import Interaction, RelyingParty
+from presentation.webhooks import telling
+from presentation.webhooks.models import WebhookEvent
+from wallet.models import StatusEntry
+from wallet.status_lists import standing, token
+
+REVOKED = WebhookEvent.Type.REVOKED
+BATCH = 500
+
+
+def collect(*, now: datetime, batch: int = BATCH) -> int:
+    """Write an event for each, `batch` per transaction; how many."""
+    collected = 0
+    parties = RelyingParty.objects.exclude(webhook_url="").values("pk", "webhook_events")
+    wanting = [party["pk"] for party in parties if REVOKED in party["webhook_events"]]
+    while wanting and (entries := list(_untold(wanting, now)[:batch])):
+        collected += _tell(entries, now)
+        if len(entries) < batch:
+            break
+    return collected
+
+
+def _untold(parties: list[int], now: datetime) -> QuerySet[StatusEntry]:
+    answered = Interaction.objects.filter(
+        consent=OuterRef("reference"), relying_party__in=parties, outcome=Interaction.Outcome.TOKEN
+    )
+    place = Concat(
+        Cast(OuterRef("status_list_id"), CharField()),
+        Value("/"),
+        Cast(OuterRef("idx"), CharField()),
+        output_field=CharField(),
+    )
+    told = WebhookEvent.objects.filter(Q(type=REVOKED), subject=place)
+    return standing.invalid(now=now).filter(Exists(answered), ~Exists(told)).order_by()
+
+
+def _tell(entries: list[StatusEntry], now: datetime) -> int:
+    of = {
+        interaction.consent_id: interaction
+        for interaction in Interaction.objects.filter(
+            consent__in=[entry.reference for entry in entries]
+        ).select_related("relying_party")
+    }
+    events = [
+        telling.event(
+            of[entry.reference],
+            REVOKED,
+            subject=str(entry),
+            data={"status": token.place(entry.status_list_id, entry.idx)},
+            now=now,
+        )
+        for entry in entries
+        if entry.reference in of
+    ]
+    return len(WebhookEvent.objects.bulk_create(events, ignore_conflicts=True))

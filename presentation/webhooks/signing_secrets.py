@@ -1,0 +1,58 @@
+"""The secrets that sign webhooks: made, shown once, kept sealed, replaced with an overlap."""
+
+import secrets
+import uuid
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.db.models import Q, QuerySet
+
+from keys.sealing import seal, unseal
+from presentation.models import RelyingParty
+from presentation.webhooks import signature
+from presentation.webhooks.models import WebhookEndpoint, WebhookSecret
+
+OVERLAP = timedelta(days=7)  # so long the one before signs as well
+
+
+@dataclass(frozen=True)
+class NewSecret:
+    """A secret at the only moment when it can be read."""
+
+    text: str = field(repr=False)
+    row: WebhookSecret
+
+
+@transaction.atomic
+def rotate(relying_party: RelyingParty, *, now: datetime, overlap: timedelta = OVERLAP) -> NewSecret:
+    """A new secret; those before sign on for `overlap` at most, or end at once when that is nothing."""
+    WebhookEndpoint.objects.bulk_create(
+        [WebhookEndpoint(relying_party=relying_party, next_call_at=now)], ignore_conflicts=True
+    )
+    # One after another: of two who make one at the same time neither leaves the other's without an end.
+    WebhookEndpoint.objects.select_for_update().get(pk=relying_party.pk)
+    in_use(relying_party, now=now).filter(Q(ends_at=None) | Q(ends_at__gt=now + overlap)).update(
+        ends_at=now + overlap
+    )
+    WebhookSecret.objects.filter(relying_party=relying_party, ends_at__lte=now).delete()
+    plain = secrets.token_bytes(signature.BYTES)
+    row = WebhookSecret(id=uuid.uuid4(), relying_party=relying_party, created_at=now)
+    row.sealed_secret = seal(plain, context=_context(row))
+    row.save(force_insert=True)
+    return NewSecret(signature.as_text(plain), row)
+
+
+def signing(relying_party: RelyingParty, *, now: datetime) -> list[bytes]:
+    """The secrets that sign now, the newest first; raises keys.sealing.SealError."""
+    rows = in_use(relying_party, now=now).exclude(sealed_secret=b"")
+    return [unseal(row.sealed_secret, context=_context(row)) for row in rows]
+
+
+def in_use(relying_party: RelyingParty, *, now: datetime) -> QuerySet[WebhookSecret]:
+    """Those that have not ended, the newest first."""
+    return WebhookSecret.objects.filter(Q(ends_at=None) | Q(ends_at__gt=now), relying_party=relying_party)
+
+
+def _context(row: WebhookSecret) -> str:
+    return WebhookSecret.SEALED["sealed_secret"].format(pk=row.pk)

@@ -1,0 +1,247 @@
+"""What operators do with webhooks: opt in, hand out a secret, read the log, send again."""
+
+import json
+import re
+from datetime import timedelta
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.test import Client
+from django.utils import timezone
+
+from presentation.models import RelyingParty
+from presentation.webhooks import signing_secrets
+from presentation.webhooks.models import WebhookEvent, WebhookSecret
+from tests.config.test_metrics import TOKEN, numbers
+from tests.presentation.test_operator_roles import AUDIT, KEYS, RELYING_PARTIES, make_roles, operator
+from tests.presentation.webhooks import EVENTS, deliver, opted_in, receiving, waiting
+
+pytestmark = pytest.mark.django_db
+LOG = "/admin/presentation/webhookevent/"
+URL = "https://bank.example/told"
+
+
+@pytest.fixture(autouse=True)
+def _groups() -> None:
+    make_roles()
+
+
+def form(party: RelyingParty, **changes: Any) -> dict[str, Any]:
+    """The form of a relying party as it stands, with changes."""
+    uris = list(party.redirect_uris.all())
+    data: dict[str, Any] = {
+        "name": party.name,
+        "allowed_scopes": party.allowed_scopes,
+        "wire_format": party.wire_format,
+        "webhook_url": party.webhook_url,
+        "webhook_events": party.webhook_events,
+        "redirect_uris-TOTAL_FORMS": len(uris),
+        "redirect_uris-INITIAL_FORMS": len(uris),
+    }
+    for number, row in enumerate(uris):
+        data |= {
+            f"redirect_uris-{number}-id": row.pk,
+            f"redirect_uris-{number}-relying_party": party.pk,
+            f"redirect_uris-{number}-uri": row.uri,
+        }
+    return data | changes
+
+
+def page_of(party: RelyingParty, page: str = "change") -> str:
+    return f"/admin/presentation/relyingparty/{party.pk}/{page}/"
+
+
+def test_an_operator_opts_a_relying_party_in_and_out(acme_bank: RelyingParty) -> None:
+    client = operator(RELYING_PARTIES)
+
+    told = form(acme_bank, webhook_url=URL, webhook_events=EVENTS[:2])
+    assert client.post(page_of(acme_bank), told).status_code == 302
+    acme_bank.refresh_from_db()
+    assert (acme_bank.webhook_url, acme_bank.webhook_events) == (URL, EVENTS[:2])
+    assert "There is no secret yet" in client.get(page_of(acme_bank)).content.decode()
+
+    client.post(page_of(acme_bank), form(acme_bank, webhook_url="", webhook_events=[]))
+    acme_bank.refresh_from_db()
+    assert (acme_bank.webhook_url, acme_bank.webhook_events) == ("", [])
+
+
+@pytest.mark.parametrize(
+    ("url", "sandbox", "said"),
+    [
+        ("", False, "Enter where the events are sent"),
+        ("http://bank.example/told", False, "begins with https://"),
+        ("http://bank.example/told", True, "begins with https://"),
+        ("http://127.0.0.1:5000/told", False, "begins with https://"),
+        ("https://user@bank.example/told", False, "without user information"),
+        ("https://bank.example/told#there", False, "fragment"),
+        ("ftp://bank.example/told", True, "begins with https://"),
+        ("https://bank.example/" + "x" * 500, False, "at most 500 characters"),
+        ("http://127.0.0.1:5000/told", True, ""),
+        ("http://[::1]:5000/told", True, ""),
+        ("http://localhost:5000/told", True, ""),
+        ("https://bank.example:8443/told?by=us", False, ""),
+    ],
+)
+def test_an_address_is_https_or_in_the_sandbox_this_machine(
+    acme_bank: RelyingParty, settings: Any, url: str, sandbox: bool, said: str
+) -> None:
+    settings.LOOPBACK_CALLS = sandbox
+    client = operator(RELYING_PARTIES)
+
+    answer = client.post(page_of(acme_bank), form(acme_bank, webhook_url=url, webhook_events=EVENTS))
+
+    acme_bank.refresh_from_db()
+    assert (answer.status_code, acme_bank.webhook_url) == ((200, "") if said else (302, url))
+    assert not said or said in answer.content.decode()
+
+
+def test_an_unknown_event_is_refused(acme_bank: RelyingParty) -> None:
+    client = operator(RELYING_PARTIES)
+    answer = client.post(page_of(acme_bank), form(acme_bank, webhook_url=URL, webhook_events=["x"]))
+
+    assert answer.status_code == 200
+    acme_bank.refresh_from_db()
+    assert acme_bank.webhook_events == []
+
+
+def test_a_secret_is_shown_once_and_the_one_before_goes_on(acme_bank: RelyingParty) -> None:
+    opted_in(acme_bank)
+    client = operator(RELYING_PARTIES)
+    page = page_of(acme_bank, "webhook_secret")
+    assert "whsec_" not in client.get(page).content.decode()
+
+    made = client.post(page, {"before": "overlap"})
+
+    assert len(re.findall(r"whsec_[A-Za-z0-9+/]{43}=", made.content.decode())) == 1
+    assert "no-store" in made.headers["Cache-Control"]
+    assert len(signing_secrets.signing(acme_bank, now=timezone.now())) == 2
+    for later in (page, page_of(acme_bank), page_of(acme_bank, "history")):
+        assert "whsec_" not in client.get(later).content.decode()
+    assert "New webhook secret" in client.get(page_of(acme_bank, "history")).content.decode()
+
+
+def test_a_secret_in_the_wrong_hands_is_ended_at_once(acme_bank: RelyingParty) -> None:
+    opted_in(acme_bank)
+    operator(RELYING_PARTIES).post(page_of(acme_bank, "webhook_secret"), {"before": "end"})
+
+    assert len(signing_secrets.signing(acme_bank, now=timezone.now())) == 1
+
+
+@pytest.mark.parametrize("role", [AUDIT, KEYS])
+def test_no_other_role_makes_secrets_or_sends_again(acme_bank: RelyingParty, role: str) -> None:
+    opted_in(acme_bank)
+    (event,) = waiting(acme_bank)
+    client = operator(role)
+
+    assert client.post(page_of(acme_bank, "webhook_secret"), {"before": "overlap"}).status_code == 403
+    client.post(LOG, {"action": "send_again", "_selected_action": [event.pk]})
+    assert WebhookSecret.objects.count() == 1
+    assert WebhookEvent.objects.get().due_at == event.due_at
+
+
+def test_the_log_says_how_it_went_and_an_operator_sends_again(acme_bank: RelyingParty) -> None:
+    client = operator(RELYING_PARTIES)
+    with receiving() as receiver:
+        opted_in(acme_bank, receiver.url)
+        receiver.statuses = [503]
+        (event,) = waiting(acme_bank)
+        deliver()
+        listed = client.get(LOG, {"q": acme_bank.client_id}).content.decode()
+        assert "It answered with status 503." in listed
+        assert "has not taken the last webhook" in client.get(page_of(acme_bank)).content.decode()
+        assert str(event.pk) in client.get(f"{LOG}{event.pk}/change/").content.decode()
+
+        receiver.statuses = [204]
+        said = client.post(LOG, {"action": "send_again", "_selected_action": [event.pk]}, follow=True)
+        assert "1 webhook is sent again." in said.content.decode()
+        deliver()
+
+    assert receiver.ids == [str(event.pk)] * 2
+    assert WebhookEvent.objects.get().state == "delivered"
+    assert "Sent again" in client.get(f"{LOG}{event.pk}/history/").content.decode()
+
+
+def test_the_log_cannot_be_changed(acme_bank: RelyingParty) -> None:
+    (event,) = waiting(acme_bank)
+    client = operator(RELYING_PARTIES)
+
+    assert client.get(f"{LOG}add/").status_code == 403
+    assert client.post(f"{LOG}{event.pk}/delete/", {"post": "yes"}).status_code == 403
+    assert client.post(f"{LOG}{event.pk}/change/", {"state": "delivered"}).status_code == 403
+
+
+# --- By command -------------------------------------------------------------------------------------------
+
+
+def set_webhook(*arguments: str) -> dict[str, Any]:
+    out = StringIO()
+    call_command("set_webhook", *arguments, stdout=out)
+    said: dict[str, Any] = json.loads(out.getvalue())
+    return said
+
+
+def test_the_command_opts_in_makes_secrets_and_opts_out(acme_bank: RelyingParty) -> None:
+    said = set_webhook(acme_bank.client_id, "--url", URL, "--event", EVENTS[0], "--new-secret")
+    assert said.pop("secret").startswith("whsec_")
+    assert said == {"client_id": acme_bank.client_id, "url": URL, "events": EVENTS[:1]}
+
+    assert "secret" not in set_webhook(acme_bank.client_id)
+    set_webhook(acme_bank.client_id, "--new-secret", "--at-once")
+    assert len(signing_secrets.signing(acme_bank, now=timezone.now())) == 1
+
+    assert set_webhook(acme_bank.client_id, "--url", "")["events"] == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["unknown"], "There is no relying party with this client ID."),
+        (["{}", "--url", "http://bank.example/"], "begins with https://"),
+        (["{}", "--event", EVENTS[0]], "Enter where the events are sent"),
+        (["{}", "--url", URL, "--event", "presentation.started"], "Unknown: presentation.started"),
+        (["{}", "--url", URL, "--at-once"], "--at-once goes with --new-secret."),
+    ],
+)
+def test_a_wrong_command_says_what_is_wrong_and_changes_nothing(
+    acme_bank: RelyingParty, arguments: list[str], said: str
+) -> None:
+    with pytest.raises(CommandError, match=re.escape(said)):
+        set_webhook(*[argument.format(acme_bank.client_id) for argument in arguments])
+
+    acme_bank.refresh_from_db()
+    assert (acme_bank.webhook_url, acme_bank.webhook_events) == ("", [])
+    assert not WebhookSecret.objects.exists()
+
+
+# --- Afterwards -------------------------------------------------------------------------------------------
+
+
+def test_the_log_and_ended_secrets_are_forgotten(acme_bank: RelyingParty) -> None:
+    now = timezone.now()
+    opted_in(acme_bank)
+    waiting(acme_bank, 3, now=now - timedelta(days=31))
+    (kept,) = waiting(acme_bank, now=now - timedelta(days=29))
+    signing_secrets.rotate(acme_bank, now=now - timedelta(days=8))
+
+    call_command("clear_expired", batch=2, stdout=StringIO())
+
+    assert WebhookEvent.objects.get() == kept
+    assert WebhookSecret.objects.count() == 1
+
+
+def test_monitoring_sees_what_waits_what_was_given_up_and_that_nobody_sends(
+    client: Client, acme_bank: RelyingParty, corner_shop: RelyingParty, settings: Any
+) -> None:
+    settings.METRICS_TOKEN = TOKEN
+    assert numbers(client)[("webhooks_overdue_seconds",)] == 0
+    opted_in(acme_bank)
+    waiting(acme_bank, 2, now=timezone.now() - timedelta(minutes=10))
+    waiting(corner_shop, now=timezone.now() - timedelta(minutes=20))  # has no secret: nobody's fault
+    WebhookEvent.objects.filter(pk=waiting(acme_bank)[0].pk).update(state="given up")
+
+    found = numbers(client)
+
+    assert (found[("webhooks_waiting",)], found[("webhooks_given_up",)]) == (3, 1)
+    assert 600 <= found[("webhooks_overdue_seconds",)] < 660

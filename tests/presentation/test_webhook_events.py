@@ -1,0 +1,294 @@
+"""What is told, of which answers and revocations, to whom; and that it costs nobody else anything."""
+
+import hashlib
+import json
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.db import IntegrityError
+from django.test import Client
+from django.utils import timezone
+
+from keys import rotation
+from keys.jws import decode_segment
+from keys.models import SigningKey
+from presentation.models import Interaction, RelyingParty
+from presentation.webhooks import revocations
+from presentation.webhooks.models import WebhookEvent
+from tests.people import ALICE
+from tests.presentation.test_authorize import asked, fragment
+from tests.presentation.test_flow import ask, hub_of
+from tests.presentation.webhooks import opted_in
+from tests.relying_party import status_reference
+from tests.wallet.conftest import together
+from tests.wallet.statuses import SAID, place_in
+from wallet import revocation
+from wallet.models import StatusEntry, Wallet
+from wallet.status_lists import changes
+from wallet.status_lists.changes import Action
+
+pytestmark = pytest.mark.usefixtures("signing_key")
+SignIn = Callable[..., Any]
+
+
+def pass_through(
+    client: Client, party: RelyingParty, decision: str = "share", **changes: Any
+) -> dict[str, str]:
+    """A request and the holder's answer to it; what the relying party gets."""
+    ask(client, party, **changes)
+    hub = hub_of(Interaction.objects.get(outcome=""))
+    return fragment(client.post(hub, {"decision": decision}).headers["Location"])
+
+
+def told() -> list[dict[str, Any]]:
+    return [json.loads(event.body) for event in WebhookEvent.objects.order_by("created_at")]
+
+
+def collect() -> int:
+    return revocations.collect(now=timezone.now())
+
+
+@pytest.mark.parametrize(
+    ("decision", "kind", "error"),
+    [("share", "presentation.completed", {}), ("decline", "presentation.denied", {"error": "access_denied"})],
+)
+def test_an_answer_is_told_by_what_the_relying_party_knows_and_nothing_else(
+    client: Client,
+    alice: Wallet,
+    acme_bank: RelyingParty,
+    sign_in: SignIn,
+    decision: str,
+    kind: str,
+    error: Any,
+) -> None:
+    opted_in(acme_bank)
+    sign_in(alice)
+    pass_through(client, acme_bank, decision)
+
+    (body,) = told()
+    nonce = asked(acme_bank)["nonce"]
+    assert body["type"] == kind
+    assert body["data"] == {
+        "client_id": acme_bank.client_id,
+        "nonce_sha256": hashlib.sha256(nonce.encode()).hexdigest(),
+        **error,
+    }
+    assert body["timestamp"].endswith("Z")
+    text = json.dumps(body)
+    interaction = Interaction.objects.get()
+    for secret in (ALICE, "Alice", "Archer", nonce, "af0ifjsldkj", str(interaction.pk), str(alice.pk)):
+        assert secret not in text
+
+
+def test_leaving_is_told_as_declining_is(client: Client, acme_bank: RelyingParty) -> None:
+    opted_in(acme_bank)
+    ask(client, acme_bank)
+    client.get(f"{hub_of()}leave/")
+
+    (body,) = told()
+    assert (body["type"], body["data"]["error"]) == ("presentation.denied", "access_denied")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "decision"),
+    [
+        ("presentation.denied", "share"),
+        ("presentation.completed", "decline"),
+        ("credential.revoked", "share"),
+    ],
+)
+def test_nobody_is_told_of_what_they_did_not_ask_for(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn, wanted: str, decision: str
+) -> None:
+    opted_in(acme_bank, "https://bank.example/told", wanted)
+    sign_in(alice)
+    pass_through(client, acme_bank, decision)
+    collect()
+
+    assert told() == []
+
+
+def test_others_pay_nothing_for_it_and_who_is_told_one_statement(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn, statements: Any
+) -> None:
+    sign_in(alice)
+    pass_through(client, acme_bank, nonce="warms-up-what-is-cached")
+    made = []
+    for nonce in ("nobody-is-told-of-this", "the-bank-is-told-of-this"):
+        ask(client, acme_bank, nonce=nonce)
+        hub = hub_of(Interaction.objects.get(outcome=""))
+        with statements() as answering:
+            client.post(hub, {"decision": "share"})
+            every = [query["sql"] for query in answering.captured_queries]
+        made.append((answering.texts, every))
+        opted_in(acme_bank)
+
+    (plain, all_of_plain), (with_event, all_with_event) = made
+    assert all_of_plain == plain  # not even a transaction
+    assert len(with_event) == len(plain) + 1
+    assert len(all_with_event) == len(with_event) + 2
+
+
+def test_an_answer_that_cannot_be_told_is_not_given(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
+) -> None:
+    opted_in(acme_bank)
+    sign_in(alice)
+    ask(client, acme_bank)
+    interaction = Interaction.objects.get()
+    now = timezone.now()
+    WebhookEvent.objects.create(
+        relying_party=acme_bank,
+        type="presentation.completed",
+        subject=str(interaction.pk),
+        created_at=now,
+        due_at=now,
+        give_up_at=now,
+    )
+
+    answer = fragment(client.post(hub_of(), {"decision": "share"}).headers["Location"])
+
+    interaction.refresh_from_db()
+    assert "vp_token" not in answer
+    assert interaction.outcome == "error"
+    assert [event.type for event in WebhookEvent.objects.order_by("created_at")] == [
+        "presentation.completed",
+        "presentation.denied",
+    ]
+
+
+@pytest.mark.postgresql
+@pytest.mark.django_db(transaction=True)
+def test_of_racing_answers_one_is_told(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
+) -> None:
+    opted_in(acme_bank)
+    sign_in(alice)
+    ask(client, acme_bank)
+    hub = hub_of()
+
+    def send(number: int) -> Any:
+        racer = Client()
+        racer.cookies = client.cookies.copy()
+        return racer.post(hub, {"decision": ("share", "decline")[number % 2]}).status_code
+
+    assert together(send, 8).count(303) == 1
+    outcome = {"token": "presentation.completed", "error": "presentation.denied"}
+    assert [body["type"] for body in told()] == [outcome[Interaction.objects.get().outcome]]
+
+
+# --- What was presented becomes invalid -------------------------------------------------------------------
+
+
+def by_place(alice: Wallet, entry: StatusEntry) -> None:
+    changes.change_presented(entry, Action.INVALIDATED, **SAID, now=timezone.now())
+
+
+def by_holder(alice: Wallet, entry: StatusEntry) -> None:
+    assert entry.reference
+    changes.take_back(alice, entry.reference, now=timezone.now())
+
+
+def by_credential(alice: Wallet, entry: StatusEntry) -> None:
+    revocation.revoke(alice.credential, **SAID, now=timezone.now())
+
+
+def by_wallet(alice: Wallet, entry: StatusEntry) -> None:
+    call_command("set_credential_status", "invalid", "--wallet", str(alice.pk), "--reason", "x", "--yes")
+
+
+def by_key(alice: Wallet, entry: StatusEntry) -> None:
+    rotation.withdraw(SigningKey.objects.get(state="active").pk, reason="stolen", now=timezone.now())
+
+
+@pytest.mark.parametrize("revoke", [by_place, by_holder, by_credential, by_wallet, by_key])
+def test_whatever_makes_it_invalid_its_relying_party_is_told_once(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn, revoke: Any
+) -> None:
+    opted_in(acme_bank, "https://bank.example/told", "credential.revoked")
+    sign_in(alice)
+    token = pass_through(client, acme_bank)["vp_token"]
+    assert collect() == 0
+
+    revoke(alice, StatusEntry.objects.get())
+
+    assert [collect(), collect()] == [1, 0]
+    (body,) = told()
+    payload = decode_segment(token.split(".")[1])
+    assert body["type"] == "credential.revoked"
+    assert body["data"] == {
+        "client_id": acme_bank.client_id,
+        "nonce_sha256": hashlib.sha256(asked(acme_bank)["nonce"].encode()).hexdigest(),
+        "status": payload["status"],
+    }
+    assert place_in(token)[1] == status_reference(body["data"])[0]
+
+
+def test_suspended_is_not_revoked(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
+) -> None:
+    opted_in(acme_bank)
+    sign_in(alice)
+    pass_through(client, acme_bank)
+    revocation.suspend(alice.credential, **SAID, now=timezone.now())
+
+    assert collect() == 0
+
+
+def test_what_has_ended_is_not_told_of_any_more(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
+) -> None:
+    opted_in(acme_bank)
+    sign_in(alice)
+    pass_through(client, acme_bank)
+    by_credential(alice, StatusEntry.objects.get())
+
+    assert revocations.collect(now=timezone.now() + timedelta(days=1)) == 0
+
+
+def test_many_are_told_in_batches_and_only_to_whom_they_were_presented(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, corner_shop: RelyingParty, sign_in: SignIn
+) -> None:
+    opted_in(acme_bank, "https://bank.example/told", "credential.revoked")
+    sign_in(alice)
+    for number in range(5):
+        pass_through(client, acme_bank, nonce=f"a-nonce-of-its-own-{number}")
+    pass_through(client, corner_shop, redirect_uri="https://shop.example/callback")
+    by_credential(alice, StatusEntry.objects.all()[0])
+
+    assert revocations.collect(now=timezone.now(), batch=2) == 5
+    assert len({body["data"]["nonce_sha256"] for body in told()}) == 5
+    assert {event.relying_party for event in WebhookEvent.objects.all()} == {acme_bank}
+
+
+@pytest.mark.postgresql
+@pytest.mark.django_db(transaction=True)
+def test_instances_that_look_at_once_tell_once(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
+) -> None:
+    opted_in(acme_bank, "https://bank.example/told", "credential.revoked")
+    sign_in(alice)
+    for number in range(6):
+        pass_through(client, acme_bank, nonce=f"a-nonce-of-its-own-{number}")
+    by_credential(alice, StatusEntry.objects.all()[0])
+
+    assert not [error for error in together(lambda _: collect(), 6) if isinstance(error, Exception)]
+    assert len(told()) == 6
+
+
+def test_while_nobody_wants_to_know_nothing_is_looked_at(acme_bank: RelyingParty, statements: Any) -> None:
+    with statements() as asked_for:
+        collect()
+
+    assert len(asked_for.texts) == 1
+
+
+def test_the_database_itself_tells_nothing_twice(acme_bank: RelyingParty) -> None:
+    now = timezone.now()
+    event = {"relying_party": acme_bank, "type": "credential.revoked", "subject": "1/2", "created_at": now}
+    WebhookEvent.objects.create(**event, due_at=now, give_up_at=now)
+    with pytest.raises(IntegrityError):
+        WebhookEvent.objects.create(**event, due_at=now, give_up_at=now)
