@@ -79,7 +79,7 @@ def valid_credential(wallet: Wallet, *, now: datetime) -> Credential | None:
 
 def require_readable(credential: Credential) -> None:
     """Raises SealError when its identity does not open, before its holder is led to a page that shows it."""
-    _identity(credential)
+    _opened(credential)
 
 
 def holds(credential: Credential, identity: Identity) -> bool:
@@ -228,7 +228,11 @@ def _asked(paths: Sequence[ClaimPath]) -> list[ClaimPath]:
 
 
 def _identity(credential: Credential) -> Identity:
-    return Identity.from_json(unseal(credential.sealed_identity, context=_sealing_context(credential)))
+    return Identity.from_json(_opened(credential))
+
+
+def _opened(credential: Credential) -> bytes:
+    return unseal(credential.sealed_identity, context=_sealing_context(credential))
 
 
 def _sealing_context(credential: Credential) -> str:
