@@ -54,11 +54,15 @@ def register() -> "RelyingParty":
 
 
 def client(number: int, now: datetime) -> tuple[str, str]:
-    """A relying party whose server may get access tokens: client ID and secret."""
+    """A relying party whose server may get access tokens and push requests: client ID and secret."""
     from presentation import client_secrets
-    from presentation.models import RelyingParty
+    from presentation.dcql import SCOPES
+    from presentation.models import RedirectURI, RelyingParty
 
-    party = RelyingParty.objects.create(name=f"Client {number}", grants=["presentation:verify"])
+    party = RelyingParty.objects.create(
+        name=f"Client {number}", grants=["presentation:verify"], allowed_scopes=list(SCOPES)
+    )
+    RedirectURI.objects.create(relying_party=party, uri=REDIRECT_URI)
     return party.client_id, client_secrets.rotate(party, now=now).text
 
 

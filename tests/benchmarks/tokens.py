@@ -1,4 +1,4 @@
-"""Bench (g): access tokens for client credentials, beside django-oauth-toolkit's token endpoint.
+"""Bench (g): access tokens and pushed requests, beside django-oauth-toolkit's token endpoint.
 
 The toolkit hashes its clients' secrets as Django hashes passwords, which costs more than all the rest; so it
 is measured with the secret in plain text as well. Ours are 256 random bits, for which one SHA-256 is enough.
@@ -8,9 +8,11 @@ import base64
 import json
 from collections.abc import Callable, Iterator
 from itertools import cycle
+from secrets import token_urlsafe
 
 from tests.benchmarks.browsers import Browser
 from tests.benchmarks.bursts import Contender, alternate
+from tests.benchmarks.holders import REDIRECT_URI
 from tests.benchmarks.oauth_toolkit.prepare import SECRET
 from tests.benchmarks.sites import Site, cpu_seconds
 from tests.benchmarks.stage import Stage
@@ -22,12 +24,13 @@ UNIT = "grants per CPU second"
 
 
 def run(stage: Stage, *, bursts: int, size: int) -> list[Row]:
-    """Grants per second of server CPU, and the ratio to the toolkit's."""
+    """Grants and pushes per second of server CPU, and the ratios to the toolkit's grants."""
     clients = [tuple(client) for client in stage.service.facts["clients"]]
     with stage.service.open() as service, stage.toolkit.open() as toolkit:
         rates = alternate(
             [
                 Contender("ours", _asking(service, "/oauth/v2/token", cycle(clients)), _accounts(service)),
+                Contender("pushes", _pushing(service, cycle(clients)), _accounts(service)),
                 *(
                     Contender(
                         client, _asking(toolkit, "/o/token/", cycle([(client, SECRET)])), _accounts(toolkit)
@@ -38,7 +41,7 @@ def run(stage: Stage, *, bursts: int, size: int) -> list[Row]:
             bursts=bursts,
             size=size,
         )
-    ours, plain, hashed = rates
+    ours, pushes, plain, hashed = rates
     return [
         Row("g", "an access token for client credentials", ours, UNIT),
         Row(
@@ -49,20 +52,55 @@ def run(stage: Stage, *, bursts: int, size: int) -> list[Row]:
             ours / plain,
         ),
         Row("g", "from django-oauth-toolkit as it comes", hashed, UNIT, ours / hashed, TARGET),
+        Row(
+            "g",
+            "a pushed request",
+            pushes,
+            "pushes per CPU second",
+            pushes / hashed,
+            TARGET,
+            note=f"its grants as they come; {pushes / plain:.2f} × those with secrets in plain text",
+        ),
     ]
 
 
 def _asking(site: Site, path: str, clients: Iterator[tuple[str, str]]) -> Callable[[int], None]:
+    return _posting(site, path, ((client, FORM) for client in clients), "access_token")
+
+
+def _pushing(site: Site, clients: Iterator[tuple[str, str]]) -> Callable[[int], None]:
+    requests = ((client, _request(client[0])) for client in clients)
+    return _posting(site, "/verifiable-credentials/v1/presentation/par", requests, "request_uri")
+
+
+def _request(client_id: str) -> dict[str, str]:
+    """An authorization request as a browser would bring it."""
+    return {
+        "response_type": "vp_token",
+        "client_id": client_id,
+        "redirect_uri": REDIRECT_URI,
+        "scope": "urn:service:params:scope:verifiable-credentials:basic",
+        "login_hint": "alice@example.org",
+        "nonce": token_urlsafe(24),
+        "state": token_urlsafe(16),
+    }
+
+
+def _posting(
+    site: Site, path: str, forms: Iterator[tuple[tuple[str, str], dict[str, str]]], member: str
+) -> Callable[[int], None]:
+    """Posts forms, each as its client; `member` has to be in every answer."""
     addresses = cycle(f"192.0.2.{number}" for number in range(1, 200))
 
     def burst(size: int) -> None:
         with Browser(site.port) as server:
             for _ in range(size):
-                basic = base64.b64encode(":".join(next(clients)).encode()).decode()
+                client, form = next(forms)
+                basic = base64.b64encode(":".join(client).encode()).decode()
                 answer = server.post(
-                    path, FORM, Authorization=f"Basic {basic}", X_Forwarded_For=next(addresses)
+                    path, form, Authorization=f"Basic {basic}", X_Forwarded_For=next(addresses)
                 )
-                if answer.status != 200 or "access_token" not in json.loads(answer.body):
+                if answer.status not in (200, 201) or member not in json.loads(answer.body):
                     raise RuntimeError(f"{path} answered {answer.status}: {answer.body[:200]!r}")
 
     return burst

@@ -1,5 +1,6 @@
 """Returning and new holders, every outcome of verification, and every way to be interrupted."""
 
+import json
 import re
 from collections.abc import Callable
 from datetime import timedelta
@@ -11,6 +12,7 @@ from playwright.sync_api import expect
 
 from consent.models import Consent
 from tests.journeys.conftest import Application, Holder
+from tests.journeys.test_self_service import look
 from tests.people import NORA, register
 from tests.relying_party import RelyingParty
 from wallet.models import Credential, Wallet
@@ -328,3 +330,17 @@ def test_with_the_keyboard_alone_everything_works(
     press_until("Share and")
 
     assert bank.verify(person.comes_back())
+
+
+def test_what_a_wallet_cannot_show_is_told_to_its_holder_alone(
+    holder: MakeHolder, alice: Wallet, bank: RelyingParty
+) -> None:
+    wanted = {"path": ["given_name"], "values": ["Bob"]}
+    kind = {"vct_values": [f"{bank.base_url}/credential-types/identity/v1"]}
+    query = {"credentials": [{"id": "basic", "format": "dc+sd-jwt", "meta": kind, "claims": [wanted]}]}
+
+    person = holder().arrives(scope=None, dcql_query=json.dumps(query)).signs_in()
+
+    person.sees("Your wallet does not hold what is asked for")
+    look(person.page, "unavailable")
+    assert person.clicks("Go back to Acme Bank").comes_back().error == "access_denied"
