@@ -20,6 +20,13 @@ def _scope_label(scope: str) -> str:
     return f"{scope} ({', '.join(str(label) for label in labels(claims_of(scope)))})"
 
 
+class KeySetField(forms.JSONField):
+    """A JWK set as text; an empty field where there is none, instead of `null`."""
+
+    def prepare_value(self, value: Any) -> Any:
+        return "" if value is None else super().prepare_value(value)
+
+
 class RelyingPartyForm(forms.ModelForm):
     """Choices instead of JSON, and a picture instead of bytes."""
 
@@ -73,6 +80,7 @@ class RelyingPartyForm(forms.ModelForm):
     class Meta:
         model = RelyingParty
         fields = ()  # the admin's fieldsets name them
+        field_classes = {"jwks": KeySetField}
 
     def clean_logo_file(self) -> bytes | None:
         """The picture's bytes, known by their content; nothing larger than a logo is read."""

@@ -70,6 +70,13 @@ def test_an_operator_registers_a_relying_party(operator: Client) -> None:
     assert [row.uri for row in party.redirect_uris.all()] == ["https://books.example/callback"]
 
 
+def test_without_keys_the_field_for_them_is_empty(operator: Client, acme_bank: RelyingParty) -> None:
+    for address in (f"{LIST}add/", f"{LIST}{acme_bank.pk}/change/"):
+        found = re.search(r'<textarea name="jwks"[^>]*>(.*?)</textarea>', page(operator.get(address)), re.S)
+        assert found
+        assert found[1].strip() == ""
+
+
 def test_scopes_and_types_are_boxes_to_tick(operator: Client) -> None:
     said = page(operator.get(f"{LIST}add/"))
 
