@@ -41,7 +41,7 @@ def test_the_numbers_in_the_guide_are_those_of_the_code() -> None:
 
 def test_links_from_the_guide_and_to_it_lead_somewhere() -> None:
     links = re.findall(r"\(([\w-]+\.md)?(?:#([^)]+))?\)", GUIDE)
-    assert len(links) == 5
+    assert len(links) >= 5
     for file, anchor in links:
         text = (DOCS / file).read_text() if file else GUIDE
         assert not anchor or anchor in anchors(text), (file, anchor)
