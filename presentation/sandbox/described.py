@@ -85,7 +85,7 @@ ENDPOINTS: list[Described] = [
                 303,
                 _(
                     "On to the next page for the person; or, when the request is wrong, home to "
-                    "`redirect_uri` with `error`, `error_description` and `state` in the fragment."
+                    "redirect_uri with error, error_description and state in the fragment."
                 ),
                 headers=("Location",),
             ),
@@ -95,8 +95,8 @@ ENDPOINTS: list[Described] = [
             Answer(414, _("The address is longer than 8 kB.")),
         ],
         about=_(
-            "Not called by your server. In the end the browser comes back to `redirect_uri` with `vp_token` "
-            "and `state` in the fragment, or with `error`."
+            "Not called by your server. In the end the browser comes back to redirect_uri with vp_token "
+            "and state in the fragment, or with error."
         ),
         query={name: _authorization_parameter(name) for name in LIMITS},
     ),
@@ -112,7 +112,7 @@ ENDPOINTS: list[Described] = [
                 _("The token. Keep it for as long as it is good."),
                 members(
                     "access_token token_type expires_in scope",
-                    access_token=text(_("Send it as `Authorization: Bearer …`.")),
+                    access_token=text(_("Send it as Authorization: Bearer ….")),
                     token_type=text(enum=["Bearer"]),
                     expires_in={"type": "integer", "description": _("Seconds.")},
                     scope=text(_("What it is good for.")),

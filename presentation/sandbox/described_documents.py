@@ -11,7 +11,7 @@ KEYS = _("Keys and metadata")
 
 def document(path: str, name: str, summary: Text, schema: Schema, media: str = JSON) -> Described:
     """A public document that is fetched."""
-    answers = [Answer(200, _("The document; cache it as `Cache-Control` says."), schema, media)]
+    answers = [Answer(200, _("The document; cache it as Cache-Control says."), schema, media)]
     if path.startswith(("trust/", "status-lists/")):
         answers += [Answer(404, _("There is none."), text(), PLAIN), Answer(404, "", text(), HTML)]
     if path.startswith("openid-connect/"):

@@ -67,9 +67,9 @@ def refused(status: int, about: Text, *headers: str) -> Answer:
 
 
 # What every endpoint that takes something from a machine may say.
-MALFORMED = refused(400, _("Something in the request is wrong: `error_description` says what."))
+MALFORMED = refused(400, _("Something in the request is wrong: error_description says what."))
 TOO_LARGE = refused(413, _("The body is longer than any good one."))
-TOO_OFTEN = refused(429, _("Too often; `Retry-After` says how many seconds to wait."), "Retry-After")
-NOT_YOU = refused(401, _("Not authenticated; `WWW-Authenticate` says how to be."), "WWW-Authenticate")
+TOO_OFTEN = refused(429, _("Too often; Retry-After says how many seconds to wait."), "Retry-After")
+NOT_YOU = refused(401, _("Not authenticated; WWW-Authenticate says how to be."), "WWW-Authenticate")
 NOT_GRANTED = refused(403, _("The access token is good, but not for this."), "WWW-Authenticate")
 UNAVAILABLE = refused(503, _("Try again in a few minutes."))

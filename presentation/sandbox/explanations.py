@@ -9,7 +9,7 @@ Text = str | Promise
 
 PARAMETERS: dict[str, Text] = {
     "response_type": _("Always vp_token: what you want back is a presentation."),
-    "client_id": _("Who you are. You get it when the operator registers your application."),
+    "client_id": _("Who you are. You get it when your application is registered."),
     "redirect_uri": _("Where the answer goes. It must equal a registered one, letter by letter."),
     "scope": _("What you ask for. Each scope stands for a fixed list of claims; a space between several."),
     "login_hint": _("The person's e-mail address: the wallet opens for them, and for nobody else."),

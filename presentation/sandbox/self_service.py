@@ -16,7 +16,8 @@ from django.db import transaction
 from django.db.models import Max, QuerySet
 from django.utils.translation import gettext_lazy as _
 
-from presentation import admission
+from presentation import admission, client_secrets
+from presentation.grants import GRANTS
 from presentation.models import RelyingParty
 from presentation.sandbox import assumed_names, own_addresses
 from presentation.sandbox.models import SelfRegistration
@@ -33,6 +34,7 @@ MOST_IN_ALL = 2000
 MOST_REDIRECT_URIS = 10
 MADE_BY_OWNER = Limit("self-registrations-by-owner", most=10, window=timedelta(days=1))
 MADE_BY_CLIENT = Limit("self-registrations-by-client", most=20, window=timedelta(days=1))
+SECRETS_BY_OWNER = Limit("self-registration-secrets", most=10, window=timedelta(days=1))
 CHANGES_BY_OWNER = Limit("self-registration-changes", most=60, window=timedelta(hours=1))
 
 
@@ -71,6 +73,7 @@ def register(owner: str, details: Details, *, client: str, now: datetime) -> Rel
         allowed_transaction_data_types=list(details.allowed_transaction_data_types),
         wire_format=details.wire_format,
         contact=owner,
+        grants=list(GRANTS),  # they are about its own requests and answers only
     )
     SelfRegistration.objects.create(relying_party=party, owner=owner, expires_at=now + KEPT)
     log.info("self-registered", client_id=party.client_id)
@@ -90,6 +93,12 @@ def change(party: RelyingParty, owner: str, details: Details, *, now: datetime) 
     party.save(update_fields=["name", "allowed_scopes", "allowed_transaction_data_types", "wire_format"])
     _replace_redirect_uris(party, details.redirect_uris)
     SelfRegistration.objects.filter(relying_party=party).update(expires_at=now + KEPT)
+
+
+def new_secret(party: RelyingParty, owner: str, *, now: datetime) -> str:
+    """A client secret, to be shown once; the one before ends. Raises `limits.LimitReachedError`."""
+    SECRETS_BY_OWNER.take(owner, now=now)
+    return client_secrets.rotate(party, now=now, overlap=timedelta(0)).text
 
 
 def give_up(party: RelyingParty) -> None:

@@ -110,13 +110,24 @@ def party(request: HttpRequest, owner: str, client_id: str) -> HttpResponse:
     return render(request, "developer/party.html", facts | _to_try(own), status=status)
 
 
+@require_POST
+@for_developer
+def secret(request: HttpRequest, owner: str, client_id: str) -> HttpResponse:
+    """Makes a client secret and shows it, this once."""
+    own, now = _active(owner, client_id), timezone.now()
+    facts: dict[str, Any] = {"party": own, "developer": owner}
+    try:
+        facts["secret"] = self_service.new_secret(own, owner, now=now)
+    except LimitReachedError as limit:
+        facts["problem"] = _wait(limit, now)
+    return render(request, "developer/secret.html", facts, status=429 if "problem" in facts else 200)
+
+
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_developer
 def delete(request: HttpRequest, owner: str, client_id: str) -> HttpResponse:
     """Asks once more; sent here, it is gone."""
-    own = _own(owner, client_id)
-    if own.state != RelyingParty.State.ACTIVE:
-        raise Http404  # what an operator stopped is not made undone
+    own = _active(owner, client_id)
     if request.method == "POST":
         self_service.give_up(own)
         return see_other(HOME)
@@ -126,6 +137,14 @@ def delete(request: HttpRequest, owner: str, client_id: str) -> HttpResponse:
 def _own(owner: str, client_id: str) -> RelyingParty:
     own = self_service.registered_by(owner).filter(client_id=client_id).first()
     if own is None:
+        raise Http404
+    return own
+
+
+def _active(owner: str, client_id: str) -> RelyingParty:
+    """What an operator stopped is neither deleted nor given secrets."""
+    own = _own(owner, client_id)
+    if own.state != RelyingParty.State.ACTIVE:
         raise Http404
     return own
 

@@ -17,5 +17,6 @@ urlpatterns = [
     path(f"{OWN}/sign-out/", self_service_views.sign_out, name="developer_sign_out"),
     path(f"{OWN}/link/<str:token>/", self_service_views.link, name="developer_link"),
     path(f"{OWN}/<str:client_id>/", self_service_views.party, name="self_service_party"),
+    path(f"{OWN}/<str:client_id>/secret/", self_service_views.secret, name="self_service_secret"),
     path(f"{OWN}/<str:client_id>/delete/", self_service_views.delete, name="self_service_delete"),
 ]

@@ -17,6 +17,7 @@ from presentation import admission, interactions
 from presentation.models import Interaction, RelyingParty
 from presentation.sandbox import holder
 from tests.people import register
+from tests.presentation.clients import FORM, basic, with_secret
 from tests.presentation.test_authorize import PATH, asked, encoded
 from tests.relying_party import RelyingParty as Application
 from wallet import sign_in
@@ -99,6 +100,22 @@ def test_a_payment_is_approved_with_a_fresh_sign_in(acme_bank: RelyingParty) -> 
 
     assert "vp_token" in answer
     assert Consent.objects.get().transactions
+
+
+def test_a_pushed_request_is_opened_by_its_handle(db: None) -> None:
+    bank, secret = with_secret()
+    pushed = Client().post(
+        f"{PATH.rpartition('/')[0]}/par",
+        urlencode(asked(bank)),
+        content_type=FORM,
+        headers=basic(bank.client_id, secret),
+    )
+    query = urlencode({"client_id": bank.client_id, "request_uri": pushed.json()["request_uri"]})
+
+    answers = [call(f"{settings.BASE_URL}{PATH}?{query}").json() for _ in range(2)]
+
+    assert "#vp_token=" in answers[0]["redirect_to"]
+    assert answers[1]["redirect_to"] is None or "#vp_token=" not in answers[1]["redirect_to"]
 
 
 def test_a_wrong_request_comes_back_with_its_error(acme_bank: RelyingParty) -> None:

@@ -21,12 +21,14 @@ from presentation.models import Interaction, RelyingParty
 from presentation.sandbox import developer_sign_in, self_service
 from presentation.sandbox.models import SelfRegistration
 from tests.people import register
+from tests.presentation.clients import FORM, TOKEN, basic
 from wallet.limits import Limit
 
 HOME = "/sandbox/relying-parties/"
 DEVELOPER = "dev@shop.example"
 LOCAL = "http://127.0.0.1:5000/callback"
 CHOSEN = {"name": "My Shop", "redirect_uris": LOCAL, "allowed_scopes": [BASIC], "wire_format": "string"}
+GRANT = "grant_type=client_credentials&scope=presentation:verify"
 PAYMENT = "urn:service:params:vc:transaction-data:payment-itemized:v1"
 
 
@@ -179,6 +181,24 @@ def test_a_mistake_is_said_at_its_field_and_nothing_is_written(
     assert not RelyingParty.objects.exists()
 
 
+def test_a_secret_is_made_shown_once_and_good_for_access_tokens(developer: Client, signing_key: Any) -> None:
+    page = make(developer).headers["Location"]
+    party = RelyingParty.objects.get()
+    secrets = []
+    for _ in range(2):
+        found = re.search(r'<pre class="code"[^>]*>([^<]{43})</pre>', text(developer.post(f"{page}secret/")))
+        assert found
+        secrets.append(found[1])
+
+    statuses = [
+        Client().post(TOKEN, GRANT, content_type=FORM, headers=basic(party.client_id, secret)).status_code
+        for secret in secrets
+    ]
+
+    assert statuses == [401, 200]
+    assert secrets[1] not in text(developer.get(page))
+
+
 # --- What an attacker tries ---------------------------------------------------------------------------------
 
 
@@ -224,6 +244,7 @@ def test_nobody_reads_or_changes_what_is_anothers(developer: Client) -> None:
     answers = [other.get(page), other.post(page, CHOSEN | {"name": "Mine"}), other.post(f"{page}delete/")]
 
     assert [answer.status_code for answer in answers] == [404, 404, 404]
+    assert other.post(f"{page}secret/").status_code == 404
     assert "My Shop" not in text(other.get(HOME))
     assert RelyingParty.objects.get().name.startswith("My Shop")
 
@@ -341,7 +362,9 @@ def test_a_letter_that_cannot_be_sent_is_said(db: None, settings: Any) -> None:
     assert "could not be sent" in text(response)
 
 
-@pytest.mark.parametrize("path", ["", "new/", "sign-out/", "{client_id}/", "{client_id}/delete/"])
+@pytest.mark.parametrize(
+    "path", ["", "new/", "sign-out/", "{client_id}/", "{client_id}/secret/", "{client_id}/delete/"]
+)
 def test_no_form_is_taken_from_another_page(developer: Client, path: str) -> None:
     make(developer)
     address = HOME + path.format(client_id=RelyingParty.objects.get().client_id)
@@ -373,6 +396,14 @@ def test_making_and_deleting_again_and_again_ends(
     assert not RelyingParty.objects.exists()
 
 
+def test_secrets_are_not_made_without_end(developer: Client) -> None:
+    page = make(developer).headers["Location"]
+    answers = [developer.post(f"{page}secret/") for _ in range(self_service.SECRETS_BY_OWNER.most + 1)]
+
+    assert [answer.status_code for answer in answers[-2:]] == [200, 429]
+    assert "That was too often." in text(answers[-1])
+
+
 def test_a_full_sandbox_takes_no_more(developer: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(self_service, "MOST_IN_ALL", 1)
     make(developer)
@@ -390,6 +421,7 @@ def test_what_an_operator_stopped_stays_stopped(developer: Client) -> None:
     assert "has stopped this application" in shown
     assert "phishing" not in shown
     assert developer.post(f"{page}delete/").status_code == 404
+    assert developer.post(f"{page}secret/").status_code == 404
     assert RelyingParty.objects.get().state == RelyingParty.State.SUSPENDED
 
 
