@@ -1,7 +1,6 @@
 """Taking an SD-JWT apart (RFC 9901 §4), strictly and with limits; nothing is verified here. Pure."""
 
 import json
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from keys.jws import from_b64url
@@ -23,8 +22,7 @@ class UnverifiedDisclosure(NamedTuple):
         return "<UnverifiedDisclosure>"
 
 
-@dataclass(frozen=True, slots=True)
-class UnverifiedSdJwt:
+class UnverifiedSdJwt(NamedTuple):
     """A token of the right shape, about which nothing else is known; its disclosures by their digests."""
 
     jwt: str

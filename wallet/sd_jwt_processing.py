@@ -5,6 +5,7 @@ from typing import Any
 from wallet.sd_jwt import ALWAYS_PLAIN, RESERVED, Path, SdJwtError
 from wallet.sd_jwt_parsing import UnverifiedDisclosure
 
+_CONTAINERS = (dict, list)
 MAX_DEPTH = 32  # of objects, arrays and disclosures within one another
 FORM = "disclosures-form"  # the check that most of this is
 
@@ -24,7 +25,10 @@ class Processing:
             raise SdJwtError("_sd is not an array", FORM)
         if RESERVED & members.keys():
             raise SdJwtError("a reserved name where none may be", FORM)
-        result = {name: self._value(value, (*path, name)) for name, value in members.items()}
+        result = {
+            name: self._value(value, (*path, name)) if isinstance(value, _CONTAINERS) else value
+            for name, value in members.items()
+        }
         for key in digests:
             if content := self._look_up(key, length=3):
                 _, name, value = content

@@ -7,9 +7,8 @@ check has a name: `passed` is told it once it is passed, and `SdJwtError.check` 
 import json
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from cryptography.hazmat.primitives.asymmetric import ec
 
@@ -35,8 +34,7 @@ def _nobody(about: Any) -> None:
     """Who is told when nobody asked."""
 
 
-@dataclass(frozen=True, slots=True)
-class VerifiedSdJwt:
+class VerifiedSdJwt(NamedTuple):
     """A token that holds: header, payload with what is disclosed in its place, and whom it is bound to."""
 
     header: dict[str, Any]
@@ -105,7 +103,7 @@ def verify(
     if binding.transaction_data_hashes != tuple(digest(value) for value in transaction_data):
         raise SdJwtError("the key binding is over other transaction data", "transaction-data")
     passed("transaction-data")
-    return replace(verified, key_binding=binding)
+    return verified._replace(key_binding=binding)
 
 
 def _verify_issuer_signed(

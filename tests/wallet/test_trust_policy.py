@@ -70,6 +70,32 @@ def test_every_forgery_is_refused_by_the_check_it_breaks(name: str) -> None:
     assert tuple(passed) == tuple(check for check in CHECKS if check in passed)
 
 
+# The OpenID Foundation's modules of the same names (`oid4vp-1final-verifier-…`).
+HAPPY = ["happy-flow", "minimal-cnf-jwk"]
+UNHAPPY = {
+    "invalid-credential-signature": ("signed by another key", "issuer-signature"),
+    "invalid-kb-jwt-aud": ("for another application", "kb-aud"),
+    "invalid-kb-jwt-nonce": ("an old nonce", "kb-nonce"),
+    "invalid-kb-jwt-signature": ("bound by another key", "kb-signature"),
+    "invalid-sd-hash": ("bound to other disclosures", "kb-sd-hash"),
+    "kb-jwt-iat-in-future": ("a binding from the future", "kb-iat"),
+    "kb-jwt-iat-in-past": ("an old binding", "kb-iat"),
+}
+
+
+@pytest.mark.parametrize("module", HAPPY)
+def test_the_foundations_good_presentations_are_believed(module: str) -> None:
+    assert verify(HONEST["as asked"], Forger()).payload["cnf"]["jwk"].keys() == {"kty", "crv", "x", "y"}
+
+
+@pytest.mark.parametrize("module", UNHAPPY)
+def test_the_foundations_bad_presentations_are_refused(module: str) -> None:
+    name, check = UNHAPPY[module]
+    with pytest.raises(SdJwtError) as caught:
+        verify(TAMPERINGS[name], Forger())
+    assert caught.value.check == check
+
+
 def test_a_key_whose_certificates_have_ended_is_not_believed() -> None:
     forger = Forger()
     with pytest.raises(SdJwtError) as caught:
