@@ -53,6 +53,17 @@ def test_an_operator_registers_integrates_and_suspends(signed_in: Any) -> None:
     page.set_viewport_size({"width": 1280, "height": 900})
     look(page, "relying-party-wide")
 
+    page.get_by_role("link", name="Client secrets").click()
+    look(page, "client-secrets")
+    page.get_by_label("works for seven more days").check()
+    page.get_by_role("button", name="Make a new secret").click()
+    secret = page.locator("#new-secret").inner_text()
+    look(page, "new-client-secret")
+    page.get_by_role("link", name="Back").click()
+    page.get_by_role("cell", name="never").wait_for()
+    assert secret not in page.content()
+    look(page, "relying-party-with-secret")
+
     page.get_by_role("link", name="Suspend").click()
     look(page, "suspend")
     page.get_by_label("Reason").fill("Complaints")
