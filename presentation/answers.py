@@ -143,11 +143,11 @@ def _check_relying_party(passage: Passage) -> None:
 
 def _close(interaction: Interaction, outcome: Interaction.Outcome, *, error: str = "", now: datetime) -> None:
     """Answered, once; what was asked (an e-mail address, a payment) is not kept beyond the answer."""
-    handle = interaction.parameters.get("request_uri")
+    pushed = interaction.parameters.get("request_uri")
     kind = telling.kind_of(outcome)
     told = telling.wants(interaction.relying_party, kind)
-    with transaction.atomic() if handle or told else nullcontext():
-        first = handle is None or pushed_requests.use_up(handle, now=now)
+    with transaction.atomic() if pushed or told else nullcontext():
+        first = pushed is None or pushed_requests.use_up(pushed, now=now)
         if outcome == Interaction.Outcome.TOKEN and not first:
             raise InvalidRequestUriError("request_uri was used already; every request is pushed anew")
         closed = _open_interaction.run(

@@ -46,14 +46,14 @@ def recall(handle: str, *, client_id: str, now: datetime) -> Arrival:
             "request_uri was used; every request is pushed anew",
         )
     expired = InvalidRequestUriError("request_uri has expired") if row.expires_at <= now else None
-    # The handle stays with the parameters, so that whoever answers them can use it up.
-    parameters = Parameters({**row.parameters, "request_uri": handle})
+    # Its digest stays with the parameters, so that whoever answers them can use the handle up.
+    parameters = Parameters({**row.parameters, "request_uri": row.digest})
     return Arrival(parameters, signed=row.signed, pushed=True, problem=expired)
 
 
-def use_up(handle: str, *, now: datetime) -> bool:
+def use_up(digest: str, *, now: datetime) -> bool:
     """It is answered, and what was asked is forgotten; whether this was the first answer."""
-    still_open = PushedRequest.objects.filter(digest=_digest(handle), used_at=None)
+    still_open = PushedRequest.objects.filter(digest=digest, used_at=None)
     return still_open.update(used_at=now, parameters={}) == 1
 
 

@@ -424,10 +424,13 @@ def test_what_is_pushed_is_in_no_address_and_in_no_log(
         assert said not in written
 
 
-def test_handles_are_kept_as_digests_only(handle: str) -> None:
-    row = PushedRequest.objects.get()
+def test_handles_are_kept_as_digests_only(
+    client: Client, handle: str, bank: tuple[RelyingParty, dict[str, str]]
+) -> None:
+    go(client, handle, bank[0])
+    row, interaction = PushedRequest.objects.get(), Interaction.objects.get()
 
-    assert handle.rpartition(":")[2] not in repr(row.__dict__)
+    assert handle.rpartition(":")[2] not in repr((row.__dict__, interaction.__dict__))
     assert ALICE not in f"{row} {row!r}"
 
 
