@@ -26,7 +26,7 @@ MOST_PAGES = 12  # of one passage; an ordinary one has four
 CALLS_PER_CLIENT = Limit("holder-calls-per-client", most=3000, window=timedelta(minutes=15))
 # A person is one persona at a time: calls for one address wait for each other. One that never ended, because
 # its process did, is forgotten with the window.
-_TURN = Limit("holder-turn", most=1, window=timedelta(minutes=10))
+TURN = Limit("holder-turn", most=1, window=timedelta(minutes=10))
 LONGEST_WAIT = 15.0  # seconds
 
 
@@ -109,7 +109,7 @@ def _turn_of(email: str) -> Iterator[None]:
     while True:
         taken_at = timezone.now()
         try:
-            _TURN.take(email, now=taken_at)
+            TURN.take(email, now=taken_at)
             break
         except LimitReachedError:
             if time.monotonic() > last_try:
@@ -118,7 +118,7 @@ def _turn_of(email: str) -> Iterator[None]:
     try:
         yield
     finally:
-        _TURN.give_back(email, taken_at=taken_at)
+        TURN.give_back(email, taken_at=taken_at)
 
 
 def _page(response: HttpResponseBase) -> Ending:

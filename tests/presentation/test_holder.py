@@ -3,6 +3,7 @@
 import json
 import threading
 from collections import Counter
+from datetime import timedelta
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
@@ -16,7 +17,7 @@ from consent.models import Consent
 from presentation import admission, interactions
 from presentation.models import Interaction, RelyingParty
 from presentation.sandbox import holder
-from tests.people import register
+from tests.people import ALICE, register
 from tests.presentation.clients import FORM, basic, with_secret
 from tests.presentation.test_authorize import PATH, asked, encoded
 from tests.relying_party import RelyingParty as Application
@@ -190,6 +191,36 @@ def test_a_client_that_calls_without_end_is_told_to_wait(
     assert refused.status_code == 429
     assert int(refused.headers["Retry-After"]) > 0
     assert refused.json()["error_description"].startswith("That was too often.")
+
+
+def test_a_call_whose_turn_does_not_come_says_so_and_the_next_one_has_it(
+    acme_bank: RelyingParty, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(holder, "LONGEST_WAIT", 0.0)
+    monkeypatch.setattr(holder, "TURN", holder.Limit("test", most=1, window=timedelta(days=3650)))
+    now = timezone.now()
+    holder.TURN.take(ALICE, now=now)
+
+    busy = call(authorize_url(acme_bank))
+    other = call(authorize_url(acme_bank, login_hint="bob@example.org", nonce="another-nonce-123456"))
+    holder.TURN.give_back(ALICE, taken_at=now)
+
+    assert busy.status_code == 503
+    assert "Use another for each test." in busy.json()["error_description"]
+    assert "vp_token" in fragment_of(other)
+    assert "vp_token" in fragment_of(call(authorize_url(acme_bank)))
+
+
+def test_a_call_that_breaks_gives_its_turn_back(
+    acme_bank: RelyingParty, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = authorize_url(acme_bank)
+    with monkeypatch.context() as broken:
+        broken.setattr(holder, "appear", lambda *args, **facts: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            call(url)
+
+    assert "vp_token" in fragment_of(call(authorize_url(acme_bank)))
 
 
 # --- Calls that make no sense -----------------------------------------------------------------------------
