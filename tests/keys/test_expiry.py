@@ -21,6 +21,7 @@ from keys.expiry import WARN_BEFORE, endings, stage_of
 from keys.models import SigningKey
 from keys.moves import State, in_state
 from tests.keys.certificates import NOW, issuing, leaf, make, root
+from tests.keys.test_admin import operator
 from tests.keys.test_rotation import chain_for
 
 DAY, SECOND = timedelta(days=1), timedelta(seconds=1)
@@ -126,13 +127,20 @@ def test_what_ends_in_years_is_not_told_of() -> None:
     assert "messagelist" not in client.get("/admin/keys/signingkey/").content.decode()
 
 
-def test_every_page_of_the_keys_has_a_banner(ending: SigningKey) -> None:
-    client = Client()
-    client.force_login(User.objects.create_superuser("root"))
-    for address in ("", f"{ending.pk}/change/", f"{ending.pk}/do/withdraw/", "do/rotate/"):
-        text = client.get(f"/admin/keys/signingkey/{address}").content.decode()
-        assert '<li class="error">The certificate “CN=wallet.example” ends in 9 days' in text, address
-    assert "ends in 9 days" in client.get("/admin/keys/authority/").content.decode()
+def test_every_page_of_the_admin_has_a_banner_for_who_may_see_keys(ending: SigningKey) -> None:
+    auditor = operator("auditor", "view_signingkey", "change_signingkey")
+    of_keys = [
+        f"keys/signingkey/{page}" for page in ("", f"{ending.pk}/change/", f"{ending.pk}/do/withdraw/")
+    ]
+    for page in ("", *of_keys, "keys/signingkey/do/rotate/", "keys/keyevent/", "password_change/"):
+        text = auditor.get(f"/admin/{page}").content.decode()
+        assert '<li class="error">The certificate “CN=wallet.example” ends in 9 days' in text, page
+
+
+def test_nobody_else_is_told_of_certificates(ending: SigningKey) -> None:
+    for client in (operator("stranger"), Client()):
+        for page in ("", "login/", "password_change/"):
+            assert "ends in 9 days" not in client.get(f"/admin/{page}", follow=True).content.decode()
 
 
 def test_the_check_before_deployment_warns(ending: SigningKey) -> None:
