@@ -13,6 +13,7 @@ from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_sche
 from rest_framework.views import APIView
 
 from presentation.sandbox.described import ENDPOINTS
+from presentation.sandbox.described_webhooks import WEBHOOKS
 from presentation.sandbox.description import SECURITY, Described
 
 
@@ -26,6 +27,7 @@ def _made(base_url: str) -> dict[str, Any]:
     made = SchemaGenerator(patterns=[_pattern(endpoint) for endpoint in ENDPOINTS]).get_schema(public=True)
     made["servers"] = [{"url": base_url}]
     made["components"]["securitySchemes"] = SECURITY
+    made["webhooks"] = WEBHOOKS
     for endpoint in ENDPOINTS:
         if endpoint.body:
             made["paths"][f"/{endpoint.path}"][endpoint.method]["requestBody"]["required"] = True

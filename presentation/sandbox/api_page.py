@@ -46,7 +46,7 @@ def groups(document: Mapping[str, Any]) -> list[tuple[str, list[Operation]]]:
     """The operations, in the document's order, by the group they belong to."""
     operations = [
         _operation(path, method, operation)
-        for path, methods in document["paths"].items()
+        for path, methods in [*document["paths"].items(), *document["webhooks"].items()]
         for method, operation in methods.items()
     ]
     return [(name, list(some)) for name, some in groupby(operations, key=lambda operation: operation.group)]

@@ -8,6 +8,9 @@ from axe_playwright_python.sync_playwright import Axe
 from django.contrib.auth.models import User
 
 from presentation.models import RelyingParty
+from presentation.outbound import Outbound
+from tests.people import register
+from tests.presentation.webhooks import deliver, waiting
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -76,3 +79,38 @@ def test_an_operator_registers_integrates_and_suspends(signed_in: Any) -> None:
     party = RelyingParty.objects.get()
     assert (party.state, party.suspension_reason) == ("suspended", "Complaints")
     assert party.redirect_uris.count() == 2
+
+
+def test_an_operator_has_a_relying_party_told_by_webhook(signed_in: Any) -> None:
+    page = signed_in
+    party = register("Bookshop", "https://books.example/callback")
+    page.goto(page.url + f"presentation/relyingparty/{party.pk}/change/")
+    page.get_by_label("Address:").fill("http://books.example/told")
+    page.get_by_label("credential.revoked").check()
+    page.get_by_role("button", name="Save and continue editing").click()
+    page.get_by_text("Enter an address that begins with https://.").wait_for()
+    page.get_by_label("Address:").fill("https://books.example/told")
+    page.get_by_role("button", name="Save and continue editing").click()
+    page.get_by_text("There is no secret yet").wait_for()
+    look(page, "webhooks")
+
+    page.get_by_role("link", name="Webhook secret").click()
+    look(page, "webhook-secret")
+    page.get_by_role("button", name="Make a new secret").click()
+    assert page.locator("#new-secret").inner_text().startswith("whsec_")
+    look(page, "new-webhook-secret")
+    page.get_by_role("link", name="Back").click()
+    page.get_by_text("Signed with a secret of").wait_for()
+
+    (event,) = waiting(party)
+    deliver(outbound=Outbound(resolve=lambda host, port: ["192.0.2.1"]))
+    page.get_by_role("link", name="Delivery log").click()
+    page.get_by_text("The host is not on the public Internet.").wait_for()
+    look(page, "webhook-log")
+    page.get_by_role("checkbox").last.check()
+    page.get_by_label("Action:").select_option("Send again")
+    page.get_by_role("button", name="Go").click()
+    page.get_by_text("1 webhook is sent again.").wait_for()
+
+    event.refresh_from_db()
+    assert (event.state, event.attempts) == ("waiting", 0)

@@ -16,7 +16,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.db import connection
 from django.utils import timezone
 from standardwebhooks import Webhook, WebhookVerificationError
@@ -397,6 +397,12 @@ def test_it_stays_and_looks_again_also_after_the_database_was_away(
         finally:
             staying.terminate()
             assert staying.wait(10) == -signal.SIGTERM
+
+
+@pytest.mark.parametrize("every", ["0", "-1", "nan", "inf", "3601"])
+def test_how_often_it_looks_must_make_sense(every: str) -> None:
+    with pytest.raises(CommandError, match="--every takes a number of seconds"):
+        call_command("deliver_webhooks", "--every", every)
 
 
 def until(there: Callable[[], bool]) -> None:

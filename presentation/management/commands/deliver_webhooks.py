@@ -7,7 +7,7 @@ from typing import Any
 
 import structlog
 from django.conf import settings
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
 from django.db import Error, connection
 from django.utils import timezone
 
@@ -15,6 +15,8 @@ from presentation.outbound import Outbound
 from presentation.webhooks import delivery, revocations
 
 log = structlog.get_logger(__name__)
+
+MOST_SECONDS = 3600
 
 
 class Command(BaseCommand):
@@ -29,20 +31,22 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, every: float | None, threads: int, **options: Any) -> None:
         """Once, and says how many; or until it is ended."""
+        if every is not None and not 0 < every < MOST_SECONDS:
+            raise CommandError(f"--every takes a number of seconds between 0 and {MOST_SECONDS}.")
+        outbound = Outbound(loopback=settings.LOOPBACK_CALLS)
         if every is None:
-            self.stdout.write(f"Delivered {_deliver(threads)} webhooks.")
+            self.stdout.write(f"Delivered {_deliver(outbound, threads)} webhooks.")
         while every is not None:
             try:
-                _deliver(threads)
+                _deliver(outbound, threads)
             except Error:
                 log.exception("webhooks_not_looked_at")
                 connection.close()
             sleep(every)
 
 
-def _deliver(threads: int) -> int:
+def _deliver(outbound: Outbound, threads: int) -> int:
     """Find what there is to tell, then send it, several endpoints at the same time."""
-    outbound = Outbound(loopback=settings.LOOPBACK_CALLS)
 
     def work(_: int) -> int:
         try:
