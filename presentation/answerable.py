@@ -6,6 +6,7 @@ What depends on a holder is found out only once they are signed in, and told to 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import date
+from functools import lru_cache
 
 import structlog
 from django.utils import timezone
@@ -37,19 +38,19 @@ def selection(request: AuthorizationRequest, credential: Credential, *, today: d
 
     Raises `ServerError`, `TemporarilyUnavailableError` when that cannot be found out.
     """
+    query = request.query
     with _our_fault():
-        offer = _offer(request.query)
-        if dcql_evaluation.same_for_everyone(request.query, offer):
-            found = dcql_evaluation.select_for_anyone(request.query, offer)
-        else:
-            found = dcql_evaluation.select(request.query, offer, credentials.whole(credential, today=today))
+        offer, found, same = _at_best(query, credentials.credential_type(), _authorities(query))
+        if not same:
+            found = dcql_evaluation.select(query, offer, credentials.whole(credential, today=today))
     return found if found and _binds_all(request, found) else None
 
 
 def by_anyone(request: AuthorizationRequest) -> bool:
     """Whether some holder could answer: if not, nobody need be verified for it. Raises as `selection`."""
+    query = request.query
     with _our_fault():
-        found = dcql_evaluation.select_for_anyone(request.query, _offer(request.query))
+        _offer, found, _same = _at_best(query, credentials.credential_type(), _authorities(query))
     return found is not None and _binds_all(request, found)
 
 
@@ -72,12 +73,20 @@ def _binds_all(request: AuthorizationRequest, found: Selection) -> bool:
     return all(answered.intersection(value.credential_ids) for value in request.transaction_data)
 
 
-def _offer(query: Query) -> Offer:
-    """What there is to answer with; who vouches for it is looked up only for a query that minds."""
+def _authorities(query: Query) -> frozenset[str]:
+    """Who vouches for what there is; looked up only for a query that minds."""
     minds = any(asked.authority_key_ids is not None for asked in query.credentials)
-    return Offer(
-        vct=credentials.credential_type(),
-        authority_key_ids=active_issuer_key(now=timezone.now()).authority_key_ids if minds else (),
-        claims=CLAIMS,
-        plain=credentials.plain_claims().keys(),
-    )
+    return active_issuer_key(now=timezone.now()).authority_key_ids if minds else frozenset()
+
+
+@lru_cache(maxsize=100)  # every presentation passes here three times, and the aliases of scopes are few
+def _at_best(
+    query: Query, vct: str, authority_key_ids: frozenset[str]
+) -> tuple[Offer, Selection | None, bool]:
+    """What there is to answer with, what that comes to for anyone at best, and whether for everyone.
+
+    The wanted values make no difference here, so that `1` and `True` may be the same to the cache.
+    """
+    offer = Offer(vct, authority_key_ids, CLAIMS, credentials.plain_claims().keys())
+    same = dcql_evaluation.same_for_everyone(query, offer)
+    return offer, dcql_evaluation.select_for_anyone(query, offer), same

@@ -71,7 +71,7 @@ def read_request(parameters: Parameters, party: RelyingParty) -> AuthorizationRe
     allowance = Allowance(
         scopes=party.allowed_scopes,
         transaction_data_types=party.allowed_transaction_data_types,
-        claims=party.claims_it_may_ask,
+        claims=party.claims_it_may_ask if "dcql_query" in parameters.values else (),
         several_queries=party.wire_format != RelyingParty.WireFormat.STRING,
     )
     return authorization_request.parse(parameters, allowance)
