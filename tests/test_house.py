@@ -190,3 +190,9 @@ def test_lock_files_carry_no_address() -> None:
         assert '"resolved"' not in text, name
         assert "index-url" not in text, name
         assert "find-links" not in text, name
+
+
+def test_no_merge_was_left_half_done() -> None:
+    """A lock file with both sides in it installs nothing, and only a new machine notices."""
+    found = subprocess.run(["git", "grep", "-lE", "^(<{7}|>{7}) "], cwd=ROOT, capture_output=True, text=True)
+    assert found.stdout == ""
