@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+import orjson
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
@@ -54,12 +55,23 @@ def encode_segment(value: Mapping[str, Any]) -> str:
 def decode_segment(segment: str) -> dict[str, Any]:
     """The JSON object in a segment; raises JwsError for anything else, duplicate names included."""
     try:
-        value = _from_json(from_b64url(segment).decode())
+        value = strict_json(from_b64url(segment))
     except (UnicodeDecodeError, RecursionError, ValueError) as error:
         raise error if isinstance(error, JwsError) else JwsError("not JSON") from None
     if not isinstance(value, dict):
         raise JwsError("not a JSON object")
     return value
+
+
+def strict_json(octets: bytes) -> Any:
+    """A JSON value in UTF-8 that can be read in one way only; raises ValueError or RecursionError."""
+    try:
+        value = orjson.loads(octets)
+        if orjson.dumps(value) == octets:  # written again it is the same: no name is there twice, no NaN
+            return value
+    except (ValueError, TypeError):
+        pass  # the other one has fewer limits, and finds out what is wrong
+    return _from_json(octets.decode())
 
 
 def sign_compact(header: Mapping[str, Any], payload: Mapping[str, Any], signer: Signer) -> str:

@@ -1,9 +1,8 @@
 """Taking an SD-JWT apart (RFC 9901 §4), strictly and with limits; nothing is verified here. Pure."""
 
-import json
 from typing import Any, NamedTuple
 
-from keys.jws import from_b64url
+from keys.jws import from_b64url, strict_json
 from wallet.sd_jwt import SdJwtError, digest
 
 MAX_TOKEN = 65_536  # characters
@@ -68,7 +67,7 @@ def _has_three_segments(jwt: str) -> bool:
 def _content(text: str) -> list[Any]:
     """What a Disclosure says (§4.2.1, §4.2.2)."""
     try:
-        content = _from_json(from_b64url(text).decode())
+        content = strict_json(from_b64url(text))
     except (ValueError, RecursionError) as error:
         raise SdJwtError("a disclosure that is not JSON in base64url") from error
     reason = "a disclosure that is neither [salt, name, value] nor [salt, value]"
@@ -77,13 +76,3 @@ def _content(text: str) -> list[Any]:
     if len(content) not in (2, 3) or not isinstance(content[0], str):
         raise SdJwtError(reason, "disclosures-form")
     return content
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    value = dict(pairs)
-    if len(value) != len(pairs):
-        raise SdJwtError("a name occurs twice in a JSON object")
-    return value
-
-
-_from_json = json.JSONDecoder(object_pairs_hook=_unique).decode

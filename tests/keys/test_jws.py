@@ -13,7 +13,7 @@ from jwcrypto.jws import JWS
 
 from keys import jws
 from keys.jwk import public_jwk, public_key_of
-from keys.jws import JwsError, decode_segment, from_b64url, sign_compact, verify_compact
+from keys.jws import JwsError, decode_segment, from_b64url, sign_compact, strict_json, verify_compact
 from keys.signer import SoftwareSigner
 
 SIGNER = SoftwareSigner.generate()
@@ -210,3 +210,22 @@ def test_a_signer_shows_nothing_of_its_key() -> None:
 def test_a_signer_survives_being_stored() -> None:
     again = SoftwareSigner.from_der(SIGNER.to_der())
     assert jws.verify_signature(again.sign(b"message"), b"message", KEY)
+
+
+@given(json_values, st.booleans(), st.sampled_from([None, 1]), st.sampled_from([(",", ":"), (", ", ": ")]))
+def test_however_json_is_written_it_says_the_same(
+    value: Any, ascii_only: bool, indent: int | None, separators: tuple[str, str]
+) -> None:
+    text = json.dumps(value, ensure_ascii=ascii_only, indent=indent, separators=separators)
+    read = strict_json(text.encode())
+    assert (read, repr(read)) == (value, repr(json.loads(text)))
+
+
+@given(st.lists(st.tuples(st.sampled_from(["a", "b", "\u00e9"]), st.integers(0, 9)), min_size=1, max_size=4))
+def test_a_name_that_is_there_twice_is_refused_however_short_the_json(members: list[tuple[str, int]]) -> None:
+    text = "{" + ",".join(f'"{name}":{number}' for name, number in members) + "}"
+    if len(dict(members)) == len(members):
+        assert strict_json(text.encode()) == dict(members)
+    else:
+        with pytest.raises(JwsError, match="twice"):
+            strict_json(text.encode())
