@@ -1,24 +1,20 @@
 """The record of what was asked of a holder and what they answered."""
 
 import uuid
-from typing import Any
 
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from keys.append_only import AppendOnly
 from wallet.models import Wallet
 
 
-class AppendOnlyError(Exception):
-    """Somebody tried to change or delete a record of what was asked or answered."""
-
-
-class Consent(models.Model):
+class Consent(AppendOnly):
     """One question put to a holder and its answer; append-only; outlives what it was asked for.
 
     The row is written when it is asked and changed by `decisions` only: when it is answered, and when a yes
-    came to nothing.
+    came to nothing. `clearing` removes what was not answered.
     It says what was shown, never a claim's value: claim names, the transaction as displayed, who asked
     under which name then, and the hash of the exact request the answer is good for.
     """
@@ -68,14 +64,3 @@ class Consent(models.Model):
 
     def __str__(self) -> str:
         return str(self.id)
-
-    def save(self, *args: Any, **kwargs: Any) -> None:
-        """Only writes what is new; raises `AppendOnlyError` for a row that is there already."""
-        if not self._state.adding:
-            raise AppendOnlyError
-        kwargs["force_insert"] = True
-        super().save(*args, **kwargs)
-
-    def delete(self, *args: Any, **kwargs: Any) -> Any:
-        """Never; unanswered questions are cleared by `clearing`."""
-        raise AppendOnlyError

@@ -1,6 +1,6 @@
 """Operators' pages for signing keys: what each is, and the operations, each confirmed on its own page."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from cryptography import x509
 from django.conf import settings
@@ -27,6 +27,7 @@ from keys.signer import SignerUnavailableError
 from keys.timeline import Timeline, lives
 from keys.withdrawal import cost_of_withdrawal
 
+TIMES = ("staged_at", "certified_at", "activated_at", "retired_at", "withdrawn_at", "destroyed_at")
 REFUSALS = (RotationRefusedError, BrokenChainError, SealError, SignerUnavailableError)
 
 
@@ -36,33 +37,13 @@ class SigningKeyAdmin(admin.ModelAdmin):
 
     list_display = ("id", "state", "private_key", "staged_at", "activated_at", "certificate_ends")
     actions = None
-    fieldsets = (
+    fieldsets: ClassVar[Any] = (
         (None, {"fields": ("id", "state", "private_key", "reason")}),
-        (
-            _("Times"),
-            {
-                "fields": (
-                    *("staged_at", "certified_at", "activated_at", "retired_at", "withdrawn_at"),
-                    "destroyed_at",
-                )
-            },
-        ),
+        (_("Times"), {"fields": TIMES}),
         (_("Certificate"), {"fields": ("subject", "issuer", "names", "certificate_ends", "fingerprint")}),
         (_("Chain"), {"fields": ("chain_pem",), "classes": ("collapse",)}),
     )
-    readonly_fields = (
-        *("id", "state", "private_key", "reason", "staged_at", "certified_at", "activated_at", "retired_at"),
-        *(
-            "withdrawn_at",
-            "destroyed_at",
-            "subject",
-            "issuer",
-            "names",
-            "certificate_ends",
-            "fingerprint",
-            "chain_pem",
-        ),
-    )
+    readonly_fields = [field for _title, section in fieldsets for field in section["fields"]]
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False  # keys are made by staging
@@ -114,7 +95,7 @@ class SigningKeyAdmin(admin.ModelAdmin):
             "title": operation.label,
             "opts": self.opts,
             "operation": operation,
-            "key": key,
+            "original": key,
             "form": form,
             "details": _details(operation, key),
             "back": self._back(key),

@@ -2,12 +2,12 @@
 
 import uuid
 from datetime import datetime
-from typing import Any
 
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from keys.append_only import AppendOnly
 from keys.certificate_chain import CertificateChain
 
 
@@ -135,11 +135,7 @@ class Authority(models.Model):
         return "certificate authority"
 
 
-class AppendOnlyError(Exception):
-    """The record is written once; nothing of it is changed or removed."""
-
-
-class KeyEvent(models.Model):
+class KeyEvent(AppendOnly):
     """Something done with signing keys, by whom and why. Append-only; outlives the keys it tells of."""
 
     class Action(models.TextChoices):
@@ -183,14 +179,3 @@ class KeyEvent(models.Model):
 
     def __str__(self) -> str:
         return f"{self.get_action_display()} {self.kid or ''}".strip()
-
-    def save(self, *args: Any, **kwargs: Any) -> None:
-        """Only writes what is new; raises AppendOnlyError for a row that is there already."""
-        if not self._state.adding:
-            raise AppendOnlyError
-        kwargs["force_insert"] = True
-        super().save(*args, **kwargs)
-
-    def delete(self, *args: Any, **kwargs: Any) -> Any:
-        """Never."""
-        raise AppendOnlyError

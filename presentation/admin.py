@@ -185,8 +185,7 @@ class RelyingPartyAdmin(admin.ModelAdmin):
         else:
             self.log_change(request, relying_party, said)
             self.message_user(request, f"{relying_party}: {said}", messages.SUCCESS)
-        address = reverse("admin:presentation_relyingparty_change", args=[relying_party.pk])
-        return HttpResponseRedirect(address)
+        return HttpResponseRedirect(_address(relying_party))
 
     def _confirmation(
         self, request: HttpRequest, relying_party: RelyingParty, form: Form, title: str
@@ -197,6 +196,7 @@ class RelyingPartyAdmin(admin.ModelAdmin):
             "original": relying_party,
             "title": title,
             "form": form,
+            "back": _address(relying_party),
         }
         return TemplateResponse(request, "admin/presentation/relyingparty/confirm_move.html", context)
 
@@ -239,3 +239,7 @@ class InteractionAdmin(admin.ModelAdmin):
 
     def has_delete_permission(self, request: HttpRequest, obj: Interaction | None = None) -> bool:
         return False
+
+
+def _address(relying_party: RelyingParty) -> str:
+    return reverse("admin:presentation_relyingparty_change", args=[relying_party.pk])

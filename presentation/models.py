@@ -26,8 +26,8 @@ from wallet.models import Errand
 
 
 def new_client_id() -> str:
-    """A URL-safe identifier of 128 random bits; never contains `:` (OpenID4VP 1.0 §5.9.1)."""
-    return secrets.token_urlsafe(16)
+    """128 random bits; never contains `:` (OpenID4VP 1.0 §5.9.1), never begins as a command's option does."""
+    return secrets.token_hex(16)
 
 
 def validate_legible(text: str) -> None:

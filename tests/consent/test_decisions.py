@@ -9,8 +9,9 @@ from django.utils import timezone
 
 from consent import decisions
 from consent.decisions import AlreadyDecidedError, LapsedError, NotAskedError
-from consent.models import AppendOnlyError, Consent
+from consent.models import Consent
 from consent.question import QuestionFormatError
+from keys.append_only import AppendOnlyError
 from tests.consent.questions import WIRE, put
 from wallet.models import Wallet
 

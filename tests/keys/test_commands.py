@@ -14,9 +14,10 @@ from django.core.management.base import CommandError
 from django.utils import timezone
 
 from keys import rotation
-from keys.models import KeyEvent, SigningKey
+from keys.models import Authority, KeyEvent, SigningKey
 from keys.moves import State, find, in_state
 from keys.schedule import PUBLISHED_BEFORE_SIGNING, moment
+from keys.sealed_columns import sealed_columns
 from tests.keys.test_rotation import chain_for
 from tests.wallet.statuses import present
 from wallet.models import Wallet
@@ -248,6 +249,40 @@ def test_a_lost_sealing_key_is_one_clear_sentence(settings: Any) -> None:
     settings.KEY_SEALING_KEYS = ["another-sealing-key-of-thirty-two-characters"]
     with pytest.raises(CommandError, match="not among KEY_SEALING_KEYS"):
         run("certify_signing_key", str(key))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("signing_key_csr", "KID"),
+        ("certify_signing_key", "KID"),
+        ("stage_signing_key",),
+        ("rotate_signing_keys",),
+        ("export_keys", "FILE", "--reason", "backup", "--passphrase-file", "PASSPHRASE"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_where_ciphertexts_are_damaged_one_sentence_names_the_place_and_nothing_changes(
+    words: tuple[str, ...], tmp_path: Path
+) -> None:
+    rotation.rotate(now=timezone.now() - timedelta(days=100))  # so that the next key is due
+    for column in sealed_columns():
+        for row in column.rows():
+            value = bytes(getattr(row, column.name))
+            damaged = value[:-1] + bytes([value[-1] ^ 1])
+            type(row)._base_manager.filter(pk=row.pk).update(**{column.name: damaged})
+    (tmp_path / "passphrase").write_text("five random words stand here")
+    before = [list(model.objects.values()) for model in (SigningKey, Authority, KeyEvent)]
+    kid, file = str(in_state(State.ACTIVE)), str(tmp_path / "keys.jwe")
+    meant = {"KID": kid, "FILE": file, "PASSPHRASE": str(tmp_path / "passphrase")}
+
+    with pytest.raises(
+        CommandError, match=r"^keys_\w+\.sealed_\w+:\S+ was changed after it was sealed, or [^.]*$"
+    ):
+        run(*(meant.get(word, word) for word in words))
+
+    assert [list(model.objects.values()) for model in (SigningKey, Authority, KeyEvent)] == before
+    assert not Path(file).exists()
 
 
 def test_every_key_is_listed_with_its_state_its_end_and_what_hangs_on_it(

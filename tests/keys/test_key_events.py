@@ -12,8 +12,9 @@ from django.test import Client
 from django.utils import timezone
 
 from keys import rotation
+from keys.append_only import AppendOnlyError
 from keys.key_events import Action, record, shell_user
-from keys.models import AppendOnlyError, KeyEvent, SigningKey
+from keys.models import KeyEvent, SigningKey
 from keys.moves import RotationRefusedError, State, in_state
 from tests.keys.test_rotation import chain_for
 

@@ -46,8 +46,8 @@ def lose(settings: Any) -> None:
 
 
 def damage(settings: Any) -> None:
-    credential = Credential.objects.get()
-    Credential.objects.update(sealed_identity=bytes(credential.sealed_identity)[:-1] + b"!")
+    value = bytes(Credential.objects.get().sealed_identity)
+    Credential.objects.update(sealed_identity=value[:-1] + bytes([value[-1] ^ 1]))
 
 
 def test_a_holder_whose_identity_was_forgotten_is_verified_again_and_goes_on(

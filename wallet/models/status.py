@@ -1,12 +1,11 @@
 """The status of what was presented (Token Status List): lists, their entries, and what was done to them."""
 
-from typing import Any
-
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from keys.models import AppendOnlyError, SigningKey
+from keys.append_only import AppendOnly
+from keys.models import SigningKey
 from wallet.models.identity import Credential
 
 SIZE = 2**20
@@ -133,7 +132,7 @@ class StatusEntry(models.Model):
         return f"{self.status_list_id}/{self.idx}"
 
 
-class StatusEvent(models.Model):
+class StatusEvent(AppendOnly):
     """Somebody invalidated, suspended or reinstated something: who, why, how much. Append-only."""
 
     class Action(models.TextChoices):
@@ -174,14 +173,3 @@ class StatusEvent(models.Model):
 
     def __str__(self) -> str:
         return f"{self.get_action_display()} {self.subject_id}"
-
-    def save(self, *args: Any, **kwargs: Any) -> None:
-        """Only writes what is new; raises AppendOnlyError for a row that is there already."""
-        if not self._state.adding:
-            raise AppendOnlyError
-        kwargs["force_insert"] = True
-        super().save(*args, **kwargs)
-
-    def delete(self, *args: Any, **kwargs: Any) -> Any:
-        """Never."""
-        raise AppendOnlyError
