@@ -89,7 +89,7 @@ def standing(relying_party: RelyingParty) -> "StrOrPromise":
     if not relying_party.webhook_events:
         return _t("It is told of nothing.")
     endpoint = WebhookEndpoint.objects.filter(pk=relying_party.pk).first()
-    secret = relying_party.webhook_secrets.first()
+    secret = signing_secrets.in_use(relying_party, now=timezone.now()).first()
     if endpoint is None or secret is None:
         return _t("There is no secret yet, so nothing is sent: make one with the button “Webhook secret”.")
     text: SafeString = render_to_string(

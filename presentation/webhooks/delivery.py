@@ -12,7 +12,6 @@ from datetime import datetime, timedelta
 import structlog
 from django.db.models import Exists, OuterRef, QuerySet
 
-from keys.sealing import SealError
 from presentation.models import RelyingParty
 from presentation.outbound import Outbound, OutboundError
 from presentation.webhooks import pace, signature, signing_secrets
@@ -112,11 +111,7 @@ def _send(
     event: WebhookEvent, relying_party: RelyingParty, outbound: Outbound, now: datetime
 ) -> tuple[int | None, str]:
     """The status of the answer, if there was one, and what was wrong, if anything."""
-    try:
-        signing = signing_secrets.signing(relying_party, now=now)
-    except SealError:
-        log.exception("webhook_secret_does_not_open", client_id=relying_party.client_id)
-        signing = []
+    signing = signing_secrets.signing(relying_party, now=now)
     if not signing:
         return None, "There is no secret to sign with."
     headers = signature.headers(str(event.id), event.body, secrets=signing, now=now)

@@ -5,13 +5,16 @@ import uuid
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+import structlog
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from keys.sealing import seal, unseal
+from keys.sealing import SealError, seal, unseal
 from presentation.models import RelyingParty
 from presentation.webhooks import signature
 from presentation.webhooks.models import WebhookEndpoint, WebhookSecret
+
+log = structlog.get_logger(__name__)
 
 OVERLAP = timedelta(days=7)  # so long the one before signs as well
 
@@ -44,14 +47,20 @@ def rotate(relying_party: RelyingParty, *, now: datetime, overlap: timedelta = O
 
 
 def signing(relying_party: RelyingParty, *, now: datetime) -> list[bytes]:
-    """The secrets that sign now, the newest first; raises keys.sealing.SealError."""
-    rows = in_use(relying_party, now=now).exclude(sealed_secret=b"")
-    return [unseal(row.sealed_secret, context=_context(row)) for row in rows]
+    """The secrets that sign now, the newest first; one that does not open is logged and signs nothing."""
+    opened = []
+    for row in in_use(relying_party, now=now):
+        try:
+            opened.append(unseal(row.sealed_secret, context=_context(row)))
+        except SealError:
+            log.exception("webhook_secret_does_not_open", client_id=relying_party.client_id)
+    return opened
 
 
 def in_use(relying_party: RelyingParty, *, now: datetime) -> QuerySet[WebhookSecret]:
-    """Those that have not ended, the newest first."""
-    return WebhookSecret.objects.filter(Q(ends_at=None) | Q(ends_at__gt=now), relying_party=relying_party)
+    """Those that have not ended and were not forgotten with a sealing key, the newest first."""
+    kept = WebhookSecret.objects.filter(relying_party=relying_party).exclude(sealed_secret=b"")
+    return kept.filter(Q(ends_at=None) | Q(ends_at__gt=now))
 
 
 def _context(row: WebhookSecret) -> str:

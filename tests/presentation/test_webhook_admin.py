@@ -129,6 +129,16 @@ def test_a_secret_in_the_wrong_hands_is_ended_at_once(acme_bank: RelyingParty) -
     assert len(signing_secrets.signing(acme_bank, now=timezone.now())) == 1
 
 
+def test_a_secret_forgotten_with_its_sealing_key_is_none(acme_bank: RelyingParty) -> None:
+    opted_in(acme_bank)
+    WebhookSecret.objects.update(sealed_secret=b"")  # as `reseal --forget` does
+    client = operator(RELYING_PARTIES)
+
+    assert "There is no secret yet" in client.get(page_of(acme_bank)).content.decode()
+    client.post(page_of(acme_bank, "webhook_secret"), {"before": "overlap"})
+    assert "Signed with a secret of" in client.get(page_of(acme_bank)).content.decode()
+
+
 @pytest.mark.parametrize("role", [AUDIT, KEYS])
 def test_no_other_role_makes_secrets_or_sends_again(acme_bank: RelyingParty, role: str) -> None:
     opted_in(acme_bank)

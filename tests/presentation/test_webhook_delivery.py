@@ -333,6 +333,17 @@ def test_a_secret_that_does_not_open_is_said_and_nothing_is_sent_unsigned(
     assert WebhookEvent.objects.get().problem == "There is no secret to sign with."
 
 
+def test_a_damaged_secret_does_not_silence_the_one_that_replaces_it(
+    acme_bank: RelyingParty, receiver: Receiver, secret: str
+) -> None:
+    WebhookSecret.objects.update(sealed_secret=b"damaged")
+    new = signing_secrets.rotate(acme_bank, now=timezone.now()).text
+    waiting(acme_bank)
+
+    assert deliver() == 1
+    assert len(receiver.verified(new)) == 1
+
+
 @pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
 def test_of_secrets_made_at_once_one_has_no_end(acme_bank: RelyingParty) -> None:
