@@ -180,8 +180,9 @@ if not _sandbox and ".sandbox." in IDENTITY_PROVIDER:
 
 # `http://localhost` as a redirect URI: for developers' machines, so only in the sandbox (RFC 8252 §8.3).
 LOCALHOST_REDIRECT_URIS = _sandbox
-# Addresses of relying applications that we call may be http on this machine: likewise.
-LOOPBACK_CALLS = _sandbox
+# Addresses of relying applications that we call may be http on this machine, only where nobody but its
+# developer can register any: in a sandbox that is itself reached on loopback.
+LOOPBACK_CALLS = _sandbox and _base.hostname in ("localhost", "127.0.0.1", "::1")
 
 # Sandbox only: the authority that certifies signing keys lives in the database. In production a real
 # certificate authority does, and `manage.py certify_signing_key` takes its chain.

@@ -21,6 +21,8 @@ from keys.published_family import PublishedFamily
 # Public, constant documents. `config.wsgi` answers them ahead of Django; the routes are for everything else.
 PUBLISHED_DOCUMENTS: dict[str, PublishedDocument] = {
     ".well-known/openid-configuration": presentation.metadata.discovery,
+    # RFC 8414 §3: the issuer has no path, so nothing is inserted after it.
+    ".well-known/oauth-authorization-server": presentation.metadata.discovery,
     ".well-known/jwt-vc-issuer": presentation.metadata.credential_issuer,
     "openid-connect/jwks": keys.endpoints.jwks,
     "credential-types/identity/v1": wallet.endpoints.credential_type,
@@ -39,6 +41,11 @@ urlpatterns = [
     path(f"{PRESENTATION}/par", presentation.endpoints.push, name="push"),
     path(f"{PRESENTATION}/interactions/<uuid:interaction_id>/", presentation.views.resume, name="resume"),
     path(f"{PRESENTATION}/interactions/<uuid:interaction_id>/leave/", presentation.views.leave, name="leave"),
+    path(
+        f"{PRESENTATION}/interactions/<uuid:interaction_id>/delivery/",
+        presentation.views.delivery,
+        name="delivery",
+    ),
     path("relying-parties/<str:client_id>/logo", presentation.views.logo, name="relying_party_logo"),
     path(f"{PRESENTATION}/verify", presentation.endpoints.verify, name="verify"),
     path("oauth/v2/token", presentation.endpoints.token, name="token"),

@@ -30,6 +30,7 @@ class Requester:
     purpose: str = ""
     privacy_policy_url: str = ""
     terms_url: str = ""
+    receiver: str = ""  # the host that gets the answer directly, if the browser does not carry it
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -41,10 +42,12 @@ class Requester:
             raise QuestionFormatError("a logo must be served from here")
 
     def to_json(self) -> dict[str, str]:
-        return asdict(self)
+        return {name: text for name, text in asdict(self).items() if text or name != "receiver"}
 
     @classmethod
     def from_json(cls, value: object) -> Self:
+        if isinstance(value, Mapping) and "receiver" not in value:
+            value = {**value, "receiver": ""}
         return cls(**_object(value, {field.name for field in fields(cls)}))
 
 

@@ -20,6 +20,7 @@ from django.utils.translation import gettext as _t
 from django.utils.translation import gettext_lazy as _
 
 from presentation import admission, client_secret_pages, integration
+from presentation.delivery_models import ResponseURI
 from presentation.forms import ReinstatementForm, RelyingPartyForm, SuspensionForm
 from presentation.models import Interaction, RedirectURI, RelyingParty
 from presentation.webhooks import admin as webhooks
@@ -35,10 +36,29 @@ class RedirectURIInline(admin.StackedInline):
         return super().get_formset(request, obj, validate_min=True, **kwargs)
 
 
+class ResponseURIInline(admin.StackedInline):
+    """Whoever may register relying parties may say where their answers are posted."""
+
+    model = ResponseURI
+    extra = 0
+
+    def has_view_permission(self, request: HttpRequest, obj: RelyingParty | None = None) -> bool:
+        return request.user.has_perm("presentation.view_relyingparty")
+
+    def has_add_permission(self, request: HttpRequest, obj: RelyingParty | None = None) -> bool:
+        return request.user.has_perm(f"presentation.{'change' if obj else 'add'}_relyingparty")
+
+    def has_change_permission(self, request: HttpRequest, obj: RelyingParty | None = None) -> bool:
+        return self.has_add_permission(request, obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: RelyingParty | None = None) -> bool:
+        return self.has_add_permission(request, obj)
+
+
 @admin.register(RelyingParty)
 class RelyingPartyAdmin(admin.ModelAdmin):
     form = RelyingPartyForm
-    inlines = (RedirectURIInline,)
+    inlines = (RedirectURIInline, ResponseURIInline)
     list_display = ("name", "client_id", "state", "wire_format", "created_at")
     list_filter = ("state", "wire_format", "created_at")
     search_fields = ("name", "client_id", "redirect_uris__uri")
@@ -216,6 +236,7 @@ class InteractionAdmin(admin.ModelAdmin):
         "id",
         "relying_party",
         "redirect_uri",
+        "response_uri",
         "outcome",
         "error",
         "created_at",

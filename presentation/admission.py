@@ -7,6 +7,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils.translation import gettext_lazy as _
 
+from presentation.delivery_models import ResponseURI
 from presentation.models import RedirectURI, RelyingParty
 
 
@@ -15,8 +16,10 @@ class MoveError(Exception):
 
 
 @transaction.atomic
-def register(*, name: str, redirect_uris: Sequence[str], **details: Any) -> RelyingParty:
-    """A new active relying party with its redirect URIs, and a client id of its own.
+def register(
+    *, name: str, redirect_uris: Sequence[str], response_uris: Sequence[str] = (), **details: Any
+) -> RelyingParty:
+    """A new active relying party with the places its answers may go, and a client id of its own.
 
     `details` are further fields of RelyingParty. Raises ValidationError, by field, and then writes nothing.
     """
@@ -26,18 +29,15 @@ def register(*, name: str, redirect_uris: Sequence[str], **details: Any) -> Rely
     relying_party.full_clean()
     relying_party.save(force_insert=True)
     add_redirect_uris(relying_party, redirect_uris)
+    for uri in response_uris:
+        _save(ResponseURI(relying_party=relying_party, uri=uri), "response_uris")
     return relying_party
 
 
 def add_redirect_uris(relying_party: RelyingParty, redirect_uris: Sequence[str]) -> None:
     """Further places for its answers, in the caller's transaction; raises ValidationError."""
     for uri in redirect_uris:
-        row = RedirectURI(relying_party=relying_party, uri=uri)
-        try:
-            row.full_clean()
-        except ValidationError as error:
-            raise ValidationError({"redirect_uris": [f"{uri}: {text}" for text in error.messages]}) from None
-        row.save(force_insert=True)
+        _save(RedirectURI(relying_party=relying_party, uri=uri), "redirect_uris")
 
 
 def suspend(relying_party: RelyingParty, reason: str) -> None:
@@ -50,6 +50,14 @@ def suspend(relying_party: RelyingParty, reason: str) -> None:
 def reinstate(relying_party: RelyingParty) -> None:
     """It may ask again; raises MoveError if it is active already."""
     _move(relying_party, RelyingParty.State.ACTIVE, "")
+
+
+def _save(row: RedirectURI | ResponseURI, named: str) -> None:
+    try:
+        row.full_clean()
+    except ValidationError as error:
+        raise ValidationError({named: [f"{row.uri}: {text}" for text in error.messages]}) from None
+    row.save(force_insert=True)
 
 
 def _move(relying_party: RelyingParty, to: RelyingParty.State, reason: str) -> None:

@@ -15,7 +15,7 @@ from keys.issuer_key import NoSigningKeyError
 from keys.prepared_statements import PreparedUpdate
 from keys.sealing import SealError
 from keys.signer import SignerUnavailableError
-from presentation import authorization_request, pushed_requests, vp_token
+from presentation import authorization_request, deliveries, pushed_requests, vp_token
 from presentation.dcql_evaluation import Selection
 from presentation.errors import (
     AccessDeniedError,
@@ -30,8 +30,7 @@ from presentation.interactions import NONCE_USED, InteractionGoneError
 from presentation.models import Interaction, RelyingParty
 from presentation.parameters import Parameters
 from presentation.passage import Passage
-from presentation.registration import registered_uris
-from presentation.return_address import ReturnAddress
+from presentation.registration import check_return_address
 from presentation.webhooks import telling
 from wallet import credentials
 from wallet.models import HolderSession
@@ -58,7 +57,12 @@ def answer(passage: Passage, session: HolderSession, *, now: datetime) -> dict[s
     interaction = passage.interaction
     try:
         presentation, query_ids = _present(passage, session, now=now)
-        _close(interaction, Interaction.Outcome.TOKEN, now=now)
+        answer = vp_token.answer_with(
+            presentation,
+            query_ids=query_ids,
+            wire_format=RelyingParty.WireFormat(passage.relying_party.wire_format),
+        )
+        _close_with(answer, passage, now=now)
     except credentials.CredentialNotUsableError as error:
         raise AccessDeniedError from error
     except IntegrityError as error:
@@ -70,11 +74,7 @@ def answer(passage: Passage, session: HolderSession, *, now: datetime) -> dict[s
         log.exception("presentation failed", interaction=str(interaction.id))
         raise TemporarilyUnavailableError from error
     log.info("answered", interaction=str(interaction.id), client_id=passage.relying_party.client_id)
-    return vp_token.answer_with(
-        presentation,
-        query_ids=query_ids,
-        wire_format=RelyingParty.WireFormat(passage.relying_party.wire_format),
-    )
+    return answer
 
 
 def refuse(passage: Passage, error: AuthorizationError, *, now: datetime) -> dict[str, str]:
@@ -85,8 +85,11 @@ def refuse(passage: Passage, error: AuthorizationError, *, now: datetime) -> dic
         _close(interaction, Interaction.Outcome.ERROR, error=error.error, now=now)
         if interaction.consent is not None and interaction.consent.decision == Consent.Decision.GRANTED:
             decisions.note_undelivered(interaction.consent.id, now=now)
+        answer = refusal(interaction.relying_party, error)
+        if passage.return_address.posted:
+            deliveries.keep(interaction, passage.return_address, answer, now=now)
     log.info("refused", interaction=str(interaction.id), error=error.error)
-    return refusal(interaction.relying_party, error)
+    return answer
 
 
 def refusal(relying_party: RelyingParty, error: AuthorizationError) -> dict[str, str]:
@@ -137,8 +140,17 @@ def _check_relying_party(passage: Passage) -> None:
     party = passage.relying_party
     if party.state != RelyingParty.State.ACTIVE:
         raise UntrustedRequestError(_("This application may not ask for credentials at the moment."))
-    if not passage.still_registered:  # or as a loopback address, whose port may be another one each time
-        ReturnAddress.registered(passage.return_address.uri, registered_uris(party))
+    if not passage.still_registered:  # as a redirect URI: a response URI, or a loopback one with another port
+        check_return_address(passage.return_address, party)
+
+
+def _close_with(answer: dict[str, str], passage: Passage, *, now: datetime) -> None:
+    """Answered with a token; where it is posted, it is there to be posted from the same moment on."""
+    address = passage.return_address
+    with transaction.atomic() if address.posted else nullcontext():
+        _close(passage.interaction, Interaction.Outcome.TOKEN, now=now)
+        if address.posted:
+            deliveries.keep(passage.interaction, address, answer, passage.request.recipient, now=now)
 
 
 def _close(interaction: Interaction, outcome: Interaction.Outcome, *, error: str = "", now: datetime) -> None:

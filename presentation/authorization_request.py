@@ -23,11 +23,12 @@ from presentation.errors import (
     UnsupportedResponseTypeError,
 )
 from presentation.parameters import Parameters
+from presentation.response_encryption import NoRecipientError, Recipient, recipient
+from presentation.return_address import DIRECT_POST_JWT, POSTED, RESPONSE_MODES
 from presentation.transaction_data import TransactionData
 from wallet.claims import CLAIMS
 
 RESPONSE_TYPE = "vp_token"
-RESPONSE_MODES = ("fragment",)
 SHORTEST_NONCE = 16
 
 _NONCE = re.compile(r"[\x21-\x7e]+")
@@ -52,6 +53,7 @@ class AuthorizationRequest:
     login_hint: str
     query: Query
     transaction_data: tuple[TransactionData, ...] = ()
+    recipient: Recipient | None = None  # whom the answer is encrypted to, if it is
 
 
 def parse(parameters: Parameters, allowance: Allowance) -> AuthorizationRequest:
@@ -75,6 +77,7 @@ def parse(parameters: Parameters, allowance: Allowance) -> AuthorizationRequest:
             credential_ids=[asked.id for asked in query.credentials if asked.holder_binding],
             allowed_types=allowance.transaction_data_types,
         ),
+        recipient=_recipient(parameters),
     )
 
 
@@ -95,8 +98,20 @@ def _check_response(parameters: Parameters) -> None:
         raise InvalidRequestError("response_type is missing")
     if response_type != RESPONSE_TYPE:
         raise UnsupportedResponseTypeError(f"response_type must be {RESPONSE_TYPE}")
-    if parameters.get("response_mode") not in (None, *RESPONSE_MODES):
+    response_mode = parameters.get("response_mode")
+    if response_mode not in (None, *RESPONSE_MODES):
         raise InvalidRequestError(f"response_mode must be {' or '.join(RESPONSE_MODES)}, or left out")
+    if response_mode in POSTED and parameters.get("redirect_uri"):
+        raise InvalidRequestError(f"redirect_uri must not be sent with response_mode {response_mode}")
+
+
+def _recipient(parameters: Parameters) -> Recipient | None:
+    if parameters.get("response_mode") != DIRECT_POST_JWT:
+        return None
+    try:
+        return recipient(parameters.get("client_metadata"))
+    except NoRecipientError as error:
+        raise InvalidRequestError(str(error)) from None
 
 
 def _query(parameters: Parameters, allowance: Allowance) -> Query:

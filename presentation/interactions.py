@@ -20,7 +20,7 @@ from presentation.errors import InvalidRequestError, TemporarilyUnavailableError
 from presentation.models import Interaction, RedirectURI
 from presentation.passage import Passage, Step, earliest_sign_in, next_step, path_of
 from presentation.registration import Registration
-from presentation.return_address import ReturnAddress
+from presentation.return_address import FRAGMENT, ReturnAddress
 from wallet import errands
 from wallet.limits import Limit, LimitReachedError
 from wallet.models import HolderSession
@@ -80,16 +80,18 @@ def begin(
     )
     if problem := parameters.first_problem():  # what is stored below has none any more
         raise InvalidRequestError(problem)
+    address = registration.return_address
     interaction = Interaction(
         relying_party=party,
-        redirect_uri=registration.return_address.uri,
+        redirect_uri="" if address.posted else address.uri,
+        response_uri=address.uri if address.posted else "",
         browser=browser,
         parameters=dict(parameters.values),
         request_hash=authorization_request.parameters_hash(parameters),
         created_at=now,
         expires_at=now + LIFETIME,
     )
-    passage = Passage(interaction, registration.return_address, still_registered=True)
+    passage = Passage(interaction, address, still_registered=True)
     interaction.nonce_digest = authorization_request.nonce_digest(passage.request.nonce)
     if registration.nonce_used:
         raise InvalidRequestError(NONCE_USED)
@@ -111,6 +113,16 @@ def recall(interaction_id: uuid.UUID, *, browser: str | None, now: datetime) -> 
     return Passage(interaction, return_address_of(interaction), still_registered=interaction.still_registered)
 
 
+def answered(interaction_id: uuid.UUID, *, browser: str | None) -> Interaction:
+    """An answered interaction of this browser whose answer is posted; else raises `InteractionGoneError`."""
+    interaction = _by_id.first(id=interaction_id)
+    if interaction is None or interaction.browser != browser:
+        raise InteractionGoneError(interaction)
+    if not interaction.answer_is_posted:
+        raise InteractionGoneError(interaction, own=True)
+    return interaction
+
+
 def prepare(passage: Passage, step: Step, session: HolderSession | None, *, now: datetime) -> None:
     """Make what a step needs, where it is not there yet: the question to the holder, or the errand."""
     before = (passage.interaction.consent_id, passage.interaction.errand_id)
@@ -122,7 +134,11 @@ def prepare(passage: Passage, step: Step, session: HolderSession | None, *, now:
 
 def return_address_of(interaction: Interaction) -> ReturnAddress:
     """Where the answer goes: the URI that was proven registered when the interaction began."""
-    return ReturnAddress(uri=interaction.redirect_uri, state=interaction.parameters.get("state"))
+    return ReturnAddress(
+        uri=interaction.response_uri or interaction.redirect_uri,
+        state=interaction.parameters.get("state"),
+        response_mode=interaction.parameters.get("response_mode") or FRAGMENT,
+    )
 
 
 def _prepare(passage: Passage, step: Step, session: HolderSession | None, *, now: datetime) -> None:
@@ -163,6 +179,7 @@ def _requester(passage: Passage) -> decisions.Requester:
         purpose=party.purpose,
         privacy_policy_url=party.privacy_policy_url,
         terms_url=party.terms_url,
+        receiver=passage.return_address.destination if passage.return_address.posted else "",
     )
 
 

@@ -8,8 +8,10 @@ import json
 from django.conf import settings
 
 from keys.published import PublishedDocument
+from presentation import response_encryption
 from presentation.dcql import SCOPES
 from presentation.grants import GRANTS
+from presentation.return_address import RESPONSE_MODES
 from wallet.status_lists import token
 
 AUTHORIZE_PATH = "/verifiable-credentials/v1/presentation/authorize"
@@ -35,7 +37,10 @@ def discovery_document() -> bytes:
             "require_request_uri_registration": True,
             "request_object_signing_alg_values_supported": ["ES256"],
             "response_types_supported": ["vp_token"],
-            "response_modes_supported": ["fragment"],
+            "response_modes_supported": list(RESPONSE_MODES),
+            # Of `direct_post.jwt`, by the names that JARM §4 has for them.
+            "authorization_encryption_alg_values_supported": [response_encryption.ALGORITHM],
+            "authorization_encryption_enc_values_supported": list(response_encryption.METHODS),
             # `implicit`: the answer comes straight from the authorization endpoint. Left out, RFC 8414 §2
             # would have readers assume the authorization code grant.
             "grant_types_supported": ["implicit", "client_credentials"],

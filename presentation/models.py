@@ -12,6 +12,7 @@ from django.db.models.functions import Lower
 from django.utils.translation import gettext_lazy as _
 
 import presentation.client_models  # so that Django finds them
+import presentation.delivery_models
 import presentation.request_models  # noqa: F401
 from consent.models import Consent
 from presentation import client_keys, logos, outbound_target, redirect_uris, request_uris
@@ -266,9 +267,9 @@ class Interaction(models.Model):
     relying_party = models.ForeignKey(
         RelyingParty, on_delete=models.CASCADE, related_name="interactions", editable=False
     )
-    redirect_uri = models.CharField(
-        max_length=506, editable=False
-    )  # as received; a loopback port may be added
+    # As received (a loopback port may be added), or empty where the answer is posted.
+    redirect_uri = models.CharField(max_length=506, blank=True, editable=False)
+    response_uri = models.CharField(max_length=500, blank=True, editable=False)
     browser = models.CharField(max_length=64, editable=False)  # wallet.browser digest
     parameters = models.JSONField(editable=False)  # as received; emptied once answered
     request_hash = models.CharField(max_length=64, editable=False)  # SHA-256 hex over the parameters
@@ -295,7 +296,17 @@ class Interaction(models.Model):
                 | (~Q(outcome="") & Q(answered_at__isnull=False)),
                 name="presentation_interaction_answered_once",
             ),
+            models.CheckConstraint(
+                condition=(Q(redirect_uri="") & ~Q(response_uri=""))
+                | (~Q(redirect_uri="") & Q(response_uri="")),
+                name="presentation_interaction_answered_somewhere",
+            ),
         ]
 
     def __str__(self) -> str:
         return str(self.id)
+
+    @property
+    def answer_is_posted(self) -> bool:
+        """Whether it has an answer that the browser does not carry: see `deliveries`."""
+        return bool(self.outcome and self.response_uri)

@@ -8,7 +8,8 @@ import queue
 import socket
 import ssl
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.client import HTTPException, HTTPResponse
 from io import BytesIO
@@ -36,6 +37,10 @@ Resolve = Callable[[str, int], list[str]]
 
 class OutboundError(Exception):
     """There is no answer to go by; the text says why, without what was sent or received."""
+
+
+class NotReachedError(OutboundError):
+    """It came to no connection: nothing was sent."""
 
 
 @dataclass(frozen=True)
@@ -81,21 +86,14 @@ class Outbound:
 
     def _exchange(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
         deadline = monotonic() + DONE_WITHIN
-        try:
+        with _failing_as(NotReachedError):
             target = parse(url, loopback=self._loopback)
-            with self._connect(target) as connection:
-                connection.settimeout(_left(deadline))
-                connection.sendall(_request(method, target, headers) + body)
-                received = _read(connection, deadline)
-            return _answer(received, method)
-        except TargetError as error:
-            raise OutboundError(str(error.reason)) from error
-        except TimeoutError as error:
-            raise OutboundError("It took too long.") from error
-        except ssl.SSLError as error:
-            raise OutboundError(f"TLS failed: {error.reason or 'unknown reason'}.") from error
-        except (OSError, HTTPException, ValueError) as error:
-            raise OutboundError(f"The connection failed: {type(error).__name__}.") from error
+            message = _request(method, target, headers) + body
+            connection = self._connect(target)
+        with _failing_as(OutboundError), connection:
+            connection.settimeout(_left(deadline))
+            connection.sendall(message)
+            return _answer(_read(connection, deadline), method)
 
     def _connect(self, target: Target) -> socket.socket:
         deadline = monotonic() + CONNECT_WITHIN
@@ -120,8 +118,23 @@ class Outbound:
         addresses = list(dict.fromkeys(found))
         allowed = self._allowed if target.tls else is_loopback
         if not all(allowed(as_address(address)) for address in addresses):
-            raise OutboundError("The host is not on the public Internet.")
+            raise NotReachedError("The host is not on the public Internet.")
         return addresses[:_MOST_ADDRESSES]
+
+
+@contextmanager
+def _failing_as(kind: type[OutboundError]) -> Iterator[None]:
+    """Whatever goes wrong inside, as an error of this kind that tells nothing of what was sent."""
+    try:
+        yield
+    except TargetError as error:
+        raise kind(str(error.reason)) from error
+    except TimeoutError as error:
+        raise kind("It took too long.") from error
+    except ssl.SSLError as error:
+        raise kind(f"TLS failed: {error.reason or 'unknown reason'}.") from error
+    except (OSError, HTTPException, ValueError) as error:
+        raise kind(f"The connection failed: {type(error).__name__}.") from error
 
 
 def _in_time(work: Callable[[], list[str]], seconds: float) -> list[str]:

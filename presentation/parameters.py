@@ -21,6 +21,8 @@ LIMITS: Mapping[str, int] = MappingProxyType(
         "response_mode": 100,
         "client_id": 100,
         "redirect_uri": 506,  # the longest that can be registered, and a loopback port
+        "response_uri": 500,
+        "client_metadata": 8192,
         "scope": 1000,
         "dcql_query": 16384,
         "login_hint": 254,

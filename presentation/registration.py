@@ -8,26 +8,35 @@ from django.utils.translation import gettext as _
 from keys.prepared_statements import PreparedRead
 from presentation import authorization_request
 from presentation.authorization_request import Allowance, AuthorizationRequest, nonce_digest
+from presentation.delivery_models import ResponseURI
 from presentation.errors import UntrustedRequestError
 from presentation.models import Interaction, RedirectURI, RelyingParty
 from presentation.parameters import Parameters
-from presentation.return_address import ReturnAddress
+from presentation.return_address import FRAGMENT, POSTED, ReturnAddress
 
-_by_client_id = PreparedRead(
-    lambda value: (
-        RedirectURI.objects.filter(relying_party__client_id=value("client_id"))
-        .select_related("relying_party")
-        .annotate(
-            nonce_used=Exists(
-                Interaction.objects.filter(
-                    relying_party=OuterRef("relying_party"),
-                    nonce_digest=value("nonce_digest"),
-                    outcome=Interaction.Outcome.TOKEN,
+
+def _with_its_addresses(model: type[RedirectURI] | type[ResponseURI]) -> PreparedRead:
+    return PreparedRead(
+        lambda value: (
+            model.objects.filter(relying_party__client_id=value("client_id"))
+            .select_related("relying_party")
+            .annotate(
+                nonce_used=Exists(
+                    Interaction.objects.filter(
+                        relying_party=OuterRef("relying_party"),
+                        nonce_digest=value("nonce_digest"),
+                        outcome=Interaction.Outcome.TOKEN,
+                    )
                 )
             )
         )
     )
-)
+
+
+_by_client_id = {
+    "redirect_uri": _with_its_addresses(RedirectURI),
+    "response_uri": _with_its_addresses(ResponseURI),
+}
 _uris = PreparedRead(
     lambda value: RedirectURI.objects.filter(relying_party=value("party")).values_list("uri", flat=True)
 )
@@ -48,22 +57,36 @@ def identify(parameters: Parameters) -> Registration:
     Raises `UntrustedRequestError` (RFC 6749 §4.2.2.1: tell the person, never redirect).
     """
     client_id = usable(parameters, "client_id")
-    uri = usable(parameters, "redirect_uri")
+    response_mode = parameters.get("response_mode") or FRAGMENT
+    where = "response_uri" if response_mode in POSTED else "redirect_uri"
+    uri = usable(parameters, where)
     # One read: the party, all its addresses, and whether the nonce gave it a token before.
-    rows = _by_client_id.all(client_id=client_id, nonce_digest=nonce_digest(parameters.get("nonce") or ""))
+    digest = nonce_digest(parameters.get("nonce") or "")
+    rows = _by_client_id[where].all(client_id=client_id, nonce_digest=digest)
     party = rows[0].relying_party if rows else None
     if party is None or party.state != RelyingParty.State.ACTIVE:
         raise UntrustedRequestError(
             _("The application that sent you here is not registered with us."),
-            "client_id must name an active relying party with a redirect URI",
+            f"client_id must name an active relying party with a {where.replace('_uri', ' URI')}",
         )
-    return_address = ReturnAddress.registered(uri, [row.uri for row in rows], state=parameters.get("state"))
+    return_address = ReturnAddress.registered(
+        uri, [row.uri for row in rows], state=parameters.get("state"), response_mode=response_mode
+    )
     return Registration(party, return_address, rows[0].nonce_used)
 
 
 def registered_uris(party: RelyingParty) -> list[str]:
-    """Where the party's answers may go now."""
+    """Where browsers may carry the party's answers now."""
     return _uris.all(party=party.pk)
+
+
+def check_return_address(address: ReturnAddress, party: RelyingParty) -> None:
+    """Raises `UntrustedRequestError` if the party's answers may not go there any more."""
+    if address.posted:
+        registered = list(ResponseURI.objects.filter(relying_party=party).values_list("uri", flat=True))
+    else:
+        registered = registered_uris(party)
+    ReturnAddress.registered(address.uri, registered, response_mode=address.response_mode)
 
 
 def read_request(parameters: Parameters, party: RelyingParty) -> AuthorizationRequest:

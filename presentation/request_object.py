@@ -16,6 +16,7 @@ MEDIA_TYPE = f"application/{TYPE}"
 LIFETIME = timedelta(hours=1)  # the longest from now to `exp`
 WITHOUT_END = timedelta(minutes=5)  # the age of one that has `iat` and no `exp`
 ANYBODY = "https://self-issued.me/v2"  # the audience of those who have not read our metadata (§5.8)
+OBJECTS = frozenset({"dcql_query", "client_metadata"})  # text in an address, JSON objects here
 
 
 class RequestObjectError(ValueError):
@@ -76,10 +77,10 @@ def _parameters(claims: dict[str, Any]) -> Parameters:
 
 def _text(name: str, value: Any) -> str:
     """Raises ClientJwtError for what could not stand in an address either."""
-    if name == "dcql_query" and not isinstance(value, dict):
-        raise ClientJwtError("has a dcql_query that is no JSON object")
+    if name in OBJECTS and not isinstance(value, dict):
+        raise ClientJwtError(f"has a {name} that is no JSON object")
     try:
-        if name == "dcql_query" or (name == "transaction_data" and isinstance(value, list)):
+        if name in OBJECTS or (name == "transaction_data" and isinstance(value, list)):
             value = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         if not isinstance(value, str) or "\x00" in value:
             raise ClientJwtError(f"has a {name} that is no text")

@@ -28,10 +28,15 @@ def redirect_home(return_address: ReturnAddress, answer: Mapping[str, str]) -> H
     Not Django's HttpResponseRedirect, which refuses private-use schemes and long locations: both are
     legitimate here, and a `ReturnAddress` exists only for a registered URI.
     """
+    return redirect_to(location(return_address, answer))
+
+
+def redirect_to(address: str) -> HttpResponse:
+    """303 to an address of a relying application that was looked at."""
     return HttpResponse(
         status=303,
         headers={
-            "Location": location(return_address, answer),
+            "Location": address,
             "Cache-Control": "no-store",
             "Referrer-Policy": "no-referrer",
         },
@@ -46,11 +51,26 @@ def way_back(interaction: Interaction, *, own: bool) -> str:
     to an application that was suspended, or to an address that it has given up.
     """
     party = interaction.relying_party
+    if interaction.response_uri:
+        return front_page(party)
     registered = party.redirect_uris.values_list("uri", flat=True)
     if party.state != RelyingParty.State.ACTIVE or not is_registered(interaction.redirect_uri, registered):
         return ""
     if own and not interaction.outcome:
         address = ReturnAddress(interaction.redirect_uri, state=interaction.parameters.get("state"))
         return location(address, {"error": AccessDeniedError.error})
-    parts = urlsplit(interaction.redirect_uri)
-    return f"{parts.scheme}://{parts.netloc}/" if parts.netloc else interaction.redirect_uri
+    return _front_page_of(interaction.redirect_uri)
+
+
+def front_page(party: RelyingParty) -> str:
+    """Where a relying application that got its answer directly is found by people; empty if nobody knows.
+
+    A response URI is for machines, so it is where the first of its redirect URIs is.
+    """
+    uri = party.redirect_uris.values_list("uri", flat=True).first()
+    return _front_page_of(uri) if uri and party.state == RelyingParty.State.ACTIVE else ""
+
+
+def _front_page_of(uri: str) -> str:
+    parts = urlsplit(uri)
+    return f"{parts.scheme}://{parts.netloc}/" if parts.netloc else uri

@@ -1,4 +1,7 @@
-"""Where an answer goes: one registered redirect URI, compared as an exact string (RFC 9700 §2.1, §4.1.3)."""
+"""Where an answer goes: one registered URI, compared as an exact string (RFC 9700 §2.1, §4.1.3).
+
+The browser carries it there in a fragment, or it is posted (OpenID4VP 1.0 §8.2).
+"""
 
 import re
 from collections.abc import Iterable
@@ -14,6 +17,11 @@ from presentation.errors import UntrustedRequestError
 _LOOPBACK = re.compile(r"(http://(?:127\.0\.0\.1|\[::1\]))(?::([1-9][0-9]{0,4}))?((?:[/?].*)?)", re.DOTALL)
 
 
+FRAGMENT, DIRECT_POST, DIRECT_POST_JWT = "fragment", "direct_post", "direct_post.jwt"
+RESPONSE_MODES = (FRAGMENT, DIRECT_POST, DIRECT_POST_JWT)
+POSTED = (DIRECT_POST, DIRECT_POST_JWT)
+
+
 @dataclass(frozen=True)
 class ReturnAddress:
     """The way home. Made with `registered`, so holding one proves that answers may go there.
@@ -23,19 +31,34 @@ class ReturnAddress:
 
     uri: str
     state: str | None = None
-    response_mode: str = "fragment"
+    response_mode: str = FRAGMENT
 
     @classmethod
     def registered(
-        cls, uri: str, registered_uris: Iterable[str], *, state: str | None = None
+        cls,
+        uri: str,
+        registered_uris: Iterable[str],
+        *,
+        state: str | None = None,
+        response_mode: str = FRAGMENT,
     ) -> "ReturnAddress":
-        """The address `uri`, if it is one of the registered URIs; raises UntrustedRequestError if not."""
-        if not is_registered(uri, registered_uris):
+        """The address `uri`, if it is one of the registered URIs; raises UntrustedRequestError if not.
+
+        For an answer that is posted these are the response URIs, otherwise the redirect URIs.
+        """
+        posted = response_mode in POSTED
+        if not (uri in registered_uris if posted else is_registered(uri, registered_uris)):
+            kind = "response" if posted else "redirect"
             raise UntrustedRequestError(
                 _("The application that sent you here wants its answer at an address it has not registered."),
-                "redirect_uri must equal a registered redirect URI, character for character",
+                f"{kind}_uri must equal a registered {kind} URI, character for character",
             )
-        return cls(uri, state)
+        return cls(uri, state, response_mode)
+
+    @property
+    def posted(self) -> bool:
+        """Whether the answer is posted there, instead of carried by the browser."""
+        return self.response_mode in POSTED
 
     @property
     def destination(self) -> str:

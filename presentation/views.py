@@ -10,15 +10,16 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_GET, require_http_methods, require_safe
 
-from consent.views import take_decision
-from presentation import answers, interactions, responses
+from consent.views import REVIEW_CSP, take_decision
+from presentation import answers, deliveries, interactions, responses
 from presentation.errors import AccessDeniedError, AuthorizationError, UntrustedRequestError
 from presentation.interactions import InteractionGoneError
 from presentation.models import Interaction, RelyingParty
+from presentation.outbound import OutboundError
 from presentation.parameters import Parameters
 from presentation.passage import Passage, Step, next_step, path_of
 from presentation.reception import receive
-from presentation.registration import identify
+from presentation.registration import Registration, identify
 from wallet import browser, sessions
 from wallet.models import HolderSession
 
@@ -45,11 +46,9 @@ def authorize(request: HttpRequest) -> HttpResponse:
             now=now,
         )
     except AuthorizationError as error:
-        refusal = answers.refusal(registration.relying_party, error)
-        return responses.redirect_home(registration.return_address, refusal)
+        return _refuse_at_once(request, registration, error)
     step = next_step(passage, session, now=now)
-    response = HttpResponseRedirect(_address(passage, step), status=303)
-    response.headers["Cache-Control"] = "no-store"
+    response = _on_to(_address(passage, step))
     browser.remember(response, secret)
     return response
 
@@ -85,6 +84,36 @@ def leave(request: HttpRequest, interaction_id: uuid.UUID) -> HttpResponse:
         return _untrusted(request, error)
 
 
+@require_http_methods(["GET", "POST"])
+def delivery(request: HttpRequest, interaction_id: uuid.UUID) -> HttpResponse:
+    """How an answer that is posted stands; a form sent here posts it again, or gives it up."""
+    now = timezone.now()
+    try:
+        interaction = interactions.answered(interaction_id, browser=browser.digest(request))
+    except InteractionGoneError as gone:
+        return _gone(request, gone)
+    if request.method == "POST":
+        act = deliveries.give_up if request.POST.get("choice") == "give_up" else deliveries.deliver
+        act(interaction, now=now)
+        return _after_delivery(interaction)
+    kept = deliveries.of(interaction)
+    if kept is None:
+        return _gone(request, InteractionGoneError(interaction, own=True))
+    if onward := deliveries.onward(kept, now=now):
+        return responses.redirect_to(onward)
+    context = {
+        "relying_party": interaction.relying_party.name,
+        "standing": deliveries.standing(kept, now=now).name.lower(),
+        "refusal": interaction.outcome == Interaction.Outcome.ERROR,
+        "may_have_arrived": kept.left_here,
+        "front_page": responses.front_page(interaction.relying_party),
+    }
+    response = render(request, "presentation/delivery.html", context)
+    response.headers["Cache-Control"] = "no-store"
+    response._csp_config = REVIEW_CSP  # type: ignore[attr-defined]
+    return response
+
+
 @require_safe
 @cache_control(public=True, max_age=3600)
 def logo(request: HttpRequest, client_id: str) -> HttpResponse:
@@ -110,15 +139,13 @@ def _go_on(request: HttpRequest, passage: Passage, session: HolderSession | None
             raise AccessDeniedError
         if step is Step.ANSWER and session is not None:
             answer = answers.answer(passage, session, now=now)
-            return responses.redirect_home(passage.return_address, answer)
+            return _send(passage, answer)
         if step is Step.UNAVAILABLE:
             return _unavailable(request, passage)
         interactions.prepare(passage, step, session, now=now)
     except AuthorizationError as error:
         return _refuse(passage, error)
-    response = HttpResponseRedirect(_address(passage, step), status=303)
-    response.headers["Cache-Control"] = "no-store"
-    return response
+    return _on_to(_address(passage, step))
 
 
 def _address(passage: Passage, step: Step) -> str:
@@ -135,8 +162,50 @@ def _address(passage: Passage, step: Step) -> str:
 
 
 def _refuse(passage: Passage, error: AuthorizationError) -> HttpResponse:
-    answer = answers.refuse(passage, error, now=timezone.now())
-    return responses.redirect_home(passage.return_address, answer)
+    return _send(passage, answers.refuse(passage, error, now=timezone.now()))
+
+
+def _send(passage: Passage, answer: dict[str, str]) -> HttpResponse:
+    """On its way to the relying application, with the browser or ahead of it."""
+    if not passage.return_address.posted:
+        return responses.redirect_home(passage.return_address, answer)
+    deliveries.deliver(passage.interaction, now=timezone.now())
+    return _after_delivery(passage.interaction)
+
+
+def _after_delivery(interaction: Interaction) -> HttpResponse:
+    """Where the relying application sends the browser, or the page that says how its answer stands."""
+    kept = deliveries.of(interaction)
+    onward = deliveries.onward(kept, now=timezone.now()) if kept else None
+    if onward:
+        return responses.redirect_to(onward)
+    return _on_to(reverse("delivery", args=[interaction.id]))
+
+
+def _on_to(address: str) -> HttpResponse:
+    """303 to a page of ours."""
+    return HttpResponseRedirect(address, status=303, headers={"Cache-Control": "no-store"})
+
+
+def _refuse_at_once(
+    request: HttpRequest, registration: Registration, error: AuthorizationError
+) -> HttpResponse:
+    """Tell the relying application what is wrong with a request that was not even begun."""
+    party, address = registration.relying_party, registration.return_address
+    refusal = answers.refusal(party, error)
+    if not address.posted:
+        return responses.redirect_home(address, refusal)
+    told, onward = True, None
+    try:
+        onward = deliveries.report(
+            party, address, refusal, client=browser.address(request), now=timezone.now()
+        )
+    except OutboundError:
+        told = False
+    if onward:
+        return responses.redirect_to(onward)
+    context = {"relying_party": party.name, "told": told, "hint": error.description}
+    return render(request, "presentation/refused.html", context, status=400)
 
 
 def _unavailable(request: HttpRequest, passage: Passage) -> HttpResponse:
@@ -158,6 +227,8 @@ def _untrusted(request: HttpRequest, error: UntrustedRequestError) -> HttpRespon
 def _gone(request: HttpRequest, gone: InteractionGoneError) -> HttpResponse:
     """A page that leads back to the relying application, which can start again."""
     context: dict[str, object] = {"title": _("This request is no longer open")}
+    if gone.own and gone.interaction is not None and gone.interaction.answer_is_posted:
+        return _after_delivery(gone.interaction)
     if gone.interaction is not None:
         context |= {
             "relying_party": gone.interaction.relying_party.name,

@@ -24,6 +24,8 @@ from cryptography import x509
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, utils
+from joserfc import jwe
+from joserfc.jwk import ECKey
 
 AUTHORIZE_PATH = "/verifiable-credentials/v1/presentation/authorize"
 BASIC = "urn:service:params:scope:verifiable-credentials:basic"
@@ -180,6 +182,36 @@ class RelyingParty:
         demand(answer.state == sent_state, "answer", f"state is {answer.state!r}, sent was {sent_state!r}")
         return answer
 
+    def read_posted(self, form: str, *, key: Mapping[str, Any] | None = None) -> Answer:
+        """The answer in a form that was posted to the response URI (OpenID4VP 1.0 §8.2), as strict as `read`.
+
+        key: the private JWK of what the request asked to encrypt to (§8.3); only errors come without.
+        """
+        given = dict(self._parameters(form))
+        if key is None or "error" in given:
+            answer = self._success(given) if "vp_token" in given else self._failure(given)
+        else:
+            answer = self._decrypted(given, key)
+        sent_state = self.sent.get("state")
+        demand(answer.state == sent_state, "answer", f"state is {answer.state!r}, sent was {sent_state!r}")
+        return answer
+
+    def _decrypted(self, given: Mapping[str, str], key: Mapping[str, Any]) -> Answer:
+        demand(set(given) == {"response"}, "answer", f"there is not `response` alone, but {sorted(given)}")
+        opened = jwe.decrypt_compact(
+            given["response"], ECKey.import_key(dict(key)), algorithms=["ECDH-ES", "A128GCM", "A256GCM"]
+        )
+        expected = {"alg": "ECDH-ES", "kid": key.get("kid")}
+        said = {name: opened.protected.get(name) for name in expected}
+        demand(said == expected, "answer", f"the header says {said}")
+        members = json.loads(opened.plaintext or b"")
+        demand(set(members) <= {"vp_token", "state"}, "answer", f"unknown members in {sorted(members)}")
+        token = members["vp_token"]
+        as_object = self.wire_format != "string"
+        demand(isinstance(token, dict if as_object else str), "answer", "vp_token is not in the wire format")
+        issuer = {"iss": self.base_url} if as_object else {}  # left out inside; whoever had the key is known
+        return self._success({**members, "vp_token": json.dumps(token) if as_object else token, **issuer})
+
     def _parameters(self, fragment: str) -> Iterator[tuple[str, str]]:
         """The form-encoded pairs (OAuth 2.0 Multiple Response Types §2), each name once."""
         seen = set()
@@ -298,7 +330,7 @@ class RelyingParty:
 
     def _as_asked(self, claims: Mapping[str, Any]) -> None:
         """What was asked for and nothing else (OpenID4VP 1.0 §8.6)."""
-        found = set(leaves(claims))
+        found = set(leaves(claims)) - {()}  # of an empty object
         for path in self.claims:
             there = any(leaf[: len(path)] == path for leaf in found)
             demand(there, "claims", f"{'.'.join(path)} was asked for and is not disclosed")

@@ -8,6 +8,7 @@ from django.utils.translation import gettext_lazy as _
 
 from presentation.grants import GRANTS
 from presentation.parameters import LIMITS
+from presentation.return_address import RESPONSE_MODES
 from presentation.sandbox.described_documents import DOCUMENTS
 from presentation.sandbox.description import (
     FORM,
@@ -31,14 +32,18 @@ from presentation.sandbox.holder_call import CHOICES, LONGEST_URL
 REQUESTS, TESTS = _("Requests"), _("For tests, in the sandbox only")
 ASSERTION = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 _MORE_PARAMETERS: dict[str, Text] = {
-    "response_mode": _("May be left out: fragment is how the answer comes."),
+    "response_mode": _(
+        "How the answer comes. Left out: in the fragment. Otherwise it is posted to response_uri."
+    ),
+    "response_uri": _("Instead of redirect_uri, where the answer is posted. It must equal a registered one."),
+    "client_metadata": _("For direct_post.jwt: a JSON object with the key to encrypt to, in jwks."),
     "dcql_query": _("Instead of scope: a DCQL query that names single claims (OpenID4VP 1.0 §6)."),
     "request": _("Instead of all but client_id: the same as a JWT you signed (RFC 9101)."),
     "request_uri": _(
         "Instead of all but client_id: the handle of a pushed request, or where a signed one is."
     ),
 }
-_ONE_OF: dict[str, list[str]] = {"response_type": ["vp_token"], "response_mode": ["fragment"]}
+_ONE_OF: dict[str, list[str]] = {"response_type": ["vp_token"], "response_mode": list(RESPONSE_MODES)}
 
 
 _CLIENT = {
@@ -90,13 +95,19 @@ ENDPOINTS: list[Described] = [
                 headers=("Location",),
             ),
             Answer(
-                400, _("A page: nobody has proven where an answer could go. Never a redirect."), text(), HTML
+                400,
+                _(
+                    "A page, never a redirect: nobody has proven where an answer could go; or what is wrong "
+                    "was posted to response_uri."
+                ),
+                text(),
+                HTML,
             ),
             Answer(414, _("The address is longer than 8 kB.")),
         ],
         about=_(
             "Not called by your server. In the end the browser comes back to redirect_uri with vp_token "
-            "and state in the fragment, or with error."
+            "and state in the fragment, or with error; or those are posted to response_uri."
         ),
         query={name: _authorization_parameter(name) for name in LIMITS},
     ),

@@ -19,19 +19,26 @@ def document(path: str, name: str, summary: Text, schema: Schema, media: str = J
     return Described(path, "get", name, KEYS, summary, answers)
 
 
+DISCOVERY = members(
+    "issuer authorization_endpoint token_endpoint jwks_uri scopes_supported",
+    issuer=text(format="uri"),
+    authorization_endpoint=text(format="uri"),
+    token_endpoint=text(format="uri"),
+    jwks_uri=text(format="uri"),
+    scopes_supported={"type": "array", "items": text(), "examples": [list(SCOPES)]},
+)
 DOCUMENTS = [
     document(
         ".well-known/openid-configuration",
         "discovery",
         _("Discovery: where everything is and what works"),
-        members(
-            "issuer authorization_endpoint token_endpoint jwks_uri scopes_supported",
-            issuer=text(format="uri"),
-            authorization_endpoint=text(format="uri"),
-            token_endpoint=text(format="uri"),
-            jwks_uri=text(format="uri"),
-            scopes_supported={"type": "array", "items": text(), "examples": [list(SCOPES)]},
-        ),
+        DISCOVERY,
+    ),
+    document(
+        ".well-known/oauth-authorization-server",
+        "authorization_server",
+        _("The same, where clients of OAuth look for it (RFC 8414)"),
+        DISCOVERY,
     ),
     document(
         ".well-known/jwt-vc-issuer",

@@ -111,6 +111,7 @@ def test_whatever_a_registered_application_asks_is_a_redirect(
         but=GOES_HOME,
         client_id=party.client_id,
         redirect_uri=CALLBACK,
+        response_mode="fragment",  # in the others it may not have this redirect_uri
         login_hint=ALICE,
     )
 

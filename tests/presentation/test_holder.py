@@ -20,6 +20,7 @@ from presentation.sandbox import holder
 from tests.people import ALICE, register
 from tests.presentation.clients import FORM, basic, with_secret
 from tests.presentation.test_authorize import PATH, asked, encoded
+from tests.receiver import listening
 from tests.relying_party import RelyingParty as Application
 from wallet import sign_in
 from wallet.models import HolderSession, IdentityVerification, Wallet
@@ -282,3 +283,19 @@ def test_many_holders_with_one_address_and_two_personas_do_not_disturb_each_othe
         thread.join()
 
     assert Counter(answers) == {("adult", True): 6, ("under-18", True): 3, ("declined", False): 3}
+
+
+def test_answers_that_are_posted_end_where_the_application_says_or_on_our_page(
+    transactional_db: None, signing_key: Any, acme_bank: RelyingParty
+) -> None:
+    direct = {"response_mode": "direct_post", "redirect_uri": None}
+    with listening() as receiver:
+        acme_bank.response_uris.create(uri=receiver.uri)
+        stays = call(authorize_url(acme_bank, response_uri=receiver.uri, **direct)).json()
+        receiver.redirects_to("https://bank.example/welcome")
+        url = authorize_url(acme_bank, response_uri=receiver.uri, nonce="another-nonce-altogether", **direct)
+        goes = call(url, decision="decline").json()
+
+    assert (stays["redirect_to"], stays["page"]["heading"]) == (None, "Done")
+    assert goes == {"redirect_to": "https://bank.example/welcome"}
+    assert [posted.body.partition("=")[0] for posted in receiver.posted] == ["vp_token", "error"]

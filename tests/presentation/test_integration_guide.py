@@ -13,7 +13,7 @@ from io import StringIO
 from pathlib import Path
 from time import sleep
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import pytest
 from django.core.management import call_command
@@ -31,6 +31,7 @@ from tests.people import register
 from tests.presentation.test_flow import decide
 from tests.presentation.test_real_clients import private_jwk
 from tests.presentation.webhooks import opted_in, receiving
+from tests.receiver import listening
 from tests.screenshots import free_port
 from tests.wallet.statuses import SAID, present
 from wallet import revocation
@@ -374,3 +375,37 @@ def test_the_guide_is_told_by_webhook_what_became_of_its_request(
     assert said["data"] == {"client_id": shop.client_id, "nonce_sha256": nonce}
     with pytest.raises(WebhookVerificationError):
         code["told"](secret, headers, body.replace(b"completed", b"denied"))
+
+
+@pytest.mark.parametrize("encrypted", [False, True])
+def test_the_guide_has_answers_posted(
+    service: Any, signing_key: Any, alice: Wallet, sign_in: Any, encrypted: bool
+) -> None:
+    code, session = printed_code(), {}
+    shop, browser = register("My Shop", "http://127.0.0.1:5000/callback"), Client()
+    sign_in(alice, browser=browser)
+    url = code["authorize_url"](service.url, shop.client_id, "left out", alice.email, session)
+    key, client_metadata = code["key_to_encrypt_to"]()
+    parameters = dict(parse_qsl(urlsplit(url).query)) | {"response_mode": "direct_post"}
+    if encrypted:
+        parameters |= {"response_mode": "direct_post.jwt", "client_metadata": client_metadata}
+    del parameters["redirect_uri"]
+    requests = {session["state"]: session}
+
+    with listening() as receiver:
+        shop.response_uris.create(uri=receiver.uri)
+        welcome = receiver.uri.replace("/answers", "/welcome")
+        facts = {"base_url": service.url, "client_id": shop.client_id, "welcome": welcome}
+
+        def answer() -> None:
+            form = receiver.posted[-1].body
+            if encrypted:
+                form = urlencode(code["decrypted"](form, key))
+            receiver.body = code["answer_posted"](form, requests, **facts).encode()
+
+        receiver.before = answer
+        page = browser.get(urlsplit(url).path, parameters | {"response_uri": receiver.uri})
+        onward = browser.get(decide(browser, page.headers["Location"])).headers["Location"]
+
+    assert onward == f"{welcome}?response_code={session['response_code']}"
+    assert session["claims"]["given_name"] == "Alice"

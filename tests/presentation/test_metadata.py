@@ -5,7 +5,14 @@ from typing import Any
 import pytest
 from django.test import Client
 
-PATHS = ["/.well-known/openid-configuration", "/.well-known/jwt-vc-issuer"]
+PATHS = [
+    "/.well-known/openid-configuration",
+    "/.well-known/oauth-authorization-server",
+    "/.well-known/jwt-vc-issuer",
+]
+
+
+NAMES = ["openid-configuration", "oauth-authorization-server"]
 
 
 @pytest.fixture(autouse=True)
@@ -33,7 +40,9 @@ def test_discovery_has_the_contracts_members_and_only_what_works(client: Client,
         "require_request_uri_registration": True,
         "request_object_signing_alg_values_supported": ["ES256"],
         "response_types_supported": ["vp_token"],
-        "response_modes_supported": ["fragment"],
+        "response_modes_supported": ["fragment", "direct_post", "direct_post.jwt"],
+        "authorization_encryption_alg_values_supported": ["ECDH-ES"],
+        "authorization_encryption_enc_values_supported": ["A256GCM", "A128GCM"],
         "grant_types_supported": ["implicit", "client_credentials"],
         "token_endpoint_auth_methods_supported": [
             "client_secret_basic",
@@ -53,6 +62,18 @@ def test_discovery_has_the_contracts_members_and_only_what_works(client: Client,
             "dc+sd-jwt": {"sd-jwt_alg_values": ["ES256"], "kb-jwt_alg_values": ["ES256"]}
         },
     }
+
+
+def test_the_authorization_server_metadata_is_the_same_document(client: Client) -> None:
+    """At the address of RFC 8414 §3.1, where nothing is inserted: the issuer has no path."""
+    here, there = (client.get(f"/.well-known/{name}").content for name in NAMES)
+
+    assert here == there
+
+
+def test_nothing_is_said_about_issuing_to_other_wallets(client: Client) -> None:
+    """Credentials stay in this wallet (OpenID4VCI §12.2.2 demands an endpoint that issues them)."""
+    assert client.get("/.well-known/openid-credential-issuer").status_code == 404
 
 
 def test_the_issuer_names_itself_and_its_keys(client: Client, settings: Any) -> None:

@@ -184,7 +184,8 @@ def test_endless_values_are_cut(client: Client, bank: RelyingParty) -> None:
 
 
 def test_the_parameters_explained_are_those_of_the_contract() -> None:
-    assert set(PARAMETERS) == set(LIMITS) - {"response_mode", "dcql_query", *CARRIERS}
+    unexplained = {"response_mode", "response_uri", "client_metadata", "dcql_query", *CARRIERS}
+    assert set(PARAMETERS) == set(LIMITS) - unexplained
 
 
 def test_the_parameters_are_sent_in_the_order_they_are_explained() -> None:

@@ -29,6 +29,7 @@ def test_it_registers_and_prints_what_a_developer_needs(settings: Any) -> None:
     answer = run(
         *GOOD,
         "--redirect-uri=com.example.bank:/callback",
+        "--response-uri=https://bank.example/answers",
         f"--transaction-data-type={SESSION}",
         "--wire-format=openid4vp-1.0",
         "--purpose=to open your account",
@@ -40,6 +41,7 @@ def test_it_registers_and_prints_what_a_developer_needs(settings: Any) -> None:
         "client_id": party.client_id,
         "name": "Acme Bank",
         "redirect_uris": ["https://bank.example/callback", "com.example.bank:/callback"],
+        "response_uris": ["https://bank.example/answers"],
         "scopes": [BASIC],
         "claims": ["age_equal_or_over.18", "family_name", "given_name"],
         "transaction_data_types": [SESSION],

@@ -49,6 +49,8 @@ def form(*uris: str, **changes: Any) -> dict[str, Any]:
         "redirect_uris-INITIAL_FORMS": 0,
         "redirect_uris-MIN_NUM_FORMS": 1,
         "redirect_uris-MAX_NUM_FORMS": 1000,
+        "response_uris-TOTAL_FORMS": 0,
+        "response_uris-INITIAL_FORMS": 0,
     }
     rows = {f"redirect_uris-{number}-uri": uri for number, uri in enumerate(uris)}
     return fields | rows | changes

@@ -276,7 +276,7 @@ def test_the_mistakes_inside_are_told_at_home_as_those_outside(
         ({"response_type": "code"}, "unsupported_response_type"),
         ({"transaction_data": ["e30"]}, "invalid_transaction_data"),
         ({"state": "s" * 2049}, "invalid_request"),
-        ({"response_mode": "direct_post"}, "invalid_request"),
+        ({"response_mode": "query"}, "invalid_request"),
     ):
         home = bring(client, bank, signed(bank, settings.BASE_URL, **changes)).headers["Location"]
         assert fragment(home)["error"] == error

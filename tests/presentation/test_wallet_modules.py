@@ -9,6 +9,7 @@ import json
 import secrets
 from collections.abc import Callable, Iterator
 from typing import Any
+from urllib.parse import parse_qsl
 
 import pytest
 from django.conf import settings as django_settings
@@ -24,6 +25,7 @@ from tests.presentation.test_dcql_flow import disclosed, path, query
 from tests.presentation.test_flow import SignIn, decide
 from tests.presentation.test_pushed_requests import go, send
 from tests.presentation.test_request_objects import TYPE, signed
+from tests.receiver import listening
 from tests.relying_party import take_apart
 from wallet.models import Wallet
 
@@ -196,7 +198,15 @@ def test_negative_test_invalid_client_id_prefix(verifier: Verifier, prefix: str)
 
 
 def test_negative_test_redirect_uri_with_direct_post(verifier: Verifier) -> None:
-    verifier.is_refused("invalid_request", response_mode="direct_post")
+    with listening() as receiver:
+        verifier.party.response_uris.create(uri=receiver.uri)
+        told = verifier.asks(response_mode="direct_post", response_uri=receiver.uri)
+
+    pushed = verifier.way == "pushed"
+    said = told.json()["error"] if pushed else dict(parse_qsl(receiver.posted[0].body))["error"]
+    assert said == "invalid_request"
+    assert told.status_code == 400
+    assert len(receiver.posted) == (0 if pushed else 1)
 
 
 def test_negative_test_missing_nonce(verifier: Verifier) -> None:

@@ -39,6 +39,8 @@ def form(party: RelyingParty, **changes: Any) -> dict[str, Any]:
         "webhook_events": party.webhook_events,
         "redirect_uris-TOTAL_FORMS": len(uris),
         "redirect_uris-INITIAL_FORMS": len(uris),
+        "response_uris-TOTAL_FORMS": 0,
+        "response_uris-INITIAL_FORMS": 0,
     }
     for number, row in enumerate(uris):
         data |= {

@@ -11,6 +11,7 @@ from django.utils import timezone
 import consent.clearing
 import presentation.webhooks.clearing
 import wallet.clearing
+from presentation import deliveries
 from presentation.clearing import (
     clear_interactions,
     clear_pushed_requests,
@@ -31,6 +32,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, batch: int, **options: Any) -> None:
         now = timezone.now()
+        deliveries.forget_expired(now=now, batch=batch)
         interactions = clear_interactions(now=now, batch=batch)
         clear_used_assertions(now=now, batch=batch)
         clearing.send(sender=None, now=now, batch=batch)

@@ -26,6 +26,13 @@ class Command(BaseCommand):
             "--redirect-uri", required=True, action="append", metavar="URI", help="may be repeated"
         )
         parser.add_argument(
+            "--response-uri",
+            action="append",
+            default=[],
+            metavar="URI",
+            help="where answers may be posted (direct_post); may be repeated",
+        )
+        parser.add_argument(
             "--scope",
             required=True,
             action="append",
@@ -76,6 +83,7 @@ class Command(BaseCommand):
             relying_party = admission.register(
                 name=options["name"],
                 redirect_uris=options["redirect_uri"],
+                response_uris=options["response_uri"],
                 allowed_scopes=list(dict.fromkeys(options["scope"])),
                 allowed_claims=list(dict.fromkeys(options["claim"])),
                 allowed_transaction_data_types=list(dict.fromkeys(options["transaction_data_type"])),
@@ -108,6 +116,7 @@ _OPTIONS = {
     "allowed_claims": "--claim",
     "allowed_transaction_data_types": "--transaction-data-type",
     "redirect_uris": "--redirect-uri",
+    "response_uris": "--response-uri",
 }
 
 
@@ -124,6 +133,7 @@ def _as_json(relying_party: RelyingParty) -> dict[str, Any]:
         "client_id": relying_party.client_id,
         "name": relying_party.name,
         "redirect_uris": [row.uri for row in relying_party.redirect_uris.all()],
+        "response_uris": [row.uri for row in relying_party.response_uris.all()],
         "scopes": relying_party.allowed_scopes,
         "claims": sorted(".".join(path) for path in relying_party.claims_it_may_ask),
         "transaction_data_types": relying_party.allowed_transaction_data_types,

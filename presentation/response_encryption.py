@@ -1,0 +1,91 @@
+"""Encrypting an answer to a key of the relying party: `direct_post.jwt` (OpenID4VP 1.0 §8.3, HAIP §5). Pure.
+
+ECDH-ES on P-256 straight to the content key (RFC 7518 §4.6), A256GCM before A128GCM.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from jwcrypto import jwe, jwk
+
+from keys.jwk import public_jwk, public_key_of
+from keys.jws import JwsError
+from presentation import strict_json
+from presentation.strict_json import StrictJsonError
+
+ALGORITHM = "ECDH-ES"
+METHODS = ("A256GCM", "A128GCM")  # what is preferred comes first
+METHOD_LEFT_OUT = "A128GCM"
+MOST_KEYS = 20
+LONGEST_KID = 200
+
+
+class NoRecipientError(ValueError):
+    """There is nobody to encrypt to; the text says why, for the relying party's developer."""
+
+
+@dataclass(frozen=True)
+class Recipient:
+    """The key to encrypt to, and how."""
+
+    key: Mapping[str, str]  # kty, crv, x and y
+    kid: str | None
+    method: str
+
+    def encrypt(self, members: Mapping[str, object]) -> str:
+        """A compact JWE of the members as a JSON object."""
+        header = {"alg": ALGORITHM, "enc": self.method} | ({"kid": self.kid} if self.kid else {})
+        plain = json.dumps(dict(members), separators=(",", ":")).encode()
+        token = jwe.JWE(plain, protected=json.dumps(header, separators=(",", ":")))
+        token.add_recipient(jwk.JWK(**self.key))
+        return str(token.serialize(compact=True))
+
+
+def recipient(client_metadata: str | None) -> Recipient:
+    """Whom to encrypt to, by the request's `client_metadata`: its first usable key, and the best method.
+
+    Keys for other things are passed over (RFC 7517 §5). Raises NoRecipientError.
+    """
+    if client_metadata is None:
+        raise NoRecipientError("client_metadata is missing: direct_post.jwt needs a key to encrypt to")
+    try:
+        metadata = strict_json.loads(client_metadata)
+    except StrictJsonError as error:
+        raise NoRecipientError(f"client_metadata {error}") from None
+    if not isinstance(metadata, dict):
+        raise NoRecipientError("client_metadata must be a JSON object")
+    found = _usable(metadata.get("jwks"))
+    return Recipient(public_jwk(public_key_of(found)), found.get("kid"), _method(metadata))
+
+
+def _usable(jwks: Any) -> Mapping[str, Any]:
+    keys = jwks.get("keys") if isinstance(jwks, dict) else None
+    if not isinstance(keys, list) or len(keys) > MOST_KEYS:
+        raise NoRecipientError(f"client_metadata.jwks must be a JWK set of at most {MOST_KEYS} keys")
+    for key in keys:
+        if isinstance(key, dict) and _is_for_encryption(key):
+            return key
+    raise NoRecipientError("client_metadata.jwks has no public P-256 key with alg ECDH-ES")
+
+
+def _is_for_encryption(key: Mapping[str, Any]) -> bool:
+    kid = key.get("kid")
+    if key.get("alg") != ALGORITHM or key.get("use", "enc") != "enc":
+        return False
+    if kid is not None and not (isinstance(kid, str) and 0 < len(kid) <= LONGEST_KID):
+        return False
+    try:
+        public_key_of(key)
+    except JwsError:
+        return False
+    return True
+
+
+def _method(metadata: Mapping[str, Any]) -> str:
+    offered = metadata.get("encrypted_response_enc_values_supported", [METHOD_LEFT_OUT])
+    for method in METHODS:
+        if isinstance(offered, list) and method in offered:
+            return method
+    raise NoRecipientError("encrypted_response_enc_values_supported must have A128GCM or A256GCM")

@@ -1,0 +1,111 @@
+"""Answers that are posted, in Chromium: with a way on and without, undelivered and tried again, declined."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from presentation.delivery_models import ResponseURI
+from presentation.models import RelyingParty as Registered
+from tests.journeys.conftest import Application, Holder
+from tests.receiver import Receiver, listening
+from tests.relying_party import RelyingParty
+from wallet.models import Wallet
+
+pytestmark = pytest.mark.browser
+MakeHolder = Callable[..., Holder]
+
+
+@pytest.fixture
+def receiver(bank: RelyingParty) -> Iterator[Receiver]:
+    """Where Acme Bank has its answers posted."""
+    with listening() as running:
+        party = Registered.objects.get(client_id=bank.client_id)
+        ResponseURI.objects.create(relying_party=party, uri=running.uri)
+        yield running
+
+
+def asked(person: Holder, receiver: Receiver, **changes: Any) -> Holder:
+    """Acme Bank asks for an answer by post; the person has signed in."""
+    direct = {"response_mode": "direct_post", "response_uri": receiver.uri, "redirect_uri": None}
+    return person.arrives(**{**direct, **changes}).signs_in()
+
+
+def test_a_holder_shares_and_goes_where_the_application_says(
+    holder: MakeHolder, alice: Wallet, bank: RelyingParty, receiver: Receiver, application: Application
+) -> None:
+    receiver.redirects_to(f"{application.origin}/welcome?response_code=4711")
+    person = asked(holder(), receiver).sees("Share this with Acme Bank?")
+    expect(person.page.get_by_text("gets the answer directly, at 127.0.0.1")).to_be_visible()
+
+    person.clicks("Share with").sees("You are back at the application")
+
+    assert application.requests == ["/welcome?response_code=4711"]
+    assert "#" not in person.page.url
+    assert bank.verify(bank.read_posted(receiver.posted[0].body))["given_name"] == "Alice"
+
+
+def test_without_a_way_on_a_page_says_that_it_is_done_and_stays_so(
+    holder: MakeHolder, alice: Wallet, bank: RelyingParty, receiver: Receiver
+) -> None:
+    person = asked(holder(), receiver).clicks("Share with").sees("Done")
+    expect(person.page.get_by_text("Acme Bank has your answer.")).to_be_visible()
+
+    person.page.reload()
+    person.sees("Done")
+    person.page.go_back()
+
+    assert len(receiver.posted) == 1
+    bank.verify(bank.read_posted(receiver.posted[0].body))
+
+
+def test_an_answer_that_does_not_arrive_is_sent_again_by_a_button(
+    holder: MakeHolder, alice: Wallet, bank: RelyingParty, receiver: Receiver, application: Application
+) -> None:
+    receiver.status = 503
+    person = asked(holder(), receiver).clicks("Share with").sees("We could not reach Acme Bank")
+    person.clicks("Try again").sees("We could not reach Acme Bank")
+    receiver.status = 200
+    receiver.redirects_to(f"{application.origin}/welcome")
+
+    person.clicks("Try again").sees("You are back at the application")
+
+    assert len(receiver.posted) == 3
+    assert len({posted.body for posted in receiver.posted}) == 1
+    bank.verify(bank.read_posted(receiver.posted[0].body))
+
+
+def test_giving_up_leads_to_the_application(
+    holder: MakeHolder, alice: Wallet, receiver: Receiver, application: Application
+) -> None:
+    receiver.status = 503
+    person = asked(holder(), receiver).clicks("Share with").sees("We could not reach Acme Bank")
+
+    person.clicks("Give up").sees("We could not reach Acme Bank")
+    expect(person.page.get_by_role("button", name="Try again")).to_have_count(0)
+    person.clicks("Go to Acme Bank").sees("You are back at the application")
+
+    assert len(receiver.posted) == 1
+
+
+def test_declining_is_posted_and_the_application_says_where_to_go(
+    holder: MakeHolder, alice: Wallet, bank: RelyingParty, receiver: Receiver, application: Application
+) -> None:
+    receiver.redirects_to(f"{application.origin}/sorry")
+
+    asked(holder(), receiver).clicks("Don’t share").sees("You are back at the application")
+
+    assert bank.read_posted(receiver.posted[0].body).error == "access_denied"
+    assert application.requests == ["/sorry"]
+
+
+def test_a_wrong_request_is_a_page_and_the_application_is_told(
+    holder: MakeHolder, bank: RelyingParty, receiver: Receiver
+) -> None:
+    direct = {"response_mode": "direct_post", "response_uri": receiver.uri}
+
+    holder().arrives(**direct).sees("We cannot go on with this request")
+
+    answer = bank.read_posted(receiver.posted[0].body)
+    assert (answer.error, answer.presentation) == ("invalid_request", None)
