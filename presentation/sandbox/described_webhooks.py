@@ -55,12 +55,14 @@ def _described(kind: Type, name: str, summary: Text, **more: Schema) -> dict[str
 
 WEBHOOKS: dict[str, dict[str, Any]] = {
     Type.COMPLETED.value: _described(
-        Type.COMPLETED, "presentation_completed", _("A token was handed to the person's browser")
+        Type.COMPLETED,
+        "presentation_completed",
+        _("A token was given, to the person's browser or to be posted"),
     ),
     Type.DENIED.value: _described(
         Type.DENIED,
         "presentation_denied",
-        _("An error was handed to the person's browser"),
+        _("An error was given in the place of a token"),
         error=text(_("The code, as in your callback.")),
     ),
     Type.REVOKED.value: _described(
