@@ -14,12 +14,13 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.loader import render_to_string
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
+from django.utils.formats import date_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _t
 from django.utils.translation import gettext_lazy as _
 
-from presentation import admission, client_secret_pages, integration
+from presentation import admission, client_secret_pages, deliveries, integration
 from presentation.delivery_models import ResponseURI
 from presentation.forms import ReinstatementForm, RelyingPartyForm, SuspensionForm
 from presentation.models import Interaction, RedirectURI, RelyingParty
@@ -242,7 +243,18 @@ class InteractionAdmin(admin.ModelAdmin):
         "created_at",
         "expires_at",
         "answered_at",
+        "posted",
     )
+
+    @admin.display(description=_("posted"))
+    def posted(self, interaction: Interaction) -> str:
+        """What became of an answer that is posted: when it arrived, or how often it was tried."""
+        kept = deliveries.of(interaction)
+        if kept is None:
+            return "-"
+        if kept.delivered_at is not None:
+            return _t("arrived at %(at)s") % {"at": date_format(kept.delivered_at, "DATETIME_FORMAT")}
+        return _t("has not arrived; tried %(tries)s times") % {"tries": kept.tries}
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Interaction]:
         """Without the parameters, so that no page can show them by accident."""

@@ -211,6 +211,23 @@ def test_an_error_of_direct_post_jwt_can_be_read_without_the_key(
     assert receiver.posted[0].body.startswith("error=access_denied&")
 
 
+def test_operators_see_whether_an_answer_arrived_and_nothing_of_it(
+    client: Client, hub: str, receiver: Receiver, admin_client: Client
+) -> None:
+    receiver.status = 500
+    share(client, hub)
+    page = f"/admin/presentation/interaction/{Interaction.objects.get().pk}/change/"
+    waiting = admin_client.get(page).content.decode()
+    receiver.status = 200
+
+    client.post(f"{hub}delivery/", {"choice": "again"})
+    arrived = admin_client.get(page).content.decode()
+
+    assert "has not arrived; tried 1 times" in waiting
+    assert "arrived at" in arrived
+    assert "af0ifjsldkj" not in waiting + arrived
+
+
 # --- The consent page -------------------------------------------------------------------------------------
 
 
