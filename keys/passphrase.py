@@ -12,8 +12,12 @@ def passphrase_from(file: str | None, *, twice: bool) -> str:
     """The first line of `file`, or what is typed, `twice` when it is new; raises BackupError."""
     if file is not None:
         return _first_line(file)
-    typed = getpass("Passphrase: ")
-    if twice and getpass("Again: ") != typed:
+    try:
+        typed = getpass("Passphrase: ")
+        again = getpass("Again: ") if twice else typed
+    except EOFError:
+        raise BackupError("No passphrase was typed. Without a keyboard use --passphrase-file.") from None
+    if again != typed:
         raise BackupError("The two passphrases differ.")
     return typed
 

@@ -331,6 +331,18 @@ def test_a_passphrase_typed_at_the_keyboard_is_not_echoed(tmp_path: Path) -> Non
     assert typed.encode() not in shown
 
 
+def test_where_nobody_can_type_one_sentence_says_what_to_do(tmp_path: Path) -> None:
+    words = [sys.executable, "manage.py", "export_keys", str(tmp_path / "keys.jwe"), "--reason", "x"]
+    ran = subprocess.run(
+        words, cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True, start_new_session=True
+    )
+
+    assert ran.returncode == 1
+    assert ran.stderr.splitlines()[-1].endswith("Without a keyboard use --passphrase-file.")
+    assert "Traceback" not in ran.stderr
+    assert not (tmp_path / "keys.jwe").exists()
+
+
 def _own_terminal() -> None:
     import fcntl
     import termios
