@@ -33,10 +33,9 @@ def _with_its_addresses(model: type[RedirectURI] | type[ResponseURI]) -> Prepare
     )
 
 
-_by_client_id = {
-    "redirect_uri": _with_its_addresses(RedirectURI),
-    "response_uri": _with_its_addresses(ResponseURI),
-}
+_with_redirect_uris = _with_its_addresses(RedirectURI)
+_with_response_uris = _with_its_addresses(ResponseURI)
+_by_client_id = {"redirect_uri": _with_redirect_uris, "response_uri": _with_response_uris}
 _uris = PreparedRead(
     lambda value: RedirectURI.objects.filter(relying_party=value("party")).values_list("uri", flat=True)
 )

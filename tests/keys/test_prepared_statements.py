@@ -18,6 +18,7 @@ from django.utils import timezone
 from consent.models import Consent
 from keys.prepared_statements import PreparedInsert, PreparedRead, PreparedUpdate
 from presentation import client_secrets
+from presentation.delivery_models import ResponseURI
 from presentation.models import Interaction, RedirectURI, RelyingParty
 from presentation.request_models import PushedRequest
 from tests.consent.questions import put
@@ -71,6 +72,8 @@ def test_every_prepared_read_gives_what_its_queryset_gives(asked: Any, acme_bank
         digest="f" * 64, client_id=acme_bank.client_id, parameters={"nonce": "n"}, signed=True, expires_at=now
     )
     client_secrets.rotate(acme_bank, now=now)
+    ResponseURI.objects.create(relying_party=acme_bank, uri="https://bank.example/response")
+    asks = {"client_id": acme_bank.client_id, "nonce_digest": answered.nonce_digest}
     entry = StatusEntry.objects.get()
     holder = {"digest": HolderSession.objects.get().digest, "now": now, "idle_since": now - timedelta(1)}
     values: dict[str, dict[str, Any]] = {
@@ -82,10 +85,8 @@ def test_every_prepared_read_gives_what_its_queryset_gives(asked: Any, acme_bank
         "presentation.client_authentication._known_by_keys": {"client_id": acme_bank.client_id},
         "presentation.interactions._by_id": {"id": asked.id},
         "presentation.pushed_requests._by_digest": {"digest": "f" * 64},
-        "presentation.registration._by_client_id": {
-            "client_id": acme_bank.client_id,
-            "nonce_digest": answered.nonce_digest,
-        },
+        "presentation.registration._with_redirect_uris": asks,
+        "presentation.registration._with_response_uris": asks,
         "presentation.registration._uris": {"party": party},
         "presentation.signed_requests._active": {"client_id": acme_bank.client_id},
     }
