@@ -14,8 +14,16 @@ os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
 
 import pytest
 from django.db import connection
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
 
 from tests import softhsm
+
+# How long an example takes is the machine's business. The rest is as Hypothesis has it, here and in CI.
+hypothesis_settings.register_profile(
+    "timeless", hypothesis_settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+hypothesis_settings.load_profile("timeless")
 
 REQUIRE_EVERYTHING = os.environ.get("REQUIRE_EVERYTHING") == "1"
 NODE_PACKAGES = Path(__file__).parent / "node" / "node_modules"
