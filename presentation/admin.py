@@ -20,10 +20,10 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _t
 from django.utils.translation import gettext_lazy as _
 
-from presentation import admission, client_secret_pages, deliveries, integration
-from presentation.delivery_models import ResponseURI
+from presentation import admission, deliveries, integration
+from presentation.clients import client_secret_pages
 from presentation.forms import ReinstatementForm, RelyingPartyForm, SuspensionForm
-from presentation.models import Interaction, RedirectURI, RelyingParty
+from presentation.models import Interaction, RedirectURI, RelyingParty, ResponseURI
 from presentation.webhooks import admin as webhooks
 
 

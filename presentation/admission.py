@@ -7,8 +7,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils.translation import gettext_lazy as _
 
-from presentation.delivery_models import ResponseURI
-from presentation.models import RedirectURI, RelyingParty
+from presentation.models import RedirectURI, RelyingParty, ResponseURI
 
 
 class MoveError(Exception):

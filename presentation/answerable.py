@@ -15,11 +15,11 @@ from keys.certificate_chain import BrokenChainError
 from keys.issuer_key import NoSigningKeyError, active_issuer_key
 from keys.sealing import SealError
 from keys.signer import SignerUnavailableError
-from presentation import dcql_evaluation
-from presentation.authorization_request import AuthorizationRequest
-from presentation.dcql import Query
-from presentation.dcql_evaluation import Offer, Selection
+from presentation.dcql import evaluation
+from presentation.dcql.evaluation import Offer, Selection
+from presentation.dcql.queries import Query
 from presentation.errors import ServerError, TemporarilyUnavailableError
+from presentation.requests.authorization_request import AuthorizationRequest
 from wallet import credentials
 from wallet.claims import CLAIMS
 from wallet.models import Credential
@@ -42,7 +42,7 @@ def selection(request: AuthorizationRequest, credential: Credential, *, today: d
     with _our_fault():
         offer, found, same = _at_best(query, credentials.credential_type(), _authorities(query))
         if not same:
-            found = dcql_evaluation.select(query, offer, credentials.whole(credential, today=today))
+            found = evaluation.select(query, offer, credentials.whole(credential, today=today))
     return found if found and _binds_all(request, found) else None
 
 
@@ -88,5 +88,5 @@ def _at_best(
     The wanted values make no difference here, so that `1` and `True` may be the same to the cache.
     """
     offer = Offer(vct, authority_key_ids, CLAIMS, credentials.plain_claims().keys())
-    same = dcql_evaluation.same_for_everyone(query, offer)
-    return offer, dcql_evaluation.select_for_anyone(query, offer), same
+    same = evaluation.same_for_everyone(query, offer)
+    return offer, evaluation.select_for_anyone(query, offer), same

@@ -15,8 +15,8 @@ from keys.issuer_key import NoSigningKeyError
 from keys.prepared_statements import PreparedUpdate
 from keys.sealing import SealError
 from keys.signer import SignerUnavailableError
-from presentation import authorization_request, deliveries, pushed_requests, vp_token
-from presentation.dcql_evaluation import Selection
+from presentation import deliveries
+from presentation.dcql.evaluation import Selection
 from presentation.errors import (
     AccessDeniedError,
     AuthorizationError,
@@ -28,9 +28,12 @@ from presentation.errors import (
 )
 from presentation.interactions import NONCE_USED, InteractionGoneError
 from presentation.models import Interaction, RelyingParty
-from presentation.parameters import Parameters
 from presentation.passage import Passage
+from presentation.reception import pushed_requests
 from presentation.registration import check_return_address
+from presentation.requests import authorization_request
+from presentation.requests.parameters import Parameters
+from presentation.responses import vp_token
 from presentation.webhooks import telling
 from wallet import credentials
 from wallet.models import HolderSession

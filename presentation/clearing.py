@@ -6,10 +6,8 @@ from typing import Any
 from django.db.models import Q, QuerySet
 from django.dispatch import Signal
 
-from presentation.client_models import UsedAssertion
 from presentation.interactions import LIFETIME
-from presentation.models import Interaction
-from presentation.request_models import PushedRequest
+from presentation.models import Interaction, PushedRequest, UsedAssertion
 
 WAY_BACK_KEPT = timedelta(days=1)  # so long the page about an expired interaction can lead home
 # Sent with `now` and `batch` by `manage.py clear_expired`, to rooms that are not there everywhere.

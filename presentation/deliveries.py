@@ -18,15 +18,15 @@ from django.db.models import Q, QuerySet
 
 from consent import decisions
 from keys.sealing import SealError, seal, unseal
-from presentation import posted_answer, redirect_uris
-from presentation.delivery_models import Delivery, ResponseURI
-from presentation.models import Interaction, RelyingParty
-from presentation.outbound import NotReachedError, Outbound, OutboundError
-from presentation.posted_answer import CONTENT_TYPE
-from presentation.redirect_uris import RedirectUriError
+from presentation.client_metadata import redirect_uris
+from presentation.client_metadata.redirect_uris import RedirectUriError
+from presentation.models import Delivery, Interaction, RelyingParty, ResponseURI
+from presentation.outbound.calls import NotReachedError, Outbound, OutboundError
 from presentation.registration import registered_uris
-from presentation.response_encryption import Recipient
-from presentation.return_address import ReturnAddress
+from presentation.responses import posted_answer
+from presentation.responses.encryption import Recipient
+from presentation.responses.posted_answer import CONTENT_TYPE
+from presentation.responses.return_address import ReturnAddress
 from wallet.limits import Limit, LimitReachedError
 
 log = structlog.get_logger(__name__)

@@ -9,10 +9,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from presentation import client_credentials_grant, posted_form, pushing, verification, verification_request
-from presentation.bearer import BearerAuthentication, HasGrant
-from presentation.grants import VERIFY
+from presentation import verification, verification_request
+from presentation.client_metadata.grants import VERIFY
+from presentation.clients import credentials_grant
+from presentation.clients.bearer import BearerAuthentication, HasGrant
 from presentation.machine_errors import MachineError, MalformedRequestError, TooLargeError
+from presentation.reception import pushing
+from presentation.requests import posted_form
 from wallet import browser
 
 
@@ -73,7 +76,7 @@ class TokenView(MachineView):
     def post(self, request: Request) -> Response:
         """Gives a token (RFC 6749 §4.4.2)."""
         return Response(
-            client_credentials_grant.grant(
+            credentials_grant.grant(
                 self.form(request),
                 request.headers.get("Authorization", ""),
                 address=browser.address(request._request),

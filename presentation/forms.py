@@ -6,11 +6,11 @@ from django import forms
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from presentation import logos
-from presentation.dcql import SCOPES, claims_of
-from presentation.grants import GRANTS
+from presentation.client_metadata import logos
+from presentation.client_metadata.grants import GRANTS
+from presentation.dcql.queries import SCOPES, claims_of
 from presentation.models import RelyingParty
-from presentation.transaction_data_types import TYPES
+from presentation.transaction_data.types import TYPES
 from presentation.webhooks.models import WebhookEvent
 from wallet.claims import CLAIMS, NAMES, labels
 

@@ -14,13 +14,14 @@ from django.utils.timezone import localdate
 
 from consent import decisions
 from keys.prepared_statements import PreparedInsert, PreparedRead
-from presentation import authorization_request, transaction_data
-from presentation.arrival import Arrival
 from presentation.errors import InvalidRequestError, TemporarilyUnavailableError
 from presentation.models import Interaction, RedirectURI
 from presentation.passage import Passage, Step, earliest_sign_in, next_step, path_of
 from presentation.registration import Registration
-from presentation.return_address import FRAGMENT, ReturnAddress
+from presentation.requests import authorization_request
+from presentation.requests.arrival import Arrival
+from presentation.responses.return_address import FRAGMENT, ReturnAddress
+from presentation.transaction_data import entries
 from wallet import errands
 from wallet.limits import Limit, LimitReachedError
 from wallet.models import HolderSession
@@ -150,7 +151,7 @@ def _prepare(passage: Passage, step: Step, session: HolderSession | None, *, now
             requester_id=passage.relying_party.client_id,
             requester=_requester(passage),
             claims=selection.claims if selection else (),
-            transactions=[transaction_data.display(value) for value in passage.request.transaction_data],
+            transactions=[entries.display(value) for value in passage.request.transaction_data],
             request_hash=interaction.request_hash,
             return_to=path_of(interaction),
             now=now,

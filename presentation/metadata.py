@@ -8,10 +8,10 @@ import json
 from django.conf import settings
 
 from keys.published import PublishedDocument
-from presentation import response_encryption
-from presentation.dcql import SCOPES
-from presentation.grants import GRANTS
-from presentation.return_address import RESPONSE_MODES
+from presentation.client_metadata.grants import GRANTS
+from presentation.dcql.queries import SCOPES
+from presentation.responses import encryption
+from presentation.responses.return_address import RESPONSE_MODES
 from wallet.status_lists import token
 
 AUTHORIZE_PATH = "/verifiable-credentials/v1/presentation/authorize"
@@ -39,8 +39,8 @@ def discovery_document() -> bytes:
             "response_types_supported": ["vp_token"],
             "response_modes_supported": list(RESPONSE_MODES),
             # Of `direct_post.jwt`, by the names that JARM §4 has for them.
-            "authorization_encryption_alg_values_supported": [response_encryption.ALGORITHM],
-            "authorization_encryption_enc_values_supported": list(response_encryption.METHODS),
+            "authorization_encryption_alg_values_supported": [encryption.ALGORITHM],
+            "authorization_encryption_enc_values_supported": list(encryption.METHODS),
             # `implicit`: the answer comes straight from the authorization endpoint. Left out, RFC 8414 §2
             # would have readers assume the authorization code grant.
             "grant_types_supported": ["implicit", "client_credentials"],

@@ -10,12 +10,12 @@ from django.utils.timezone import localdate
 
 from consent import decisions
 from presentation import answerable
-from presentation.authorization_request import AuthorizationRequest
-from presentation.dcql_evaluation import Selection
+from presentation.dcql.evaluation import Selection
 from presentation.models import Interaction, RelyingParty
-from presentation.parameters import Parameters
 from presentation.registration import read_request
-from presentation.return_address import ReturnAddress
+from presentation.requests.authorization_request import AuthorizationRequest
+from presentation.requests.parameters import Parameters
+from presentation.responses.return_address import ReturnAddress
 from wallet import credentials
 from wallet.models import Credential, HolderSession
 

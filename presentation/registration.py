@@ -6,13 +6,12 @@ from django.db.models import Exists, OuterRef
 from django.utils.translation import gettext as _
 
 from keys.prepared_statements import PreparedRead
-from presentation import authorization_request
-from presentation.authorization_request import Allowance, AuthorizationRequest, nonce_digest
-from presentation.delivery_models import ResponseURI
 from presentation.errors import UntrustedRequestError
-from presentation.models import Interaction, RedirectURI, RelyingParty
-from presentation.parameters import Parameters
-from presentation.return_address import FRAGMENT, POSTED, ReturnAddress
+from presentation.models import Interaction, RedirectURI, RelyingParty, ResponseURI
+from presentation.requests import authorization_request
+from presentation.requests.authorization_request import Allowance, AuthorizationRequest, nonce_digest
+from presentation.requests.parameters import Parameters
+from presentation.responses.return_address import FRAGMENT, POSTED, ReturnAddress
 
 
 def _with_its_addresses(model: type[RedirectURI] | type[ResponseURI]) -> PreparedRead:

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from presentation import vp_token
+from presentation.responses import vp_token
 from presentation.verification_request import VerificationRequest
 from wallet import examination
 from wallet.examination import Findings

@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from typing import Any
 
-from presentation import strict_json, transaction_data
+from presentation import strict_json
 from presentation.errors import InvalidTransactionDataError
 from presentation.strict_json import StrictJsonError
+from presentation.transaction_data import entries
 
 LONGEST = 262_144  # bytes: the longest presentation, with the longest transaction data beside it, twice
 _LONGEST_NONCE = 512
@@ -45,13 +46,13 @@ def parse(body: bytes) -> VerificationRequest:
 def _transaction_data(said: Any) -> tuple[str, ...]:
     """The strings in their order, given as a list or as the parameter had them."""
     try:
-        values = transaction_data.separate(said) if isinstance(said, str) and said else said
+        values = entries.separate(said) if isinstance(said, str) and said else said
     except InvalidTransactionDataError as error:
         raise VerificationRequestError(f"{error.description}.") from None
     if values is None:
         return ()
     if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
         raise VerificationRequestError("transaction_data must be a list of the strings that were sent.")
-    if len(values) > transaction_data.MOST_VALUES or sum(map(len, values)) > transaction_data.LONGEST_IN_ALL:
+    if len(values) > entries.MOST_VALUES or sum(map(len, values)) > entries.LONGEST_IN_ALL:
         raise VerificationRequestError("transaction_data is more than a request may have.")
     return tuple(values)

@@ -11,15 +11,16 @@ from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_GET, require_http_methods, require_safe
 
 from consent.views import REVIEW_CSP, take_decision
-from presentation import answers, deliveries, interactions, responses
+from presentation import answers, deliveries, interactions
 from presentation.errors import AccessDeniedError, AuthorizationError, UntrustedRequestError
 from presentation.interactions import InteractionGoneError
 from presentation.models import Interaction, RelyingParty
-from presentation.outbound import OutboundError
-from presentation.parameters import Parameters
+from presentation.outbound.calls import OutboundError
 from presentation.passage import Passage, Step, next_step, path_of
-from presentation.reception import receive
+from presentation.reception.browsers import receive
 from presentation.registration import Registration, identify
+from presentation.requests.parameters import Parameters
+from presentation.responses import redirects
 from wallet import browser, sessions
 from wallet.models import HolderSession
 
@@ -100,13 +101,13 @@ def delivery(request: HttpRequest, interaction_id: uuid.UUID) -> HttpResponse:
     if kept is None:
         return _gone(request, InteractionGoneError(interaction, own=True))
     if onward := deliveries.onward(kept, now=now):
-        return responses.redirect_to(onward)
+        return redirects.redirect_to(onward)
     context = {
         "relying_party": interaction.relying_party.name,
         "standing": deliveries.standing(kept, now=now).name.lower(),
         "refusal": interaction.outcome == Interaction.Outcome.ERROR,
         "may_have_arrived": kept.left_here,
-        "front_page": responses.front_page(interaction.relying_party),
+        "front_page": redirects.front_page(interaction.relying_party),
     }
     response = render(request, "presentation/delivery.html", context)
     response.headers["Cache-Control"] = "no-store"
@@ -168,7 +169,7 @@ def _refuse(passage: Passage, error: AuthorizationError) -> HttpResponse:
 def _send(passage: Passage, answer: dict[str, str]) -> HttpResponse:
     """On its way to the relying application, with the browser or ahead of it."""
     if not passage.return_address.posted:
-        return responses.redirect_home(passage.return_address, answer)
+        return redirects.redirect_home(passage.return_address, answer)
     deliveries.deliver(passage.interaction, now=timezone.now())
     return _after_delivery(passage.interaction)
 
@@ -178,7 +179,7 @@ def _after_delivery(interaction: Interaction) -> HttpResponse:
     kept = deliveries.of(interaction)
     onward = deliveries.onward(kept, now=timezone.now()) if kept else None
     if onward:
-        return responses.redirect_to(onward)
+        return redirects.redirect_to(onward)
     return _on_to(reverse("delivery", args=[interaction.id]))
 
 
@@ -194,7 +195,7 @@ def _refuse_at_once(
     party, address = registration.relying_party, registration.return_address
     refusal = answers.refusal(party, error)
     if not address.posted:
-        return responses.redirect_home(address, refusal)
+        return redirects.redirect_home(address, refusal)
     told, onward = True, None
     try:
         onward = deliveries.report(
@@ -203,7 +204,7 @@ def _refuse_at_once(
     except OutboundError:
         told = False
     if onward:
-        return responses.redirect_to(onward)
+        return redirects.redirect_to(onward)
     context = {"relying_party": party.name, "told": told, "hint": error.description}
     return render(request, "presentation/refused.html", context, status=400)
 
@@ -232,7 +233,7 @@ def _gone(request: HttpRequest, gone: InteractionGoneError) -> HttpResponse:
     if gone.interaction is not None:
         context |= {
             "relying_party": gone.interaction.relying_party.name,
-            "way_back": responses.way_back(gone.interaction, own=gone.own),
+            "way_back": redirects.way_back(gone.interaction, own=gone.own),
             "answered": gone.own and bool(gone.interaction.outcome),
         }
     response = render(request, "presentation/gone.html", context, status=410)

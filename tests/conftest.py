@@ -144,7 +144,7 @@ def statements() -> Any:
 def _no_remembered_key() -> None:
     """What this process remembers of keys outlives a test's database."""
     from keys import issuer_key, published_keys
-    from presentation import fetched_keys
+    from presentation.clients import fetched_keys
 
     for room in (issuer_key, published_keys, fetched_keys):
         room.forget()

@@ -67,13 +67,13 @@ def signing_key(db: None) -> "SigningKey":
 
 def register(name: str, *redirect_uris: str, **fields: Any) -> "RelyingParty":
     """A relying party that may ask for everything, unless `fields` say otherwise."""
-    from presentation import transaction_data
-    from presentation.dcql import SCOPES
+    from presentation.dcql.queries import SCOPES
     from presentation.models import RedirectURI, RelyingParty
+    from presentation.transaction_data import entries
 
     allowed = {
         "allowed_scopes": list(SCOPES),
-        "allowed_transaction_data_types": list(transaction_data.TYPES),
+        "allowed_transaction_data_types": list(entries.TYPES),
     }
     party = RelyingParty.objects.create(name=name, **(allowed | fields))
     for uri in redirect_uris:

@@ -24,11 +24,11 @@ from config.logs import logging_config
 from config.operator_sign_in import TRIES_PER_CLIENT
 from consent.models import Consent
 from presentation import admission, interactions
-from presentation.authorization_request import Allowance, parse
-from presentation.dcql import BASIC, SCOPES
+from presentation.dcql.queries import BASIC, SCOPES
 from presentation.models import Interaction, RelyingParty
-from presentation.parameters import Parameters
-from presentation.transaction_data_types import TYPES
+from presentation.requests.authorization_request import Allowance, parse
+from presentation.requests.parameters import Parameters
+from presentation.transaction_data.types import TYPES
 from tests.people import ALICE, NORA, register
 from tests.presentation.clients import ask as post_as_client
 from tests.presentation.clients import assertion, by_assertion, with_key

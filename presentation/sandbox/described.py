@@ -6,9 +6,9 @@ The tests compare the paths with those that are routed, and what is said with wh
 
 from django.utils.translation import gettext_lazy as _
 
-from presentation.grants import GRANTS
-from presentation.parameters import LIMITS
-from presentation.return_address import RESPONSE_MODES
+from presentation.client_metadata.grants import GRANTS
+from presentation.requests.parameters import LIMITS
+from presentation.responses.return_address import RESPONSE_MODES
 from presentation.sandbox.described_documents import DOCUMENTS
 from presentation.sandbox.description import (
     FORM,

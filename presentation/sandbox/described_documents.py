@@ -2,7 +2,7 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from presentation.dcql import SCOPES
+from presentation.dcql.queries import SCOPES
 from presentation.sandbox.description import HTML, JSON, PLAIN, Answer, Described, Schema, members, text
 from presentation.sandbox.explanations import Text
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from presentation import transaction_data_types as types
+from presentation.transaction_data import types as types
 
 _PAYLOADS: dict[str, dict[str, Any]] = {
     types.SESSION_DATA.urn: {"ip_address": "203.0.113.7", "device_id": "laptop-42"},

@@ -14,7 +14,7 @@ from django.http import QueryDict
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from presentation.dcql import BASIC
+from presentation.dcql.queries import BASIC
 from presentation.sandbox.examples import EXAMPLES
 
 DEFAULT_EMAIL = "alice@example.org"

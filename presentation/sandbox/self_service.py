@@ -16,8 +16,9 @@ from django.db import transaction
 from django.db.models import Max, QuerySet
 from django.utils.translation import gettext_lazy as _
 
-from presentation import admission, client_secrets
-from presentation.grants import GRANTS
+from presentation import admission
+from presentation.client_metadata.grants import GRANTS
+from presentation.clients import client_secrets
 from presentation.models import RelyingParty
 from presentation.sandbox import assumed_names, own_addresses
 from presentation.sandbox.models import SelfRegistration

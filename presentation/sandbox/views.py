@@ -11,12 +11,12 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from keys.authority import root_fingerprint
-from presentation.dcql import SCOPES, claims_of
+from presentation.dcql.queries import SCOPES, claims_of
 from presentation.models import RelyingParty
 from presentation.sandbox.examples import EXAMPLES
 from presentation.sandbox.explanations import CHECKS, ERRORS, PARAMETERS
 from presentation.sandbox.sample_request import MISTAKES, SampleRequest, address
-from presentation.transaction_data_types import TYPES
+from presentation.transaction_data.types import TYPES
 from wallet.claims import labels
 from wallet.credentials import TYPE_PATH
 

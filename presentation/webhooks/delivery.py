@@ -13,7 +13,7 @@ import structlog
 from django.db.models import Exists, OuterRef, QuerySet
 
 from presentation.models import RelyingParty
-from presentation.outbound import Outbound, OutboundError
+from presentation.outbound.calls import Outbound, OutboundError
 from presentation.webhooks import pace, signature, signing_secrets
 from presentation.webhooks.models import WebhookEndpoint, WebhookEvent
 

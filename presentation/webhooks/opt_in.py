@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 
-from presentation import outbound_target
+from presentation.outbound import targets
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
@@ -17,7 +17,7 @@ def problem_with(url: str, events: Sequence[str]) -> "StrOrPromise | None":
     if not url:
         return _("Enter where the events are sent, or choose none.") if events else None
     try:
-        outbound_target.parse(url, loopback=settings.LOOPBACK_CALLS)
-    except outbound_target.TargetError as error:
+        targets.parse(url, loopback=settings.LOOPBACK_CALLS)
+    except targets.TargetError as error:
         return error.reason
     return None

@@ -39,7 +39,7 @@ def prepare(holders: int) -> dict[str, object]:
 
 
 def register() -> "RelyingParty":
-    from presentation.dcql import SCOPES
+    from presentation.dcql.queries import SCOPES
     from presentation.models import RedirectURI, RelyingParty
 
     party = RelyingParty.objects.create(
@@ -55,8 +55,8 @@ def register() -> "RelyingParty":
 
 def client(number: int, now: datetime) -> tuple[str, str]:
     """A relying party whose server may get access tokens and push requests: client ID and secret."""
-    from presentation import client_secrets
-    from presentation.dcql import SCOPES
+    from presentation.clients import client_secrets
+    from presentation.dcql.queries import SCOPES
     from presentation.models import RedirectURI, RelyingParty
 
     party = RelyingParty.objects.create(

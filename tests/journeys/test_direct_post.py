@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from presentation.delivery_models import ResponseURI
 from presentation.models import RelyingParty as Registered
+from presentation.models import ResponseURI
 from tests.journeys.conftest import Application, Holder
 from tests.receiver import Receiver, listening
 from tests.relying_party import RelyingParty

@@ -8,7 +8,7 @@ from axe_playwright_python.sync_playwright import Axe
 from django.contrib.auth.models import User
 
 from presentation.models import RelyingParty
-from presentation.outbound import Outbound
+from presentation.outbound.calls import Outbound
 from tests.people import register
 from tests.presentation.webhooks import deliver, waiting
 

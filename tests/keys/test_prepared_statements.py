@@ -17,10 +17,8 @@ from django.utils import timezone
 
 from consent.models import Consent
 from keys.prepared_statements import PreparedInsert, PreparedRead, PreparedUpdate
-from presentation import client_secrets
-from presentation.delivery_models import ResponseURI
-from presentation.models import Interaction, RedirectURI, RelyingParty
-from presentation.request_models import PushedRequest
+from presentation.clients import client_secrets
+from presentation.models import Interaction, PushedRequest, RedirectURI, RelyingParty, ResponseURI
 from tests.consent.questions import put
 from tests.presentation.test_flow import ask, decide
 from wallet.models import Credential, HolderSession, StatusEntry, Wallet
@@ -81,14 +79,17 @@ def test_every_prepared_read_gives_what_its_queryset_gives(asked: Any, acme_bank
         "consent.decisions._granted_last": {"wallet": wallet, "requester": acme_bank.client_id},
         "consent.views._by_id": {"id": asked.consent_id},
         "wallet.examination._at_place": {"status_list": entry.status_list_id, "idx": entry.idx},
-        "presentation.client_authentication._known_by_secret": {"client_id": acme_bank.client_id, "now": now},
-        "presentation.client_authentication._known_by_keys": {"client_id": acme_bank.client_id},
+        "presentation.clients.authentication._known_by_secret": {
+            "client_id": acme_bank.client_id,
+            "now": now,
+        },
+        "presentation.clients.authentication._known_by_keys": {"client_id": acme_bank.client_id},
         "presentation.interactions._by_id": {"id": asked.id},
-        "presentation.pushed_requests._by_digest": {"digest": "f" * 64},
+        "presentation.reception.pushed_requests._by_digest": {"digest": "f" * 64},
         "presentation.registration._with_redirect_uris": asks,
         "presentation.registration._with_response_uris": asks,
         "presentation.registration._uris": {"party": party},
-        "presentation.signed_requests._active": {"client_id": acme_bank.client_id},
+        "presentation.reception.signed_requests._active": {"client_id": acme_bank.client_id},
     }
 
     assert set(every_read()) == set(values)

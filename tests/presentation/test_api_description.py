@@ -20,10 +20,10 @@ from schemathesis.checks import CHECKS
 from schemathesis.config import SchemathesisConfig
 
 from config.urls import PUBLISHED_DOCUMENTS, PUBLISHED_FAMILIES
-from presentation import access_tokens
-from presentation.grants import GRANTS
+from presentation.client_metadata.grants import GRANTS
+from presentation.clients import access_tokens
 from presentation.models import RelyingParty
-from presentation.parameters import CARRIERS
+from presentation.requests.parameters import CARRIERS
 from presentation.sandbox.api_description import openapi
 from presentation.sandbox.api_page import groups
 from presentation.sandbox.described import ENDPOINTS

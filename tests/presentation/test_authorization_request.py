@@ -10,16 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from presentation import errors
-from presentation.authorization_request import (
+from presentation.dcql.queries import BASIC, SCOPES, claims_of
+from presentation.errors import AuthorizationError
+from presentation.requests.authorization_request import (
     Allowance,
     AuthorizationRequest,
     parameters_hash,
     parse,
 )
-from presentation.dcql import BASIC, SCOPES, claims_of
-from presentation.errors import AuthorizationError
-from presentation.parameters import LIMITS, Parameters
-from presentation.transaction_data_types import TYPES
+from presentation.requests.parameters import LIMITS, Parameters
+from presentation.transaction_data.types import TYPES
 
 SESSION_DATA = "urn:service:params:vc:transaction-data:session-data"
 GOOD = {

@@ -14,9 +14,8 @@ from django.core.management.base import CommandError
 from django.test import Client
 from django.utils import timezone
 
-from presentation import client_secrets
-from presentation.client_models import ClientSecret
-from presentation.models import RelyingParty
+from presentation.clients import client_secrets
+from presentation.models import ClientSecret, RelyingParty
 from tests.forgery import new_key, public_jwk
 from tests.presentation.clients import ask, basic
 from tests.presentation.test_operator_roles import AUDIT, IDENTITY_REVIEW, KEYS, RELYING_PARTIES, operator

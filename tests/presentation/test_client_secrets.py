@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 from django.db import IntegrityError, transaction
 
-from presentation import client_secrets
-from presentation.client_models import ClientSecret
-from presentation.client_secrets import LIFETIME, OVERLAP, TwoSecretsError, rotate
-from presentation.models import RelyingParty
+from presentation.clients import client_secrets
+from presentation.clients.client_secrets import LIFETIME, OVERLAP, TwoSecretsError, rotate
+from presentation.models import ClientSecret, RelyingParty
 from tests.wallet.conftest import together
 
 pytestmark = pytest.mark.django_db

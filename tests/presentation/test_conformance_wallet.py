@@ -15,8 +15,7 @@ from django.test import Client
 from joserfc.jwk import ECKey
 
 import tests.relying_party
-from presentation.delivery_models import ResponseURI
-from presentation.models import RelyingParty
+from presentation.models import RelyingParty, ResponseURI
 from tests.people import register
 from tests.presentation.test_dcql_flow import path, query, with_query
 from tests.presentation.test_flow import hub_of

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from presentation.dcql import BASIC, SCOPES, CredentialQuery, Query, query_for
-from presentation.dcql_evaluation import Offer, select_for_anyone
+from presentation.dcql.evaluation import Offer, select_for_anyone
+from presentation.dcql.queries import BASIC, SCOPES, CredentialQuery, Query, query_for
 from wallet.claims import CLAIMS
 
 TABLE = {

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from presentation.dcql_evaluation import Offer, Selection, select, select_for_anyone
-from presentation.dcql_parsing import parse
+from presentation.dcql.evaluation import Offer, Selection, select, select_for_anyone
+from presentation.dcql.parsing import parse
 from wallet.claims import CLAIMS
 
 NODE = Path(__file__).parent.parent / "node"

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from presentation.dcql import ClaimsQuery, CredentialSet, Query
-from presentation.dcql_parsing import DEEPEST, MOST_CLAIMS, MOST_CREDENTIALS, DcqlError, parse
+from presentation.dcql.parsing import DEEPEST, MOST_CLAIMS, MOST_CREDENTIALS, DcqlError, parse
+from presentation.dcql.queries import ClaimsQuery, CredentialSet, Query
 
 NAME = {"path": ["given_name"]}
 

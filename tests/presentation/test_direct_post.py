@@ -14,10 +14,10 @@ from joserfc.jwk import ECKey
 
 import tests.relying_party
 from consent import decisions
-from presentation import deliveries, outbound
-from presentation.delivery_models import Delivery, ResponseURI
-from presentation.models import Interaction, RelyingParty
-from presentation.outbound import Outbound
+from presentation import deliveries
+from presentation.models import Delivery, Interaction, RelyingParty, ResponseURI
+from presentation.outbound import calls
+from presentation.outbound.calls import Outbound
 from tests.people import register
 from tests.presentation.far_ends import answers, far_end
 from tests.presentation.test_authorize import PATH, asked, fragment
@@ -486,7 +486,7 @@ def test_a_receiver_that_keeps_silent_is_not_waited_for(
 ) -> None:
     answered = threading.Event()
     receiver.before = lambda: answered.wait(10) and None
-    monkeypatch.setattr(outbound, "DONE_WITHIN", 0.3)
+    monkeypatch.setattr(calls, "DONE_WITHIN", 0.3)
 
     response = share(client, hub)
 

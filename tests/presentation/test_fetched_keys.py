@@ -10,8 +10,8 @@ from django.test import Client
 from hypothesis import given
 from hypothesis import strategies as st
 
-from presentation import fetched_keys
-from presentation.client_keys import MOST, ClientKeysError, problem_with, read, read_published
+from presentation.client_metadata.public_keys import MOST, ClientKeysError, problem_with, read, read_published
+from presentation.clients import fetched_keys
 from tests.forgery import Key, new_key, public_jwk
 from tests.presentation.clients import ask, assertion, by_assertion, registered
 from tests.presentation.far_ends import FarEnd, answers, far_end

@@ -23,7 +23,7 @@ from jwcrypto.common import JWException
 from standardwebhooks import WebhookVerificationError
 
 from keys.jws import decode_segment, encode_segment
-from presentation import client_secrets
+from presentation.clients import client_secrets
 from presentation.models import RelyingParty
 from tests.conftest import NODE_PACKAGES
 from tests.forgery import new_key, public_jwk

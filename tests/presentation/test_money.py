@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from presentation import money
+from presentation.transaction_data import money
 
 
 @pytest.mark.parametrize(

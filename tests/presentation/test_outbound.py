@@ -12,9 +12,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from presentation import outbound
-from presentation.outbound import LONGEST, Answer, Outbound, OutboundError
-from presentation.outbound_target import Target, TargetError, is_public, parse
+from presentation.outbound import calls
+from presentation.outbound.calls import LONGEST, Answer, Outbound, OutboundError
+from presentation.outbound.targets import Target, TargetError, is_public, parse
 from tests.presentation.far_ends import NAME, Behaviour, answers, far_end, says
 from tests.presentation.webhooks import receiving
 
@@ -23,8 +23,8 @@ SOON = 3.0  # seconds: far more than the half second that is allowed here
 
 @pytest.fixture(autouse=True)
 def _short_patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(outbound, "CONNECT_WITHIN", 0.4)
-    monkeypatch.setattr(outbound, "DONE_WITHIN", 0.5)
+    monkeypatch.setattr(calls, "CONNECT_WITHIN", 0.4)
+    monkeypatch.setattr(calls, "DONE_WITHIN", 0.5)
 
 
 def refused(caller: Outbound, url: str) -> str:
@@ -347,7 +347,7 @@ def test_a_name_server_that_takes_its_time_is_left() -> None:
 @example(HEAD + b"Transfer-Encoding: chunked\r\n\r\n-5\r\nx")
 def test_whatever_bytes_come_are_an_answer_or_an_error_that_is_expected(received: bytes) -> None:
     with suppress(OutboundError, OSError, HTTPException, ValueError):
-        assert len(outbound._answer(received, "GET").body) <= LONGEST
+        assert len(calls._answer(received, "GET").body) <= LONGEST
 
 
 # --- Whom it believes -------------------------------------------------------------------------------------

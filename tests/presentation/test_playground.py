@@ -17,15 +17,16 @@ from django.urls import reverse
 
 import presentation.sandbox
 from keys.endpoints import root_der
-from presentation import authorization_request, transaction_data
-from presentation.authorization_request import Allowance
-from presentation.dcql import SCOPES
+from presentation.dcql.queries import SCOPES
 from presentation.errors import AuthorizationError
 from presentation.models import RelyingParty
-from presentation.parameters import CARRIERS, LIMITS, Parameters
+from presentation.requests import authorization_request
+from presentation.requests.authorization_request import Allowance
+from presentation.requests.parameters import CARRIERS, LIMITS, Parameters
 from presentation.sandbox.examples import EXAMPLES
 from presentation.sandbox.explanations import CHECKS, ERRORS, PARAMETERS
 from presentation.sandbox.sample_request import MISTAKES, SampleRequest, encode_transaction
+from presentation.transaction_data import entries
 from tests.deployment_check import production_environment
 from tests.people import register
 
@@ -100,14 +101,14 @@ def test_go_leads_to_a_request_that_the_service_accepts(client: Client, bank: Re
 
 @pytest.mark.parametrize("urn", EXAMPLES)
 def test_every_example_of_a_transaction_is_valid(urn: str) -> None:
-    (parsed,) = transaction_data.parse(
+    (parsed,) = entries.parse(
         encode_transaction(EXAMPLES[urn]), credential_ids=("basic",), allowed_types=(urn,)
     )
     assert parsed.type == urn
 
 
 def test_there_is_an_example_of_every_type_of_transaction() -> None:
-    assert set(EXAMPLES) == set(transaction_data.TYPES)
+    assert set(EXAMPLES) == set(entries.TYPES)
 
 
 @pytest.mark.parametrize("urn", EXAMPLES)
@@ -122,7 +123,7 @@ def test_a_chosen_transaction_is_in_the_request_without_javascript(
     sent = request_on(page)
     parsed = authorization_request.parse(
         Parameters.from_query(urlsplit(page.context["authorize_url"]).query),
-        Allowance(scopes=SCOPES, transaction_data_types=transaction_data.TYPES),
+        Allowance(scopes=SCOPES, transaction_data_types=entries.TYPES),
     )
     assert [value.type for value in parsed.transaction_data] == [urn]
     assert sent["login_hint"] == "x@example.org"
@@ -140,7 +141,7 @@ def test_an_edited_transaction_is_sent_as_edited(client: Client, bank: RelyingPa
 
 def test_what_is_no_json_is_sent_to_be_refused() -> None:
     with pytest.raises(AuthorizationError) as refused:
-        transaction_data.parse(encode_transaction("{no"), credential_ids=("basic",), allowed_types=EXAMPLES)
+        entries.parse(encode_transaction("{no"), credential_ids=("basic",), allowed_types=EXAMPLES)
     assert refused.value.error == "invalid_transaction_data"
 
 

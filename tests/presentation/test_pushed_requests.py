@@ -17,9 +17,10 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
-from presentation import admission, client_secrets, pushing
-from presentation.models import Interaction, RelyingParty
-from presentation.request_models import PushedRequest
+from presentation import admission
+from presentation.clients import client_secrets
+from presentation.models import Interaction, PushedRequest, RelyingParty
+from presentation.reception import pushing
 from tests.people import ALICE, register
 from tests.presentation.clients import (
     FORM,
@@ -244,7 +245,7 @@ def test_as_much_as_all_parameters_may_have_can_be_pushed(
 @given(st.binary(max_size=300))
 def test_any_body_is_answered(body: bytes) -> None:
     from presentation.machine_errors import MachineError
-    from presentation.posted_form import UnreadableFormError, read
+    from presentation.requests.posted_form import UnreadableFormError, read
 
     try:
         form = read(body)

@@ -12,7 +12,7 @@ from authlib.oauth2.rfc7523 import PrivateKeyJWT
 from django.utils import timezone
 from joserfc.jwk import ECKey
 
-from presentation import client_secrets
+from presentation.clients import client_secrets
 from presentation.models import RelyingParty
 from tests.conftest import NODE_PACKAGES
 from tests.forgery import Key, new_key, public_jwk

@@ -9,7 +9,7 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
-from presentation.dcql import BASIC
+from presentation.dcql.queries import BASIC
 from presentation.models import RedirectURI, RelyingParty
 from tests.forgery import new_key, public_jwk
 

@@ -8,10 +8,11 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, connection, transaction
 
-from presentation import admission, logos
-from presentation.dcql import BASIC
+from presentation import admission
+from presentation.client_metadata import logos
+from presentation.dcql.queries import BASIC
 from presentation.models import RedirectURI, RelyingParty
-from presentation.transaction_data_types import TYPES
+from presentation.transaction_data.types import TYPES
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
 JPEG = b"\xff\xd8\xff\xe0" + b"\0" * 20

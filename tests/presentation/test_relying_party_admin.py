@@ -13,10 +13,10 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils import timezone
 
-from presentation.dcql import BASIC
+from presentation.dcql.queries import BASIC
 from presentation.models import Interaction, RelyingParty
-from presentation.parameters import Parameters
-from presentation.transaction_data_types import TYPES
+from presentation.requests.parameters import Parameters
+from presentation.transaction_data.types import TYPES
 
 pytestmark = pytest.mark.django_db
 LIST = "/admin/presentation/relyingparty/"

@@ -18,11 +18,11 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
-from presentation import admission, signed_requests
-from presentation.models import Interaction, RelyingParty
-from presentation.request_models import PushedRequest
-from presentation.request_object import LIFETIME, RequestObjectError, read
-from presentation.request_uris import is_registered, problem_with
+from presentation import admission
+from presentation.client_metadata.request_uris import is_registered, problem_with
+from presentation.models import Interaction, PushedRequest, RelyingParty
+from presentation.reception import signed_requests
+from presentation.requests.request_object import LIFETIME, RequestObjectError, read
 from tests.forgery import Key, new_key, public_jwk, sign_jwt
 from tests.people import register
 from tests.presentation.clients import assertion, by_assertion, with_key

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from joserfc import jwe
 from joserfc.jwk import ECKey, OctKey, RSAKey
 
-from presentation.response_encryption import NoRecipientError, Recipient, recipient
+from presentation.responses.encryption import NoRecipientError, Recipient, recipient
 
 KEY = ECKey.generate_key("P-256", {"kid": "one", "use": "enc", "alg": "ECDH-ES"})
 PUBLIC: dict[str, Any] = KEY.as_dict(private=False)

@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from consent.models import Consent
 from presentation import admission
-from presentation.dcql import BASIC
+from presentation.dcql.queries import BASIC
 from presentation.models import Interaction, RelyingParty
 from presentation.sandbox import developer_sign_in, self_service
 from presentation.sandbox.models import SelfRegistration

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from presentation.errors import InvalidTransactionDataError
-from presentation.transaction_data import LONGEST_VALUE, TransactionData, parse
-from presentation.transaction_data_types import TYPES
+from presentation.transaction_data.entries import LONGEST_VALUE, TransactionData, parse
+from presentation.transaction_data.types import TYPES
 from tests.presentation.payloads import (
     FULL,
     ITEMIZED,

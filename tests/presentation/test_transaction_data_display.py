@@ -8,8 +8,8 @@ import pytest
 from django.utils import translation
 
 from consent.question import Transaction
-from presentation.transaction_data import display, parse
-from presentation.transaction_data_types import TYPES
+from presentation.transaction_data.entries import display, parse
+from presentation.transaction_data.types import TYPES
 from tests.presentation.payloads import FULL, ITEMIZED, MANDATE, SESSION, WIRE, value, with_changes
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from django.core.management import call_command
 
-from presentation.transaction_data import parse
-from presentation.transaction_data_reference import documentation, example
-from presentation.transaction_data_types import TYPES
+from presentation.transaction_data.entries import parse
+from presentation.transaction_data.reference import documentation, example
+from presentation.transaction_data.types import TYPES
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "transaction-data.md"
 

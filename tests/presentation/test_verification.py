@@ -15,8 +15,10 @@ from hypothesis import strategies as st
 
 from keys import issuer_key, published_keys, rotation
 from keys.models import SigningKey
-from presentation import access_tokens, transaction_data, verification_request
+from presentation import verification_request
+from presentation.clients import access_tokens
 from presentation.models import RelyingParty
+from presentation.transaction_data import entries
 from presentation.verification_request import VerificationRequestError
 from tests.forgery import HONEST, PAYMENT, SESSION, TAMPERINGS, new_key, sign_jwt
 from tests.presentation import payloads
@@ -301,7 +303,7 @@ def test_an_access_token_that_is_not_ours_or_has_ended_is_refused(
     for token in wrong:
         told(verify(bank, {}, token=token), 401, "invalid_token", 'Bearer realm="presentation", error=')
     later = timezone.now() + access_tokens.LIFETIME
-    monkeypatch.setattr("presentation.bearer.timezone", SimpleNamespace(now=lambda: later))
+    monkeypatch.setattr("presentation.clients.bearer.timezone", SimpleNamespace(now=lambda: later))
     told(verify(bank, {}, token=good), 401, "invalid_token", 'Bearer realm="presentation", error=')
 
 
@@ -334,8 +336,8 @@ WRONG_BODIES: list[Any] = [
     {"vp_token": "x", "nonce": NONCE, "transaction_data": [7]},
     {"vp_token": "x", "nonce": NONCE, "transaction_data": "[7"},
     {"vp_token": "x", "nonce": NONCE, "transaction_data": {"a": "b"}},
-    {"vp_token": "x", "nonce": NONCE, "transaction_data": ["x"] * (transaction_data.MOST_VALUES + 1)},
-    {"vp_token": "x", "nonce": NONCE, "transaction_data": ["x" * transaction_data.LONGEST_IN_ALL, "x"]},
+    {"vp_token": "x", "nonce": NONCE, "transaction_data": ["x"] * (entries.MOST_VALUES + 1)},
+    {"vp_token": "x", "nonce": NONCE, "transaction_data": ["x" * entries.LONGEST_IN_ALL, "x"]},
 ]
 
 

@@ -15,8 +15,8 @@ import pytest
 from django.conf import settings as django_settings
 from django.test import Client
 
-from presentation import signed_requests
 from presentation.models import RelyingParty
+from presentation.reception import signed_requests
 from tests.forgery import Key, new_key
 from tests.presentation.clients import assertion, by_assertion, with_key
 from tests.presentation.far_ends import FarEnd, answers, far_end, says

@@ -24,7 +24,7 @@ from standardwebhooks import Webhook, WebhookVerificationError
 from keys.sealed_columns import sealed_columns
 from presentation import admission
 from presentation.models import RelyingParty
-from presentation.outbound import Outbound
+from presentation.outbound.calls import Outbound
 from presentation.webhooks import delivery, pace, signing_secrets
 from presentation.webhooks.models import WebhookEndpoint, WebhookEvent, WebhookSecret
 from tests.people import register

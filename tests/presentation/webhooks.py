@@ -11,7 +11,7 @@ from django.utils import timezone
 from standardwebhooks import Webhook
 
 from presentation.models import RelyingParty
-from presentation.outbound import Outbound
+from presentation.outbound.calls import Outbound
 from presentation.webhooks import delivery, signing_secrets
 from presentation.webhooks.models import WebhookEvent
 

@@ -9,10 +9,10 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import IntegrityError
 
 from presentation import admission, integration
-from presentation.dcql import SCOPES
-from presentation.grants import GRANTS
+from presentation.client_metadata.grants import GRANTS
+from presentation.dcql.queries import SCOPES
 from presentation.models import RelyingParty
-from presentation.transaction_data_types import TYPES
+from presentation.transaction_data.types import TYPES
 from wallet.claims import NAMES
 
 

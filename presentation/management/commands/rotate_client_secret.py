@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
-from presentation import client_secrets
+from presentation.clients import client_secrets
 from presentation.models import RelyingParty
 
 

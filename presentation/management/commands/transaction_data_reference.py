@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from presentation.transaction_data_reference import documentation
+from presentation.transaction_data.reference import documentation
 
 
 class Command(BaseCommand):

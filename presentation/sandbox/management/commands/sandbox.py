@@ -22,9 +22,9 @@ from keys.issuer_key import active_issuer_key
 from keys.models import SigningKey
 from keys.sealing import SealError
 from keys.signer import SignerUnavailableError
-from presentation import transaction_data
-from presentation.dcql import SCOPES
+from presentation.dcql.queries import SCOPES
 from presentation.models import RedirectURI, RelyingParty
+from presentation.transaction_data import entries
 
 LOGOS = Path(__file__).resolve().parents[2] / "logos"
 AGAIN = "Start over with: make sandbox FRESH=1"
@@ -112,7 +112,7 @@ def register_demo_relying_parties() -> None:
                 "privacy_policy_url": "https://relying-party.example/privacy",
                 "terms_url": "https://relying-party.example/terms",
                 "allowed_scopes": list(SCOPES),
-                "allowed_transaction_data_types": list(transaction_data.TYPES),
+                "allowed_transaction_data_types": list(entries.TYPES),
             },
         )
         RedirectURI.objects.get_or_create(

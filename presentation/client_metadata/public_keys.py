@@ -1,0 +1,97 @@
+"""The public keys of a relying application as a JWK set (RFC 7517 §5): P-256 only, nothing private. Pure."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from cryptography.hazmat.primitives.asymmetric import ec
+from django.utils.translation import gettext_lazy as _
+
+from keys.jwk import public_key_of
+from keys.jws import JwsError
+from presentation.outbound.targets import TargetError, parse
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
+MOST = 20  # keys
+LONGEST_KID = 200
+_PRIVATE = frozenset({"d", "p", "q", "dp", "dq", "qi", "oth", "k"})  # RFC 7518 §6
+
+ClientKeys = Mapping[str, ec.EllipticCurvePublicKey]  # by kid
+
+
+class ClientKeysError(ValueError):
+    """This is no set of keys that a relying application could use here; `reason` says why."""
+
+    def __init__(self, reason: "StrOrPromise") -> None:
+        super().__init__(str(reason))
+        self.reason = reason
+
+
+def read(value: Any) -> ClientKeys:
+    """The keys as an operator typed them: every one must be usable. Raises ClientKeysError."""
+    keys: dict[str, ec.EllipticCurvePublicKey] = {}
+    for jwk in _members(value):
+        kid = jwk.get("kid")
+        if not isinstance(kid, str) or not 0 < len(kid) <= LONGEST_KID:
+            raise ClientKeysError(_("Every key needs a kid of at most 200 characters."))
+        if kid in keys:
+            raise ClientKeysError(_("Two keys have the same kid."))
+        if not _is_for_signatures(jwk):
+            raise ClientKeysError(_("A key is marked for something else than ES256 signatures."))
+        try:
+            keys[kid] = public_key_of(jwk)
+        except JwsError:
+            raise ClientKeysError(_("Every key must be a public key on the curve P-256.")) from None
+    if not keys:
+        raise ClientKeysError(_("The set has no key."))
+    return keys
+
+
+def read_published(value: Any) -> ClientKeys:
+    """The keys as the application publishes them: those of other kinds are passed over (RFC 7517 §5)."""
+    keys: dict[str, ec.EllipticCurvePublicKey] = {}
+    repeated = set()
+    for jwk in _members(value):
+        try:
+            found = read({"keys": [jwk]})
+        except ClientKeysError:
+            continue
+        repeated |= found.keys() & keys.keys()
+        keys |= found
+    if repeated:
+        raise ClientKeysError(_("Two keys have the same kid."))
+    return keys
+
+
+def problem_with(jwks: Any, jwks_uri: str) -> "StrOrPromise | None":
+    """Why these cannot be what is registered, for the person who typed them; None when they can."""
+    try:
+        if jwks is not None and jwks_uri:
+            return _("Give either the keys or their address, not both.")
+        if jwks is not None:
+            read(jwks)
+        if jwks_uri:
+            parse(jwks_uri)
+    except (ClientKeysError, TargetError) as error:
+        return error.reason
+    return None
+
+
+def _members(value: Any) -> list[dict[str, Any]]:
+    keys = value.get("keys") if isinstance(value, dict) else None
+    if not isinstance(keys, list) or not all(isinstance(jwk, dict) for jwk in keys):
+        raise ClientKeysError(_('This is not a JWK set: an object with a list of "keys".'))
+    if len(keys) > MOST:
+        raise ClientKeysError(_("A set may have 20 keys."))
+    if any(_PRIVATE & jwk.keys() for jwk in keys):
+        raise ClientKeysError(
+            _("There is a private or secret key in it. Make a new one and keep it to yourself.")
+        )
+    return keys
+
+
+def _is_for_signatures(jwk: Mapping[str, Any]) -> bool:
+    operations = jwk.get("key_ops", ["verify"])
+    fits = jwk.get("use", "sig") == "sig" and jwk.get("alg", "ES256") == "ES256"
+    return fits and isinstance(operations, list) and "verify" in operations

@@ -1,0 +1,83 @@
+"""A client assertion: a JWT by which a relying application proves who it is (RFC 7523 §3, 7523bis). Pure.
+
+Nothing here remembers anything: that `jti` is new is for the caller to find out.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from keys.jws import JwsError, decode_segment
+from presentation.clients.signed_jwt import (
+    LEEWAY,
+    ClientJwtError,
+    FindKeys,
+    check_times,
+    signed_claims,
+    times,
+)
+
+TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
+LIFETIME = timedelta(hours=1)  # the longest from now to `exp`; so long a `jti` is remembered
+LONGEST = 8192  # characters
+_LONGEST_JTI = 256
+# Most libraries send `JWT` or nothing; a token of any other kind is not meant for this (RFC 8725 §3.11).
+_TYPES = (None, "JWT", "client-authentication+jwt")
+
+
+class AssertionRefusedError(ValueError):
+    """The assertion proves nothing; the text says why and repeats nothing of it."""
+
+
+@dataclass(frozen=True)
+class Assertion:
+    """A proof that holds, if its `jti` was not used before."""
+
+    jti: str
+    expires_at: datetime
+
+
+def unverified_subject(assertion: str) -> str:
+    """Whom it claims to be of, before any signature was looked at; raises AssertionRefusedError."""
+    if len(assertion) > LONGEST or assertion.count(".") != 2:
+        raise AssertionRefusedError("The client assertion is not a JWT.")
+    try:
+        subject = decode_segment(assertion.split(".")[1]).get("sub")
+    except JwsError:
+        raise AssertionRefusedError("The client assertion is not a JWT.") from None
+    if not isinstance(subject, str) or not subject:
+        raise AssertionRefusedError("The client assertion names no subject (sub).")
+    return subject
+
+
+def verify(
+    assertion: str, *, client_id: str, find_keys: FindKeys, audiences: Collection[str], now: datetime
+) -> Assertion:
+    """The assertion of this client, signed by a key of its own and meant for one of `audiences`, just now.
+
+    With one audience `aud` is that text; an array of texts is taken only where several are, for the sake of
+    older clients. Raises AssertionRefusedError.
+    """
+    try:
+        claims = signed_claims(assertion, find_keys, types=_TYPES)
+        said = times(claims, "exp", "nbf", "iat")
+        if "exp" not in said:
+            raise AssertionRefusedError("The client assertion has no end (exp).")
+        check_times(said, lifetime=LIFETIME, now=now)
+    except ClientJwtError as error:
+        raise AssertionRefusedError(f"The client assertion {error}.") from error
+    if claims.get("iss") != client_id or claims.get("sub") != client_id:
+        raise AssertionRefusedError("Both iss and sub must be the client_id.")
+    if not _is_meant_for(claims.get("aud"), audiences):
+        raise AssertionRefusedError("The audience (aud) must be the issuer, as one text.")
+    jti = claims.get("jti")
+    if not isinstance(jti, str) or not 0 < len(jti) <= _LONGEST_JTI:
+        raise AssertionRefusedError("A jti of at most 256 characters is needed.")
+    return Assertion(jti, datetime.fromtimestamp(said["exp"], UTC) + LEEWAY)
+
+
+def _is_meant_for(audience: Any, audiences: Collection[str]) -> bool:
+    if isinstance(audience, list) and len(audiences) > 1:
+        return any(isinstance(each, str) and each in audiences for each in audience)
+    return isinstance(audience, str) and audience in audiences

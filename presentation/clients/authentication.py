@@ -1,0 +1,139 @@
+"""Who is asking at an endpoint for machines: secret in a header or the body, or a signed assertion.
+
+RFC 6749 §2.3, RFC 7523 §3, RFC 9700 §2.5. One method per request; whatever is wrong is `invalid_client`.
+"""
+
+from base64 import b64decode
+from binascii import Error as Base64Error
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from functools import partial
+from hashlib import sha256
+
+from django.conf import settings
+from django.db import connection
+
+from keys.prepared_statements import PreparedRead
+from presentation import metadata
+from presentation.client_metadata import public_keys
+from presentation.client_metadata.public_keys import ClientKeys
+from presentation.clients import assertion, client_secrets, fetched_keys
+from presentation.clients.assertion import AssertionRefusedError
+from presentation.machine_errors import InvalidClientError, MalformedRequestError
+from presentation.models import ClientSecret, RelyingParty
+from presentation.requests.parameters import decoded
+
+_NOTED_EVERY = timedelta(minutes=1)  # how exact the date of last use is, so that not each use is a write
+_NO_SECRET = "The client_id or secret is wrong."  # noqa: S105 - says so
+
+_known_by_secret = PreparedRead(
+    lambda value: (
+        ClientSecret.objects.filter(
+            relying_party__client_id=value("client_id"),
+            relying_party__state=RelyingParty.State.ACTIVE,
+            ended_at=None,
+            expires_at__gt=value("now"),
+        )
+        .select_related("relying_party")
+        .only("digest", "last_used_at", "relying_party__client_id", "relying_party__grants")
+    )
+)
+_known_by_keys = PreparedRead(
+    lambda value: RelyingParty.objects.filter(
+        client_id=value("client_id"), state=RelyingParty.State.ACTIVE
+    ).only("client_id", "grants", "jwks", "jwks_uri")
+)
+# The first to bring it writes it down, in one statement; whoever comes later writes nothing.
+_USE = "INSERT INTO presentation_usedassertion (digest, expires_at) VALUES (%s, %s) ON CONFLICT DO NOTHING"
+
+
+def authenticate(form: Mapping[str, str], authorization: str, *, now: datetime) -> RelyingParty:
+    """The active relying party that sent `form` with this `Authorization` header (empty: none).
+
+    What it comes with is loaded only as far as the endpoints for machines need it. Raises
+    InvalidClientError, or MalformedRequestError when more than one method is used.
+    """
+    by_header, by_secret = bool(authorization), "client_secret" in form
+    by_assertion = bool({"client_assertion", "client_assertion_type"} & form.keys())
+    if by_header + by_secret + by_assertion > 1:
+        raise MalformedRequestError("Use one method of client authentication, not several.")
+    if by_header:
+        client_id, secret = _basic(authorization)
+        if form.get("client_id", client_id) != client_id:
+            raise MalformedRequestError("client_id is another one than in the Authorization header.")
+        return _by_secret(client_id, secret, now)
+    if by_secret:
+        return _by_secret(form.get("client_id", ""), form["client_secret"], now)
+    if by_assertion:
+        return _by_assertion(form, now)
+    raise InvalidClientError("Client authentication is needed.")
+
+
+def _basic(authorization: str) -> tuple[str, str]:
+    """Client ID and secret of HTTP Basic, each form-encoded before (RFC 6749 §2.3.1)."""
+    scheme, _, credentials = authorization.partition(" ")
+    if scheme.lower() != "basic":
+        raise InvalidClientError("Only the scheme Basic authenticates a client in the Authorization header.")
+    try:
+        name, colon, password = b64decode(credentials.strip(), validate=True).decode("ascii").partition(":")
+    except (Base64Error, ValueError):
+        raise InvalidClientError("The Authorization header cannot be read.") from None
+    client_id, secret = decoded(name), decoded(password)
+    if not colon or client_id is None or secret is None:
+        raise InvalidClientError("Client ID and secret must be form-encoded before they go into the header.")
+    return client_id, secret
+
+
+def _by_secret(client_id: str, secret: str, now: datetime) -> RelyingParty:
+    rows = _known_by_secret.all(client_id=client_id, now=now)
+    row = client_secrets.matching(secret, rows)
+    if row is None:
+        raise InvalidClientError(_NO_SECRET)
+    if row.last_used_at is None or now - row.last_used_at >= _NOTED_EVERY:
+        ClientSecret.objects.filter(pk=row.pk).update(last_used_at=now)
+    return row.relying_party
+
+
+def _by_assertion(form: Mapping[str, str], now: datetime) -> RelyingParty:
+    if form.get("client_assertion_type") != assertion.TYPE or "client_assertion" not in form:
+        raise InvalidClientError(f"client_assertion goes with client_assertion_type {assertion.TYPE}.")
+    try:
+        client_id = assertion.unverified_subject(form["client_assertion"])
+        if form.get("client_id", client_id) != client_id:
+            raise AssertionRefusedError("client_id is another one than in the client assertion.")
+        relying_party = _known_by_keys.first(client_id=client_id)
+        if relying_party is None:
+            raise AssertionRefusedError("The client is not known.")
+        verified = assertion.verify(
+            form["client_assertion"],
+            client_id=client_id,
+            find_keys=partial(keys_of, relying_party),
+            audiences=_audiences(),
+            now=now,
+        )
+    except AssertionRefusedError as error:
+        raise InvalidClientError(str(error)) from error
+    _use_up(client_id, verified)
+    return relying_party
+
+
+def keys_of(relying_party: RelyingParty, kid: str | None) -> ClientKeys:
+    """The registered keys of a relying party, fetched where they are published; `kid` is looked for."""
+    if relying_party.jwks_uri:
+        return fetched_keys.published_at(relying_party.jwks_uri, kid=kid)
+    return public_keys.read(relying_party.jwks) if relying_party.jwks else {}
+
+
+def _audiences() -> list[str]:
+    """7523bis: the issuer and nothing else; older clients name the token endpoint, or several at once."""
+    legacy = [settings.BASE_URL + metadata.TOKEN_PATH] if settings.LEGACY_ASSERTION_AUDIENCES else []
+    return [settings.BASE_URL, *legacy]
+
+
+def _use_up(client_id: str, assertion: assertion.Assertion) -> None:
+    """Write down that it was used; raises InvalidClientError when somebody was first."""
+    digest = sha256(f"{client_id}\n{assertion.jti}".encode()).hexdigest()
+    with connection.cursor() as cursor:
+        cursor.execute(_USE, [digest, assertion.expires_at])
+        if cursor.rowcount != 1:
+            raise InvalidClientError("The client assertion was used before (jti).")

@@ -1,0 +1,86 @@
+"""The admin's page for the secrets of a relying party: make one, which is shown this once, or end one."""
+
+from datetime import timedelta
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.admin import ModelAdmin
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import get_object_or_404
+from django.template.loader import render_to_string
+from django.template.response import TemplateResponse
+from django.utils import timezone
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+
+from presentation.clients import client_secrets
+from presentation.forms import NewSecretForm
+from presentation.models import ClientSecret, RelyingParty
+
+_TEMPLATES = "admin/presentation/relyingparty"
+
+
+def table(relying_party: RelyingParty) -> SafeString:
+    """The secrets that work, to read."""
+    return render_to_string(
+        f"{_TEMPLATES}/client_secrets_table.html",
+        {"secrets": client_secrets.live(relying_party, now=timezone.now())},
+    )
+
+
+def page(
+    admin: "ModelAdmin[RelyingParty]", request: HttpRequest, relying_party: RelyingParty
+) -> HttpResponse:
+    """Whoever comes here may change the relying party: the caller has looked."""
+    if request.method == "POST" and "end" in request.POST:
+        return _ended(admin, request, relying_party)
+    form = NewSecretForm(request.POST or None)
+    new = None
+    if request.method == "POST" and form.is_valid():
+        new = _made(admin, request, relying_party, ends_before=form.cleaned_data["before"] == "end")
+        form = NewSecretForm()
+    context: dict[str, Any] = {
+        **admin.admin_site.each_context(request),
+        "opts": admin.opts,
+        "original": relying_party,
+        "title": _("Client secrets of %(name)s") % {"name": relying_party.name},
+        "secrets": client_secrets.live(relying_party, now=timezone.now()),
+        "form": form,
+        "new": new,
+    }
+    return TemplateResponse(request, f"{_TEMPLATES}/client_secrets.html", context)
+
+
+def _made(
+    admin: "ModelAdmin[RelyingParty]", request: HttpRequest, relying_party: RelyingParty, *, ends_before: bool
+) -> client_secrets.NewSecret | None:
+    overlap = timedelta(0) if ends_before else client_secrets.OVERLAP
+    try:
+        new = client_secrets.rotate(relying_party, now=timezone.now(), overlap=overlap)
+    except client_secrets.TwoSecretsError:
+        said = _("Two secrets work already, and nothing was changed. End one of them first.")
+        admin.message_user(request, said, messages.ERROR)
+        return None
+    said = (
+        _("Client secret %(number)s made, those before ended")
+        if ends_before
+        else _("Client secret %(number)s made")
+    )
+    admin.log_change(request, relying_party, said % {"number": new.row.pk})
+    return new
+
+
+def _ended(
+    admin: "ModelAdmin[RelyingParty]", request: HttpRequest, relying_party: RelyingParty
+) -> HttpResponse:
+    number = request.POST["end"]
+    secret = get_object_or_404(
+        ClientSecret, relying_party=relying_party, pk=int(number) if number.isdecimal() else None
+    )
+    if client_secrets.end(secret, now=timezone.now()):
+        said = _("Client secret %(number)s ended") % {"number": secret.pk}
+        admin.log_change(request, relying_party, said)
+        admin.message_user(request, said, messages.SUCCESS)
+    else:
+        admin.message_user(request, _("Somebody was faster: nothing was changed."), messages.WARNING)
+    return HttpResponseRedirect(request.path)

@@ -1,0 +1,70 @@
+"""A relying application gets an access token for itself (RFC 6749 §4.4), as often as anybody needs one."""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+import structlog
+
+from keys.certificate_chain import BrokenChainError
+from keys.issuer_key import NoSigningKeyError
+from keys.sealing import SealError
+from keys.signer import SignerUnavailableError
+from presentation.client_metadata import grants
+from presentation.clients import access_tokens
+from presentation.clients.authentication import authenticate
+from presentation.machine_errors import (
+    MalformedRequestError,
+    ScopeNotGrantedError,
+    TooOftenError,
+    UnauthorizedClientError,
+    UnavailableError,
+    UnsupportedGrantTypeError,
+)
+from wallet.limits import Limit, LimitReachedError
+
+log = structlog.get_logger(__name__)
+
+GRANT_TYPE = "client_credentials"
+# Every try counts for the address, before anything is looked up; a grant counts for the client only once it
+# has proven to be that client, so that nobody can use up somebody else's.
+PER_ADDRESS = Limit("token_requests_of_address", most=300, window=timedelta(minutes=1))
+PER_CLIENT = Limit("token_requests_of_client", most=120, window=timedelta(minutes=1))
+
+
+def grant(form: Mapping[str, str], authorization: str, *, address: str, now: datetime) -> dict[str, Any]:
+    """The members of the answer (RFC 6749 §5.1); raises MachineError."""
+    try:
+        PER_ADDRESS.take(address, now=now)
+        if "grant_type" not in form:
+            raise MalformedRequestError("grant_type is missing.")
+        relying_party = authenticate(form, authorization, now=now)
+        PER_CLIENT.take(relying_party.client_id, now=now)
+    except LimitReachedError as reached:
+        raise TooOftenError(retry_at=reached.retry_at, now=now) from reached
+    if form["grant_type"] != GRANT_TYPE:
+        raise UnsupportedGrantTypeError(f"The only grant_type here is {GRANT_TYPE}.")
+    return _granted(relying_party.client_id, _scopes(form.get("scope", ""), relying_party.grants), now)
+
+
+def _scopes(asked: str, granted: list[str]) -> list[str]:
+    if not granted:
+        raise UnauthorizedClientError("This client was granted no scope. Its operator can do that.")
+    chosen = grants.chosen(asked, granted)
+    if chosen is None:
+        raise ScopeNotGrantedError("A scope is unknown or not granted to this client.")
+    return chosen
+
+
+def _granted(client_id: str, scopes: list[str], now: datetime) -> dict[str, Any]:
+    try:
+        token = access_tokens.issue(client_id, scopes, now=now)
+    except (NoSigningKeyError, BrokenChainError, SealError, SignerUnavailableError) as error:
+        log.exception("access_token_not_signed")
+        raise UnavailableError from error
+    return {
+        "access_token": token.text,
+        "token_type": "Bearer",
+        "expires_in": token.expires_in,
+        "scope": " ".join(scopes),
+    }

@@ -1,0 +1,78 @@
+"""The keys that relying applications publish themselves (`jwks_uri`): fetched when needed, kept a while."""
+
+import json
+from collections import OrderedDict
+from threading import Lock
+from time import monotonic
+
+import structlog
+
+from presentation.client_metadata.public_keys import ClientKeys, ClientKeysError, read_published
+from presentation.outbound.calls import Outbound, OutboundError
+
+log = structlog.get_logger(__name__)
+
+KEPT = 300.0  # seconds
+FETCHED_EVERY = 60.0  # seconds between two tries, whoever asks for a key that is not there
+MOST = 1000  # addresses remembered per process
+
+outbound = Outbound()
+
+
+class _Fetched:
+    """What one address gave; its lock is held while it is asked."""
+
+    def __init__(self) -> None:
+        self.lock = Lock()
+        self.keys: ClientKeys = {}
+        self.fetched_at = self.tried_at = float("-inf")  # on the monotonic clock
+
+
+_fetched: OrderedDict[str, _Fetched] = OrderedDict()
+_lock = Lock()
+
+
+def published_at(uri: str, *, kid: str | None) -> ClientKeys:
+    """The keys at this address, not older than five minutes; none when it does not answer as it should.
+
+    Asks again, once a minute at most, when the key `kid` is not among them.
+    """
+    entry = _entry(uri)
+    with entry.lock:  # whoever comes meanwhile waits for the answer instead of asking as well
+        now = monotonic()
+        fresh = now - entry.fetched_at < KEPT
+        if (
+            not fresh or (kid is not None and kid not in entry.keys)
+        ) and now - entry.tried_at >= FETCHED_EVERY:
+            entry.tried_at = now
+            try:
+                entry.keys, entry.fetched_at, fresh = _fetch(uri), now, True
+            except (OutboundError, ClientKeysError) as error:
+                log.warning("client_keys_not_fetched", reason=str(error))
+        return entry.keys if fresh else {}
+
+
+def forget() -> None:
+    """Fetch everything anew when it is asked for."""
+    with _lock:
+        _fetched.clear()
+
+
+def _entry(uri: str) -> _Fetched:
+    with _lock:
+        entry = _fetched.setdefault(uri, _Fetched())
+        _fetched.move_to_end(uri)
+        if len(_fetched) > MOST:
+            _fetched.popitem(last=False)
+        return entry
+
+
+def _fetch(uri: str) -> ClientKeys:
+    answer = outbound.get(uri, accept="application/jwk-set+json, application/json")
+    if answer.status != 200:
+        raise OutboundError(f"It answered with status {answer.status}.")
+    try:
+        value = json.loads(answer.body)
+    except (ValueError, RecursionError):
+        raise ClientKeysError("It did not answer with JSON.") from None
+    return read_published(value)

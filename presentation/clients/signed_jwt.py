@@ -1,0 +1,59 @@
+"""A JWT that a relying application signed with a key of its own (RFC 7515 §4.1, RFC 7519 §4.1). Pure."""
+
+from collections.abc import Callable, Collection
+from datetime import datetime, timedelta
+from typing import Any
+
+from keys.jws import JwsError, take_apart
+from presentation.client_metadata.public_keys import ClientKeys
+
+LEEWAY = timedelta(seconds=30)  # that clocks may differ
+_END_OF_TIME = 2**40  # seconds; what is beyond is a mistake, or an attempt at our arithmetic
+FindKeys = Callable[[str | None], ClientKeys]  # by the kid that is looked for
+
+
+class ClientJwtError(ValueError):
+    """The token proves nothing; the text goes on after its name (“has expired”) and repeats nothing of it."""
+
+
+def signed_claims(token: str, find_keys: FindKeys, *, types: Collection[str | None]) -> dict[str, Any]:
+    """The claims of a token of one of these kinds (`typ`; None for none), signed by a registered key.
+
+    The header names the key by `kid`, or there is only one. Raises ClientJwtError.
+    """
+    try:
+        unverified = take_apart(token)
+        kid, typ = unverified.header.get("kid"), unverified.header.get("typ")
+        if typ not in types or not isinstance(kid, str | None):
+            raise ClientJwtError("is a token of another kind (typ)")
+        keys = find_keys(kid)
+        if kid is None and len(keys) == 1:
+            (key,) = keys.values()
+        elif kid is None or kid not in keys:
+            raise ClientJwtError("is signed by a key that is not registered (kid)")
+        else:
+            key = keys[kid]
+        return unverified.verified(key, typ=typ)
+    except JwsError as error:
+        raise ClientJwtError(f"is refused: {error}") from error
+
+
+def times(claims: dict[str, Any], *names: str) -> dict[str, float]:
+    """Those of the claims `names` that are there, as seconds; raises ClientJwtError for what is no time."""
+    found = {name: claims[name] for name in names if claims.get(name) is not None}
+    for name, value in found.items():
+        if type(value) not in (int, float) or abs(value) > _END_OF_TIME:
+            raise ClientJwtError(f"has no {name} that is a time in seconds")
+    return found
+
+
+def check_times(said: dict[str, float], *, lifetime: timedelta, now: datetime) -> None:
+    """Raises ClientJwtError unless it holds now, and not for longer than `lifetime` from now."""
+    moment, leeway = now.timestamp(), LEEWAY.total_seconds()
+    if said["exp"] <= moment - leeway:
+        raise ClientJwtError("has expired (exp)")
+    if said["exp"] > moment + lifetime.total_seconds() + leeway:
+        minutes = int(lifetime.total_seconds() // 60)
+        raise ClientJwtError(f"may be valid for {minutes} minutes from now (exp)")
+    if max(said.get("nbf", 0), said.get("iat", 0)) > moment + leeway:
+        raise ClientJwtError("is not valid yet (nbf, iat)")

@@ -1,0 +1,124 @@
+"""What a DCQL query comes to for one credential (OpenID4VP 1.0 §6.4, §7.1). Pure.
+
+A path to an object stands for all that is in it; a path into a claim for the whole claim, because that is
+what can be withheld. Claims that always travel satisfy a path and need no disclosure.
+"""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from presentation.dcql.queries import ClaimPath, ClaimsQuery, CredentialQuery, PathPointer, Query
+
+Available = Callable[[ClaimsQuery], bool]
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What the service could ever answer with: the type, who vouches for it, and its claims.
+
+    `claims` can be withheld each on its own, `plain` are the names that always travel.
+    """
+
+    vct: str
+    authority_key_ids: Collection[str]
+    claims: Collection[ClaimPath]
+    plain: Collection[str]
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What is presented: these claims, as the answer to these credential queries."""
+
+    claims: tuple[ClaimPath, ...]
+    query_ids: tuple[str, ...]
+
+
+def same_for_everyone(query: Query, offer: Offer) -> bool:
+    """Whether it asks for claims that every credential has or none, whatever they say."""
+    return all(
+        not claim.values and (len(claim.path) == 1 or claim.path in offer.claims)
+        for credential_query in query.credentials
+        for claim in credential_query.claims
+    )
+
+
+def covered(path: PathPointer, claims: Collection[ClaimPath]) -> tuple[ClaimPath, ...]:
+    """The claims at, below or around what a path points to."""
+    return tuple(claim for claim in claims if all(a == b for a, b in zip(path, claim, strict=False)))
+
+
+def select_for_anyone(query: Query, offer: Offer) -> Selection | None:
+    """What the query comes to for a credential that satisfies whatever it can; None when none could."""
+    return _select(
+        query,
+        offer,
+        lambda claim: claim.path[0] in offer.plain or bool(covered(claim.path, offer.claims)),
+    )
+
+
+def select(query: Query, offer: Offer, whole: Mapping[str, Any]) -> Selection | None:
+    """What the query comes to for the credential with these claims; None when it cannot be answered."""
+    return _select(query, offer, lambda claim: _is_there(claim, whole))
+
+
+def _select(query: Query, offer: Offer, available: Available) -> Selection | None:
+    found = {
+        credential_query.id: claims
+        for credential_query in query.credentials
+        if (claims := _claims_for(credential_query, offer, available)) is not None
+    }
+    answered = _answered(query, found)
+    if not answered:
+        return None
+    union = dict.fromkeys(
+        path for id in answered for claim in found[id] for path in covered(claim.path, offer.claims)
+    )
+    return Selection(claims=tuple(union), query_ids=answered)
+
+
+def _claims_for(query: CredentialQuery, offer: Offer, available: Available) -> tuple[ClaimsQuery, ...] | None:
+    """The claims of one credential query that are to be returned; None when it does not match (§6.4.1)."""
+    if query.vct_values is not None and offer.vct not in query.vct_values:
+        return None
+    if query.authority_key_ids is not None and query.authority_key_ids.isdisjoint(offer.authority_key_ids):
+        return None
+    by_id = {claim.id: claim for claim in query.claims}
+    options = [tuple(by_id[id] for id in option) for option in query.claim_sets] or [query.claims]
+    return next((option for option in options if all(available(claim) for claim in option)), None)
+
+
+def _answered(query: Query, found: Collection[str]) -> tuple[str, ...]:
+    """The ids of the queries to answer, in their order; none when a required one is missing (§6.4.2)."""
+    if not query.credential_sets:
+        return query.credential_ids if all(id in found for id in query.credential_ids) else ()
+    chosen: set[str] = set()
+    for credential_set in query.credential_sets:
+        option = next((ids for ids in credential_set.options if all(id in found for id in ids)), None)
+        if option is None and credential_set.required:
+            return ()
+        chosen |= set(option or ())
+    return tuple(id for id in query.credential_ids if id in chosen)
+
+
+def _is_there(claim: ClaimsQuery, whole: Mapping[str, Any]) -> bool:
+    """Whether the path leads somewhere, and to one of the wanted values if there are any (§6.4.1, §7.1)."""
+    found: list[Any] = [whole]
+    for element in claim.path:
+        found = _step(found, element)
+    if not claim.values:
+        return bool(found)
+    wanted = {(type(value), value) for value in claim.values}
+    return any((type(value), value) in wanted for value in found if isinstance(value, (str, int)))
+
+
+def _step(found: list[Any], element: str | int | None) -> list[Any]:
+    """One element further; nothing at all as soon as one value is of the wrong kind for it (§7.1)."""
+    kind: type = dict if isinstance(element, str) else list
+    if not all(isinstance(value, kind) for value in found):
+        return []
+    if element is None:
+        return [member for value in found for member in value]
+    if isinstance(element, str):
+        return [value[element] for value in found if element in value]
+    return [value[element] for value in found if element < len(value)]

@@ -1,0 +1,184 @@
+"""A DCQL query as it stands in a request (OpenID4VP 1.0 §6), read strictly and within limits. Pure.
+
+Properties that are not known here are ignored, as §6 wants it; those that are known must be right.
+"""
+
+import re
+from typing import Any
+
+from presentation import strict_json
+from presentation.dcql.queries import ClaimsQuery, CredentialQuery, CredentialSet, PathPointer, Query, Value
+from presentation.strict_json import StrictJsonError
+
+FORMAT = "dc+sd-jwt"
+DEEPEST = 12
+MOST_CREDENTIALS = 10
+MOST_CLAIMS = 50
+MOST_OPTIONS = 20
+MOST_VALUES = 50
+LONGEST_PATH = 10
+LONGEST_ID = 100
+LONGEST_TEXT = 500
+
+_ID = re.compile(r"[A-Za-z0-9_-]+")
+
+
+class DcqlError(ValueError):
+    """This is no query that could be answered; the text names the place and the rule."""
+
+
+def parse(text: str) -> Query:
+    """The query in `text`; raises DcqlError."""
+    try:
+        said = _object(strict_json.loads(text, deepest=DEEPEST), "dcql_query")
+    except StrictJsonError as error:
+        raise DcqlError(f"dcql_query {error}") from None
+    credentials = tuple(
+        _credential_query(value, f"credentials[{index}]")
+        for index, value in enumerate(_list(said, "credentials", "credentials", most=MOST_CREDENTIALS))
+    )
+    ids = [query.id for query in credentials]
+    _check_unique(ids, "credentials")
+    sets = (
+        _list(said, "credential_sets", "credential_sets", most=MOST_CREDENTIALS)
+        if "credential_sets" in said
+        else []
+    )
+    return Query(
+        credentials,
+        tuple(_credential_set(value, ids, f"credential_sets[{index}]") for index, value in enumerate(sets)),
+    )
+
+
+def _credential_query(value: Any, where: str) -> CredentialQuery:
+    said = _object(value, where)
+    if said.get("format") != FORMAT:
+        raise DcqlError(f"{where}.format must be {FORMAT}")
+    meta = _object(said.get("meta"), f"{where}.meta")
+    vct_values = _list(meta, "vct_values", f"{where}.meta.vct_values", most=MOST_VALUES)
+    _flag(said, "multiple", where, default=False)  # there is one credential to answer with
+    claims, claim_sets = _claims(said, where)
+    return CredentialQuery(
+        id=_id(said, where),
+        claims=claims,
+        claim_sets=claim_sets,
+        vct_values=frozenset(_text(vct, f"{where}.meta.vct_values") for vct in vct_values),
+        authority_key_ids=_authority_key_ids(said, where),
+        holder_binding=_flag(said, "require_cryptographic_holder_binding", where, default=True),
+    )
+
+
+def _claims(said: dict[str, Any], where: str) -> tuple[tuple[ClaimsQuery, ...], tuple[tuple[str, ...], ...]]:
+    if "claims" not in said:
+        if "claim_sets" in said:
+            raise DcqlError(f"{where}.claim_sets needs claims")
+        return (), ()
+    claims = tuple(
+        _claims_query(value, f"{where}.claims[{index}]", named="claim_sets" in said)
+        for index, value in enumerate(_list(said, "claims", f"{where}.claims", most=MOST_CLAIMS))
+    )
+    ids = [claim.id for claim in claims if claim.id is not None]
+    _check_unique(ids, f"{where}.claims")
+    sets = _options(said, "claim_sets", ids, where) if "claim_sets" in said else ()
+    return claims, sets
+
+
+def _claims_query(value: Any, where: str, *, named: bool) -> ClaimsQuery:
+    said = _object(value, where)
+    values: list[Any] = []
+    if "values" in said:
+        values = _list(said, "values", f"{where}.values", most=MOST_VALUES)
+    return ClaimsQuery(
+        path=_path(said, where),
+        id=_id(said, where) if named or "id" in said else None,
+        values=tuple(_value(member, f"{where}.values") for member in values),
+    )
+
+
+def _path(said: dict[str, Any], where: str) -> PathPointer:
+    path = _list(said, "path", f"{where}.path", most=LONGEST_PATH)
+    for element in path:
+        if element is None or (type(element) is int and element >= 0):
+            continue
+        if not isinstance(element, str) or len(element) > LONGEST_TEXT:
+            raise DcqlError(f"{where}.path must consist of strings, null and integers from 0")
+    return tuple(path)
+
+
+def _value(value: Any, where: str) -> Value:
+    if type(value) not in (str, int, bool) or (isinstance(value, str) and len(value) > LONGEST_TEXT):
+        raise DcqlError(f"{where} must be strings of at most {LONGEST_TEXT} characters, integers or booleans")
+    known: Value = value
+    return known
+
+
+def _authority_key_ids(said: dict[str, Any], where: str) -> frozenset[str] | None:
+    """Those of type `aki` (§6.1.1.1); authorities named in another way are none that we could be under."""
+    if "trusted_authorities" not in said:
+        return None
+    where = f"{where}.trusted_authorities"
+    named: set[str] = set()
+    for index, entry in enumerate(_list(said, "trusted_authorities", where, most=MOST_OPTIONS)):
+        authority = _object(entry, f"{where}[{index}]")
+        kind = _text(authority.get("type"), f"{where}[{index}].type")
+        values = _list(authority, "values", f"{where}[{index}].values", most=MOST_VALUES)
+        texts = {_text(value, f"{where}[{index}].values") for value in values}
+        named |= texts if kind == "aki" else set()
+    return frozenset(named)
+
+
+def _credential_set(value: Any, ids: list[str], where: str) -> CredentialSet:
+    said = _object(value, where)
+    return CredentialSet(
+        options=_options(said, "options", ids, where), required=_flag(said, "required", where, default=True)
+    )
+
+
+def _options(said: dict[str, Any], name: str, ids: list[str], where: str) -> tuple[tuple[str, ...], ...]:
+    """Non-empty lists of ids that exist, in order of preference."""
+    where = f"{where}.{name}"
+    options = _list(said, name, where, most=MOST_OPTIONS)
+    for index, option in enumerate(options):
+        if not isinstance(option, list) or not 1 <= len(option) <= MOST_CLAIMS:
+            raise DcqlError(f"{where}[{index}] must be an array of 1 to {MOST_CLAIMS} ids")
+        if not all(isinstance(id, str) and id in ids for id in option):
+            raise DcqlError(f"{where}[{index}] names an id that the query does not have")
+    return tuple(tuple(option) for option in options)
+
+
+def _object(value: Any, where: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise DcqlError(f"{where} must be a JSON object")
+    return value
+
+
+def _list(said: dict[str, Any], name: str, where: str, *, most: int) -> list[Any]:
+    value = said.get(name)
+    if not isinstance(value, list) or not 1 <= len(value) <= most:
+        raise DcqlError(f"{where} must be an array of 1 to {most} entries")
+    return value
+
+
+def _text(value: Any, where: str) -> str:
+    if not isinstance(value, str) or not 1 <= len(value) <= LONGEST_TEXT:
+        raise DcqlError(f"{where} must be text of 1 to {LONGEST_TEXT} characters")
+    return value
+
+
+def _flag(said: dict[str, Any], name: str, where: str, *, default: bool) -> bool:
+    value = said.get(name, default)
+    if not isinstance(value, bool):
+        raise DcqlError(f"{where}.{name} must be true or false")
+    return value
+
+
+def _id(said: dict[str, Any], where: str) -> str:
+    value = said.get("id")
+    if not isinstance(value, str) or len(value) > LONGEST_ID or not _ID.fullmatch(value):
+        raise DcqlError(f"{where}.id must be 1 to {LONGEST_ID} letters, digits, _ and -")
+    return value
+
+
+def _check_unique(ids: list[str], where: str) -> None:
+    if len(set(ids)) != len(ids):
+        raise DcqlError(f"{where}: two entries have the same id")

@@ -1,0 +1,89 @@
+"""Where the answers to a relying party may go: registered, and compared as exact strings."""
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from presentation.client_metadata import redirect_uris
+from presentation.models.relying_parties import RelyingParty
+from presentation.outbound import targets
+
+
+class RedirectURI(models.Model):
+    """One registered place an answer may go; compared as an exact string (RFC 9700 §2.1)."""
+
+    relying_party = models.ForeignKey(RelyingParty, on_delete=models.CASCADE, related_name="redirect_uris")
+    uri = models.CharField(_("redirect URI"), max_length=redirect_uris.LONGEST)
+
+    class Meta:
+        verbose_name = _("redirect URI")
+        verbose_name_plural = _("redirect URIs")
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["relying_party", "uri"],
+                name="presentation_redirect_uri_once",
+                violation_error_message=_("This redirect URI is registered already."),
+            ),
+            models.CheckConstraint(
+                condition=Q(uri__contains=":")
+                & ~Q(uri__contains="#")
+                & ~Q(uri__contains="*")
+                & ~Q(uri__contains=" ")
+                & ~Q(uri__contains="\\"),
+                name="presentation_redirect_uri_exact",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.uri
+
+    def clean(self) -> None:
+        """See `redirect_uris.validate`; plain `localhost` is for developers' machines (settings)."""
+        if not self.uri:
+            return  # the field itself says that it is missing
+        try:
+            redirect_uris.validate(self.uri, allow_localhost=settings.LOCALHOST_REDIRECT_URIS)
+        except redirect_uris.RedirectUriError as error:
+            raise ValidationError({"uri": ValidationError(error.reason)}) from None
+
+
+class ResponseURI(models.Model):
+    """One registered address that this service may post answers to; compared as an exact string."""
+
+    relying_party = models.ForeignKey(RelyingParty, on_delete=models.CASCADE, related_name="response_uris")
+    uri = models.CharField(_("response URI"), max_length=targets.LONGEST)
+
+    class Meta:
+        verbose_name = _("response URI")
+        verbose_name_plural = _("response URIs")
+        ordering = ["id"]
+        default_permissions = []  # whoever may change relying parties may change these
+        constraints = [
+            models.UniqueConstraint(
+                fields=["relying_party", "uri"],
+                name="presentation_response_uri_once",
+                violation_error_message=_("This response URI is registered already."),
+            ),
+            models.CheckConstraint(
+                condition=(Q(uri__startswith="https://") | Q(uri__startswith="http://"))
+                & ~Q(uri__contains="#")
+                & ~Q(uri__contains=" ")
+                & ~Q(uri__contains="\\"),
+                name="presentation_response_uri_exact",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.uri
+
+    def clean(self) -> None:
+        """What may be called (`outbound_target`); whether its host is public shows when it is called."""
+        if not self.uri:
+            return  # the field itself says that it is missing
+        try:
+            targets.parse(self.uri, loopback=settings.LOOPBACK_CALLS)
+        except targets.TargetError as error:
+            raise ValidationError({"uri": ValidationError(error.reason)}) from None

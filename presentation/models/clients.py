@@ -1,0 +1,59 @@
+"""What relying applications prove themselves with: their secrets, and assertions that were used up."""
+
+from django.db import models
+from django.db.models import F, Q
+from django.utils.translation import gettext_lazy as _
+
+from presentation.models.relying_parties import RelyingParty
+
+
+class ClientSecret(models.Model):
+    """A secret of 256 random bits, of which only the SHA-256 is kept: there is nothing to guess.
+
+    live ──(its time is over, or an operator ends it)──► ended. Two may be live, one in each slot.
+    """
+
+    relying_party = models.ForeignKey(
+        RelyingParty, on_delete=models.CASCADE, related_name="client_secrets", editable=False
+    )
+    slot = models.PositiveSmallIntegerField(editable=False)  # 0 or 1
+    digest = models.CharField(max_length=64, editable=False)  # SHA-256 hex
+    created_at = models.DateTimeField(_("made"), editable=False)
+    expires_at = models.DateTimeField(_("ends"), editable=False)
+    ended_at = models.DateTimeField(_("ended"), null=True, editable=False)
+    last_used_at = models.DateTimeField(_("last used"), null=True, editable=False)  # to the minute
+
+    class Meta:
+        verbose_name = _("client secret")
+        verbose_name_plural = _("client secrets")
+        ordering = ["-created_at", "-id"]
+        default_permissions = []  # whoever may change relying parties may rotate their secrets
+        constraints = [
+            models.UniqueConstraint(
+                fields=["relying_party", "slot"],
+                condition=Q(ended_at=None),
+                name="presentation_one_live_client_secret_per_slot",
+            ),
+            models.CheckConstraint(
+                condition=Q(slot__in=[0, 1]), name="presentation_client_secret_slot_known"
+            ),
+            models.CheckConstraint(
+                condition=Q(expires_at__gt=F("created_at")), name="presentation_client_secret_lives"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"client secret {self.pk}"
+
+
+class UsedAssertion(models.Model):
+    """A client assertion that was accepted; its `jti` is refused until it could not be accepted anyway."""
+
+    digest = models.CharField(primary_key=True, max_length=64, editable=False)  # of client ID and jti
+    expires_at = models.DateTimeField(db_index=True, editable=False)
+
+    class Meta:
+        default_permissions = []
+
+    def __str__(self) -> str:
+        return "used assertion"

@@ -1,0 +1,72 @@
+"""Each browser's passage through a request."""
+
+import uuid
+
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from consent.models import Consent
+from presentation.models.relying_parties import RelyingParty
+from wallet.models import Errand
+
+
+class Interaction(models.Model):
+    """One browser's passage through one authorization request.
+
+    Only facts are stored: what was received, what the holder was asked, whether and how it was answered.
+    What must happen next is computed from them (`passage.next_step`).
+    """
+
+    class Outcome(models.TextChoices):
+        NONE = "", _("not answered yet")
+        TOKEN = "token", _("token")
+        ERROR = "error", _("error")
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    relying_party = models.ForeignKey(
+        RelyingParty, on_delete=models.CASCADE, related_name="interactions", editable=False
+    )
+    # As received (a loopback port may be added), or empty where the answer is posted.
+    redirect_uri = models.CharField(max_length=506, blank=True, editable=False)
+    response_uri = models.CharField(max_length=500, blank=True, editable=False)
+    browser = models.CharField(max_length=64, editable=False)  # wallet.browser digest
+    parameters = models.JSONField(editable=False)  # as received; emptied once answered
+    request_hash = models.CharField(max_length=64, editable=False)  # SHA-256 hex over the parameters
+    nonce_digest = models.CharField(max_length=64, editable=False)
+    consent = models.OneToOneField(Consent, null=True, on_delete=models.PROTECT, editable=False)
+    errand = models.ForeignKey(Errand, null=True, on_delete=models.SET_NULL, editable=False)
+    outcome = models.CharField(
+        max_length=5, choices=Outcome, default=Outcome.NONE, blank=True, editable=False
+    )
+    error = models.CharField(max_length=40, blank=True, editable=False)
+    created_at = models.DateTimeField(editable=False)
+    expires_at = models.DateTimeField(editable=False, db_index=True)
+    answered_at = models.DateTimeField(null=True, editable=False)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["relying_party", "nonce_digest"],
+                condition=Q(outcome="token"),
+                name="presentation_nonce_presented_once",
+            ),
+            models.CheckConstraint(
+                condition=(Q(outcome="") & Q(answered_at__isnull=True))
+                | (~Q(outcome="") & Q(answered_at__isnull=False)),
+                name="presentation_interaction_answered_once",
+            ),
+            models.CheckConstraint(
+                condition=(Q(redirect_uri="") & ~Q(response_uri=""))
+                | (~Q(redirect_uri="") & Q(response_uri="")),
+                name="presentation_interaction_answered_somewhere",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return str(self.id)
+
+    @property
+    def answer_is_posted(self) -> bool:
+        """Whether it has an answer that the browser does not carry: see `deliveries`."""
+        return bool(self.outcome and self.response_uri)

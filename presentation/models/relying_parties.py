@@ -1,0 +1,213 @@
+"""Relying applications, and what each of them may do."""
+
+import secrets
+from collections.abc import Collection
+
+from django.core.exceptions import ValidationError
+from django.core.validators import URLValidator
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Lower
+from django.utils.translation import gettext_lazy as _
+
+from presentation.characters import is_legible
+from presentation.client_metadata import logos, public_keys, request_uris
+from presentation.client_metadata.grants import GRANTS
+from presentation.dcql.queries import SCOPES, ClaimPath, claims_of
+from presentation.outbound import targets
+from presentation.transaction_data.types import TYPES
+from presentation.webhooks import opt_in
+from presentation.webhooks.models import WebhookEvent
+from wallet.claims import NAMES
+
+
+def new_client_id() -> str:
+    """128 random bits; never contains `:` (OpenID4VP 1.0 §5.9.1), never begins as a command's option does."""
+    return secrets.token_hex(16)
+
+
+def validate_legible(text: str) -> None:
+    """Holders read these texts; refuses characters they could not see or that reorder others."""
+    if not is_legible(text):
+        raise ValidationError(_("Use one line of text without invisible or direction-changing characters."))
+
+
+validate_https = URLValidator(
+    schemes=["https"], message=_("Enter an address that begins with https://."), code="not_https"
+)
+
+# What may stand in each field that is a list of names.
+_KNOWN: dict[str, Collection[str]] = {
+    "allowed_scopes": SCOPES,
+    "allowed_claims": NAMES,
+    "allowed_transaction_data_types": TYPES,
+    "grants": GRANTS,
+    "webhook_events": WebhookEvent.Type.values,
+}
+
+
+class RelyingParty(models.Model):
+    """Who asks: a registered relying application. Wire identifier `client_id`."""
+
+    class State(models.TextChoices):
+        ACTIVE = "active", _("active")
+        SUSPENDED = "suspended", _("suspended")
+
+    # active ──(an operator suspends it and says why)──► suspended ──(reinstated)──► active
+    MOVES = {State.ACTIVE: {State.SUSPENDED}, State.SUSPENDED: {State.ACTIVE}}
+
+    class WireFormat(models.TextChoices):
+        STRING = "string", _("the contract: vp_token is the SD-JWT VC string")
+        OPENID4VP_1_0 = "openid4vp-1.0", _("OpenID4VP 1.0: vp_token is a JSON object")
+
+    client_id = models.CharField(
+        _("client ID"), max_length=100, unique=True, default=new_client_id, editable=False
+    )
+    name = models.CharField(
+        _("name"),
+        max_length=100,
+        validators=[validate_legible],
+        help_text=_("As holders know it. Shown on the consent page and kept in receipts."),
+    )
+    logo = models.BinaryField(_("logo"), blank=True, default=b"", editable=False)  # see `logos`
+    purpose = models.CharField(
+        _("purpose"),
+        max_length=300,
+        blank=True,
+        validators=[validate_legible],
+        help_text=_("Why it asks, in one sentence for holders: “to open your account”."),
+    )
+    privacy_policy_url = models.URLField(
+        _("privacy policy"), blank=True, max_length=500, validators=[validate_https]
+    )
+    terms_url = models.URLField(_("terms of use"), blank=True, max_length=500, validators=[validate_https])
+    contact = models.EmailField(
+        _("contact"), blank=True, help_text=_("Whom operators write to. Not shown to holders.")
+    )
+    allowed_scopes = models.JSONField(_("allowed scopes"), default=list)
+    allowed_claims = models.JSONField(_("claims in a DCQL query"), default=list, blank=True)
+    allowed_transaction_data_types = models.JSONField(_("allowed transaction data"), default=list, blank=True)
+    wire_format = models.CharField(
+        _("wire format"), max_length=13, choices=WireFormat, default=WireFormat.STRING
+    )
+    requires_pushed_requests = models.BooleanField(
+        _("only pushed requests"),
+        default=False,
+        help_text=_("Requests in the address of a browser are refused (RFC 9126)."),
+    )
+    requires_signed_requests = models.BooleanField(
+        _("only signed requests"),
+        default=False,
+        help_text=_("Requests that its key has not signed are refused (RFC 9101)."),
+    )
+    request_uri_prefix = models.URLField(
+        _("address of signed requests"),
+        blank=True,
+        max_length=500,
+        validators=[validate_https],
+        help_text=_("Where it publishes them, if it does: one address, or all below one that ends with /."),
+    )
+    grants = models.JSONField(_("access tokens"), default=list, blank=True)  # see `grants`
+    jwks = models.JSONField(
+        _("public keys"),
+        null=True,
+        blank=True,
+        help_text=_("A JWK set of P-256 keys, each with a kid: what it signs its assertions with."),
+    )
+    jwks_uri = models.URLField(
+        _("address of its public keys"),
+        blank=True,
+        max_length=500,
+        validators=[validate_https],
+        help_text=_("Instead of the keys themselves; fetched when they are needed."),
+    )
+    webhook_url = models.CharField(
+        _("address"),
+        max_length=targets.LONGEST,
+        blank=True,
+        help_text=_("Where it is told of events, by https. Nothing is sent before it has a secret."),
+    )
+    webhook_events = models.JSONField(_("events"), default=list, blank=True)
+    state = models.CharField(_("state"), max_length=9, choices=State, default=State.ACTIVE, editable=False)
+    suspension_reason = models.CharField(
+        _("reason for suspension"), max_length=300, blank=True, editable=False
+    )
+    notes = models.TextField(_("notes"), blank=True, max_length=5000, help_text=_("For operators only."))
+    created_at = models.DateTimeField(_("registered"), auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("relying party")
+        verbose_name_plural = _("relying parties")
+        ordering = ["name"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(jwks__isnull=True) | Q(jwks_uri=""), name="presentation_client_keys_here_or_there"
+            ),
+            models.CheckConstraint(
+                condition=Q(state="active", suspension_reason="")
+                | (Q(state="suspended") & ~Q(suspension_reason="")),
+                name="presentation_relying_party_suspended_with_reason",
+            ),
+            models.CheckConstraint(
+                condition=Q(wire_format__in=["string", "openid4vp-1.0"]),
+                name="presentation_relying_party_wire_format_known",
+            ),
+            # OpenID4VP 1.0 §5.9.1: text before a colon would be read as a client identifier prefix.
+            models.CheckConstraint(
+                condition=~Q(client_id="") & ~Q(client_id__contains=":"),
+                name="presentation_client_id_without_prefix",
+            ),
+            models.CheckConstraint(condition=~Q(name=""), name="presentation_relying_party_named"),
+            # Holders tell relying parties apart by name, so one in other capitals is the same.
+            models.UniqueConstraint(
+                Lower("name"),
+                name="presentation_relying_party_name_once",
+                violation_error_message=_("A relying party with this name is registered already."),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def clean(self) -> None:
+        """Scopes, types and grants must be ones this service knows, the logo a small picture, keys public."""
+        errors = self._errors_in_lists()
+        if not self.allowed_scopes:
+            errors["allowed_scopes"] = ValidationError(_("Choose at least one scope."))
+        if self.logo and (reason := logos.problem_with(bytes(self.logo))):
+            errors["__all__"] = ValidationError(reason)
+        if problem := public_keys.problem_with(self.jwks, self.jwks_uri):
+            errors["jwks"] = ValidationError(problem)
+        if self.request_uri_prefix and (problem := request_uris.problem_with(self.request_uri_prefix)):
+            errors["request_uri_prefix"] = ValidationError(problem)
+        if self.requires_signed_requests and not (self.jwks or self.jwks_uri):
+            errors["requires_signed_requests"] = ValidationError(
+                _("Its requests need its public keys first.")
+            )
+        if problem := opt_in.problem_with(self.webhook_url, self.webhook_events):
+            errors["webhook_url"] = ValidationError(problem)
+        if errors:
+            raise ValidationError(errors)
+
+    def _errors_in_lists(self) -> dict[str, ValidationError]:
+        errors: dict[str, ValidationError] = {}
+        for field, known in _KNOWN.items():
+            chosen = getattr(self, field)
+            if not isinstance(chosen, list) or not all(isinstance(value, str) for value in chosen):
+                errors[field] = ValidationError(_("This must be a list of names."))
+            elif unknown := [value for value in chosen if value not in known]:
+                errors[field] = ValidationError(_("Unknown: %(names)s"), params={"names": ", ".join(unknown)})
+        return errors
+
+    @property
+    def claims_it_may_ask(self) -> frozenset[ClaimPath]:
+        """The claims it may name in a DCQL query: unless operators chose them, those of its scopes."""
+        if self.allowed_claims:
+            return frozenset(NAMES[name] for name in self.allowed_claims if name in NAMES)
+        scopes = [scope for scope in self.allowed_scopes if scope in SCOPES]
+        return frozenset(path for scope in scopes for path in claims_of(scope))
+
+    @property
+    def logo_content_type(self) -> str:
+        """The media type of the logo, from its first bytes; empty when there is none."""
+        return logos.content_type(bytes(self.logo))

@@ -1,0 +1,61 @@
+"""Requests behind a handle: kept a minute, begun again by a reload, answered once (RFC 9126 §4)."""
+
+import secrets
+from datetime import datetime, timedelta
+from hashlib import sha256
+
+from django.utils.translation import gettext_lazy as _
+
+from keys.prepared_statements import PreparedInsert, PreparedRead
+from presentation.errors import InvalidRequestUriError, UntrustedRequestError
+from presentation.models import PushedRequest
+from presentation.registration import mistaken
+from presentation.requests.arrival import Arrival
+from presentation.requests.parameters import Parameters
+
+HANDLE = "urn:ietf:params:oauth:request_uri:"  # and 256 random bits
+LIFETIME = timedelta(seconds=60)
+
+_by_digest = PreparedRead(lambda value: PushedRequest.objects.filter(digest=value("digest")))
+_new = PreparedInsert(PushedRequest)
+
+
+def keep(arrival: Arrival, *, client_id: str, now: datetime) -> str:
+    """Keep a request that was checked; gives its handle."""
+    handle = HANDLE + secrets.token_urlsafe(32)
+    _new.run(
+        PushedRequest(
+            digest=_digest(handle),
+            client_id=client_id,
+            parameters=dict(arrival.parameters.values),
+            signed=arrival.signed,
+            expires_at=now + LIFETIME,
+        )
+    )
+    return handle
+
+
+def recall(handle: str, *, client_id: str, now: datetime) -> Arrival:
+    """The request behind a handle of this client; raises UntrustedRequestError when none can begin."""
+    row = _by_digest.first(digest=_digest(handle))
+    if row is None or row.client_id != client_id:
+        raise mistaken("request_uri is no handle of this client")
+    if row.used_at:
+        raise UntrustedRequestError(
+            _("This request was answered already. Go back to the application and start again."),
+            "request_uri was used; every request is pushed anew",
+        )
+    expired = InvalidRequestUriError("request_uri has expired") if row.expires_at <= now else None
+    # Its digest stays with the parameters, so that whoever answers them can use the handle up.
+    parameters = Parameters({**row.parameters, "request_uri": row.digest})
+    return Arrival(parameters, signed=row.signed, pushed=True, problem=expired)
+
+
+def use_up(digest: str, *, now: datetime) -> bool:
+    """It is answered, and what was asked is forgotten; whether this was the first answer."""
+    still_open = PushedRequest.objects.filter(digest=digest, used_at=None)
+    return still_open.update(used_at=now, parameters={}) == 1
+
+
+def _digest(handle: str) -> str:
+    return sha256(handle.encode()).hexdigest()

@@ -1,0 +1,83 @@
+"""Requests in signed objects: sent along, or published by the relying application (RFC 9101 §5)."""
+
+from datetime import datetime, timedelta
+from functools import partial
+
+import structlog
+from django.conf import settings
+from django.utils.translation import gettext_lazy as _
+
+from keys.prepared_statements import PreparedRead
+from presentation.client_metadata import request_uris
+from presentation.clients.authentication import keys_of
+from presentation.errors import UntrustedRequestError
+from presentation.models import RelyingParty
+from presentation.outbound.calls import Outbound, OutboundError
+from presentation.registration import mistaken
+from presentation.requests import request_object
+from presentation.requests.arrival import Arrival
+from presentation.requests.parameters import LIMITS
+from presentation.requests.request_object import RequestObjectError
+from wallet.limits import Limit, LimitReachedError
+
+log = structlog.get_logger(__name__)
+
+outbound = Outbound()
+# Anybody's browser can make us fetch; per client address, and generous, because a company may share one.
+FETCHES = Limit("request-objects-fetched", most=100, window=timedelta(minutes=15))
+
+_active = PreparedRead(
+    lambda value: RelyingParty.objects.filter(
+        client_id=value("client_id"), state=RelyingParty.State.ACTIVE
+    ).only("client_id", "jwks", "jwks_uri", "request_uri_prefix")
+)
+
+
+def sent_along(text: str, *, client_id: str, now: datetime) -> Arrival:
+    """The request in an object of this client.
+
+    Raises RequestObjectError, or UntrustedRequestError when the client is not known.
+    """
+    return _read(text, _client(client_id), now)
+
+
+def published_at(uri: str, *, client_id: str, address: str, now: datetime) -> Arrival:
+    """The request in the object that this client publishes there.
+
+    address: the network address that limits count by. Raises RequestObjectError, or UntrustedRequestError
+    when it must not be fetched or cannot be.
+    """
+    party = _client(client_id)
+    if not request_uris.is_registered(uri, party.request_uri_prefix):
+        raise mistaken("request_uri must be a pushed request, or at the address registered for signed ones")
+    try:
+        FETCHES.take(address, now=now)
+        answer = outbound.get(uri, accept=request_object.MEDIA_TYPE)
+    except (LimitReachedError, OutboundError) as error:
+        log.warning("request_object_not_fetched", client_id=client_id, reason=str(error))
+        raise UntrustedRequestError(
+            _("We could not get the request of the application that sent you here. Please try again later."),
+            f"request_uri could not be fetched: {error}",
+        ) from error
+    if answer.status != 200 or answer.content_type != request_object.MEDIA_TYPE:
+        raise mistaken(f"request_uri must answer with status 200 and {request_object.MEDIA_TYPE}")
+    return _read(answer.body.decode("ascii", errors="replace").strip(), party, now)
+
+
+def _read(text: str, party: RelyingParty, now: datetime) -> Arrival:
+    if len(text) > LIMITS["request"]:
+        raise RequestObjectError("is too long")
+    said = request_object.read(
+        text, client_id=party.client_id, find_keys=partial(keys_of, party), issuer=settings.BASE_URL, now=now
+    )
+    return Arrival(said, signed=True)
+
+
+def _client(client_id: str) -> RelyingParty:
+    party = _active.first(client_id=client_id)
+    if party is None:
+        raise UntrustedRequestError(
+            _("The application that sent you here is not registered with us."),
+            "client_id must name an active relying party",
+        )
+    return party

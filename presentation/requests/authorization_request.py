@@ -1,0 +1,175 @@
+"""The parsed authorization request (RFC 6749 §4.2.1 extended by OpenID4VP 1.0 §5).
+
+Where the answer goes is not decided here: by the time this is read, the relying party and the return
+address are known, so every error may go home.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
+
+from presentation.dcql import evaluation, parsing, queries
+from presentation.dcql.parsing import DcqlError
+from presentation.dcql.queries import ClaimPath, Query
+from presentation.errors import (
+    InvalidRequestError,
+    InvalidScopeError,
+    UnauthorizedClientError,
+    UnsupportedResponseTypeError,
+)
+from presentation.requests.parameters import Parameters
+from presentation.responses.encryption import NoRecipientError, Recipient, recipient
+from presentation.responses.return_address import DIRECT_POST_JWT, POSTED, RESPONSE_MODES
+from presentation.transaction_data import entries
+from presentation.transaction_data.entries import TransactionData
+from wallet.claims import CLAIMS
+
+RESPONSE_TYPE = "vp_token"
+SHORTEST_NONCE = 16
+
+_NONCE = re.compile(r"[\x21-\x7e]+")
+
+
+@dataclass(frozen=True)
+class Allowance:
+    """What a relying party may ask, from its registration; nothing unless it says so."""
+
+    scopes: Collection[str] = ()
+    transaction_data_types: Collection[str] = ()
+    claims: Collection[ClaimPath] = ()  # in a DCQL query
+    several_queries: bool = False  # whether its answers say which credential query they are for
+
+
+@dataclass(frozen=True, repr=False)  # it names a person
+class AuthorizationRequest:
+    """What a relying application asks, once. `transaction_data` keeps the strings exactly as received."""
+
+    nonce: str
+    state: str | None
+    login_hint: str
+    query: Query
+    transaction_data: tuple[TransactionData, ...] = ()
+    recipient: Recipient | None = None  # whom the answer is encrypted to, if it is
+
+
+def parse(parameters: Parameters, allowance: Allowance) -> AuthorizationRequest:
+    """Reads the request; what a relying party may ask comes from its registration.
+
+    Raises the AuthorizationError of the first rule that is broken (design: errors, RFC 6749 §4.2.2.1).
+    """
+    if problem := parameters.first_problem():
+        raise InvalidRequestError(problem)
+    _check_response(parameters)
+    query = _query(parameters, allowance)
+    nonce = _nonce(parameters.get("nonce"))
+    login_hint = _login_hint(parameters.get("login_hint"))
+    return AuthorizationRequest(
+        nonce=nonce,
+        state=parameters.get("state"),
+        login_hint=login_hint,
+        query=query,
+        transaction_data=entries.parse(
+            parameters.get("transaction_data"),
+            credential_ids=[asked.id for asked in query.credentials if asked.holder_binding],
+            allowed_types=allowance.transaction_data_types,
+        ),
+        recipient=_recipient(parameters),
+    )
+
+
+def parameters_hash(parameters: Parameters) -> str:
+    """SHA-256 (hex) over the parameters as received: the request a consent is good for."""
+    canonical = json.dumps(dict(parameters.values), sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def nonce_digest(nonce: str) -> str:
+    """SHA-256 (hex) of a nonce, checked or not: what is kept of it to know it again."""
+    return hashlib.sha256(nonce.encode(errors="replace")).hexdigest()
+
+
+def _check_response(parameters: Parameters) -> None:
+    response_type = parameters.get("response_type")
+    if response_type is None:
+        raise InvalidRequestError("response_type is missing")
+    if response_type != RESPONSE_TYPE:
+        raise UnsupportedResponseTypeError(f"response_type must be {RESPONSE_TYPE}")
+    response_mode = parameters.get("response_mode")
+    if response_mode not in (None, *RESPONSE_MODES):
+        raise InvalidRequestError(f"response_mode must be {' or '.join(RESPONSE_MODES)}, or left out")
+    if response_mode in POSTED and parameters.get("redirect_uri"):
+        raise InvalidRequestError(f"redirect_uri must not be sent with response_mode {response_mode}")
+
+
+def _recipient(parameters: Parameters) -> Recipient | None:
+    if parameters.get("response_mode") != DIRECT_POST_JWT:
+        return None
+    try:
+        return recipient(parameters.get("client_metadata"))
+    except NoRecipientError as error:
+        raise InvalidRequestError(str(error)) from None
+
+
+def _query(parameters: Parameters, allowance: Allowance) -> Query:
+    """What is asked for, said in exactly one of two ways (OpenID4VP 1.0 §5.1)."""
+    scope, said = parameters.get("scope"), parameters.get("dcql_query")
+    if scope is not None and said is not None:
+        raise InvalidRequestError("scope and dcql_query must not be sent together")
+    if said is not None:
+        return _dcql_query(said, allowance)
+    if scope is not None:
+        return queries.query_for(_scopes(scope, allowance.scopes))
+    raise InvalidScopeError("scope is missing, and so is dcql_query")
+
+
+def _dcql_query(said: str, allowance: Allowance) -> Query:
+    try:
+        query = parsing.parse(said)
+    except DcqlError as error:
+        raise InvalidRequestError(str(error)) from None
+    if len(query.credentials) > 1 and not allowance.several_queries:
+        raise InvalidRequestError("dcql_query must have one credential query: this client gets one string")
+    pointers = [claim.path for credential in query.credentials for claim in credential.claims]
+    asked = {path for pointer in pointers for path in evaluation.covered(pointer, CLAIMS)}
+    if forbidden := sorted(asked - set(allowance.claims)):
+        names = ", ".join(".".join(path) for path in forbidden)
+        raise UnauthorizedClientError(f"dcql_query asks for claims that this client may not ask for: {names}")
+    return query
+
+
+def _scopes(scope: str, allowed: Collection[str]) -> tuple[str, ...]:
+    asked = tuple(dict.fromkeys(scope.split(" ")))
+    for value in asked:
+        if not value:
+            raise InvalidScopeError("scope must be scope names with one space between them")
+        if value not in queries.SCOPES:
+            raise InvalidScopeError(f"scope {value} is unknown")
+        if value not in allowed:
+            raise InvalidScopeError(f"scope {value} is not allowed for this client")
+    return asked
+
+
+def _nonce(nonce: str | None) -> str:
+    if nonce is None:
+        raise InvalidRequestError("nonce is missing")
+    if len(nonce) < SHORTEST_NONCE:
+        raise InvalidRequestError(f"nonce must have at least {SHORTEST_NONCE} characters")
+    if not _NONCE.fullmatch(nonce):
+        raise InvalidRequestError("nonce must consist of visible ASCII characters")
+    return nonce
+
+
+def _login_hint(login_hint: str | None) -> str:
+    """The e-mail address in lower case, as wallets have it; international domains in their ASCII form."""
+    if login_hint is None:
+        raise InvalidRequestError("login_hint is missing")
+    try:
+        validate_email(login_hint if login_hint.isascii() else "")
+    except ValidationError:
+        raise InvalidRequestError("login_hint must be an e-mail address") from None
+    return login_hint.lower()

@@ -1,0 +1,30 @@
+"""The form that a machine posts (RFC 6749 §3.2, Appendix B): each parameter once, all readable. Pure."""
+
+from presentation.requests.parameters import decoded
+
+MOST = 50  # parameters
+
+
+class UnreadableFormError(ValueError):
+    """The body is no form that can be read in one way only; the text says why, and nothing of the values."""
+
+
+def read(body: bytes) -> dict[str, str]:
+    """Parameter by name. One without a value counts as left out; any that occurs twice is refused."""
+    try:
+        text = body.decode("ascii")
+    except UnicodeDecodeError:
+        raise UnreadableFormError("The body must be percent-encoded ASCII.") from None
+    pairs = [pair for pair in text.split("&") if pair]
+    if len(pairs) > MOST:
+        raise UnreadableFormError(f"The body has more than {MOST} parameters.")
+    found: dict[str, str] = {}
+    for pair in pairs:
+        name, _equals, raw = pair.partition("=")
+        key, value = decoded(name), decoded(raw)
+        if key is None or value is None:
+            raise UnreadableFormError("Every parameter must be percent-encoded UTF-8 without NUL.")
+        if key in found:
+            raise UnreadableFormError("A parameter must not be sent more than once.")
+        found[key] = value
+    return {key: value for key, value in found.items() if value}

@@ -1,0 +1,150 @@
+"""The `transaction_data` parameter: what a presentation is bound to beyond its claims (OpenID4VP 1.0 §8.4).
+
+Values arrive separated by spaces (the contract) or as a JSON array (OpenID4VP 1.0 §5.1). Each keeps the
+string exactly as received, because that string is what gets hashed.
+"""
+
+import base64
+import binascii
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+from presentation import strict_json
+from presentation.errors import InvalidTransactionDataError
+from presentation.strict_json import StrictJsonError
+from presentation.transaction_data import money
+from presentation.transaction_data.display import blocks
+from presentation.transaction_data.fields import FieldError
+from presentation.transaction_data.types import TYPES, TransactionDataType
+
+MOST_VALUES = 10
+LONGEST_VALUE = 8192
+LONGEST_IN_ALL = 32768
+HASH_ALGORITHM = "sha-256"
+
+_BASE64URL = re.compile(r"[A-Za-z0-9_-]+")
+
+
+@dataclass(frozen=True, repr=False)  # it names accounts
+class TransactionData:
+    """One value: the string as received, and what it says. Amounts in the payload are Decimals."""
+
+    received: str
+    type: str
+    credential_ids: tuple[str, ...]
+    payload: dict[str, Any]
+
+    @property
+    def consequential(self) -> bool:
+        """Whether agreeing moves money."""
+        return TYPES[self.type].consequential
+
+
+def parse(
+    parameter: str | None, *, credential_ids: Collection[str], allowed_types: Collection[str]
+) -> tuple[TransactionData, ...]:
+    """Every value of the parameter, in its order; none if it was left out.
+
+    Raises InvalidTransactionDataError naming the value's position (from 1) and the field.
+    """
+    if parameter is None:
+        return ()
+    if len(parameter) > LONGEST_IN_ALL:
+        raise InvalidTransactionDataError(f"transaction_data must not exceed {LONGEST_IN_ALL} characters")
+    values = separate(parameter)
+    if not 1 <= len(values) <= MOST_VALUES:
+        raise InvalidTransactionDataError(f"transaction_data must have from 1 to {MOST_VALUES} values")
+    parsed = []
+    for position, value in enumerate(values, start=1):
+        try:
+            parsed.append(_parse_value(value, credential_ids, allowed_types))
+        except FieldError as error:
+            raise InvalidTransactionDataError(f"transaction_data value {position}: {error}") from None
+    return tuple(parsed)
+
+
+def display(value: TransactionData) -> dict[str, Any]:
+    """The value as the consent page shows it (`consent.decisions.Transaction` as JSON), in plain text."""
+    declared = TYPES[value.type]
+    return {
+        "kind": declared.urn,
+        "title": str(declared.title),
+        "blocks": blocks(declared, value.payload),
+        "consequential": declared.consequential,
+    }
+
+
+def separate(parameter: str) -> list[Any]:
+    """The values of the parameter in either form, not looked at; raises InvalidTransactionDataError."""
+    if not parameter.startswith("["):
+        return parameter.split(" ")
+    try:
+        values = strict_json.loads(parameter)
+    except StrictJsonError as error:
+        raise InvalidTransactionDataError(f"transaction_data as an array {error}") from None
+    assert isinstance(values, list)
+    return values
+
+
+def _parse_value(value: Any, credential_ids: Collection[str], allowed: Collection[str]) -> TransactionData:
+    said = _decoded(value)
+    declared = _declared(said, allowed)
+    clean = declared.envelope.read(said, "")
+    for index, credential_id in enumerate(clean["credential_ids"]):
+        if credential_id not in credential_ids:
+            raise FieldError(
+                f"credential_ids[{index}] names no credential query of this request that wants holder binding"
+            )
+    if HASH_ALGORITHM not in clean.get("transaction_data_hashes_alg", (HASH_ALGORITHM,)):
+        raise FieldError(f"transaction_data_hashes_alg must contain {HASH_ALGORITHM}")
+    _check_minor_units(declared, clean["payload"])
+    return TransactionData(value, declared.urn, clean["credential_ids"], clean["payload"])
+
+
+def _declared(said: Any, allowed: Collection[str]) -> TransactionDataType:
+    if not isinstance(said, dict):
+        raise FieldError("must be a JSON object")
+    if "type" not in said:
+        raise FieldError("type is missing")
+    urn = said["type"]
+    if not isinstance(urn, str):
+        raise FieldError("type must be a string")
+    if urn not in TYPES:
+        raise FieldError("type is unknown")
+    if urn not in allowed:
+        raise FieldError("type is not allowed for this client")
+    return TYPES[urn]
+
+
+def _check_minor_units(declared: TransactionDataType, payload: dict[str, Any]) -> None:
+    for where, amount in declared.payload.amounts(payload, "payload"):
+        try:
+            money.in_minor_units(amount, payload["currency"])
+        except ValueError as error:
+            raise FieldError(f"{where} {error}") from None
+
+
+def _decoded(value: Any) -> Any:
+    """The JSON inside one base64url value (RFC 4648 §5, unpadded, canonical)."""
+    if not isinstance(value, str):
+        raise FieldError("must be a string")
+    if len(value) > LONGEST_VALUE:
+        raise FieldError(f"must not be longer than {LONGEST_VALUE} characters")
+    if not _BASE64URL.fullmatch(value):
+        raise FieldError("must be base64url without padding")
+    try:
+        octets = base64.urlsafe_b64decode(value + "=" * (-len(value) % 4))
+    except binascii.Error:
+        raise FieldError("must be base64url without padding") from None
+    if base64.urlsafe_b64encode(octets).rstrip(b"=").decode() != value:
+        raise FieldError("must be canonical base64url")
+    try:
+        text = octets.decode("utf-8")
+    except UnicodeDecodeError:
+        raise FieldError("must be UTF-8") from None
+    try:
+        return strict_json.loads(text)
+    except StrictJsonError as error:
+        raise FieldError(str(error)) from None

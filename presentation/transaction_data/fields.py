@@ -1,0 +1,232 @@
+"""The kinds of fields that transaction data is declared with: what each accepts, and what it is called.
+
+`read` takes a value out of strict JSON and gives it back clean, or raises FieldError naming the field.
+"""
+
+import ipaddress
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from django.utils.functional import Promise
+
+from presentation.transaction_data.money import MINOR_UNITS
+
+MOST_MONEY = 10**12
+
+
+class FieldError(ValueError):
+    """A field does not hold what was declared; the message names it, as in `payload.items[0].quantity`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Field:
+    """One declared field: `label` for the person asked, `about` for the developer who fills it in."""
+
+    label: str | Promise = ""
+    about: str = ""
+    required: bool = True
+
+    @property
+    def type_name(self) -> str:
+        """The JSON type in the words of the contract."""
+        raise NotImplementedError
+
+    @property
+    def rule(self) -> str:
+        """What it accepts beyond its type, for the documentation."""
+        raise NotImplementedError
+
+    def read(self, value: Any, where: str) -> Any:
+        """The clean value; raises FieldError."""
+        raise NotImplementedError
+
+    def amounts(self, value: Any, where: str) -> Iterator[tuple[str, Decimal]]:
+        """Every amount of money inside a clean value, with where it stands."""
+        return iter(())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Text(Field):
+    """A string, shown as it is."""
+
+    longest: int = 140
+
+    @property
+    def type_name(self) -> str:
+        return "String"
+
+    @property
+    def rule(self) -> str:
+        return f"at most {self.longest} characters" + ("; not blank" if self.required else "")
+
+    def read(self, value: Any, where: str) -> str:
+        if not isinstance(value, str):
+            raise FieldError(f"{where} must be a string")
+        if len(value) > self.longest:
+            raise FieldError(f"{where} must not be longer than {self.longest} characters")
+        if self.required and not value.strip():
+            raise FieldError(f"{where} must not be blank")
+        if any("\ud800" <= character <= "\udfff" for character in value):
+            raise FieldError(f"{where} must be valid Unicode text")
+        return value
+
+
+@dataclass(frozen=True, kw_only=True)
+class AccountNumber(Text):
+    """The number of an account, shown in groups so that it can be compared."""
+
+    longest: int = 64
+
+
+@dataclass(frozen=True, kw_only=True)
+class IPAddress(Text):
+    """An IPv4 or IPv6 address in its usual notation, without a zone."""
+
+    longest: int = 45
+
+    @property
+    def rule(self) -> str:
+        return "an IPv4 or IPv6 address"
+
+    def read(self, value: Any, where: str) -> str:
+        text = super().read(value, where)
+        try:
+            ipaddress.ip_address(text if "%" not in text else "")
+        except ValueError:
+            raise FieldError(f"{where} must be an IPv4 or IPv6 address") from None
+        return text
+
+
+@dataclass(frozen=True, kw_only=True)
+class Currency(Text):
+    """An ISO 4217 code."""
+
+    longest: int = 3
+
+    @property
+    def rule(self) -> str:
+        return "an ISO 4217 code in capital letters, such as `EUR`"
+
+    def read(self, value: Any, where: str) -> str:
+        if not isinstance(value, str) or value not in MINOR_UNITS:
+            raise FieldError(f"{where} must be an ISO 4217 currency code, such as EUR")
+        return value
+
+
+@dataclass(frozen=True, kw_only=True)
+class Integer(Field):
+    """A whole number, written as one: `2`, not `2.0`."""
+
+    least: int
+    most: int
+
+    @property
+    def type_name(self) -> str:
+        return "Integer"
+
+    @property
+    def rule(self) -> str:
+        return f"from {self.least:,} to {self.most:,}"
+
+    def read(self, value: Any, where: str) -> int:
+        if type(value) is not int:  # a boolean is an int to Python, and not to anyone else
+            raise FieldError(f"{where} must be an integer")
+        if not self.least <= value <= self.most:
+            raise FieldError(f"{where} must be from {self.least} to {self.most}")
+        return value
+
+
+@dataclass(frozen=True, kw_only=True)
+class Amount(Field):
+    """An amount of money in the payload's currency; a Decimal inside."""
+
+    zero: bool = False
+
+    @property
+    def type_name(self) -> str:
+        return "Float"
+
+    @property
+    def rule(self) -> str:
+        least = "zero or more" if self.zero else "more than zero"
+        return f"{least}, less than {MOST_MONEY:,}; no more decimal places than the currency has"
+
+    def read(self, value: Any, where: str) -> Decimal:
+        if type(value) is not int and not isinstance(value, Decimal):
+            raise FieldError(f"{where} must be a number")
+        amount = Decimal(value)
+        if amount < 0 or (amount == 0 and not self.zero):
+            raise FieldError(f"{where} must be {'zero or more' if self.zero else 'more than zero'}")
+        if amount >= MOST_MONEY:
+            raise FieldError(f"{where} must be less than {MOST_MONEY}")
+        return amount.copy_abs()  # there is a negative zero; abs() would round to 28 digits
+
+    def amounts(self, value: Any, where: str) -> Iterator[tuple[str, Decimal]]:
+        yield where, value
+
+
+@dataclass(frozen=True, kw_only=True)
+class Object(Field):
+    """A JSON object with exactly these fields."""
+
+    fields: Mapping[str, Field]
+
+    @property
+    def type_name(self) -> str:
+        return "Object"
+
+    @property
+    def rule(self) -> str:
+        return "see below"
+
+    def read(self, value: Any, where: str) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            raise FieldError(f"{where or 'the value'} must be a JSON object")
+        for name in value:
+            if name not in self.fields:
+                raise FieldError(f"{_inside(where, name[:40])} is unknown")
+        for name, declared in self.fields.items():
+            if declared.required and name not in value:
+                raise FieldError(f"{_inside(where, name)} is missing")
+        return {
+            name: declared.read(value[name], _inside(where, name))
+            for name, declared in self.fields.items()
+            if name in value
+        }
+
+    def amounts(self, value: Any, where: str) -> Iterator[tuple[str, Decimal]]:
+        for name, item in value.items():
+            yield from self.fields[name].amounts(item, _inside(where, name))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListOf(Field):
+    """A JSON array of one kind of thing, with at least one."""
+
+    item: Field
+    most: int
+
+    @property
+    def type_name(self) -> str:
+        return f"{self.item.type_name}[]"
+
+    @property
+    def rule(self) -> str:
+        return f"from 1 to {self.most}"
+
+    def read(self, value: Any, where: str) -> tuple[Any, ...]:
+        if not isinstance(value, list):
+            raise FieldError(f"{where} must be an array")
+        if not 1 <= len(value) <= self.most:
+            raise FieldError(f"{where} must have from 1 to {self.most} elements")
+        return tuple(self.item.read(item, f"{where}[{index}]") for index, item in enumerate(value))
+
+    def amounts(self, value: Any, where: str) -> Iterator[tuple[str, Decimal]]:
+        for index, item in enumerate(value):
+            yield from self.item.amounts(item, f"{where}[{index}]")
+
+
+def _inside(where: str, name: str) -> str:
+    return f"{where}.{name}" if where else name
