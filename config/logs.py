@@ -22,42 +22,26 @@ def without_personal_values(logger: Any, method: str, event: dict[str, Any]) -> 
     return event
 
 
+_SHARED: list[Any] = [
+    structlog.contextvars.merge_contextvars,
+    structlog.stdlib.add_log_level,
+    structlog.stdlib.add_logger_name,
+    structlog.processors.TimeStamper(fmt="iso", utc=True),
+]
+
+
 def logging_config(*, level: str, as_json: bool) -> dict[str, Any]:
     """The `LOGGING` dictionary; also configures structlog to end in the same handlers."""
-    shared: list[Any] = [
-        structlog.contextvars.merge_contextvars,
-        structlog.stdlib.add_log_level,
-        structlog.stdlib.add_logger_name,
-        structlog.processors.TimeStamper(fmt="iso", utc=True),
-    ]
     structlog.configure(
-        processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        processors=[*_SHARED, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
         logger_factory=structlog.stdlib.LoggerFactory(),
         wrapper_class=structlog.stdlib.BoundLogger,
         cache_logger_on_first_use=True,
     )
-    renderer: Any = (
-        structlog.processors.JSONRenderer()
-        if as_json
-        else structlog.dev.ConsoleRenderer(
-            colors=False, pad_event_to=0, exception_formatter=structlog.dev.plain_traceback
-        )
-    )
     return {
         "version": 1,
         "disable_existing_loggers": False,
-        "formatters": {
-            "structured": {
-                "()": structlog.stdlib.ProcessorFormatter,
-                "foreign_pre_chain": shared,
-                "processors": [
-                    structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-                    structlog.processors.format_exc_info,
-                    without_personal_values,
-                    renderer,
-                ],
-            }
-        },
+        "formatters": {"structured": _formatter(as_json=as_json)},
         "handlers": {
             "stderr": {"class": "logging.StreamHandler", "formatter": "structured"},
             "nowhere": {"class": "logging.NullHandler"},  # with no handler at all Python would use its own
@@ -69,4 +53,20 @@ def logging_config(*, level: str, as_json: bool) -> dict[str, Any]:
             "django.request": {"handlers": ["stderr"], "level": "ERROR", "propagate": False},
             "django.security.DisallowedHost": {"handlers": ["nowhere"], "propagate": False},
         },
+    }
+
+
+def _formatter(*, as_json: bool) -> dict[str, Any]:
+    for_people = structlog.dev.ConsoleRenderer(
+        colors=False, pad_event_to=0, exception_formatter=structlog.dev.plain_traceback
+    )
+    return {
+        "()": structlog.stdlib.ProcessorFormatter,
+        "foreign_pre_chain": _SHARED,
+        "processors": [
+            structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+            structlog.processors.format_exc_info,
+            without_personal_values,
+            structlog.processors.JSONRenderer() if as_json else for_people,
+        ],
     }

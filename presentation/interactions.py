@@ -20,6 +20,7 @@ from presentation.passage import Passage, Step, earliest_sign_in, next_step, pat
 from presentation.registration import Registration
 from presentation.requests import authorization_request
 from presentation.requests.arrival import Arrival
+from presentation.requests.parameters import Parameters
 from presentation.responses.return_address import FRAGMENT, ReturnAddress
 from presentation.transaction_data import entries
 from wallet import errands
@@ -81,18 +82,8 @@ def begin(
     )
     if problem := parameters.first_problem():  # what is stored below has none any more
         raise InvalidRequestError(problem)
-    address = registration.return_address
-    interaction = Interaction(
-        relying_party=party,
-        redirect_uri="" if address.posted else address.uri,
-        response_uri=address.uri if address.posted else "",
-        browser=browser,
-        parameters=dict(parameters.values),
-        request_hash=authorization_request.parameters_hash(parameters),
-        created_at=now,
-        expires_at=now + LIFETIME,
-    )
-    passage = Passage(interaction, address, still_registered=True)
+    interaction = _written_down(registration, parameters, browser=browser, now=now)
+    passage = Passage(interaction, registration.return_address, still_registered=True)
     interaction.nonce_digest = authorization_request.nonce_digest(passage.request.nonce)
     if registration.nonce_used:
         raise InvalidRequestError(NONCE_USED)
@@ -102,6 +93,23 @@ def begin(
         _prepare(passage, next_step(passage, session, now=now), session, now=now)
         _new.run(interaction)
     return passage
+
+
+def _written_down(
+    registration: Registration, parameters: Parameters, *, browser: str, now: datetime
+) -> Interaction:
+    """The row of a new interaction, not saved yet; parsed once, stored as it was said."""
+    address = registration.return_address
+    return Interaction(
+        relying_party=registration.relying_party,
+        redirect_uri="" if address.posted else address.uri,
+        response_uri=address.uri if address.posted else "",
+        browser=browser,
+        parameters=dict(parameters.values),
+        request_hash=authorization_request.parameters_hash(parameters),
+        created_at=now,
+        expires_at=now + LIFETIME,
+    )
 
 
 def recall(interaction_id: uuid.UUID, *, browser: str | None, now: datetime) -> Passage:

@@ -1,6 +1,6 @@
 """Which claims a request asks for: DCQL queries, and scopes as aliases of them (OpenID4VP 1.0 §5.5, §6).
 
-Reading one from a request is in `dcql_parsing`, holding it against a credential in `dcql_evaluation`.
+Reading one from a request is in `parsing`, holding it against a credential in `evaluation`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

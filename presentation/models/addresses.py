@@ -80,7 +80,7 @@ class ResponseURI(models.Model):
         return self.uri
 
     def clean(self) -> None:
-        """What may be called (`outbound_target`); whether its host is public shows when it is called."""
+        """What may be called (`outbound.targets`); whether its host is public shows when it is called."""
         if not self.uri:
             return  # the field itself says that it is missing
         try:

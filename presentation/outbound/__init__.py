@@ -1,0 +1,1 @@
+"""Calling relying applications, whose addresses nobody but they chose."""

@@ -1,0 +1,1 @@
+"""Authorization requests as they were sent, and what they ask for. Pure."""

@@ -1,0 +1,1 @@
+"""Answers as they go home: the token, the address, the redirect, or the body that is posted."""

@@ -12,9 +12,9 @@ class PresentationSandboxConfig(AppConfig):
     def ready(self) -> None:
         """What the sandbox keeps is cleared with everything else."""
         from presentation.clearing import clearing
-        from presentation.sandbox import self_service
+        from presentation.sandbox.self_service import self_registrations
 
         def clear(sender: Any, signal: Any, **facts: Any) -> None:
-            self_service.clear(**facts)
+            self_registrations.clear(**facts)
 
         clearing.connect(clear, weak=False, dispatch_uid="self-registrations")

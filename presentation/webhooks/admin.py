@@ -107,10 +107,10 @@ def secret_view(own: admin.ModelAdmin, request: HttpRequest, object_id: str) -> 
     if not own.has_change_permission(request, relying_party):
         raise PermissionDenied
     now = timezone.now()
-    form, made = NewSecretForm(request.POST or None), None
+    form, new = NewSecretForm(request.POST or None), None
     if form.is_valid():
         overlap = timedelta(0) if form.cleaned_data["before"] == "end" else signing_secrets.OVERLAP
-        made = signing_secrets.rotate(relying_party, now=now, overlap=overlap)
+        new = signing_secrets.rotate(relying_party, now=now, overlap=overlap)
         own.log_change(request, relying_party, _t("New webhook secret"))
     context = {
         **own.admin_site.each_context(request),
@@ -119,7 +119,7 @@ def secret_view(own: admin.ModelAdmin, request: HttpRequest, object_id: str) -> 
         "title": _t("Webhook secret of %(name)s") % {"name": relying_party.name},
         "form": form,
         "secrets": list(signing_secrets.in_use(relying_party, now=now)),
-        "made": made.text if made else "",
+        "new": new,
     }
     template = "admin/presentation/relyingparty/webhook_secret.html"
     return TemplateResponse(request, template, context)

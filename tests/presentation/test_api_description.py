@@ -24,9 +24,9 @@ from presentation.client_metadata.grants import GRANTS
 from presentation.clients import access_tokens
 from presentation.models import RelyingParty
 from presentation.requests.parameters import CARRIERS
-from presentation.sandbox.api_description import openapi
-from presentation.sandbox.api_page import groups
-from presentation.sandbox.described import ENDPOINTS
+from presentation.sandbox.api.described import ENDPOINTS
+from presentation.sandbox.api.openapi import openapi
+from presentation.sandbox.api.page import groups
 from presentation.webhooks import revocations, signature
 from presentation.webhooks.models import WebhookEvent
 from tests.people import ALICE, register

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from presentation.characters import is_legible
-from presentation.sandbox.assumed_names import MARK, marked, problem_with, unmarked
-from presentation.sandbox.own_addresses import is_local, is_under
+from presentation.sandbox.self_service.assumed_names import MARK, marked, problem_with, unmarked
+from presentation.sandbox.self_service.own_addresses import is_local, is_under
 
 REGISTERED = ["Acme Bank", "Corner Shop", "IBM", "美咲銀行"]
 

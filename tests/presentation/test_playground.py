@@ -23,9 +23,11 @@ from presentation.models import RelyingParty
 from presentation.requests import authorization_request
 from presentation.requests.authorization_request import Allowance
 from presentation.requests.parameters import CARRIERS, LIMITS, Parameters
-from presentation.sandbox.examples import EXAMPLES
-from presentation.sandbox.explanations import CHECKS, ERRORS, PARAMETERS
-from presentation.sandbox.sample_request import MISTAKES, SampleRequest, encode_transaction
+from presentation.sandbox.playground.checks import CHECKS
+from presentation.sandbox.playground.error_meanings import ERRORS
+from presentation.sandbox.playground.examples import EXAMPLES
+from presentation.sandbox.playground.sample_request import MISTAKES, SampleRequest, encode_transaction
+from presentation.sandbox.wording import PARAMETERS
 from presentation.transaction_data import entries
 from tests.deployment_check import production_environment
 from tests.people import register

@@ -170,7 +170,7 @@ def test_an_answer_that_breaks_a_rule_is_refused(node: Callable[..., dict[str, A
 
 
 def test_every_check_of_the_page_is_made_and_explained(node: Callable[..., dict[str, Any]]) -> None:
-    from presentation.sandbox.explanations import CHECKS
+    from presentation.sandbox.playground.checks import CHECKS
 
     explained = [check.id for group in CHECKS for check in group.checks]
     made = node(answered=[[{"state": "s", "queryIds": None}, {"state": "s", "wireFormat": "string"}]])

@@ -18,8 +18,8 @@ from consent.models import Consent
 from presentation import admission
 from presentation.dcql.queries import BASIC
 from presentation.models import Interaction, RelyingParty
-from presentation.sandbox import developer_sign_in, self_service
 from presentation.sandbox.models import SelfRegistration
+from presentation.sandbox.self_service import developer_sign_in, self_registrations
 from tests.people import register
 from tests.presentation.clients import FORM, TOKEN, basic
 from wallet.limits import Limit
@@ -386,7 +386,7 @@ def test_one_developer_has_five_at_most(developer: Client) -> None:
 def test_making_and_deleting_again_and_again_ends(
     developer: Client, monkeypatch: pytest.MonkeyPatch, limit: str
 ) -> None:
-    monkeypatch.setattr(self_service, limit, Limit("few", most=1, window=timedelta(days=1)))
+    monkeypatch.setattr(self_registrations, limit, Limit("few", most=1, window=timedelta(days=1)))
     page = make(developer).headers["Location"]
     developer.post(f"{page}delete/")
 
@@ -398,14 +398,14 @@ def test_making_and_deleting_again_and_again_ends(
 
 def test_secrets_are_not_made_without_end(developer: Client) -> None:
     page = make(developer).headers["Location"]
-    answers = [developer.post(f"{page}secret/") for _ in range(self_service.SECRETS_BY_OWNER.most + 1)]
+    answers = [developer.post(f"{page}secret/") for _ in range(self_registrations.SECRETS_BY_OWNER.most + 1)]
 
     assert [answer.status_code for answer in answers[-2:]] == [200, 429]
     assert "That was too often." in text(answers[-1])
 
 
 def test_a_full_sandbox_takes_no_more(developer: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(self_service, "MOST_IN_ALL", 1)
+    monkeypatch.setattr(self_registrations, "MOST_IN_ALL", 1)
     make(developer)
 
     assert "This sandbox is full." in text(make(developer, name="Another"))
@@ -465,7 +465,7 @@ def test_using_keeps_it_for_another_while(developer: Client, signing_key: Any) -
     call_command("clear_expired", batch=1)
 
     used = Interaction.objects.get().created_at
-    assert SelfRegistration.objects.get().expires_at == used + self_service.KEPT
+    assert SelfRegistration.objects.get().expires_at == used + self_registrations.KEPT
 
 
 def test_receipts_outlive_it(developer: Client, signing_key: Any) -> None:

@@ -1,6 +1,7 @@
 """`manage.py register_relying_party`: what the admin does, for scripts. Prints the new client as JSON."""
 
 import json
+from argparse import _ArgumentGroup as ArgumentGroup
 from pathlib import Path
 from typing import Any
 
@@ -22,60 +23,10 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         """The fields of a relying party; options that may be repeated say so."""
         parser.add_argument("--name", required=True, help="as holders know it; must be new")
-        parser.add_argument(
-            "--redirect-uri", required=True, action="append", metavar="URI", help="may be repeated"
-        )
-        parser.add_argument(
-            "--response-uri",
-            action="append",
-            default=[],
-            metavar="URI",
-            help="where answers may be posted (direct_post); may be repeated",
-        )
-        parser.add_argument(
-            "--scope",
-            required=True,
-            action="append",
-            metavar="SCOPE",
-            help=f"may be repeated: {', '.join(SCOPES)}",
-        )
-        parser.add_argument(
-            "--claim",
-            action="append",
-            default=[],
-            metavar="CLAIM",
-            help=f"for requests with dcql_query, in the place of those of the scopes: {', '.join(NAMES)}",
-        )
-        parser.add_argument(
-            "--transaction-data-type",
-            action="append",
-            default=[],
-            metavar="TYPE",
-            help=f"may be repeated: {', '.join(TYPES)}",
-        )
-        parser.add_argument("--wire-format", default="string", choices=RelyingParty.WireFormat.values)
-        parser.add_argument(
-            "--grant",
-            action="append",
-            default=[],
-            metavar="SCOPE",
-            help=f"what its access tokens may be for, may be repeated: {', '.join(GRANTS)}",
-        )
-        parser.add_argument("--jwks", default="", metavar="FILE", help="its public keys as a JWK set")
-        parser.add_argument("--jwks-uri", default="", metavar="URL", help="or where it publishes them")
-        parser.add_argument(
-            "--requires-pushed-requests", action="store_true", help="refuse requests in a browser's address"
-        )
-        parser.add_argument(
-            "--requires-signed-requests", action="store_true", help="refuse requests its key has not signed"
-        )
-        parser.add_argument(
-            "--request-uri-prefix", default="", metavar="URL", help="where it publishes signed requests"
-        )
-        parser.add_argument("--purpose", default="", help="why it asks, shown to holders")
-        parser.add_argument("--privacy-policy-url", default="")
-        parser.add_argument("--terms-url", default="")
-        parser.add_argument("--contact", default="", help="an e-mail address for operators")
+        _add_answers(parser.add_argument_group("where answers go"))
+        _add_questions(parser.add_argument_group("what it may ask for"))
+        _add_client(parser.add_argument_group("how it proves itself, and what its requests must be"))
+        _add_shown(parser.add_argument_group("what people are told of it"))
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Registers and prints; on any error says what is wrong and changes nothing."""
@@ -97,6 +48,50 @@ class Command(BaseCommand):
         except IntegrityError:
             raise CommandError("Another registration with this name came first.") from None
         self.stdout.write(json.dumps(_as_json(relying_party), indent=2))
+
+
+def _add_answers(group: ArgumentGroup) -> None:
+    group.add_argument(
+        "--redirect-uri", required=True, action="append", metavar="URI", help="may be repeated"
+    )
+    _add_repeated(group, "--response-uri", "URI", "where answers may be posted (direct_post)")
+    group.add_argument("--wire-format", default="string", choices=RelyingParty.WireFormat.values)
+
+
+def _add_questions(group: ArgumentGroup) -> None:
+    scopes = ", ".join(SCOPES)
+    group.add_argument(
+        "--scope", required=True, action="append", metavar="SCOPE", help=f"may be repeated: {scopes}"
+    )
+    claims = f"for requests with dcql_query, in the place of those of the scopes: {', '.join(NAMES)}"
+    _add_repeated(group, "--claim", "CLAIM", claims)
+    _add_repeated(group, "--transaction-data-type", "TYPE", ", ".join(TYPES))
+
+
+def _add_client(group: ArgumentGroup) -> None:
+    _add_repeated(group, "--grant", "SCOPE", f"what its access tokens may be for: {', '.join(GRANTS)}")
+    group.add_argument("--jwks", default="", metavar="FILE", help="its public keys as a JWK set")
+    group.add_argument("--jwks-uri", default="", metavar="URL", help="or where it publishes them")
+    group.add_argument(
+        "--requires-pushed-requests", action="store_true", help="refuse requests in a browser's address"
+    )
+    group.add_argument(
+        "--requires-signed-requests", action="store_true", help="refuse requests its key has not signed"
+    )
+    group.add_argument(
+        "--request-uri-prefix", default="", metavar="URL", help="where it publishes signed requests"
+    )
+
+
+def _add_shown(group: ArgumentGroup) -> None:
+    group.add_argument("--purpose", default="", help="why it asks, shown to holders")
+    group.add_argument("--privacy-policy-url", default="")
+    group.add_argument("--terms-url", default="")
+    group.add_argument("--contact", default="", help="an e-mail address for operators")
+
+
+def _add_repeated(group: ArgumentGroup, name: str, metavar: str, text: str) -> None:
+    group.add_argument(name, action="append", default=[], metavar=metavar, help=f"{text}; may be repeated")
 
 
 def _read(path: str) -> Any:

@@ -9,8 +9,8 @@ from django.utils.translation import gettext_lazy as _
 from presentation.client_metadata.grants import GRANTS
 from presentation.requests.parameters import LIMITS
 from presentation.responses.return_address import RESPONSE_MODES
-from presentation.sandbox.described_documents import DOCUMENTS
-from presentation.sandbox.description import (
+from presentation.sandbox.api.described_documents import DOCUMENTS
+from presentation.sandbox.api.description import (
     FORM,
     HTML,
     JSON,
@@ -26,8 +26,8 @@ from presentation.sandbox.description import (
     members,
     text,
 )
-from presentation.sandbox.explanations import PARAMETERS, Text
 from presentation.sandbox.holder_call import CHOICES, LONGEST_URL
+from presentation.sandbox.wording import PARAMETERS, Text
 
 REQUESTS, TESTS = _("Requests"), _("For tests, in the sandbox only")
 ASSERTION = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"

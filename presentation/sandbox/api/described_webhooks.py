@@ -4,8 +4,8 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
-from presentation.sandbox.description import JSON, Schema, members, text
-from presentation.sandbox.explanations import Text
+from presentation.sandbox.api.description import JSON, Schema, members, text
+from presentation.sandbox.wording import Text
 from presentation.webhooks.models import WebhookEvent
 
 Type = WebhookEvent.Type

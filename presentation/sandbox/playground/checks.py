@@ -1,28 +1,10 @@
-"""The playground's words: what each parameter is for, what each check means, what each error asks of you."""
+"""What each check of the playground's verifier means, and where it is written."""
 
 from dataclasses import dataclass
 
-from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-Text = str | Promise
-
-PARAMETERS: dict[str, Text] = {
-    "response_type": _("Always vp_token: what you want back is a presentation."),
-    "client_id": _("Who you are. You get it when your application is registered."),
-    "redirect_uri": _("Where the answer goes. It must equal a registered one, letter by letter."),
-    "scope": _("What you ask for. Each scope stands for a fixed list of claims; a space between several."),
-    "login_hint": _("The person's e-mail address: the wallet opens for them, and for nobody else."),
-    "nonce": _(
-        "Fresh randomness, at least 16 characters. It is signed into the token, so that an old answer "
-        "cannot be shown to you again. Remember it until the answer comes, and use it once."
-    ),
-    "state": _("Yours, optional, and returned unchanged: it tells you which request came back."),
-    "transaction_data": _(
-        "What else the person agrees to, as base64url of JSON. They see it in plain words, and its hash is "
-        "signed into the token. Remember the very string."
-    ),
-}
+from presentation.sandbox.wording import Text
 
 
 @dataclass(frozen=True)
@@ -236,88 +218,5 @@ CHECKS = (
                 "Token Status List §8.3",
             ),
         ),
-    ),
-)
-
-
-@dataclass(frozen=True)
-class ErrorMeaning:
-    """An error code in plain words, and what a relying application should do about it."""
-
-    code: str
-    title: Text
-    meaning: Text
-    advice: Text
-
-
-ERRORS = (
-    ErrorMeaning(
-        "access_denied",
-        _("Nothing was shared"),
-        _(
-            "The person said no, gave up, or could not be verified. Which of these it was stays between "
-            "them and their wallet, and that is on purpose."
-        ),
-        _(
-            "Accept the no. Offer another way to go on, and a button to try again. Never send the person "
-            "back by yourself."
-        ),
-    ),
-    ErrorMeaning(
-        "invalid_request",
-        _("The request was not right"),
-        _("A parameter is missing, repeated, too long or wrong, or the nonce was already used."),
-        _(
-            "This is for your developers: log the description below. Asking again in the same way "
-            "cannot help."
-        ),
-    ),
-    ErrorMeaning(
-        "unsupported_response_type",
-        _("Another response type was asked for"),
-        _("This service answers to response_type=vp_token and to nothing else."),
-        _("Correct the request."),
-    ),
-    ErrorMeaning(
-        "invalid_scope",
-        _("The scope was not accepted"),
-        _("There is no such scope, or the operator has not allowed it for your application."),
-        _("Compare with scopes_supported in the discovery document, or ask the operator."),
-    ),
-    ErrorMeaning(
-        "unauthorized_client",
-        _("It is not your application's to ask"),
-        _("The request is in order, but names a claim that the operator has not allowed your application."),
-        _("Ask for less, or ask the operator. The description names the claims."),
-    ),
-    ErrorMeaning(
-        "invalid_request_object",
-        _("The signed request was not accepted"),
-        _("It has expired, is not valid yet, or is meant for another service."),
-        _("Sign a request for every person who is sent, with aud set to the issuer. Compare your clock."),
-    ),
-    ErrorMeaning(
-        "invalid_request_uri",
-        _("The pushed request is gone"),
-        _("It was pushed more than a minute ago, or was answered already."),
-        _("Push the request and send the browser at once; push anew for every try, with a new nonce."),
-    ),
-    ErrorMeaning(
-        "invalid_transaction_data",
-        _("The transaction was not accepted"),
-        _("A value is not base64url of JSON, a field is missing or unknown, or the type is not allowed."),
-        _("The description names the value and the field. docs/transaction-data.md has every field."),
-    ),
-    ErrorMeaning(
-        "server_error",
-        _("The service has a problem"),
-        _("Something went wrong on the service's side. Nothing was shared."),
-        _("Tell the person it is not their fault, and let them try again in a while, with a new nonce."),
-    ),
-    ErrorMeaning(
-        "temporarily_unavailable",
-        _("The service is busy"),
-        _("It could not answer at the moment. Nothing was shared."),
-        _("Let the person try again in a few minutes, with a new nonce."),
     ),
 )

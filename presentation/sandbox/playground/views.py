@@ -13,9 +13,11 @@ from django.views.decorators.http import require_safe
 from keys.authority import root_fingerprint
 from presentation.dcql.queries import SCOPES, claims_of
 from presentation.models import RelyingParty
-from presentation.sandbox.examples import EXAMPLES
-from presentation.sandbox.explanations import CHECKS, ERRORS, PARAMETERS
-from presentation.sandbox.sample_request import MISTAKES, SampleRequest, address
+from presentation.sandbox.playground.checks import CHECKS
+from presentation.sandbox.playground.error_meanings import ERRORS
+from presentation.sandbox.playground.examples import EXAMPLES
+from presentation.sandbox.playground.sample_request import MISTAKES, SampleRequest, address
+from presentation.sandbox.wording import PARAMETERS
 from presentation.transaction_data.types import TYPES
 from wallet.claims import labels
 from wallet.credentials import TYPE_PATH

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
-from presentation.sandbox.explanations import Text
+from presentation.sandbox.wording import Text
 
 JSON, FORM = "application/json", "application/x-www-form-urlencoded"
 HTML, PLAIN = "text/html; charset=utf-8", "text/plain; charset=utf-8"

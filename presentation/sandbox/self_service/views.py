@@ -20,8 +20,8 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from presentation import integration
 from presentation.models import RelyingParty
-from presentation.sandbox import developer_sign_in, self_service
-from presentation.sandbox.forms import DeveloperEmailForm, SelfRegistrationForm
+from presentation.sandbox.self_service import developer_sign_in, self_registrations
+from presentation.sandbox.self_service.forms import DeveloperEmailForm, SelfRegistrationForm
 from wallet import browser
 from wallet.limits import LimitReachedError
 from wallet.pages import see_other
@@ -47,7 +47,7 @@ def home(request: HttpRequest) -> HttpResponse:
     """A developer's relying parties; before that, the question for an e-mail address."""
     owner = developer_sign_in.current(request)
     if owner and request.method != "POST":
-        parties = self_service.registered_by(owner)
+        parties = self_registrations.registered_by(owner)
         return render(request, "developer/parties.html", {"parties": parties, "developer": owner})
     form = DeveloperEmailForm(request.POST or None)
     if form.is_valid():
@@ -88,7 +88,7 @@ def new(request: HttpRequest, owner: str) -> HttpResponse:
 
     def register(now: datetime) -> None:
         client = browser.address(request)
-        made.append(self_service.register(owner, form.details(), client=client, now=now))
+        made.append(self_registrations.register(owner, form.details(), client=client, now=now))
 
     if form.is_valid() and _did(form, register):
         return see_other("self_service_party", made[0].client_id)
@@ -102,7 +102,9 @@ def party(request: HttpRequest, owner: str, client_id: str) -> HttpResponse:
     """What its developer needs, and the form to change it."""
     own = _own(owner, client_id)
     form = SelfRegistrationForm(request.POST or None, initial=SelfRegistrationForm.initial_for(own))
-    if form.is_valid() and _did(form, lambda now: self_service.change(own, owner, form.details(), now=now)):
+    if form.is_valid() and _did(
+        form, lambda now: self_registrations.change(own, owner, form.details(), now=now)
+    ):
         return see_other(reverse("self_service_party", args=[client_id], query={"saved": 1}))
     status = 422 if form.is_bound else 200
     own = _own(owner, client_id) if form.is_bound else own  # without what could not be saved
@@ -117,7 +119,7 @@ def secret(request: HttpRequest, owner: str, client_id: str) -> HttpResponse:
     own, now = _active(owner, client_id), timezone.now()
     facts: dict[str, Any] = {"party": own, "developer": owner}
     try:
-        facts["secret"] = self_service.new_secret(own, owner, now=now)
+        facts["secret"] = self_registrations.new_secret(own, owner, now=now)
     except LimitReachedError as limit:
         facts["problem"] = _wait(limit, now)
     return render(request, "developer/secret.html", facts, status=429 if "problem" in facts else 200)
@@ -129,13 +131,13 @@ def delete(request: HttpRequest, owner: str, client_id: str) -> HttpResponse:
     """Asks once more; sent here, it is gone."""
     own = _active(owner, client_id)
     if request.method == "POST":
-        self_service.give_up(own)
+        self_registrations.give_up(own)
         return see_other(HOME)
     return render(request, "developer/delete.html", {"party": own, "developer": owner})
 
 
 def _own(owner: str, client_id: str) -> RelyingParty:
-    own = self_service.registered_by(owner).filter(client_id=client_id).first()
+    own = self_registrations.registered_by(owner).filter(client_id=client_id).first()
     if own is None:
         raise Http404
     return own

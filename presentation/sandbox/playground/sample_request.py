@@ -15,7 +15,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from presentation.dcql.queries import BASIC
-from presentation.sandbox.examples import EXAMPLES
+from presentation.sandbox.playground.examples import EXAMPLES
 
 DEFAULT_EMAIL = "alice@example.org"
 LONGEST_TEXT = 6000

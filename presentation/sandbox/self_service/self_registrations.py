@@ -20,8 +20,8 @@ from presentation import admission
 from presentation.client_metadata.grants import GRANTS
 from presentation.clients import client_secrets
 from presentation.models import RelyingParty
-from presentation.sandbox import assumed_names, own_addresses
 from presentation.sandbox.models import SelfRegistration
+from presentation.sandbox.self_service import assumed_names, own_addresses
 from wallet.limits import Limit
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework.views import APIView
 
-from presentation.sandbox.described import ENDPOINTS
-from presentation.sandbox.described_webhooks import WEBHOOKS
-from presentation.sandbox.description import SECURITY, Described
+from presentation.sandbox.api.described import ENDPOINTS
+from presentation.sandbox.api.described_webhooks import WEBHOOKS
+from presentation.sandbox.api.description import SECURITY, Described
 
 
 def openapi() -> dict[str, Any]:

@@ -4,8 +4,8 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from presentation.sandbox.api_description import openapi
-from presentation.sandbox.api_page import groups
+from presentation.sandbox.api.openapi import openapi
+from presentation.sandbox.api.page import groups
 
 
 @require_safe

@@ -8,8 +8,8 @@ from django.utils.translation import gettext_lazy as _
 
 from presentation.dcql.queries import SCOPES, claims_of
 from presentation.models import RelyingParty
-from presentation.sandbox import assumed_names
-from presentation.sandbox.self_service import MOST_REDIRECT_URIS, Details
+from presentation.sandbox.self_service import assumed_names
+from presentation.sandbox.self_service.self_registrations import MOST_REDIRECT_URIS, Details
 from presentation.transaction_data.types import TYPES
 from wallet.claims import labels
 from wallet.forms import EmailForm

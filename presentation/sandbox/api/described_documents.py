@@ -3,8 +3,8 @@
 from django.utils.translation import gettext_lazy as _
 
 from presentation.dcql.queries import SCOPES
-from presentation.sandbox.description import HTML, JSON, PLAIN, Answer, Described, Schema, members, text
-from presentation.sandbox.explanations import Text
+from presentation.sandbox.api.description import HTML, JSON, PLAIN, Answer, Described, Schema, members, text
+from presentation.sandbox.wording import Text
 
 KEYS = _("Keys and metadata")
 

@@ -1,0 +1,1 @@
+"""Developers register their own relying parties in the sandbox."""
