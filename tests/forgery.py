@@ -288,6 +288,9 @@ TAMPERINGS: dict[str, Tampering] = {
     "no key binding": Tampering(["structure"], send=lambda t: t[: t.rindex("~") + 1]),
     "not a JWT": Tampering(["structure"], send=lambda t: _swap_part(t, 0, lambda _: "only.two")),
     "a JWT that is an array": Tampering(["structure"], send=lambda t: _swap_part(t, 0, lambda _: "W10.W10.")),
+    "a header that is an array": Tampering(
+        ["structure"], send=lambda t: _swap_part(t, 0, lambda _: "W10.W10.AA")
+    ),
     "a padded disclosure": Tampering(["structure"], send=lambda t: _swap_part(t, 1, lambda d: f"{d}=")),
     "a disclosure that is an object": Tampering(
         ["structure"], send=lambda t: _swap_part(t, 1, lambda _: "e30")
@@ -322,6 +325,7 @@ TAMPERINGS: dict[str, Tampering] = {
     "another credential type": Tampering(
         ["vct"], issue=partial(_payload, vct="https://wallet.example/other")
     ),
+    "no credential type": Tampering(["vct"], issue=partial(_payload, vct=None)),
     "an ended token": Tampering(["exp"], issue=partial(_payload, exp=NOW - 60)),
     "a token without an end": Tampering(["exp"], issue=partial(_payload, exp=None)),
     "a token whose end is a text": Tampering(["exp"], issue=partial(_payload, exp="never")),

@@ -12,7 +12,7 @@ _ALPHABET = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~
 
 
 class UnverifiedDisclosure(NamedTuple):
-    """A Disclosure that nobody vouches for yet; `content` is [salt, name, value] or [salt, value]."""
+    """A Disclosure that nobody vouches for yet; `content` should be [salt, name, value] or [salt, value]."""
 
     text: str
     content: list[Any]
@@ -27,11 +27,8 @@ class UnverifiedSdJwt(NamedTuple):
     jwt: str
     disclosures: dict[str, UnverifiedDisclosure]
     key_binding: str
-
-    @property
-    def sd_hash(self) -> str:
-        """What `sd_hash` has to be: over everything up to and including the last `~`."""
-        return digest("~".join([self.jwt, *(d.text for d in self.disclosures.values()), ""]))
+    sd_hash: str  # what the key binding has to say: over everything up to and including the last `~`
+    repeats: bool = False  # a disclosure was sent twice
 
     def __repr__(self) -> str:
         return f"<UnverifiedSdJwt with {len(self.disclosures)} disclosures>"
@@ -54,9 +51,8 @@ def parse(token: str) -> UnverifiedSdJwt:
     if key_binding and not _has_three_segments(key_binding):
         raise SdJwtError("the key binding does not have three segments")
     disclosures = {digest(text): UnverifiedDisclosure(text, _content(text)) for text in texts}
-    if len(disclosures) != len(texts):
-        raise SdJwtError("a disclosure occurs twice", "digests-once")
-    return UnverifiedSdJwt(jwt, disclosures, key_binding)
+    sd_hash = digest(token[: len(token) - len(key_binding)])
+    return UnverifiedSdJwt(jwt, disclosures, key_binding, sd_hash, len(disclosures) != len(texts))
 
 
 def _has_three_segments(jwt: str) -> bool:
@@ -65,14 +61,11 @@ def _has_three_segments(jwt: str) -> bool:
 
 
 def _content(text: str) -> list[Any]:
-    """What a Disclosure says (§4.2.1, §4.2.2)."""
+    """The array that a Disclosure is; what has to be in it is for `Processing` to check."""
     try:
         content = strict_json(from_b64url(text))
     except (ValueError, RecursionError) as error:
         raise SdJwtError("a disclosure that is not JSON in base64url") from error
-    reason = "a disclosure that is neither [salt, name, value] nor [salt, value]"
     if not isinstance(content, list):
-        raise SdJwtError(reason)
-    if len(content) not in (2, 3) or not isinstance(content[0], str):
-        raise SdJwtError(reason, "disclosures-form")
+        raise SdJwtError("a disclosure that is no array")
     return content

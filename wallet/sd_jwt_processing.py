@@ -11,11 +11,18 @@ FORM = "disclosures-form"  # the check that most of this is
 
 
 class Processing:
-    """Puts what is disclosed in the place of its digest (§7.1 step 3), and refuses what may not be."""
+    """Puts what is disclosed in the place of its digest (§7.1 step 3), and refuses what may not be.
+
+    What is no matter of form is for the caller to refuse, who has other checks to make before it.
+    """
 
     def __init__(self, disclosures: dict[str, UnverifiedDisclosure]) -> None:
+        for _, content in disclosures.values():
+            if len(content) not in (2, 3) or not isinstance(content[0], str):
+                raise SdJwtError("a disclosure that is neither [salt, name, value] nor [salt, value]", FORM)
         self.waiting = dict(disclosures)
         self.found: dict[str, Path] = {}  # by digest
+        self.repeats = False  # a digest occurs twice
         self._seen: set[str] = set()
 
     def object(self, members: dict[str, Any], path: Path) -> dict[str, Any]:
@@ -57,11 +64,12 @@ class Processing:
         return result
 
     def _look_up(self, key: Any, *, length: int) -> list[Any] | None:
-        """The content a digest refers to; None when it is withheld, or a decoy."""
+        """The content a digest refers to, the first time; None when it is withheld, or a decoy."""
         if not isinstance(key, str):
             raise SdJwtError("a digest that is no text", FORM)
         if key in self._seen:
-            raise SdJwtError("a digest occurs twice", "digests-once")
+            self.repeats = True
+            return None
         self._seen.add(key)
         disclosure = self.waiting.get(key)
         if disclosure is None:

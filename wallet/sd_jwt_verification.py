@@ -20,7 +20,7 @@ from wallet.sd_jwt_processing import FORM, Processing
 
 LEEWAY = 60  # seconds that clocks may differ
 KEY_BINDING_WINDOW = 300  # seconds before and after now in which a key binding may have been made
-SD_JWT_VC_CLAIMS = ("iss", "vct", "exp")  # without which no credential of this kind is accepted
+SD_JWT_VC_CLAIMS = ("exp", "iss", "vct")  # without which no credential of this kind is accepted
 
 _to_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=False).encode
 
@@ -62,7 +62,6 @@ def verify_issued(
     received = parse(token)
     if received.key_binding:
         raise SdJwtError("a key binding where none may be")
-    passed("structure")
     return _verify_issuer_signed(received, issuer_key, now, typ, required, passed)
 
 
@@ -86,23 +85,21 @@ def verify(
     received = parse(token)
     if not received.key_binding:
         raise SdJwtError("there is no key binding")
-    passed("structure")
     verified = _verify_issuer_signed(received, issuer_key, now, typ, required, passed)
     believed(verified.payload)
-    binding = _verify_key_binding(received.key_binding, verified.payload, now, passed)
-    if binding.nonce != nonce:
-        raise SdJwtError("the key binding has another nonce", "kb-nonce")
+    claims = _key_binding_claims(received.key_binding, verified.payload, passed)
+    _check_binding_time(claims.get("iat"), now)
+    passed("kb-iat")
+    _compare(claims, "nonce", nonce, "the key binding has another nonce", "kb-nonce")
     passed("kb-nonce")
-    if binding.audience != audience:
-        raise SdJwtError("the key binding is for another audience", "kb-aud")
+    _compare(claims, "aud", audience, "the key binding is for another audience", "kb-aud")
     _check_own_audience(verified.payload, audience)
     passed("kb-aud")
-    if binding.sd_hash != received.sd_hash:
-        raise SdJwtError("the key binding is over other disclosures", "kb-sd-hash")
+    _compare(claims, "sd_hash", received.sd_hash, "the key binding is over other disclosures", "kb-sd-hash")
     passed("kb-sd-hash")
-    if binding.transaction_data_hashes != tuple(digest(value) for value in transaction_data):
-        raise SdJwtError("the key binding is over other transaction data", "transaction-data")
+    hashes = _transaction_data_hashes(claims, transaction_data)
     passed("transaction-data")
+    binding = KeyBinding(claims["iat"], audience, nonce, received.sd_hash, hashes)
     return verified._replace(key_binding=binding)
 
 
@@ -123,14 +120,18 @@ def _verify_issuer_signed(
     payload = processing.object(signed, ())
     _check_writable(payload)
     passed(FORM)
+    if received.repeats or processing.repeats:
+        raise SdJwtError("a disclosure or digest occurs twice", "digests-once")
     passed("digests-once")
     if processing.waiting:
         raise SdJwtError("a disclosure that no digest refers to", "disclosures-referenced")
     passed("disclosures-referenced")
-    if missing := [name for name in required if name not in payload]:
-        raise SdJwtError(f"{', '.join(missing)} missing", missing[0])
+    if "exp" in required and "exp" not in payload:
+        raise SdJwtError("exp missing", "exp")
     _check_times(payload, now)
     passed("exp")
+    if missing := [name for name in required if name not in payload]:
+        raise SdJwtError(f"{', '.join(missing)} missing", missing[0])
     # In the order received: `sd_hash` is over it.
     disclosures = {processing.found[key]: Disclosure(d.text) for key, d in received.disclosures.items()}
     return VerifiedSdJwt(header, payload, SdJwt(received.jwt, disclosures))
@@ -143,6 +144,7 @@ def _verify_signature(
     check = "structure"
     try:
         unverified = take_apart(jwt)
+        passed(check)
         header = unverified.header
         for check, expected in (("alg", "ES256"), ("typ", typ)):
             if header.get(check) != expected:
@@ -155,26 +157,6 @@ def _verify_signature(
         raise SdJwtError(f"issuer-signed JWT: {error}", check) from error
     passed(check)
     return header, signed
-
-
-def _verify_key_binding(
-    key_binding: str, payload: dict[str, Any], now: datetime, passed: Passed
-) -> KeyBinding:
-    """§7.3 step 5: signed just now by the key in `cnf`; what it says is for the caller to compare."""
-    claims = _key_binding_claims(key_binding, payload, passed)
-    issued_at: Any = claims.get("iat")
-    if not _is_number(issued_at):
-        raise SdJwtError("the key binding lacks a claim: iat", "kb-iat")
-    if not -KEY_BINDING_WINDOW <= issued_at - int(now.timestamp()) <= KEY_BINDING_WINDOW:
-        raise SdJwtError("the key binding was not made just now", "kb-iat")
-    passed("kb-iat")
-    for name, check in (("nonce", "kb-nonce"), ("aud", "kb-aud"), ("sd_hash", "kb-sd-hash")):
-        if not isinstance(claims.get(name), str):
-            raise SdJwtError(f"the key binding lacks a claim: {name}", check)
-    hashes = claims.get("transaction_data_hashes", [])
-    if not isinstance(hashes, list) or claims.get("transaction_data_hashes_alg", "sha-256") != "sha-256":
-        raise SdJwtError("the hashes of transaction data are not understood", "transaction-data")
-    return KeyBinding(issued_at, claims["aud"], claims["nonce"], claims["sd_hash"], tuple(hashes))
 
 
 def _key_binding_claims(key_binding: str, payload: dict[str, Any], passed: Passed) -> dict[str, Any]:
@@ -196,6 +178,32 @@ def _key_binding_claims(key_binding: str, payload: dict[str, Any], passed: Passe
         raise SdJwtError(f"key binding: {error}", check) from error
     passed(check)
     return claims
+
+
+def _check_binding_time(issued_at: Any, now: datetime) -> None:
+    if not _is_number(issued_at):
+        raise SdJwtError("the key binding lacks a claim: iat", "kb-iat")
+    if not -KEY_BINDING_WINDOW <= issued_at - int(now.timestamp()) <= KEY_BINDING_WINDOW:
+        raise SdJwtError("the key binding was not made just now", "kb-iat")
+
+
+def _compare(claims: dict[str, Any], name: str, expected: str, reason: str, check: str) -> None:
+    """A claim of the key binding with what it has to be, a text."""
+    said = claims.get(name)
+    if not isinstance(said, str):
+        raise SdJwtError(f"the key binding lacks a claim: {name}", check)
+    if said != expected:
+        raise SdJwtError(reason, check)
+
+
+def _transaction_data_hashes(claims: dict[str, Any], transaction_data: Sequence[str]) -> tuple[str, ...]:
+    """One hash for each string that was sent, in order, by the only algorithm there is (OpenID4VP §B.3.3)."""
+    hashes = claims.get("transaction_data_hashes", [])
+    if not isinstance(hashes, list) or claims.get("transaction_data_hashes_alg", "sha-256") != "sha-256":
+        raise SdJwtError("the hashes of transaction data are not understood", "transaction-data")
+    if hashes != [digest(value) for value in transaction_data]:
+        raise SdJwtError("the key binding is over other transaction data", "transaction-data")
+    return tuple(hashes)
 
 
 def _check_writable(payload: dict[str, Any]) -> None:

@@ -106,7 +106,6 @@ def test_the_smallest_key_in_cnf_is_enough():
         ("a.b.c~" + NAME + "=~", "no SD-JWT has"),
         ("a.b.c~" + NAME + "\n~", "no SD-JWT has"),
         ("a.b.c~é~", "no SD-JWT has"),
-        ("a.b.c~" + NAME + "~" + NAME + "~", "twice"),
         ("a.b.c~" + "x" * sd_jwt_parsing.MAX_TOKEN, "longer than"),
         ("a.b.c~" + "x~" * 201, "more than 200"),
         ("a.b.c~" + b64(b"[" * 20_000) + "~", "not JSON"),
@@ -115,10 +114,7 @@ def test_the_smallest_key_in_cnf_is_enough():
         ("a.b.c~" + b64(b'["s","n",{"a":1,"a":2}]') + "~", "not JSON"),
         ("a.b.c~" + b64(b'["s","n",NaN]') + "~", "not JSON"),
         ("a.b.c~" + b64(b'["s","n",1]')[:-1] + "~", "not JSON"),
-        ("a.b.c~" + disclosure("s") + "~", "neither"),
-        ("a.b.c~" + disclosure("s", "n", 1, 2) + "~", "neither"),
-        ("a.b.c~" + disclosure(1, "n", 2) + "~", "neither"),
-        ("a.b.c~" + b64(b'{"s":1}') + "~", "neither"),
+        ("a.b.c~" + b64(b'{"s":1}') + "~", "no array"),
     ],
 )
 def test_what_is_no_sd_jwt_is_not_parsed(token: str, reason: str):
@@ -161,6 +157,7 @@ def test_a_token_by_another_issuer_is_refused():
 
 
 PARENT = disclosure("s", "parent", {"_sd": [sha(NAME)]})
+MISSHAPEN = (disclosure(), disclosure("s"), disclosure("s", "n", 1, 2), disclosure(1, "n", 2))
 RESERVED = {name: disclosure("s", name, 1) for name in ("_sd", "_sd_alg", "...")}
 
 
@@ -188,6 +185,9 @@ RESERVED = {name: disclosure("s", name, 1) for name in ("_sd", "_sd_alg", "...")
             [NAME, disclosure("t", "name", "Ada")],
             "there already",
         ),
+        *(({"_sd": [sha(text)]}, [text], "neither") for text in MISSHAPEN),
+        *(({}, [text], "neither") for text in MISSHAPEN),
+        ({"_sd": [sha(NAME)]}, [NAME, NAME], "occurs twice"),
         ({"_sd": [sha(NAME), sha(NAME)]}, [NAME], "digest occurs twice"),
         ({"_sd": ["decoy", "decoy"]}, [], "digest occurs twice"),
         ({"_sd": [sha(NAME)], "a": {"_sd": [sha(NAME)]}}, [NAME], "digest occurs twice"),
