@@ -4,6 +4,7 @@ import hmac
 
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.views.decorators.csrf import csrf_exempt
 from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import choose_encoder
 
@@ -15,6 +16,7 @@ _registry.register(KeyCollector())
 _registry.register(WebhookCollector())
 
 
+@csrf_exempt  # other methods are refused as such
 def metrics(request: HttpRequest) -> HttpResponse:
     """The numbers. Without METRICS_TOKEN this address does not exist."""
     if not settings.METRICS_TOKEN:

@@ -5,13 +5,13 @@ from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.urls import NoReverseMatch, reverse
 from django.utils.http import url_has_allowed_host_and_scheme
-from django.views.decorators.http import require_safe
 
 from config.context import environment
 from config.middleware import ADMIN
+from wallet.reading import only_read
 
 
-@require_safe
+@only_read
 def home(request: HttpRequest) -> HttpResponse:
     """What this service is, for whoever opens its address, and the ways in."""
     ways_in = {name: _address(name) for name in ("playground", "self_service", "api_description")}

@@ -13,7 +13,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.middleware.csrf import rotate_token
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_http_methods
 
 from consent import decisions
 from consent.models import Consent
@@ -22,6 +22,7 @@ from keys.prepared_statements import PreparedRead
 from keys.sealing import SealError
 from wallet import credentials, sessions
 from wallet.models import HolderSession, Wallet
+from wallet.reading import only_read
 from wallet.status_lists import changes
 from wallet.status_lists.standing import standings
 
@@ -51,7 +52,7 @@ def review(request: HttpRequest, consent_id: uuid.UUID) -> HttpResponse:
     return _ask(request, consent, session, now=now)
 
 
-@require_safe
+@only_read
 def history(request: HttpRequest) -> HttpResponse:
     """The holder's receipts, newest first: what they shared and what they did not."""
     now = timezone.now()

@@ -8,7 +8,8 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import cache_control
-from django.views.decorators.http import require_GET, require_http_methods, require_safe
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_GET, require_http_methods
 
 from consent.views import REVIEW_CSP, take_decision
 from presentation import answers, deliveries, interactions
@@ -23,9 +24,10 @@ from presentation.requests.parameters import Parameters
 from presentation.responses import redirects
 from wallet import browser, sessions
 from wallet.models import HolderSession
+from wallet.reading import only_read
 
 
-@require_safe
+@only_read
 def authorize(request: HttpRequest) -> HttpResponse:
     """The authorization endpoint (contract §Endpoints 1; OpenID4VP 1.0 §5; errors as in design §5)."""
     now = timezone.now()
@@ -72,6 +74,7 @@ def resume(request: HttpRequest, interaction_id: uuid.UUID) -> HttpResponse:
         return _untrusted(request, error)
 
 
+@csrf_exempt  # other methods are refused as such
 @require_GET
 def leave(request: HttpRequest, interaction_id: uuid.UUID) -> HttpResponse:
     """Give up and go home with `access_denied`: the link on every page of a detour."""
@@ -115,7 +118,7 @@ def delivery(request: HttpRequest, interaction_id: uuid.UUID) -> HttpResponse:
     return response
 
 
-@require_safe
+@only_read
 @cache_control(public=True, max_age=3600)
 def logo(request: HttpRequest, client_id: str) -> HttpResponse:
     """A relying party's logo, served from here so that nobody else learns who looks at a consent page."""

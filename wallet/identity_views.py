@@ -7,7 +7,7 @@ from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST
 
 from wallet import browser, credentials, identity_attempts, identity_verification, providers
 from wallet.enrollment import HeldError, check_not_held
@@ -17,6 +17,7 @@ from wallet.limits import LimitReachedError
 from wallet.models import Errand, IdentityVerification, Wallet
 from wallet.pages import for_holder, see_other
 from wallet.providers import ProviderError
+from wallet.reading import only_read
 
 State = IdentityVerification.State
 
@@ -32,7 +33,7 @@ PAGES = {
 TAKES_LONG_AFTER = 60  # seconds; then the waiting page says so and asks less often
 
 
-@require_safe
+@only_read
 @for_holder
 def identity(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) -> HttpResponse:
     """The hub: where the attempt stands, or on to where the errand leads once verified."""
@@ -100,7 +101,7 @@ def in_person(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetim
     return see_other("wallet_identity", errand.id)
 
 
-@require_safe
+@only_read
 def back(request: HttpRequest, verification_id: uuid.UUID) -> HttpResponse:
     """Where a provider sends the browser: on to the errand, which asks for a sign-in if need be."""
     verification = IdentityVerification.objects.select_related("errand").filter(id=verification_id).first()

@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST
 
 from wallet import browser, errands, sessions
 from wallet import sign_in as signing_in
@@ -18,6 +18,7 @@ from wallet.forms import CodeForm, EmailForm
 from wallet.limits import LimitReachedError
 from wallet.models import Errand
 from wallet.pages import on_errand, see_other, show
+from wallet.reading import only_read
 
 HISTORY = "consent_history"  # where a holder who comes on their own wants to go
 
@@ -96,7 +97,7 @@ def sign_out(request: HttpRequest) -> HttpResponse:
 
 
 @never_cache
-@require_safe
+@only_read
 def signed_out(request: HttpRequest) -> HttpResponse:
     """Says so."""
     return render(request, "wallet/signed_out.html")

@@ -1,9 +1,13 @@
 """The front page, and the pages for what went wrong: plain words, a reference, nothing internal."""
 
+import re
+import uuid
+from collections.abc import Iterator
+
 import pytest
 from django.db import connection
 from django.test import Client, RequestFactory
-from django.urls import reverse
+from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from config import views
 
@@ -100,3 +104,29 @@ def test_only_the_admin_knows_who_operates(client: Client, db: None) -> None:
 
     assert not hasattr(request, "user")
     assert not hasattr(request, "session")
+
+
+def _addresses(resolver: URLResolver, ahead: str = "/") -> Iterator[str]:
+    """Every address outside the admin, with something in the place of what varies."""
+    for entry in resolver.url_patterns:
+        route = ahead + str(entry.pattern)
+        if isinstance(entry, URLPattern):
+            yield re.sub("<([a-z]+):[a-z_]+>", lambda part: SOMETHING[part[1]], route)
+        elif entry.app_name != "admin":
+            yield from _addresses(entry, route)
+
+
+SOMETHING = {"uuid": str(uuid.UUID(int=1)), "int": "1", "str": "x", "slug": "x", "path": "x"}
+ADDRESSES = list(_addresses(get_resolver()))
+
+
+def test_a_page_that_is_only_read_says_so_to_other_methods_and_complains_of_no_form(db: None) -> None:
+    only_read = [address for address in ADDRESSES if Client().post(address).status_code == 405]
+
+    assert reverse("authorize") in only_read
+    assert len(only_read) > 15
+    for address in only_read:
+        for method in ("post", "put", "patch", "delete"):
+            response = getattr(Client(enforce_csrf_checks=True), method)(address)
+            assert response.status_code == 405, (method, address)
+            assert "GET" in response.headers["Allow"]

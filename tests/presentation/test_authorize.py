@@ -216,7 +216,9 @@ def test_a_transaction_type_that_is_not_allowed_for_the_relying_party_is_invalid
 
 
 @pytest.mark.parametrize("method", ["post", "put", "patch", "delete", "options", "trace"])
-def test_only_get_and_head_are_allowed(client: Client, acme_bank: RelyingParty, method: str) -> None:
+def test_only_get_and_head_are_allowed(acme_bank: RelyingParty, method: str) -> None:
+    client = Client(enforce_csrf_checks=True)  # as in a browser, where no form has a token for this
+
     response = getattr(client, method)(f"{PATH}?{urlencode(asked(acme_bank))}")
 
     assert response.status_code == 405

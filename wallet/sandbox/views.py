@@ -9,13 +9,14 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_http_methods
 
 from wallet import identity_verification, sessions
 from wallet.identity_verification import ForbiddenMoveError
 from wallet.limits import LimitReachedError
 from wallet.models import IdentityVerification
 from wallet.pages import see_other
+from wallet.reading import only_read
 from wallet.sandbox import mailbox as mailboxes
 from wallet.sandbox.forms import OutcomeForm
 from wallet.sandbox.models import PickedOutcome
@@ -48,7 +49,7 @@ def identity(request: HttpRequest, verification_id: uuid.UUID) -> HttpResponse:
 
 
 @never_cache
-@require_safe
+@only_read
 def mailbox(request: HttpRequest) -> HttpResponse:
     """The letters to whoever uses this browser."""
     letters = mailboxes.letters_for(request, now=timezone.now())

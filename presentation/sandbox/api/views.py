@@ -2,13 +2,13 @@
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
-from django.views.decorators.http import require_safe
 
 from presentation.sandbox.api.openapi import openapi
 from presentation.sandbox.api.page import groups
+from wallet.reading import only_read
 
 
-@require_safe
+@only_read
 def document(request: HttpRequest) -> HttpResponse:
     """The OpenAPI 3.1 document; any page may read it."""
     return JsonResponse(
@@ -16,7 +16,7 @@ def document(request: HttpRequest) -> HttpResponse:
     )
 
 
-@require_safe
+@only_read
 def page(request: HttpRequest) -> HttpResponse:
     """The same to be read."""
     description = openapi()

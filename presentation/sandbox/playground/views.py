@@ -8,7 +8,6 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_safe
 
 from keys.authority import root_fingerprint
 from presentation.dcql.queries import SCOPES, claims_of
@@ -21,9 +20,10 @@ from presentation.sandbox.wording import PARAMETERS
 from presentation.transaction_data.types import TYPES
 from wallet.claims import labels
 from wallet.credentials import TYPE_PATH
+from wallet.reading import only_read
 
 
-@require_safe
+@only_read
 @never_cache
 def playground(request: HttpRequest) -> HttpResponse:
     """Choose what to ask; the page shows the request and leads to the authorization endpoint."""
@@ -43,7 +43,7 @@ def playground(request: HttpRequest) -> HttpResponse:
     return render(request, "playground/index.html", context | facts)
 
 
-@require_safe
+@only_read
 @never_cache
 def callback(request: HttpRequest) -> HttpResponse:
     """Where answers come back. They are in the fragment, so everything else happens in the browser."""

@@ -16,7 +16,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST
 
 from presentation import integration
 from presentation.models import RelyingParty
@@ -25,6 +25,7 @@ from presentation.sandbox.self_service.forms import DeveloperEmailForm, SelfRegi
 from wallet import browser
 from wallet.limits import LimitReachedError
 from wallet.pages import see_other
+from wallet.reading import only_read
 
 HOME = "self_service"
 
@@ -56,7 +57,7 @@ def home(request: HttpRequest) -> HttpResponse:
 
 
 @never_cache
-@require_safe
+@only_read
 def link(request: HttpRequest, token: str) -> HttpResponse:
     """Where the letter leads."""
     digest = browser.digest(request)
