@@ -122,6 +122,13 @@ def recall(interaction_id: uuid.UUID, *, browser: str | None, now: datetime) -> 
     return Passage(interaction, return_address_of(interaction), still_registered=interaction.still_registered)
 
 
+def lapsed(interaction: Interaction, *, now: datetime) -> Passage | None:
+    """The passage of an interaction that nobody answered in time; None when it is open, or was answered."""
+    if interaction.outcome or interaction.expires_at > now:
+        return None
+    return Passage(interaction, return_address_of(interaction), still_registered=False)
+
+
 def answered(interaction_id: uuid.UUID, *, browser: str | None) -> Interaction:
     """An answered interaction of this browser whose answer is posted; else raises `InteractionGoneError`."""
     interaction = _by_id.first(id=interaction_id)

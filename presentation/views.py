@@ -1,6 +1,7 @@
 """What a browser meets on its way through a request: the authorization endpoint, the hub, and the way out."""
 
 import uuid
+from contextlib import suppress
 
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, render
@@ -69,7 +70,7 @@ def resume(request: HttpRequest, interaction_id: uuid.UUID) -> HttpResponse:
         return _decided(request, passage.interaction, session) or _go_on(request, passage, session)
     except InteractionGoneError as gone:
         closed = _decided(request, gone.interaction, session) if gone.own else None
-        return closed or _gone(request, gone)
+        return _lapsed(gone) or closed or _gone(request, gone)
     except UntrustedRequestError as error:
         return _untrusted(request, error)
 
@@ -83,7 +84,7 @@ def leave(request: HttpRequest, interaction_id: uuid.UUID) -> HttpResponse:
         passage = interactions.recall(interaction_id, browser=browser.digest(request), now=now)
         return _refuse(passage, AccessDeniedError())
     except InteractionGoneError as gone:
-        return _gone(request, gone)
+        return _lapsed(gone) or _gone(request, gone)
     except UntrustedRequestError as error:
         return _untrusted(request, error)
 
@@ -95,7 +96,7 @@ def delivery(request: HttpRequest, interaction_id: uuid.UUID) -> HttpResponse:
     try:
         interaction = interactions.answered(interaction_id, browser=browser.digest(request))
     except InteractionGoneError as gone:
-        return _gone(request, gone)
+        return _lapsed(gone) or _gone(request, gone)
     if request.method == "POST":
         act = deliveries.give_up if request.POST.get("choice") == "give_up" else deliveries.deliver
         act(interaction, now=now)
@@ -109,6 +110,7 @@ def delivery(request: HttpRequest, interaction_id: uuid.UUID) -> HttpResponse:
         "relying_party": interaction.relying_party.name,
         "standing": deliveries.standing(kept, now=now).name.lower(),
         "refusal": interaction.outcome == Interaction.Outcome.ERROR,
+        "lapsed": interaction.answered_at is not None and interaction.answered_at >= interaction.expires_at,
         "may_have_arrived": kept.left_here,
         "front_page": redirects.front_page(interaction.relying_party),
     }
@@ -226,6 +228,20 @@ def _unavailable(request: HttpRequest, passage: Passage) -> HttpResponse:
 def _untrusted(request: HttpRequest, error: UntrustedRequestError) -> HttpResponse:
     """A page, never a redirect: nobody has vouched for where it would go (RFC 6749 §4.2.2.1)."""
     return render(request, "presentation/untrusted.html", {"error": error}, status=400)
+
+
+def _lapsed(gone: InteractionGoneError) -> HttpResponse | None:
+    """Where answers are posted, nobody but its own browser could tell the application that it expired.
+
+    Every other address home gets its refusal from the page that `_gone` shows.
+    """
+    interaction = gone.interaction
+    if not gone.own or interaction is None or not interaction.response_uri:
+        return None
+    with suppress(UntrustedRequestError, InteractionGoneError):  # or another tab was first
+        if passage := interactions.lapsed(interaction, now=timezone.now()):
+            return _refuse(passage, AccessDeniedError())
+    return None
 
 
 def _gone(request: HttpRequest, gone: InteractionGoneError) -> HttpResponse:

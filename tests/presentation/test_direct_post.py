@@ -14,6 +14,7 @@ from joserfc.jwk import ECKey
 
 import tests.relying_party
 from consent import decisions
+from consent.models import Consent
 from presentation import deliveries
 from presentation.models import Delivery, Interaction, RelyingParty, ResponseURI
 from presentation.outbound import calls
@@ -120,6 +121,7 @@ def test_without_a_redirect_uri_a_page_says_that_it_is_done(
     assert response.status_code == 200
     text = response.content.decode()
     assert "has your answer" in text
+    assert 'href="/wallet/history/">See your receipts' in text
     assert "Nothing was shared" not in text
     assert "vp_token" not in text
     assert "~" not in text
@@ -424,6 +426,95 @@ def test_no_transaction_is_open_while_the_application_is_asked(
     share(client, hub)
 
     assert seen == ["token", 1]
+
+
+# --- Nobody answered in time ------------------------------------------------------------------------------
+
+
+def expired() -> None:
+    Interaction.objects.update(expires_at=timezone.now())
+    Consent.objects.update(expires_at=timezone.now())
+
+
+@pytest.mark.parametrize("page", ["", "leave/", "delivery/"])
+def test_on_the_first_visit_after_it_expired_the_application_is_told(
+    client: Client, hub: str, bank: RelyingParty, receiver: Receiver, settings: Any, page: str
+) -> None:
+    receiver.redirects_to(HERE)
+    expired()
+
+    first, second = client.get(f"{hub}{page}"), client.get(f"{hub}{page}")
+
+    (posted,) = receiver.posted
+    answer = verifier(bank, settings).read_posted(posted.body)
+    assert (answer.error, answer.state) == ("access_denied", "af0ifjsldkj")
+    assert first.headers["Location"] == HERE
+    assert second.headers["Location"] in (HERE, f"{hub}delivery/")
+    assert Interaction.objects.get().error == "access_denied"
+
+
+@pytest.mark.parametrize("decision", ["share", "decline"])
+def test_a_decision_that_comes_too_late_is_told_as_too_late(
+    client: Client, hub: str, alice: Wallet, receiver: Receiver, decision: str
+) -> None:
+    expired()
+
+    page = client.post(hub, {"decision": decision}, follow=True).content.decode()
+
+    assert "This request is no longer open" in page
+    assert "has been told" in page
+    assert "Nothing was shared" in page
+    assert "You can close this page" not in page
+    assert "error=access_denied" in receiver.posted[0].body
+    assert Consent.objects.get().decision == Consent.Decision.ASKED
+
+
+def test_a_yes_that_expired_before_it_was_answered_shares_nothing_and_says_so(
+    client: Client, hub: str, bank: RelyingParty, alice: Wallet, receiver: Receiver
+) -> None:
+    decisions.grant(Consent.objects.get().id, alice, now=timezone.now())
+    expired()
+
+    client.get(hub)
+
+    assert "error=access_denied" in receiver.posted[0].body
+    assert decisions.last_shared(alice, bank.client_id) is None
+
+
+def test_another_browser_makes_nobody_be_told(client: Client, hub: str, receiver: Receiver) -> None:
+    expired()
+
+    for page in ("", "leave/", "delivery/"):
+        assert Client().get(f"{hub}{page}").status_code == 410
+    assert receiver.posted == []
+    assert Interaction.objects.get().outcome == ""
+
+
+def test_suspended_meanwhile_it_is_not_told_that_nobody_answered(
+    client: Client, hub: str, bank: RelyingParty, receiver: Receiver
+) -> None:
+    expired()
+    bank.state, bank.suspension_reason = RelyingParty.State.SUSPENDED, "complaints"
+    bank.save()
+
+    response = client.get(hub)
+
+    assert response.status_code == 410
+    assert receiver.posted == []
+
+
+@pytest.mark.postgresql
+def test_of_racing_visits_after_it_expired_one_tells_the_application(
+    client: Client, hub: str, receiver: Receiver
+) -> None:
+    receiver.redirects_to(HERE)
+    expired()
+
+    answers = all_at_once(client, 6, lambda racer: racer.get(hub).headers.get("Location"))
+
+    assert len(receiver.posted) == 1
+    assert answers.count(HERE) >= 1
+    assert set(answers) <= {HERE, f"{hub}delivery/"}
 
 
 # --- What a relying application may answer ----------------------------------------------------------------
