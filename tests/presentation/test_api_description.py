@@ -1,6 +1,5 @@
 """The OpenAPI document: complete, valid, readable, and true of the running server (schemathesis)."""
 
-import json
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -13,7 +12,6 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from django.utils import timezone
 from drf_spectacular.validation import validate_schema
 from hypothesis import HealthCheck, given, settings
-from jsonschema import Draft202012Validator, FormatChecker
 from rest_framework.views import APIView
 from schemathesis import GenerationMode
 from schemathesis.checks import CHECKS
@@ -22,19 +20,11 @@ from schemathesis.config import SchemathesisConfig
 from config.urls import PUBLISHED_DOCUMENTS, PUBLISHED_FAMILIES
 from presentation.client_metadata.grants import GRANTS
 from presentation.clients import access_tokens
-from presentation.models import RelyingParty
 from presentation.requests.parameters import CARRIERS
 from presentation.sandbox.api.described import ENDPOINTS
 from presentation.sandbox.api.openapi import openapi
 from presentation.sandbox.api.page import groups
-from presentation.webhooks import revocations, signature
-from presentation.webhooks.models import WebhookEvent
 from tests.people import ALICE, register
-from tests.presentation.test_webhook_events import pass_through
-from tests.presentation.webhooks import opted_in
-from tests.wallet.statuses import SAID
-from wallet import revocation
-from wallet.models import Wallet
 
 DOCUMENT, PAGE = "/sandbox/api/openapi.json", "/sandbox/api/"
 CALLBACK = "https://bank.example/callback"
@@ -158,26 +148,6 @@ def test_the_document_is_openapi_3_1(client: Client) -> None:
     assert response.headers["Access-Control-Allow-Origin"] == "*"
     names = {name for _, some in groups(document) for operation in some for name in operation.auth}
     assert names <= set(document["components"]["securitySchemes"])
-
-
-def test_every_webhook_is_as_described(
-    client: Client, signing_key: Any, alice: Wallet, acme_bank: RelyingParty, sign_in: Any
-) -> None:
-    described = openapi()["webhooks"]
-    opted_in(acme_bank)
-    sign_in(alice)
-    for decision in ("share", "decline"):
-        pass_through(client, acme_bank, decision, nonce=f"the-nonce-of-one-to-{decision}")
-    revocation.revoke(alice.credential, **SAID, now=timezone.now())
-    revocations.collect(now=timezone.now())
-
-    told = {event.type: json.loads(event.body) for event in WebhookEvent.objects.all()}
-    assert set(told) == set(described) == set(WebhookEvent.Type.values)
-    for kind, body in told.items():
-        schema = described[kind]["post"]["requestBody"]["content"]["application/json"]["schema"]
-        Draft202012Validator(schema, format_checker=FormatChecker()).validate(body)
-    headers = {parameter["name"] for parameter in described[kind]["post"]["parameters"]}
-    assert headers == set(signature.headers("", "", secrets=[], now=timezone.now()))
 
 
 # --- Readable -----------------------------------------------------------------------------------------------

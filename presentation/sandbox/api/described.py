@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from presentation.client_metadata.grants import GRANTS
 from presentation.requests.parameters import LIMITS
 from presentation.responses.return_address import RESPONSE_MODES
+from presentation.sandbox.api.described_claims import CREDENTIAL, DISCLOSED
 from presentation.sandbox.api.described_documents import DOCUMENTS
 from presentation.sandbox.api.description import (
     FORM,
@@ -190,8 +191,8 @@ ENDPOINTS: list[Described] = [
                     valid={"type": "boolean"},
                     checks={"type": "array", "items": _CHECK},
                     status=text(_("Of the credential: valid, suspended, …; if it came to that.")),
-                    credential={"type": "object", "description": _("iss, vct, iat, exp; of what is valid.")},
-                    claims={"type": "object", "description": _("What is disclosed; of what is valid.")},
+                    credential=CREDENTIAL,
+                    claims=DISCLOSED,
                 ),
             ),
             MALFORMED,

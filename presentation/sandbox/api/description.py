@@ -45,6 +45,11 @@ def text(about: Text = "", **more: Any) -> Schema:
     return {"type": "string", **({"description": about} if about else {}), **more}
 
 
+def texts(about: Text = "", **more: Any) -> Schema:
+    """An array of strings."""
+    return {"type": "array", "items": text(**more), **({"description": about} if about else {})}
+
+
 def members(required: str, **properties: Schema) -> Schema:
     """An object with these members; `required` names those that are always there."""
     return {"type": "object", "properties": properties, "required": required.split()}

@@ -1,0 +1,267 @@
+"""Every good answer that is described is seen: real calls, and no member in them that the document lacks.
+
+schemathesis (`test_api_description`) knows no good client, secret or presentation, and so sees refusals only.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from django.conf import settings
+from django.test import Client
+from django.utils import timezone
+from jsonschema import Draft202012Validator, FormatChecker
+
+from config.urls import PUBLISHED_DOCUMENTS, PUBLISHED_FAMILIES
+from presentation.clients import client_secrets
+from presentation.models import RelyingParty
+from presentation.sandbox.api.openapi import openapi
+from presentation.webhooks import revocations, signature
+from presentation.webhooks.models import WebhookEvent
+from tests.forgery import Key, new_key, public_jwk
+from tests.presentation.clients import FORM, access_token, ask, assertion, basic, by_assertion, registered
+from tests.presentation.test_authorize import PATH, asked
+from tests.presentation.test_webhook_events import pass_through
+from tests.presentation.webhooks import opted_in
+from tests.wallet.statuses import SAID, present
+from wallet import revocation
+from wallet.claims import NAMES
+from wallet.models import Wallet
+
+JSON = "application/json"
+VERIFY = "/verifiable-credentials/v1/presentation/verify"
+PAR = "/verifiable-credentials/v1/presentation/par"
+NONCE = "n-0S6_WzA2Mj~of-the-good-call"
+
+
+@dataclass
+class World:
+    """Acme Bank with a secret and a key, Alice at her browser, and keys that sign."""
+
+    client: Client
+    bank: RelyingParty
+    secret: str
+    key: Key
+    alice: Wallet
+
+    @property
+    def by_secret(self) -> dict[str, str]:
+        return basic(self.bank.client_id, self.secret)
+
+    @property
+    def by_token(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {access_token(self.bank)}"}
+
+    @property
+    def by_key(self) -> dict[str, str]:
+        return by_assertion(assertion(self.bank.client_id, self.key, issuer=settings.BASE_URL))
+
+    def push(self, form: Mapping[str, str], **headers: str) -> Any:
+        return self.client.post(PAR, urlencode(form), content_type=FORM, headers=headers)
+
+    def verify(self, vp_token: str, nonce: str = NONCE) -> Any:
+        body = {"vp_token": vp_token, "nonce": nonce}
+        return self.client.post(VERIFY, json.dumps(body), content_type=JSON, headers=self.by_token)
+
+    def holder(self, decision: str = "share", **changes: str | None) -> Any:
+        url = f"{settings.BASE_URL}{PATH}?{urlencode(asked(self.bank, **changes))}"
+        body = {"authorize_url": url, "decision": decision}
+        return self.client.post("/sandbox/holder", json.dumps(body), content_type=JSON)
+
+
+@pytest.fixture
+def world(client: Client, signing_key: Any, alice: Wallet, sign_in: Any) -> World:
+    key = new_key()
+    bank = registered(jwks={"keys": [{"kid": "one", **public_jwk(key)}]}, allowed_claims=list(NAMES))
+    secret = client_secrets.rotate(bank, now=timezone.now()).text
+    for published in (*PUBLISHED_DOCUMENTS.values(), *PUBLISHED_FAMILIES.values()):
+        published.refresh()
+    sign_in(alice)
+    return World(client, bank, secret, key, alice)
+
+
+# --- One good call, or several that differ, for every operation ---------------------------------------------
+
+
+def authorized(world: World) -> list[Any]:
+    return [world.client.get(PATH, asked(world.bank)), world.client.get(PATH, asked(world.bank, nonce="0"))]
+
+
+def given_tokens(world: World) -> list[Any]:
+    in_body = {"client_id": world.bank.client_id, "client_secret": world.secret}
+    return [
+        ask(world.client, **world.by_secret),
+        ask(world.client, in_body),
+        ask(world.client, world.by_key),
+        ask(world.client, {"scope": "presentation:verify"}, **world.by_secret),
+    ]
+
+
+def pushed(world: World) -> list[Any]:
+    form = asked(world.bank)
+    return [
+        world.push(form, **world.by_secret),
+        world.push(form, **world.by_token),
+        world.push(form | world.by_key),
+    ]
+
+
+def verified(world: World) -> list[Any]:
+    claims = [{"path": path} for path in NAMES.values()]
+    meta = {"vct_values": [f"{settings.BASE_URL}/credential-types/identity/v1"]}
+    query = {"credentials": [{"id": "basic", "format": "dc+sd-jwt", "meta": meta, "claims": claims}]}
+    everything = {"scope": None, "dcql_query": json.dumps(query), "nonce": NONCE}
+    token = pass_through(world.client, world.bank, **everything)["vp_token"]
+    return [world.verify(token), world.verify(token, "another-nonce-altogether"), world.verify("no token")]
+
+
+def held(world: World) -> list[Any]:
+    return [
+        world.holder(),
+        world.holder("decline", nonce=NONCE),
+        world.holder(nonce="short"),
+        world.holder(redirect_uri="https://elsewhere.example/"),
+    ]
+
+
+def document(address: str) -> Callable[[World], list[Any]]:
+    return lambda world: [world.client.get(address)]
+
+
+def status_list(world: World) -> list[Any]:
+    present(world.alice)
+    (address, *_) = world.client.get("/status-lists").json()["status_lists"]
+    return [world.client.get(address.removeprefix(settings.BASE_URL))]
+
+
+GOOD_CALLS: dict[str, Callable[[World], list[Any]]] = {
+    "authorize": authorized,
+    "token": given_tokens,
+    "push": pushed,
+    "verify": verified,
+    "discovery": document("/.well-known/openid-configuration"),
+    "authorization_server": document("/.well-known/oauth-authorization-server"),
+    "credential_issuer": document("/.well-known/jwt-vc-issuer"),
+    "jwks": document("/openid-connect/jwks"),
+    "credential_type": document("/credential-types/identity/v1"),
+    "status_list_aggregation": document("/status-lists"),
+    "status_list": status_list,
+    "root_pem": document("/trust/root.pem"),
+    "root_der": document("/trust/root.der"),
+    "act_as_holder": held,
+}
+OPERATIONS: dict[str, Any] = {
+    operation["operationId"]: operation
+    for methods in openapi()["paths"].values()
+    for operation in methods.values()
+}
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_good_answers_have_what_is_described_and_nothing_else(world: World, name: str) -> None:
+    """Whoever adds an endpoint adds a good call to `GOOD_CALLS`."""
+    described = OPERATIONS[name]["responses"]
+    answers = GOOD_CALLS[name](world)
+
+    for answer in answers:
+        compare(answer, described[str(answer.status_code)])
+    assert {str(answer.status_code) for answer in answers} == {s for s in described if s < "400"}
+    for status in {answer.status_code for answer in answers}:
+        bodies = [body_of(answer) for answer in answers if answer.status_code == status]
+        for content in described[str(status)].get("content", {}).values():
+            assert members_in(content["schema"]) == {path for body in bodies for path in paths_in(body)}
+
+
+def test_every_webhook_has_what_is_described_and_nothing_else(world: World) -> None:
+    described = openapi()["webhooks"]
+    opted_in(world.bank)
+    for decision in ("share", "decline"):
+        pass_through(world.client, world.bank, decision, nonce=f"the-nonce-of-one-to-{decision}")
+    revocation.revoke(world.alice.credential, **SAID, now=timezone.now())
+    revocations.collect(now=timezone.now())
+
+    told = {event.type: json.loads(event.body) for event in WebhookEvent.objects.all()}
+    assert set(told) == set(described) == set(WebhookEvent.Type.values)
+    for kind, body in told.items():
+        schema = described[kind]["post"]["requestBody"]["content"][JSON]["schema"]
+        demand_exactly(schema, body)
+        assert members_in(schema) == set(paths_in(body))
+        headers = {parameter["name"] for parameter in described[kind]["post"]["parameters"]}
+        assert headers == set(signature.headers("", "", secrets=[], now=timezone.now()))
+
+
+# --- The comparison -----------------------------------------------------------------------------------------
+
+
+def compare(answer: Any, described: Mapping[str, Any]) -> None:
+    """Status, media type, headers and body of an answer are those of its description."""
+    contents = described.get("content", {})
+    for name, header in described.get("headers", {}).items():
+        demand_exactly(header["schema"], answer.headers[name])
+    if not contents:
+        assert not answer.content
+        return
+    demand_exactly(contents[answer.headers["Content-Type"]]["schema"], body_of(answer))
+
+
+def body_of(answer: Any) -> Any:
+    """What JSON says; of anything else its characters."""
+    is_json = answer.headers.get("Content-Type") == JSON
+    return json.loads(answer.content) if is_json else answer.content.decode("latin-1")
+
+
+FORMATS = FormatChecker(())
+
+
+@FORMATS.checks("uri")
+def is_address(value: object) -> bool:
+    return not isinstance(value, str) or re.fullmatch(r"https?://[^\s/]+(/\S*)?", value) is not None
+
+
+@FORMATS.checks("date-time")
+def is_moment(value: object) -> bool:
+    return not isinstance(value, str) or datetime.fromisoformat(value).tzinfo is not None
+
+
+def demand_exactly(schema: Mapping[str, Any], value: Any) -> None:
+    Draft202012Validator(closed(schema), format_checker=FORMATS).validate(value)
+
+
+def closed(schema: Any) -> Any:
+    """The schema with no room for members it does not name, unless it says what those are."""
+    if isinstance(schema, list):
+        return [closed(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    inside = {
+        name: {member: closed(each) for member, each in value.items()}
+        if name == "properties"
+        else closed(value)
+        for name, value in schema.items()
+    }
+    is_object = "object" in schema.get("type", ())
+    return {"additionalProperties": False, **inside} if is_object else inside
+
+
+def members_in(schema: Mapping[str, Any], prefix: str = "") -> set[str]:
+    """The paths of all members that are described."""
+    found: set[str] = set()
+    for name, member in schema.get("properties", {}).items():
+        found |= {prefix + name} | members_in(member, f"{prefix}{name}.")
+    return found | (members_in(schema["items"], prefix) if "items" in schema else set())
+
+
+def paths_in(value: Any, prefix: str = "") -> Iterator[str]:
+    """The paths of all members that are there."""
+    if isinstance(value, list):
+        for each in value:
+            yield from paths_in(each, prefix)
+    elif isinstance(value, dict):
+        for name, each in value.items():
+            yield prefix + name
+            yield from paths_in(each, f"{prefix}{name}.")
