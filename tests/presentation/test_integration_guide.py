@@ -1,4 +1,4 @@
-"""The guide's code is executed as printed: its verifier, its shop, its tests, against a running sandbox."""
+"""The guide's code is executed as printed: commands, verifiers, shop and tests, against a running sandbox."""
 
 import hashlib
 import json
@@ -16,6 +16,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import pytest
+from cryptography.hazmat.primitives.serialization import Encoding
 from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
@@ -26,7 +27,7 @@ from keys.jws import decode_segment, encode_segment
 from presentation.clients import client_secrets
 from presentation.models import RelyingParty
 from tests.conftest import NODE_PACKAGES
-from tests.forgery import new_key, public_jwk
+from tests.forgery import HONEST, NOW, TAMPERINGS, Forger, Tampering, new_key, public_jwk
 from tests.people import register
 from tests.presentation.test_flow import decide
 from tests.presentation.test_real_clients import private_jwk
@@ -38,6 +39,7 @@ from wallet import revocation
 from wallet.models import StatusList, Wallet
 from wallet.status_lists import endpoints
 
+END_OF_BLOCK = "--- end of a block"
 GUIDE = Path(__file__).resolve().parents[2] / "docs" / "integrate.md"
 
 
@@ -52,6 +54,55 @@ def printed_code() -> dict[str, Any]:
     for snippet in printed("python"):
         exec(snippet, defined)
     return defined
+
+
+@pytest.fixture
+def typed(tmp_path: Path) -> list[str]:
+    """What the guide's commands print, block by block, typed into one shell beside a new sandbox."""
+    port = str(free_port())
+    base_url = f"http://localhost:{port}"
+    environment = {"PATH": os.environ["PATH"], "STATE_DIRECTORY": str(tmp_path / "state"), "PORT": port}
+    (tmp_path / ".venv").symlink_to(sys.prefix)
+    (tmp_path / "manage.py").symlink_to(GUIDE.parents[1] / "manage.py")
+    command = [".venv/bin/python", "manage.py", "sandbox"]
+    with subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL) as sandbox:
+        try:
+            while sandbox.poll() is None:  # it may take as long as it takes
+                with suppress(OSError), urllib.request.urlopen(base_url, timeout=5):
+                    break
+                sleep(0.2)
+            script = f"\necho '{END_OF_BLOCK}'\n".join(["export BASE_URL=" + base_url, *printed("sh")])
+            shell = ["sh", "-e", "-u", "-c", script]
+            done = subprocess.run(
+                shell, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120
+            )
+        finally:
+            sandbox.terminate()
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split(f"{END_OF_BLOCK}\n")[1:]
+
+
+@pytest.mark.curl
+def test_the_guides_commands_lead_from_registration_to_a_verified_claim(typed: list[str]) -> None:
+    """In one shell with curl, in the order in which they are printed."""
+    register, ask, answer, secret, verify, push, webhook, play = typed
+
+    assert register == ask == answer == secret == ""
+    verdict = json.loads(verify)
+    assert (verdict["valid"], verdict["claims"]["given_name"]) == (True, "Alice")
+    assert json.loads(push)["expires_in"] == 60
+    told, delivered = webhook.rstrip().rsplit("\n", 1)
+    assert json.loads(told)["secret"].startswith("whsec_")
+    assert delivered == "Delivered 0 webhooks."
+    assert "#vp_token=" in json.loads(play)["redirect_to"]
+
+
+def test_there_is_no_snippet_that_nothing_executes() -> None:
+    """What is JSON is an answer."""
+    languages = set(re.findall(r"^```(.*)\n.+", GUIDE.read_text(), re.MULTILINE)) - {""}
+
+    assert languages == {"python", "js", "html", "sh", "json"}
+    assert [len(printed(language)) for language in ("js", "html")] == [2, 1]
 
 
 @pytest.fixture
@@ -206,7 +257,7 @@ def test_the_guide_proves_itself_by_key_with_authlib(answered: dict[str, str]) -
 
 @pytest.mark.node
 def test_the_guide_proves_itself_by_key_with_openid_client(answered: dict[str, str]) -> None:
-    (snippet,) = re.findall(r"```js\n(.*?)```", GUIDE.read_text(), re.DOTALL)
+    (snippet,) = (code for code in printed("js") if "openid-client" in code)
     asked = {
         "baseUrl": answered["BASE_URL"],
         "clientId": answered["CLIENT_ID"],
@@ -214,8 +265,13 @@ def test_the_guide_proves_itself_by_key_with_openid_client(answered: dict[str, s
         "vpToken": answered["VP_TOKEN"],
         "nonce": answered["NONCE"],
     }
-    program = f"{snippet}\nconsole.log(JSON.stringify(await verifiedByService({json.dumps(asked)})));"
-    done = subprocess.run(
+    done = in_node(f"{snippet}\nconsole.log(JSON.stringify(await verifiedByService({json.dumps(asked)})));")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["claims"]["given_name"] == "Alice"
+
+
+def in_node(program: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
         ["node", "--input-type=module", "-"],
         input=program,
         cwd=NODE_PACKAGES.parent,
@@ -223,8 +279,82 @@ def test_the_guide_proves_itself_by_key_with_openid_client(answered: dict[str, s
         text=True,
         timeout=60,
     )
+
+
+def node_verifier() -> str:
+    (snippet,) = (code for code in printed("js") if "x5c" in code)
+    return snippet
+
+
+@pytest.mark.node
+def test_the_guide_verifies_in_node(answered: dict[str, str], client: Client) -> None:
+    expected = {
+        "baseUrl": answered["BASE_URL"],
+        "clientId": answered["CLIENT_ID"],
+        "nonce": answered["NONCE"],
+        "root": client.get("/trust/root.pem").content.decode(),
+    }
+    call = f"await verifiedClaims({json.dumps(answered['VP_TOKEN'])}, {json.dumps(expected)})"
+    done = in_node(f"{node_verifier()}\nconsole.log(JSON.stringify({call}));")
+
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["claims"]["given_name"] == "Alice"
+    claims = json.loads(done.stdout)
+    assert (claims["given_name"], claims["age_equal_or_over"]) == ("Alice", {"18": True})
+
+
+# The clock stands still where the forger works, and the only thing to fetch is its status list.
+AT_THE_FORGERS = """
+const RealDate = Date;
+globalThis.Date = class extends RealDate {
+  constructor(...parts) { super(...(parts.length ? parts : [RealDate.now()])); }
+};
+RealDate.now = () => NOW * 1000;
+let lists = {};
+globalThis.fetch = async (uri) => ({ text: async () => lists[uri] ?? "not found" });
+const told = {};
+for (const [name, { token, expected, statusLists }] of Object.entries(CASES)) {
+  lists = statusLists;
+  told[name] = await verifiedClaims(token, expected).then(() => true, () => false);
+}
+console.log(JSON.stringify(told));
+"""
+# What it takes although the service's own verifier would not. None of it is anybody's doing but the issuer's.
+TAKEN_IN_NODE = {
+    # Left to whoever looks at the claims.
+    *("a claim withheld", "a claim too many"),
+    # The chain says whose key it is.
+    *("an unknown key id", "no key id", "a list by an unknown key"),
+    # Not among the claims.
+    *("a disclosure nobody signed", "a disclosure twice", "a child without its parent"),
+    # Signed like this by the issuer itself.
+    *("_sd_alg below the top", "a claim named _sd", "a claim that is there already", "a digest twice"),
+    *("a digest that is a number", "a disclosed expiry", "a name that is a number"),
+    *("a property with two parts", "a salt that is a number", "an index that is a text"),
+    *("a list of tomorrow", "a transaction hashed with another algorithm"),
+    "for several applications",  # one of them being this
+    "a list that has ended",  # a second ago
+}
+
+
+@pytest.mark.node
+def test_the_guide_refuses_in_node_whatever_was_tampered_with() -> None:
+    def case(tampering: Tampering) -> dict[str, Any]:
+        forger = Forger()
+        token = forger.present(tampering)
+        said = forger.expectations() | tampering.expect
+        root = forger.root.public_bytes(Encoding.PEM).decode()
+        expected = {"baseUrl": said["issuer"], "root": root}
+        expected |= {name: said[name] for name in ("clientId", "nonce", "transactionData")}
+        return {"token": token, "expected": expected, "statusLists": said["statusLists"]}
+
+    cases = {name: case(tampering) for name, tampering in (HONEST | TAMPERINGS).items()}
+    facts = f"const NOW = {NOW}, CASES = {json.dumps(cases)};"
+    done = in_node(f"{node_verifier()}\n{facts}\n{AT_THE_FORGERS}")
+
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert {name for name in HONEST if not told[name]} == set()
+    assert {name for name in TAMPERINGS if told[name]} == set(TAKEN_IN_NODE)
 
 
 def test_the_guide_pushes_and_signs(answered: dict[str, str], alice: Wallet, sign_in: Any) -> None:
@@ -252,25 +382,6 @@ def test_the_guide_pushes_and_signs(answered: dict[str, str], alice: Wallet, sig
         )
 
 
-@pytest.mark.curl
-def test_the_guide_pushes_by_curl(answered: dict[str, str], alice: Wallet) -> None:
-    code, session = printed_code(), {}
-    (snippet,) = (snippet for snippet in printed("sh") if "presentation/par" in snippet)
-    url = code["authorize_url"](
-        answered["BASE_URL"],
-        answered["CLIENT_ID"],
-        "http://127.0.0.1:5000/callback",
-        alice.email,
-        session,
-    )
-    environment = {"PATH": os.environ["PATH"], "REQUEST": url.partition("?")[2], **answered}
-    done = subprocess.run(
-        ["sh", "-e"], input=snippet, env=environment, capture_output=True, text=True, timeout=30
-    )
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["expires_in"] == 60
-
-
 def registered_key(client_id: str) -> dict[str, str]:
     """A private key whose public half is registered."""
     key = new_key()
@@ -278,18 +389,6 @@ def registered_key(client_id: str) -> dict[str, str]:
         jwks={"keys": [{"kid": "one", **public_jwk(key)}]}
     )
     return private_jwk(key)
-
-
-@pytest.mark.curl
-def test_the_guide_lets_the_service_verify_by_curl(answered: dict[str, str]) -> None:
-    snippets = re.findall(r"```sh\n(.*?)```", GUIDE.read_text(), re.DOTALL)
-    (snippet,) = (snippet for snippet in snippets if "presentation/verify" in snippet)
-    environment = {"PATH": os.environ["PATH"], **answered}
-    done = subprocess.run(
-        ["sh", "-e"], input=snippet, env=environment, capture_output=True, text=True, timeout=30
-    )
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["claims"]["given_name"] == "Alice"
 
 
 def said_in(token: str) -> dict[str, Any]:
