@@ -19,7 +19,7 @@ import environ
 from django.core.exceptions import ImproperlyConfigured
 
 from config.logs import logging_config
-from keys.secret_file import SecretFileError, secrets_in
+from keys.private_keys.secret_file import SecretFileError, secrets_in
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = environ.Env()

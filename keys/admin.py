@@ -14,18 +14,18 @@ from django.urls import URLPattern, path, reverse
 from django.utils.timezone import now
 from django.utils.translation import gettext_lazy as _
 
-from keys.authority import fingerprint
-from keys.certificate_chain import BrokenChainError
+from keys.certificates.authority import fingerprint
+from keys.certificates.chain import BrokenChainError
 from keys.models import Authority, KeyEvent, SigningKey
-from keys.moves import RotationRefusedError
 from keys.operations import OPERATIONS, Done, Operation, offered
-from keys.plan import outlook, plan
-from keys.rotation import certificate_request
-from keys.schedule import moment
+from keys.private_keys.signer import SignerUnavailableError
+from keys.rotation.moves import certificate_request
+from keys.rotation.plan import outlook, plan
+from keys.rotation.schedule import moment
+from keys.rotation.states import RotationRefusedError
+from keys.rotation.timeline import Timeline, lives
+from keys.rotation.withdrawal import cost_of_withdrawal
 from keys.sealing import SealError
-from keys.signer import SignerUnavailableError
-from keys.timeline import Timeline, lives
-from keys.withdrawal import cost_of_withdrawal
 
 TIMES = ("staged_at", "certified_at", "activated_at", "retired_at", "withdrawn_at", "destroyed_at")
 REFUSALS = (RotationRefusedError, BrokenChainError, SealError, SignerUnavailableError)

@@ -12,10 +12,10 @@ from django.db import Error as DatabaseError
 from django.db import transaction
 from django.utils.timezone import now
 
-from keys.authority import Place, SubjectError, requested_subject
+from keys.certificates.authority import Place, SubjectError, requested_subject
 from keys.models import SigningKey
-from keys.schedule import PUBLISHED_BEFORE_SIGNING
-from keys.secret_file import SecretFileError, others_can_read, secret_in
+from keys.private_keys.secret_file import SecretFileError, others_can_read, secret_in
+from keys.rotation.schedule import PUBLISHED_BEFORE_SIGNING
 
 SHORTEST = 32  # characters; `secrets.token_urlsafe(32)` gives 43
 
@@ -124,7 +124,7 @@ def certificates(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     Told and no more: the service has to start again while the authority takes its time, since the key set
     and the admin are needed most just then, and `deploy/systemd` starts it only without warnings.
     """
-    from keys.certificate_watch import ending_certificates
+    from keys.certificates.watch import ending_certificates
 
     try:
         with transaction.atomic():

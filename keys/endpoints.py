@@ -8,11 +8,11 @@ from typing import Any
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from keys.certificate_chain import CertificateChain
+from keys.certificates.chain import CertificateChain
 from keys.jwk import public_jwk, public_key_from_der
 from keys.models import Authority, SigningKey
-from keys.published import NothingToPublishError, PublishedDocument
-from keys.schedule import JWKS_MAX_AGE
+from keys.published.documents import NothingToPublishError, PublishedDocument
+from keys.rotation.schedule import JWKS_MAX_AGE
 
 State = SigningKey.State
 _ORDER: list[str] = [State.ACTIVE, State.STAGED, State.RETIRED]

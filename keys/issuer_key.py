@@ -10,11 +10,11 @@ from typing import Any
 from cryptography import x509
 from django.db import connection
 
-from keys.certificate_chain import BrokenChainError
+from keys.certificates.chain import BrokenChainError
 from keys.jws import b64url, encode_segment
-from keys.key_stores import signer_of
 from keys.models import SigningKey
-from keys.signer import Signer
+from keys.private_keys.key_stores import signer_of
+from keys.private_keys.signer import Signer
 
 
 class NoSigningKeyError(Exception):

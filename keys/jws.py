@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 from cryptography.hazmat.primitives.hashes import SHA256
 
-from keys.signer import Signer
+from keys.private_keys.signer import Signer
 
 MAX_LENGTH = 65_536  # of a token taken in
 _ES256 = ec.ECDSA(SHA256())

@@ -10,8 +10,8 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from keys.models import SigningKey
-from keys.moves import State
-from keys.plan import plan
+from keys.rotation.plan import plan
+from keys.rotation.states import State
 
 
 class KeyCollector(Collector):

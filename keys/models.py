@@ -8,7 +8,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from keys.append_only import AppendOnly
-from keys.certificate_chain import CertificateChain
+from keys.certificates.chain import CertificateChain
 
 
 class SigningKey(models.Model):

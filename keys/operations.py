@@ -10,9 +10,9 @@ from django.conf import settings
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from keys import rotation
-from keys.certificate_chain import MAX_PEM
+from keys.certificates.chain import MAX_PEM
 from keys.models import SigningKey
+from keys.rotation import due_steps, moves
 
 State = SigningKey.State
 # A step gives the key to keep its log entry with, if any, and says what was done.
@@ -107,31 +107,31 @@ class Operation:
 
 
 def _stage(kid: str, values: dict[str, Any], actor: str, now: datetime) -> Done:
-    key = rotation.stage(now=now, actor=actor, reason=values["reason"], store=values.get("store", ""))
+    key = moves.stage(now=now, actor=actor, reason=values["reason"], store=values.get("store", ""))
     return key, gettext("Staged key %(kid)s.") % {"kid": key}
 
 
 def _rotate(kid: str, values: dict[str, Any], actor: str, now: datetime) -> Done:
-    return None, " ".join(rotation.rotate(now=now, actor=actor).lines())
+    return None, " ".join(due_steps.rotate(now=now, actor=actor).lines())
 
 
 def _activate(kid: str, values: dict[str, Any], actor: str, now: datetime) -> Done:
-    key = rotation.activate(kid, now=now, actor=actor, reason=values["reason"])
+    key = moves.activate(kid, now=now, actor=actor, reason=values["reason"])
     return key, gettext("Key %(kid)s is active.") % {"kid": key}
 
 
 def _retire(kid: str, values: dict[str, Any], actor: str, now: datetime) -> Done:
-    key = rotation.retire(kid, now=now, actor=actor, reason=values["reason"])
+    key = moves.retire(kid, now=now, actor=actor, reason=values["reason"])
     return key, gettext("Key %(kid)s is retired.") % {"kid": key}
 
 
 def _certify(kid: str, values: dict[str, Any], actor: str, now: datetime) -> Done:
-    key = rotation.certify(kid, *values["received"], now=now, actor=actor, reason=values["reason"])
+    key = moves.certify(kid, *values["received"], now=now, actor=actor, reason=values["reason"])
     return key, gettext("Certified key %(kid)s.") % {"kid": key}
 
 
 def _withdraw(kid: str, values: dict[str, Any], actor: str, now: datetime) -> Done:
-    key = rotation.withdraw(kid, reason=values["reason"], now=now, actor=actor)
+    key = moves.withdraw(kid, reason=values["reason"], now=now, actor=actor)
     return key, gettext("Withdrew key %(kid)s: %(reason)s") % {"kid": key, "reason": key.reason}
 
 

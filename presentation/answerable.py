@@ -11,10 +11,10 @@ from functools import lru_cache
 import structlog
 from django.utils import timezone
 
-from keys.certificate_chain import BrokenChainError
+from keys.certificates.chain import BrokenChainError
 from keys.issuer_key import NoSigningKeyError, active_issuer_key
+from keys.private_keys.signer import SignerUnavailableError
 from keys.sealing import SealError
-from keys.signer import SignerUnavailableError
 from presentation.dcql import evaluation
 from presentation.dcql.evaluation import Offer, Selection
 from presentation.dcql.queries import Query

@@ -7,7 +7,7 @@ from presentation.responses import vp_token
 from presentation.verification_request import VerificationRequest
 from wallet import examination
 from wallet.examination import Findings
-from wallet.sd_jwt import SdJwtError
+from wallet.sd_jwt.issuance import SdJwtError
 from wallet.trust_policy import CHECKS
 
 

@@ -98,7 +98,7 @@ class Server:
 @pytest.fixture
 def token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: Any) -> Iterator[Token]:
     """SoftHSM with a fresh token, as this service's hardware module; nothing rests after a failure."""
-    from keys import hardware_module, key_stores
+    from keys.private_keys import hardware_module, key_stores
 
     token = Token(tmp_path)
     for name, value in token.environment.items():

@@ -37,7 +37,7 @@ from tests.presentation.test_dcql_flow import query, with_query
 from tests.presentation.test_flow import ask, decide
 from tests.presentation.test_pushed_requests import send
 from tests.presentation.test_request_objects import signed
-from wallet.identity_attempts import ATTEMPTS
+from wallet.identity.attempts import ATTEMPTS
 from wallet.models import Credential, Errand, IdentityVerification, Wallet
 
 SignIn = Callable[..., Any]
@@ -175,11 +175,11 @@ def test_a_form_sent_while_an_application_is_suspended_does_not_reinstate_it(acm
 def test_a_form_sent_while_a_key_is_withdrawn_does_not_bring_it_back(signing_key: Any) -> None:
     from django.contrib.admin import site
 
-    from keys import rotation
     from keys.models import SigningKey
+    from keys.rotation import moves
 
     read_before = SigningKey.objects.get(pk=signing_key.pk)
-    rotation.withdraw(signing_key.pk, reason="stolen", now=timezone.now())
+    moves.withdraw(signing_key.pk, reason="stolen", now=timezone.now())
 
     site.get_model_admin(SigningKey).save_model(None, read_before, None, change=True)
 

@@ -14,14 +14,14 @@ import pytest
 from django.core.management import call_command
 from django.utils import timezone
 
-from keys import rotation
-from keys.authority import authority
+from keys.certificates.authority import authority
 from keys.endpoints import key_set
 from keys.issuer_key import signer_of
-from keys.key_events import Action
 from keys.models import Authority, KeyEvent, SigningKey
-from keys.moves import State, find, in_state
 from keys.resealing import reseal
+from keys.rotation import due_steps, moves
+from keys.rotation.key_events import Action
+from keys.rotation.states import State, find, in_state
 from keys.sealed_columns import SealedColumn, sealed_columns
 from keys.sealing import seal, unseal
 from tests.benchmarks.browsers import ORIGIN
@@ -92,11 +92,11 @@ def much_is_due() -> None:
     SigningKey.objects.all().delete()
     KeyEvent.objects.all().delete()
     now = timezone.now()
-    rotation.rotate(now=now - 360 * DAY)
+    due_steps.rotate(now=now - 360 * DAY)
     for days in (350, 340):
-        staged = rotation.stage(now=now - days * DAY)
-        rotation.activate(staged.pk, now=now - (days - 1) * DAY)
-    rotation.stage(now=now - 3 * DAY)
+        staged = moves.stage(now=now - days * DAY)
+        moves.activate(staged.pk, now=now - (days - 1) * DAY)
+    moves.stage(now=now - 3 * DAY)
 
 
 def nothing_is_there() -> None:
@@ -131,7 +131,7 @@ def test_killed_while_keys_move_there_is_one_key_that_signs_and_the_rest_is_done
         call_command("rotate_signing_keys", stdout=StringIO())
         after_all = sorted(state_of_the_house().values())
         assert after_all in (["active", "retired", *["withdrawn"] * 2], ["active", *["withdrawn"] * 3])
-        assert rotation.rotate(now=timezone.now()).done == ()
+        assert due_steps.rotate(now=timezone.now()).done == ()
 
 
 def test_killed_while_the_first_key_is_made_there_is_one_in_the_end(commands: Any) -> None:
@@ -165,7 +165,7 @@ def test_killed_while_sealing_anew_every_value_opens_and_the_next_run_goes_on(
     settings: Any, commands: Any, request: pytest.FixtureRequest
 ) -> None:
     settings.KEY_SEALING_KEYS = [OLD]
-    rotation.rotate(now=timezone.now())
+    due_steps.rotate(now=timezone.now())
     request.getfixturevalue("alice")
     long_ago = timezone.now() - 400 * DAY
     for number in range(1500):

@@ -52,7 +52,7 @@ IMPORTED_AS = {
     "python-pkcs11": "pkcs11",
 }
 # Optional extras: the one module that imports what the file asks for.
-EXTRAS = {"hsm.in": "keys.hardware_module"}
+EXTRAS = {"hsm.in": "keys.private_keys.hardware_module"}
 
 
 def required_by(file: str) -> set[str]:

@@ -1,6 +1,6 @@
 from django.apps import AppConfig
 
-from keys import stakes
+from keys.rotation import stakes
 
 
 class WalletConfig(AppConfig):

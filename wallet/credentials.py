@@ -15,11 +15,12 @@ from django.conf import settings
 
 from keys.issuer_key import IssuerKey, active_issuer_key
 from keys.jwk import public_jwk
+from keys.private_keys.signer import SoftwareSigner
 from keys.sealing import seal, unseal
-from keys.signer import SoftwareSigner
-from wallet import claims, sd_jwt
+from wallet import claims
 from wallet.claims import ClaimPath, Identity, Text
 from wallet.models import Credential, IdentityVerification, Wallet
+from wallet.sd_jwt import issuance
 from wallet.status_lists import allocation, token
 
 TYPE_PATH = "/credential-types/identity/v1"
@@ -144,7 +145,7 @@ def present(
     term = _term(credential, reference, now=now)
     facts = {"iss": settings.BASE_URL, "vct": credential_type(), "status": term.status}
     return mint(
-        {**facts, **sd_jwt.all_withheld(values)},
+        {**facts, **issuance.all_withheld(values)},
         paths,
         issuer_key=term.issuer_key,
         expires_at=term.expires_at,
@@ -168,15 +169,15 @@ def mint(
 ) -> str:
     """A one-time SD-JWT VC of `payload` that discloses `paths`; its holder key is forgotten with the call."""
     holder = SoftwareSigner.generate()
-    issued = sd_jwt.issue(
+    issued = issuance.issue(
         {**payload, "iat": _rounded(now), "exp": _rounded(expires_at)},
         header=issuer_key.header_segment("dc+sd-jwt"),
         signer=issuer_key.signer,
         random_bytes=secrets.token_bytes,
         holder_jwk=public_jwk(holder.public_key),
     )
-    return sd_jwt.bind(
-        sd_jwt.select(issued, paths),
+    return issuance.bind(
+        issuance.select(issued, paths),
         audience=audience,
         nonce=nonce,
         holder=holder,

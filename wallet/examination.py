@@ -7,12 +7,12 @@ from typing import Any
 
 from django.conf import settings
 
-from keys import published_keys
 from keys.prepared_statements import PreparedRead
+from keys.published import key_set
 from wallet.credentials import credential_type, plain_claims
 from wallet.models import StatusEntry
-from wallet.sd_jwt import SdJwtError
-from wallet.sd_jwt_verification import VerifiedSdJwt
+from wallet.sd_jwt.issuance import SdJwtError
+from wallet.sd_jwt.verification import VerifiedSdJwt
 from wallet.status_lists import standing, token
 from wallet.trust_policy import TrustPolicy
 
@@ -49,7 +49,7 @@ def examine(
     presentation: str, *, audience: str, nonce: str, transaction_data: Sequence[str], now: datetime
 ) -> Findings:
     """What is to be thought of a presentation that somebody received as `audience`, for their `nonce`."""
-    policy = TrustPolicy(settings.BASE_URL, credential_type(), published_keys.find)
+    policy = TrustPolicy(settings.BASE_URL, credential_type(), key_set.find)
     passed: list[str] = []
     try:
         verified = policy.verify(

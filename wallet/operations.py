@@ -12,11 +12,12 @@ from django.forms import Form
 from django.utils.translation import gettext_lazy as _
 
 from keys.sealing import SealError
-from wallet import identity_review, revocation, suspension
+from wallet import revocation, suspension
 from wallet.claims import Text
-from wallet.enrollment import HeldError
 from wallet.forms import IdentityForm, ReasonForm
-from wallet.identity_verification import ForbiddenMoveError
+from wallet.identity import review
+from wallet.identity.enrollment import HeldError
+from wallet.identity.state_machine import ForbiddenMoveError
 from wallet.models import Credential, IdentityVerification, StatusEntry, Wallet
 from wallet.revocation import CredentialMoveError
 from wallet.status_lists import changes
@@ -65,7 +66,7 @@ def _with_reason(run: Callable[..., object]) -> Callable[[Any, dict[str, Any], s
 
 def _initial_identity(verification: IdentityVerification) -> dict[str, Any]:
     try:
-        identity = identity_review.claims(verification)
+        identity = review.claims(verification)
     except SealError:  # sealed under a key that is gone: the operator types it in
         log.exception("claims in review do not open", verification=str(verification.id))
         identity = None
@@ -93,7 +94,7 @@ OPERATIONS: dict[type[Model], dict[str, Operation]] = {
             _("Approve"),
             _("Check every field against the document. The wallet gets a credential that says exactly this."),
             frozenset({IdentityVerification.State.REVIEW}),
-            lambda verification, said, operator, now: identity_review.approve(
+            lambda verification, said, operator, now: review.approve(
                 verification, said["identity"], operator=operator, reason=said["reason"], now=now
             ),
             IdentityForm,
@@ -103,7 +104,7 @@ OPERATIONS: dict[type[Model], dict[str, Operation]] = {
             _("Decline"),
             _("The person is told that their identity could not be verified, and may try again later."),
             frozenset({IdentityVerification.State.REVIEW}),
-            lambda verification, said, operator, now: identity_review.decline(
+            lambda verification, said, operator, now: review.decline(
                 verification, operator=operator, reason=said["reason"], now=now
             ),
         ),

@@ -7,9 +7,9 @@ from typing import Any, Protocol
 
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from wallet import sd_jwt_verification
-from wallet.sd_jwt import SdJwtError
-from wallet.sd_jwt_verification import Passed, VerifiedSdJwt
+from wallet.sd_jwt import verification
+from wallet.sd_jwt.issuance import SdJwtError
+from wallet.sd_jwt.verification import Passed, VerifiedSdJwt
 
 # Every check by its name, in the order in which they are made: after the first that is not passed, none is.
 CHECKS = (
@@ -64,7 +64,7 @@ class TrustPolicy:
                     raise SdJwtError(f"another {name}, or none", name)
                 passed(name)
 
-        return sd_jwt_verification.verify(
+        return verification.verify(
             token,
             issuer_key=issuer_key,
             audience=audience,

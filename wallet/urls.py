@@ -2,7 +2,8 @@
 
 from django.urls import path
 
-from wallet import identity_views, views
+from wallet import views
+from wallet.identity import views as identity_views
 
 ERRAND = "errands/<uuid:errand_id>"
 

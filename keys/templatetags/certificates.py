@@ -3,8 +3,8 @@
 from django import template
 from django.utils.timezone import now
 
-from keys.certificate_watch import ending_certificates
-from keys.expiry import Ending
+from keys.certificates.expiry import Ending
+from keys.certificates.watch import ending_certificates
 
 register = template.Library()
 

@@ -7,9 +7,9 @@ from functools import lru_cache
 
 from django.conf import settings
 
-from keys import published_keys
 from keys.issuer_key import active_issuer_key
 from keys.jws import JwsError, encode_segment, sign_segments, take_apart
+from keys.published import key_set
 
 LIFETIME = timedelta(minutes=10)
 _TYPE = "at+jwt"
@@ -64,7 +64,7 @@ def verify(token: str, *, now: datetime) -> Access:
         if len(token) > LONGEST:
             raise TokenRefusedError("The access token is too long.")
         unverified = take_apart(token)
-        key = published_keys.find(str(unverified.header.get("kid")))
+        key = key_set.find(str(unverified.header.get("kid")))
         if key is None:
             raise TokenRefusedError("The access token is signed by an unknown key.")
         claims = unverified.verified(key.public_key, typ=_TYPE)

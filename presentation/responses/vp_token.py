@@ -9,7 +9,7 @@ from django.conf import settings
 from presentation import strict_json
 from presentation.models import RelyingParty
 from presentation.strict_json import StrictJsonError
-from wallet.sd_jwt import SdJwtError
+from wallet.sd_jwt.issuance import SdJwtError
 
 
 def answer_with(

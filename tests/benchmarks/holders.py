@@ -23,11 +23,11 @@ def prepare(holders: int) -> dict[str, object]:
     from django.core.management import call_command
     from django.utils import timezone
 
-    from keys import rotation
+    from keys.rotation import due_steps
 
     now = timezone.now()
     call_command("migrate", verbosity=0, interactive=False)
-    rotation.rotate(now=now)
+    due_steps.rotate(now=now)
     signed_in = [sign_in(f"holder{number}@example.org", now) for number in range(holders)]
     return {
         "clients": [client(number, now) for number in range(CLIENTS)],

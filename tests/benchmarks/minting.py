@@ -20,7 +20,7 @@ from jwcrypto.jwk import JWK
 from sd_jwt.holder import SDJWTHolder
 from sd_jwt.issuer import SDJWTIssuer, SDObj
 
-from keys.signer import SoftwareSigner
+from keys.private_keys.signer import SoftwareSigner
 from tests.benchmarks.table import Row, render
 
 NOW = datetime(2026, 11, 20, 12, 30, tzinfo=UTC)
@@ -83,7 +83,7 @@ def _burst(task: Task, size: int) -> float:
 def _ours() -> Task:
     from keys.issuer_key import IssuerKey
     from wallet.credentials import mint
-    from wallet.sd_jwt import all_withheld
+    from wallet.sd_jwt.issuance import all_withheld
 
     key = IssuerKey(
         "4f2c9f9e-55c1-4a2b-9c50-0a9e3f6ad001", X5C, SoftwareSigner.generate(), NOW + timedelta(90)

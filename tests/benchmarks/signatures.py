@@ -14,7 +14,7 @@ from unittest.mock import patch
 from uuid import uuid4
 
 from keys.jwk import public_key_from_der
-from keys.signer import Signer, SoftwareSigner
+from keys.private_keys.signer import Signer, SoftwareSigner
 from tests import softhsm
 from tests.benchmarks.bursts import Contender, alternate
 from tests.benchmarks.table import Row
@@ -42,7 +42,7 @@ def run(*, bursts: int, size: int) -> list[Row]:
 @contextmanager
 def in_a_module() -> Iterator[Signer]:
     """What signs with a key that was just made in a fresh token."""
-    from keys.hardware_module import HardwareModule
+    from keys.private_keys.hardware_module import HardwareModule
 
     with TemporaryDirectory() as folder:
         token = softhsm.Token(Path(folder))

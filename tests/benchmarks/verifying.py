@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from jwcrypto.jwk import JWK
 from sd_jwt.verifier import SDJWTVerifier
 
-from keys.signer import SoftwareSigner
+from keys.private_keys.signer import SoftwareSigner
 from tests.benchmarks.minting import AUDIENCE, CLAIMS, FACTS, NONCE, NOW, PRESENTED, X5C
 from tests.benchmarks.table import Row, render
 
@@ -66,7 +66,7 @@ def run(*, bursts: int = 40, size: int = 150) -> list[Row]:
 def _presentation(signer: SoftwareSigner) -> str:
     from keys.issuer_key import IssuerKey
     from wallet.credentials import mint
-    from wallet.sd_jwt import all_withheld
+    from wallet.sd_jwt.issuance import all_withheld
 
     return mint(
         {**FACTS, **all_withheld(CLAIMS)},

@@ -9,9 +9,9 @@ from django.test import Client
 from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
 
-from keys import rotation
 from keys.models import SigningKey
-from keys.moves import State, in_state
+from keys.rotation import due_steps, moves
+from keys.rotation.states import State, in_state
 from tests.keys.test_rotation import chain_for
 
 pytestmark = pytest.mark.django_db
@@ -40,7 +40,7 @@ def numbers(client: Client) -> dict[tuple[str, ...], float]:
 
 
 def test_the_keys_are_counted_and_their_certificates_and_next_steps_are_timed(client: Client) -> None:
-    rotation.rotate(now=timezone.now())
+    due_steps.rotate(now=timezone.now())
     active = str(in_state(State.ACTIVE))
     found = numbers(client)
     assert {state: found["signing_keys", state] for state in State.values} == {
@@ -59,21 +59,21 @@ def test_the_keys_are_counted_and_their_certificates_and_next_steps_are_timed(cl
 
 
 def test_a_rotation_that_nobody_runs_is_seen(client: Client) -> None:
-    rotation.rotate(now=timezone.now() - timedelta(days=90))
+    due_steps.rotate(now=timezone.now() - timedelta(days=90))
     found = numbers(client)
     assert abs(found["signing_key_next_step_seconds", "stage"] + 2 * DAY) < 60
     assert abs(found[("signing_key_step_overdue_seconds",)] - 2 * DAY) < 60
-    rotation.rotate(now=timezone.now())
+    due_steps.rotate(now=timezone.now())
     assert numbers(client)[("signing_key_step_overdue_seconds",)] == 0
 
 
 def test_a_key_that_waits_for_its_certificate_is_the_operators_step(client: Client, settings: Any) -> None:
     settings.SELF_CERTIFYING_AUTHORITY = False
     before, now = timezone.now() - timedelta(days=2), timezone.now()
-    first = rotation.stage(now=before)
-    rotation.certify(first.pk, chain_for(first, before, ends=now - timedelta(days=1)), now=before)
-    rotation.activate(first.pk, now=before)
-    rotation.stage(now=now - timedelta(days=1))
+    first = moves.stage(now=before)
+    moves.certify(first.pk, chain_for(first, before, ends=now - timedelta(days=1)), now=before)
+    moves.activate(first.pk, now=before)
+    moves.stage(now=now - timedelta(days=1))
     found = numbers(client)
     assert abs(found["signing_key_next_step_seconds", "certify"] + DAY) < 60
     assert found[("signing_key_step_overdue_seconds",)] == 0

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from keys import rotation
+from keys.rotation import due_steps
 from tests.benchmarks import holders
 from tests.benchmarks.browsers import ORIGIN, Browser
 from tests.benchmarks.sites import Site
@@ -148,7 +148,7 @@ def instances(settings: Any, tmp_path: Any, transactional_db: None) -> Iterator[
     """The ports of two instances, and this process as a third that runs the commands."""
     settings.BASE_URL = ORIGIN
     settings.HOLDER_COOKIE_NAME, settings.BROWSER_COOKIE_NAME = "__Host-holder", "__Host-browser"
-    rotation.rotate(now=timezone.now() - timedelta(days=100))
+    due_steps.rotate(now=timezone.now() - timedelta(days=100))
     surroundings = {**environment(settings, tmp_path), "WEB_CONCURRENCY": "2"}
     with ExitStack() as running:
         yield [

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from keys import rotation
 from keys.models import SigningKey
+from keys.rotation import due_steps
 from tests.benchmarks.browsers import ORIGIN, Browser
 from tests.benchmarks.sites import Site, children
 from tests.journeys.load import JWKS, Load, patiently
@@ -29,7 +29,7 @@ def site(settings: Any, tmp_path: Path, token: Token, transactional_db: None) ->
     settings.BASE_URL = ORIGIN
     settings.HOLDER_COOKIE_NAME, settings.BROWSER_COOKIE_NAME = "__Host-holder", "__Host-browser"
     settings.SIGNING_KEY_STORE = "pkcs11"
-    rotation.rotate(now=timezone.now())
+    due_steps.rotate(now=timezone.now())
     told = {**environment(settings, tmp_path), **token.environment, **token.settings, "WEB_CONCURRENCY": "2"}
     with Site("config.wsgi", told, ready=JWKS, options=["--preload"]) as site:
         yield site

@@ -234,17 +234,17 @@ def test_a_custom_scheme_is_opened(
 def test_a_key_rotation_in_mid_flow_is_not_noticed(
     holder: MakeHolder, alice: Wallet, bank: RelyingParty
 ) -> None:
-    from keys import rotation
     from keys.endpoints import jwks
     from keys.models import SigningKey
+    from keys.rotation import moves
 
     person = holder().arrives().signs_in().sees("Share this with")
     before = SigningKey.objects.get(state="active").id
     now = timezone.now()
-    staged = rotation.stage(now=now)
+    staged = moves.stage(now=now)
     jwks.refresh()
     known = set(bank.keys())
-    rotation.activate(staged.id, now=now + timedelta(hours=2))  # by then every cached key set has it
+    moves.activate(staged.id, now=now + timedelta(hours=2))  # by then every cached key set has it
 
     presentation = bank.examine(person.clicks("Share and").comes_back())
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from keys import rotation
+from keys.rotation import due_steps
 from keys.sealed_columns import sealed_columns
 from tests.benchmarks import holders
 from tests.benchmarks.browsers import ORIGIN
@@ -41,7 +41,7 @@ def surroundings(settings: Any, tmp_path: Path, transactional_db: None) -> Surro
 def instances(surroundings: Surroundings, settings: Any) -> Iterator[list[int]]:
     """An instance that has been told of a new sealing key while everything is sealed under the old."""
     settings.KEY_SEALING_KEYS = [OLD]
-    rotation.rotate(now=timezone.now())
+    due_steps.rotate(now=timezone.now())
     for number in range(NEIGHBOURS):
         holders.sign_in(f"neighbour{number}@example.org", timezone.now())
     with Site("config.wsgi", surroundings(NEW, OLD), ready=JWKS) as site:

@@ -1,4 +1,4 @@
-"""A workshop for certificates, good and bad ones; it shares no code with `keys.authority`."""
+"""A workshop for certificates, good and bad ones; it shares no code with `keys.certificates.authority`."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta

@@ -13,10 +13,10 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils import timezone
 
-from keys import rotation
-from keys.authority import authority
+from keys.certificates.authority import authority
 from keys.models import SigningKey
-from keys.moves import State, find, in_state
+from keys.rotation import due_steps, moves
+from keys.rotation.states import State, find, in_state
 from tests.keys.test_rotation import chain_for
 
 pytestmark = pytest.mark.django_db
@@ -54,9 +54,9 @@ def stranger(db: None) -> Client:
 def keys(db: None) -> dict[str, SigningKey]:
     """A retired, an active and a staged key; the staged one may take over."""
     now = timezone.now()
-    rotation.rotate(now=now - timedelta(days=3))
-    rotation.activate(rotation.stage(now=now - timedelta(days=2)).pk, now=now - timedelta(days=1))
-    rotation.stage(now=now - timedelta(hours=4))
+    due_steps.rotate(now=now - timedelta(days=3))
+    moves.activate(moves.stage(now=now - timedelta(days=2)).pk, now=now - timedelta(days=1))
+    moves.stage(now=now - timedelta(hours=4))
     return {key.state: key for key in SigningKey.objects.all()}
 
 
@@ -161,8 +161,8 @@ def test_staging_and_rotating_from_the_list_are_logged(keeper: Client) -> None:
 
 def test_a_refused_step_says_why_and_is_not_logged(keeper: Client) -> None:
     now = timezone.now()
-    rotation.rotate(now=now)
-    staged = rotation.stage(now=now)
+    due_steps.rotate(now=now)
+    staged = moves.stage(now=now)
     answer = keeper.post(page(staged, "activate"), follow=True).content.decode()
     assert "cached key sets may lack it" in answer
     assert find(staged.pk).state == State.STAGED
@@ -171,7 +171,7 @@ def test_a_refused_step_says_why_and_is_not_logged(keeper: Client) -> None:
 
 def test_certificates_are_requested_and_installed_in_the_admin(keeper: Client, settings: Any) -> None:
     settings.SELF_CERTIFYING_AUTHORITY = False
-    staged = rotation.stage(now=timezone.now())
+    staged = moves.stage(now=timezone.now())
     assert "not certified yet" in keeper.get(LIST).content.decode()
     assert page(staged, "activate") not in keeper.get(page(staged)).content.decode()
     assert "BEGIN CERTIFICATE REQUEST" in keeper.get(page(staged, "certify")).content.decode()
@@ -184,7 +184,7 @@ def test_certificates_are_requested_and_installed_in_the_admin(keeper: Client, s
 
 def test_certificates_are_uploaded_as_files_of_any_kind(keeper: Client, settings: Any) -> None:
     settings.SELF_CERTIFYING_AUTHORITY = False
-    staged = rotation.stage(now=timezone.now())
+    staged = moves.stage(now=timezone.now())
     assert "multipart/form-data" in keeper.get(page(staged, "certify")).content.decode()
     leaf, issuing, root = x509.load_pem_x509_certificates(chain_for(staged, timezone.now()).encode())
     as_der = [SimpleUploadedFile("ca.der", c.public_bytes(Encoding.DER)) for c in (root, leaf)]
@@ -208,7 +208,7 @@ def test_an_upload_of_nothing_or_too_much_is_asked_for_again(
     keeper: Client, settings: Any, files: list[bytes], reason: str
 ) -> None:
     settings.SELF_CERTIFYING_AUTHORITY = False
-    staged = rotation.stage(now=timezone.now())
+    staged = moves.stage(now=timezone.now())
     uploads = [SimpleUploadedFile("chain.pem", file) for file in files]
     answer = keeper.post(page(staged, "certify"), {"chain": "", "chain_files": uploads})
     assert reason in answer.content.decode()

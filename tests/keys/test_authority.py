@@ -10,11 +10,11 @@ import pytest
 from cryptography import x509
 from cryptography.x509.verification import PolicyBuilder, Store
 
-from keys.authority import authority, certificate_request, certify, names_this_issuer
-from keys.certificate_chain import CertificateChain
+from keys.certificates.authority import authority, certificate_request, certify, names_this_issuer
+from keys.certificates.chain import CertificateChain
 from keys.jwk import public_der
 from keys.models import Authority
-from keys.signer import SoftwareSigner
+from keys.private_keys.signer import SoftwareSigner
 
 pytestmark = pytest.mark.django_db
 

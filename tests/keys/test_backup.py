@@ -16,15 +16,24 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 from jwcrypto import jwa, jwe, jwk
 
-from keys import rotation
-from keys.backup import export, restore
-from keys.backup_file import ALG, ENC, MAX_FILE, MOST_ROUNDS, BackupError, lock, require_strong, unlock
 from keys.endpoints import key_set
 from keys.issuer_key import active_issuer_key
 from keys.jws import b64url, from_b64url
-from keys.key_events import shell_user
 from keys.models import Authority, KeyEvent, SigningKey
-from keys.moves import State, in_state
+from keys.private_keys.backup import export, restore
+from keys.private_keys.backup_file import (
+    ALG,
+    ENC,
+    MAX_FILE,
+    MOST_ROUNDS,
+    BackupError,
+    lock,
+    require_strong,
+    unlock,
+)
+from keys.rotation import due_steps, moves
+from keys.rotation.key_events import shell_user
+from keys.rotation.states import State, in_state
 
 PASSPHRASE = "correct horse battery staple"
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -40,12 +49,10 @@ def run(*words: str) -> str:
 def keys(db: None, now: datetime) -> bytes:
     """A withdrawn, a retired, an active and a staged key; the key set they make."""
     for days in (4, 3, 0):
-        rotation.rotate(now=now - timedelta(days=days))
-        rotation.activate(
-            rotation.stage(now=now - timedelta(days=days)).pk, now=now - timedelta(days=days - 1)
-        )
-    rotation.rotate(now=now + timedelta(days=1))
-    rotation.stage(now=now + timedelta(days=1))
+        due_steps.rotate(now=now - timedelta(days=days))
+        moves.activate(moves.stage(now=now - timedelta(days=days)).pk, now=now - timedelta(days=days - 1))
+    due_steps.rotate(now=now + timedelta(days=1))
+    moves.stage(now=now + timedelta(days=1))
     assert set(SigningKey.objects.values_list("state", flat=True)) == set(State)
     return key_set()
 
@@ -80,8 +87,8 @@ def test_a_restore_serves_the_same_key_set_to_the_byte_and_signs(
     active = active_issuer_key(now=now)
     assert active.kid == str(in_state(State.ACTIVE))
     assert active.signer.sign(b"message")
-    rotation.withdraw(in_state(State.STAGED).pk, reason="drill", now=now)  # type: ignore[union-attr]
-    assert rotation.stage(now=now).chain_pem.endswith(Authority.objects.get().root_pem)
+    moves.withdraw(in_state(State.STAGED).pk, reason="drill", now=now)  # type: ignore[union-attr]
+    assert moves.stage(now=now).chain_pem.endswith(Authority.objects.get().root_pem)
 
 
 def test_rows_come_back_as_they_were(keys: bytes, tmp_path: Path, secret: list[str]) -> None:
@@ -242,7 +249,7 @@ def test_without_keys_there_is_nothing_to_export(tmp_path: Path, secret: list[st
 
 
 def test_where_keys_are_already_nothing_is_imported(file: Path, secret: list[str], now: datetime) -> None:
-    rotation.rotate(now=now)
+    due_steps.rotate(now=now)
     before = list(SigningKey.objects.values())
     with pytest.raises(CommandError, match="There are signing keys here already"):
         run("import_keys", str(file), *secret)
@@ -360,7 +367,7 @@ def _read(terminal: int) -> bytes:
 @pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
 def test_of_several_imports_at_once_one_is_made(now: datetime, at_once: Any) -> None:
-    rotation.rotate(now=now)
+    due_steps.rotate(now=now)
     document, before = export(actor="ann", reason="x", now=now), key_set()
     for round_ in range(1, 5):
         lose()

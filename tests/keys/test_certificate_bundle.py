@@ -10,8 +10,8 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keys.certificate_bundle import chain_pem
-from keys.certificate_chain import MAX_PEM, BrokenChainError, CertificateChain
+from keys.certificates.bundle import chain_pem
+from keys.certificates.chain import MAX_PEM, BrokenChainError, CertificateChain
 from tests.keys.certificates import CA_USAGE, NOW, Made, chain, issuing, leaf, make, pem, root
 
 LEAF, ISSUING, ROOT = CHAIN = chain()

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from keys.certificate_chain import MAX_PEM, BrokenChainError, CertificateChain
+from keys.certificates.chain import MAX_PEM, BrokenChainError, CertificateChain
 from tests.keys.certificates import CA_USAGE, NOW, Made, chain, issuing, leaf, make, pem, root
 
 LEAF, ISSUING, ROOT = chain()

@@ -13,10 +13,10 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.utils import timezone
 
-from keys import rotation
 from keys.models import Authority, KeyEvent, SigningKey
-from keys.moves import State, find, in_state
-from keys.schedule import PUBLISHED_BEFORE_SIGNING, moment
+from keys.rotation import due_steps, moves
+from keys.rotation.schedule import PUBLISHED_BEFORE_SIGNING, moment
+from keys.rotation.states import State, find, in_state
 from keys.sealed_columns import sealed_columns
 from tests.keys.test_rotation import chain_for
 from tests.wallet.statuses import present
@@ -34,8 +34,8 @@ def run(*words: str) -> str:
 @pytest.fixture
 def long_ago() -> None:
     """A service that began three hours ago: its staged key has waited long enough."""
-    rotation.rotate(now=timezone.now() - timedelta(hours=4))
-    rotation.stage(now=timezone.now() - timedelta(hours=3))
+    due_steps.rotate(now=timezone.now() - timedelta(hours=4))
+    moves.stage(now=timezone.now() - timedelta(hours=3))
 
 
 def test_one_command_begins_and_can_be_repeated() -> None:
@@ -73,8 +73,8 @@ def test_the_text_is_the_one_of_the_json(long_ago: None) -> None:
 
 
 def test_a_dry_run_says_what_would_be_done_and_changes_nothing() -> None:
-    rotation.rotate(now=timezone.now() - timedelta(days=100))
-    rotation.stage(now=timezone.now() - timedelta(days=3))
+    due_steps.rotate(now=timezone.now() - timedelta(days=100))
+    moves.stage(now=timezone.now() - timedelta(days=3))
     staged = str(in_state(State.STAGED))
     before = list(SigningKey.objects.values()), KeyEvent.objects.count()
     told = as_json("--dry-run")
@@ -97,7 +97,7 @@ def test_what_is_wrong_is_told_beside_what_is_done(settings: Any) -> None:
     assert kinds(told["problems"]) == ["no_active_key"]
     assert [(one["what"], one["kid"]) for one in told["next"]] == [("certify", kid)]
     staged = SigningKey.objects.get()
-    rotation.certify(
+    moves.certify(
         staged.pk,
         chain_for(staged, timezone.now(), ends=timezone.now() + timedelta(days=5)),
         now=timezone.now(),
@@ -174,7 +174,7 @@ def test_the_request_can_be_printed_again_by_its_own_command(settings: Any) -> N
         run("signing_key_csr")
     settings.SELF_CERTIFYING_AUTHORITY = False
     settings.CERTIFICATE_SUBJECT = "O=Example Ltd,C=GB"
-    key = rotation.stage(now=timezone.now())
+    key = moves.stage(now=timezone.now())
     for words in (["signing_key_csr"], ["signing_key_csr", str(key)]):
         request = x509.load_pem_x509_csr(run(*words).encode())
         assert request.subject.rfc4514_string() == "CN=localhost,O=Example Ltd,C=GB"
@@ -185,7 +185,7 @@ def test_the_request_can_be_printed_again_by_its_own_command(settings: Any) -> N
 
 def test_a_chain_in_several_der_files_is_installed(settings: Any, tmp_path: Path) -> None:
     settings.SELF_CERTIFYING_AUTHORITY = False
-    key = rotation.stage(now=timezone.now())
+    key = moves.stage(now=timezone.now())
     names = []
     for certificate in x509.load_pem_x509_certificates(chain_for(key, timezone.now()).encode()):
         names.insert(0, str(tmp_path / f"{len(names)}.der"))
@@ -225,7 +225,7 @@ def test_what_is_due_later_is_said_with_its_time() -> None:
 
 def test_a_chain_that_does_not_fit_is_refused_with_its_reason(settings: Any, tmp_path: Path) -> None:
     settings.SELF_CERTIFYING_AUTHORITY = False
-    key = rotation.stage(now=timezone.now())
+    key = moves.stage(now=timezone.now())
     for name, content, reason in (
         (
             "ended",
@@ -245,7 +245,7 @@ def test_a_chain_that_does_not_fit_is_refused_with_its_reason(settings: Any, tmp
 
 def test_a_lost_sealing_key_is_one_clear_sentence(settings: Any) -> None:
     settings.SELF_CERTIFYING_AUTHORITY = False
-    key = rotation.stage(now=timezone.now())
+    key = moves.stage(now=timezone.now())
     settings.KEY_SEALING_KEYS = ["another-sealing-key-of-thirty-two-characters"]
     with pytest.raises(CommandError, match="not among KEY_SEALING_KEYS"):
         run("certify_signing_key", str(key))
@@ -265,7 +265,7 @@ def test_a_lost_sealing_key_is_one_clear_sentence(settings: Any) -> None:
 def test_where_ciphertexts_are_damaged_one_sentence_names_the_place_and_nothing_changes(
     words: tuple[str, ...], tmp_path: Path
 ) -> None:
-    rotation.rotate(now=timezone.now() - timedelta(days=100))  # so that the next key is due
+    due_steps.rotate(now=timezone.now() - timedelta(days=100))  # so that the next key is due
     for column in sealed_columns():
         for row in column.rows():
             value = bytes(getattr(row, column.name))
@@ -291,7 +291,7 @@ def test_every_key_is_listed_with_its_state_its_end_and_what_hangs_on_it(
     present(alice)
     run("withdraw_signing_key", str(in_state(State.STAGED)), "--reason", "a rehearsal", "--yes")
     settings.SELF_CERTIFYING_AUTHORITY = False
-    staged = rotation.stage(now=timezone.now())
+    staged = moves.stage(now=timezone.now())
     active = find(str(in_state(State.ACTIVE)))
 
     lines = run("list_signing_keys").splitlines()

@@ -14,12 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
-from keys import rotation
-from keys.certificate_watch import certificates_in_use, ending_certificates
+from keys.certificates.expiry import WARN_BEFORE, endings, stage_of
+from keys.certificates.watch import certificates_in_use, ending_certificates
 from keys.checks import certificates
-from keys.expiry import WARN_BEFORE, endings, stage_of
 from keys.models import SigningKey
-from keys.moves import State, in_state
+from keys.rotation import due_steps, moves
+from keys.rotation.states import State, in_state
 from tests.keys.certificates import NOW, issuing, leaf, make, root
 from tests.keys.test_admin import operator
 from tests.keys.test_rotation import chain_for
@@ -85,9 +85,9 @@ def ending(db: None, settings: Any) -> SigningKey:
     """A key from a real authority whose leaf ends in ten days."""
     settings.SELF_CERTIFYING_AUTHORITY = False
     now = timezone.now()
-    key = rotation.stage(now=now)
-    rotation.certify(key.pk, chain_for(key, now, ends=now + 10 * DAY), now=now)
-    rotation.rotate(now=now)
+    key = moves.stage(now=now)
+    moves.certify(key.pk, chain_for(key, now, ends=now + 10 * DAY), now=now)
+    due_steps.rotate(now=now)
     return key
 
 
@@ -99,9 +99,9 @@ def run(*words: str) -> str:
 
 @pytest.mark.django_db
 def test_the_keys_that_sign_or_are_next_are_watched_and_the_retired_are_not(now: datetime) -> None:
-    rotation.rotate(now=now - 3 * DAY)
-    rotation.activate(rotation.stage(now=now - 2 * DAY).pk, now=now - DAY)
-    staged = rotation.stage(now=now)
+    due_steps.rotate(now=now - 3 * DAY)
+    moves.activate(moves.stage(now=now - 2 * DAY).pk, now=now - DAY)
+    staged = moves.stage(now=now)
     names = [name for name, _ in certificates_in_use()]
     assert set(names) == {str(in_state(State.ACTIVE)), str(staged), "the sandbox's authority"}
     assert ending_certificates(now=now) == []

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from django.core.management import call_command, get_commands, load_command_class
 
-from keys import rotation
 from keys.checks import sealed_values
 from keys.issuer_key import active_issuer_key
 from keys.models import SigningKey
-from keys.moves import State, find, in_state
+from keys.rotation import moves
+from keys.rotation.states import State, find, in_state
 from tests.keys.test_rotation import chain_for
 from tests.wallet.statuses import present
 from wallet.models import StatusEntry, Wallet
@@ -106,7 +106,7 @@ def test_the_page_for_3_am_shows_what_commands_say_and_leads_to_a_key_that_signs
     run("activate_signing_key", third, "--reason", "after the theft")
     assert active_issuer_key(now=now).kid == third
     # The database is lost.
-    rotation.stage(now=now)
+    moves.stage(now=now)
     fourth = str(in_state(State.STAGED))
     run("certify_signing_key", fourth, "--chain", answer(fourth))
     (tmp_path / "passphrase").write_text("five random words stand here")
@@ -128,10 +128,10 @@ def at_night(settings: Any, now: datetime) -> None:
     """Production as it should be: a key that signs, and the next one certified."""
     settings.SELF_CERTIFYING_AUTHORITY = False
     for state in ("active", "staged"):
-        key = rotation.stage(now=now - timedelta(hours=1))
-        rotation.certify(key.pk, chain_for(key, now), now=now)
+        key = moves.stage(now=now - timedelta(hours=1))
+        moves.certify(key.pk, chain_for(key, now), now=now)
         if state == "active":
-            rotation.activate(key.pk, now=now)
+            moves.activate(key.pk, now=now)
 
 
 def test_links_inside_the_guide_lead_somewhere() -> None:

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from keys import rotation
-from keys.certificate_chain import BrokenChainError
+from keys.certificates.chain import BrokenChainError
 from keys.issuer_key import NoSigningKeyError, active_issuer_key
 from keys.jwk import public_key_from_der
 from keys.jws import decode_segment, sign_segments, verify_compact
 from keys.models import SigningKey
-from keys.moves import State, in_state
+from keys.rotation import due_steps, moves
+from keys.rotation.states import State, in_state
 from keys.sealing import SealError
 
 pytestmark = pytest.mark.django_db
@@ -44,7 +44,7 @@ def elsewhere(active: SigningKey, staged: SigningKey, now: datetime) -> None:
 
 @pytest.fixture
 def active(now: datetime) -> SigningKey:
-    rotation.rotate(now=now)
+    due_steps.rotate(now=now)
     key = in_state(State.ACTIVE)
     assert key
     return key
@@ -97,7 +97,7 @@ def test_a_fresh_question_asks_the_database_whatever_is_remembered(
 def test_a_rotation_elsewhere_is_followed_within_seconds_and_at_once_by_a_fresh_question(
     active: SigningKey, now: datetime, clock: Any
 ) -> None:
-    staged = rotation.stage(now=now - timedelta(hours=3))
+    staged = moves.stage(now=now - timedelta(hours=3))
     active_issuer_key(now=now)
     elsewhere(active, staged, now)
     assert active_issuer_key(now=now).kid == str(active)  # whoever signs checks this with what they write
@@ -106,7 +106,7 @@ def test_a_rotation_elsewhere_is_followed_within_seconds_and_at_once_by_a_fresh_
 
 
 def test_what_is_remembered_ends_after_five_seconds(active: SigningKey, now: datetime, clock: Any) -> None:
-    staged = rotation.stage(now=now - timedelta(hours=3))
+    staged = moves.stage(now=now - timedelta(hours=3))
     active_issuer_key(now=now)
     elsewhere(active, staged, now)
     clock.seconds += 5
@@ -144,16 +144,16 @@ def test_opening_a_key_costs_two_queries(active: SigningKey, now: datetime, stat
 
 def test_a_rotation_is_followed_at_once(active: SigningKey, now: datetime) -> None:
     active_issuer_key(now=now)
-    staged = rotation.stage(now=now)
+    staged = moves.stage(now=now)
     assert active_issuer_key(now=now).kid == str(active)
-    rotation.activate(staged.pk, now=now + timedelta(hours=2))
+    moves.activate(staged.pk, now=now + timedelta(hours=2))
     assert active_issuer_key(now=now + timedelta(hours=2)).kid == str(staged)
 
 
 def test_a_renewed_certificate_is_followed_at_once(active: SigningKey, now: datetime, settings: Any) -> None:
     before = active_issuer_key(now=now)
     settings.BASE_URL = "http://localhost:9999"
-    rotation.rotate(now=now + timedelta(seconds=1))
+    due_steps.rotate(now=now + timedelta(seconds=1))
     after = active_issuer_key(now=now + timedelta(seconds=1))
     assert after.kid == before.kid
     assert after.x5c != before.x5c
@@ -169,7 +169,7 @@ def test_after_a_withdrawal_a_key_opened_before_signs_no_more(
 ) -> None:
     settings.SELF_CERTIFYING_AUTHORITY = False
     active_issuer_key(now=now)
-    rotation.withdraw(active.pk, reason="compromised", now=now)
+    moves.withdraw(active.pk, reason="compromised", now=now)
     with pytest.raises(NoSigningKeyError):
         active_issuer_key(now=now)
 

@@ -14,7 +14,7 @@ from jwcrypto.jws import JWS
 from keys import jws
 from keys.jwk import public_jwk, public_key_of
 from keys.jws import JwsError, decode_segment, from_b64url, sign_compact, strict_json, verify_compact
-from keys.signer import SoftwareSigner
+from keys.private_keys.signer import SoftwareSigner
 
 SIGNER = SoftwareSigner.generate()
 KEY = SIGNER.public_key

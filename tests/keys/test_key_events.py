@@ -11,11 +11,11 @@ from django.db import IntegrityError, transaction
 from django.test import Client
 from django.utils import timezone
 
-from keys import rotation
 from keys.append_only import AppendOnlyError
-from keys.key_events import Action, record, shell_user
 from keys.models import KeyEvent, SigningKey
-from keys.moves import RotationRefusedError, State, in_state
+from keys.rotation import due_steps, moves
+from keys.rotation.key_events import Action, record, shell_user
+from keys.rotation.states import RotationRefusedError, State, in_state
 from tests.keys.test_rotation import chain_for
 
 pytestmark = pytest.mark.django_db
@@ -29,12 +29,12 @@ def told() -> list[tuple[str, str, str]]:
 
 def test_a_life_of_keys_is_told_step_by_step(now: datetime, settings: Any) -> None:
     settings.SELF_CERTIFYING_AUTHORITY = False
-    first = rotation.stage(now=now, actor="ann", reason="the first")
-    rotation.certify(first.pk, chain_for(first, now), now=now, actor="ben", reason="from Example CA")
-    rotation.activate(first.pk, now=now, actor="cid", reason="we open")
-    second = rotation.stage(now=now, actor="ann")
-    rotation.certify(second.pk, chain_for(second, now), now=now, actor="ben", reason="  again\n ")
-    rotation.withdraw(first.pk, reason="stolen", now=now, actor="dot")
+    first = moves.stage(now=now, actor="ann", reason="the first")
+    moves.certify(first.pk, chain_for(first, now), now=now, actor="ben", reason="from Example CA")
+    moves.activate(first.pk, now=now, actor="cid", reason="we open")
+    second = moves.stage(now=now, actor="ann")
+    moves.certify(second.pk, chain_for(second, now), now=now, actor="ben", reason="  again\n ")
+    moves.withdraw(first.pk, reason="stolen", now=now, actor="dot")
     assert told() == [
         ("staged", "ann", "the first"),
         ("certified", "ben", "from Example CA"),
@@ -50,10 +50,10 @@ def test_a_life_of_keys_is_told_step_by_step(now: datetime, settings: Any) -> No
 
 
 def test_what_the_schedule_does_is_told_as_due(now: datetime) -> None:
-    rotation.rotate(now=now, actor="timer")
-    rotation.rotate(now=now + 88 * DAY, actor="timer")
-    rotation.rotate(now=now + 90 * DAY, actor="timer")
-    rotation.rotate(now=now + 92 * DAY, actor="timer")
+    due_steps.rotate(now=now, actor="timer")
+    due_steps.rotate(now=now + 88 * DAY, actor="timer")
+    due_steps.rotate(now=now + 90 * DAY, actor="timer")
+    due_steps.rotate(now=now + 92 * DAY, actor="timer")
     assert [action for action, _, _ in told()] == [
         *("staged", "certified", "activated", "staged", "certified"),
         *("retired", "activated", "withdrawn"),
@@ -65,23 +65,23 @@ def test_what_the_schedule_does_is_told_as_due(now: datetime) -> None:
 
 
 def test_what_was_refused_left_no_row(now: datetime) -> None:
-    rotation.rotate(now=now)
-    staged = rotation.stage(now=now)
+    due_steps.rotate(now=now)
+    staged = moves.stage(now=now)
     before = told()
     for attempt in (
-        lambda: rotation.stage(now=now),
-        lambda: rotation.activate(staged.pk, now=now),
-        lambda: rotation.withdraw(staged.pk, reason=" ", now=now),
+        lambda: moves.stage(now=now),
+        lambda: moves.activate(staged.pk, now=now),
+        lambda: moves.withdraw(staged.pk, reason=" ", now=now),
     ):
         with pytest.raises(RotationRefusedError):
             attempt()
-    rotation.activate(str(in_state(State.ACTIVE)), now=now)  # it is active already
+    moves.activate(str(in_state(State.ACTIVE)), now=now)  # it is active already
     assert told() == before
 
 
 def test_a_deed_that_is_rolled_back_takes_its_row_with_it(now: datetime) -> None:
     with transaction.atomic():
-        rotation.stage(now=now)
+        moves.stage(now=now)
         assert told()
         transaction.set_rollback(True)
     assert told() == []
@@ -133,7 +133,7 @@ def reader(*permissions: str) -> Client:
 
 def test_the_admin_records_the_operator_and_shows_the_record_to_be_read_only() -> None:
     client = reader("view_signingkey", "change_signingkey")
-    rotation.rotate(now=timezone.now())
+    due_steps.rotate(now=timezone.now())
     client.post("/admin/keys/signingkey/do/stage/", {"reason": "the yearly drill"})
     assert ("staged", "reader", "the yearly drill") in told()
     text = client.get("/admin/keys/keyevent/").content.decode()

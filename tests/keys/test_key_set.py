@@ -12,13 +12,14 @@ from cryptography import x509
 from django.test import RequestFactory
 from jwcrypto.jwk import JWKSet
 
-from keys import endpoints, rotation
-from keys.authority import certify
+from keys import endpoints
+from keys.certificates.authority import certify
 from keys.issuer_key import signer_of
 from keys.jwk import public_der
 from keys.jws import b64url
 from keys.models import Authority, SigningKey
-from keys.moves import State, in_state
+from keys.rotation import due_steps, moves
+from keys.rotation.states import State, in_state
 
 pytestmark = pytest.mark.django_db
 requests = RequestFactory()
@@ -36,9 +37,9 @@ def kids() -> list[str]:
 @pytest.fixture
 def three_keys(now: datetime) -> dict[str, str]:
     """One retired, one active, one staged."""
-    rotation.rotate(now=now)
-    rotation.activate(rotation.stage(now=now).pk, now=now + timedelta(hours=2))
-    rotation.stage(now=now + timedelta(hours=3))
+    due_steps.rotate(now=now)
+    moves.activate(moves.stage(now=now).pk, now=now + timedelta(hours=2))
+    moves.stage(now=now + timedelta(hours=3))
     return {key.state: str(key) for key in SigningKey.objects.all()}
 
 
@@ -72,14 +73,14 @@ def test_staged_active_and_retired_keys_are_published_the_signing_one_first(
 
 
 def test_a_withdrawn_key_is_published_no_longer(three_keys: dict[str, str], now: datetime) -> None:
-    rotation.withdraw(three_keys["retired"], reason="compromised", now=now)
+    moves.withdraw(three_keys["retired"], reason="compromised", now=now)
     assert three_keys["retired"] not in kids()
 
 
 def test_a_key_without_certificate_is_not_published_yet(now: datetime, settings: Any) -> None:
-    rotation.rotate(now=now)
+    due_steps.rotate(now=now)
     settings.SELF_CERTIFYING_AUTHORITY = False
-    staged = rotation.stage(now=now)
+    staged = moves.stage(now=now)
     assert str(staged) not in kids()
 
 
@@ -114,11 +115,11 @@ def test_before_the_first_key_the_answer_is_503_and_not_cached(now: datetime) ->
 
 
 def test_after_every_key_was_withdrawn_the_set_is_empty(now: datetime, settings: Any) -> None:
-    rotation.rotate(now=now)
+    due_steps.rotate(now=now)
     settings.SELF_CERTIFYING_AUTHORITY = False  # no other key is made in its place
     active = in_state(State.ACTIVE)
     assert active
-    rotation.withdraw(active.pk, reason="compromised", now=now)
+    moves.withdraw(active.pk, reason="compromised", now=now)
     assert json.loads(fetch().content) == {"keys": []}
 
 
@@ -153,7 +154,7 @@ def test_where_certificates_come_from_elsewhere_there_is_no_root_to_download(now
 
 @pytest.mark.django_db(transaction=True)
 def test_a_server_that_was_asked_nothing_else_yet_answers_ahead_of_django(now: datetime) -> None:
-    rotation.rotate(now=now)
+    due_steps.rotate(now=now)
     endpoints.jwks.refresh()
     started: list[Any] = []
     body = endpoints.jwks.wsgi(requests.get("/").META, lambda *words: started.extend(words))

@@ -20,20 +20,21 @@ from django.db import IntegrityError, transaction
 from django.test import Client
 from django.utils import timezone
 
-from keys import key_stores, rotation
-from keys.backup import export
 from keys.checks import hardware_module, keys_in_hardware
 from keys.endpoints import key_set
 from keys.issuer_key import active_issuer_key
 from keys.jwk import public_der
 from keys.jws import sign_compact, verify_compact
-from keys.key_events import shell_user
-from keys.key_stores import signer_of
 from keys.models import Authority, KeyEvent, SigningKey
-from keys.moves import State, find, in_state
-from keys.plan import outlook
-from keys.schedule import IN_FLIGHT
-from keys.signer import SignerUnavailableError
+from keys.private_keys import key_stores
+from keys.private_keys.backup import export
+from keys.private_keys.key_stores import signer_of
+from keys.private_keys.signer import SignerUnavailableError
+from keys.rotation import due_steps, moves
+from keys.rotation.key_events import shell_user
+from keys.rotation.plan import outlook
+from keys.rotation.schedule import IN_FLIGHT
+from keys.rotation.states import State, find, in_state
 from tests.keys.test_admin import LIST, operator, page
 from tests.keys.test_authority import openssl
 from tests.keys.test_rotation import chain_for
@@ -90,13 +91,13 @@ def keeper(db: None) -> Client:
 @pytest.fixture
 def succession(in_hardware: Token, now: datetime) -> dict[str, SigningKey]:
     """An active key, and a staged one that may take over; both in the module."""
-    rotation.rotate(now=now - 3 * DAY)
-    rotation.stage(now=now - DAY)
+    due_steps.rotate(now=now - 3 * DAY)
+    moves.stage(now=now - DAY)
     return {key.state: key for key in SigningKey.objects.all()}
 
 
 def test_a_service_whose_keys_are_in_the_module_signs_with_them(in_hardware: Token, now: datetime) -> None:
-    rotation.rotate(now=now)
+    due_steps.rotate(now=now)
     key = SigningKey.objects.get()
     assert (key.store, bytes(key.sealed_private_key), key.state) == ("pkcs11", b"", "active")
     issuer_key = active_issuer_key(now=now)
@@ -113,7 +114,7 @@ def test_threads_that_come_first_together_share_one_way_into_the_module(
         sleep(0.05)  # time for the others to come
         return Lock()
 
-    monkeypatch.setattr("keys.hardware_module.Lock", slow_lock)
+    monkeypatch.setattr("keys.private_keys.hardware_module.Lock", slow_lock)
     together = Barrier(4)
 
     def come(_number: int) -> object:
@@ -127,7 +128,7 @@ def test_threads_that_come_first_together_share_one_way_into_the_module(
 def test_the_store_is_chosen_for_each_key(token: Token, now: datetime) -> None:
     assert "Staged key" in run("stage_signing_key")
     software = in_state(State.STAGED)
-    rotation.rotate(now=now)
+    due_steps.rotate(now=now)
     assert "Staged key" in run("stage_signing_key", "--store", "pkcs11")
     hardware = in_state(State.STAGED)
     assert software is not None
@@ -172,7 +173,7 @@ def test_nothing_is_destroyed_when_the_withdrawal_is_rolled_back(
     succession: dict[str, SigningKey], token: Token, now: datetime
 ) -> None:
     with transaction.atomic():
-        rotation.withdraw(succession["active"].pk, reason="x", now=now)
+        moves.withdraw(succession["active"].pk, reason="x", now=now)
         transaction.set_rollback(True)
     assert len(pairs(token)) == 2
     assert active_issuer_key(now=now).signer.sign(b"message")
@@ -182,16 +183,16 @@ def test_whoever_found_a_key_active_may_still_sign_and_then_it_is_destroyed(
     succession: dict[str, SigningKey], token: Token, now: datetime
 ) -> None:
     old = active_issuer_key(now=now)
-    rotation.activate(succession["staged"].pk, now=now)
+    moves.activate(succession["staged"].pk, now=now)
     assert old.signer.sign(b"message")
     assert active_issuer_key(now=now).kid == str(succession["staged"])
-    rotation.rotate(now=now + IN_FLIGHT - timedelta(seconds=1))
+    due_steps.rotate(now=now + IN_FLIGHT - timedelta(seconds=1))
     assert str(old.kid) in pairs(token)
-    told = rotation.rotate(now=now + IN_FLIGHT)
+    told = due_steps.rotate(now=now + IN_FLIGHT)
     assert [one.what for one in told.done] == ["destroyed"]
     assert pairs(token) == {str(succession["staged"])}
     assert find(old.kid).destroyed_at == now + IN_FLIGHT
-    assert rotation.rotate(now=now + IN_FLIGHT).done == ()
+    assert due_steps.rotate(now=now + IN_FLIGHT).done == ()
 
 
 def test_what_cannot_be_destroyed_now_is_shown_until_it_is(
@@ -199,7 +200,7 @@ def test_what_cannot_be_destroyed_now_is_shown_until_it_is(
 ) -> None:
     lost, next_ = succession["active"], succession["staged"]
     token.take_away()
-    rotation.withdraw(lost.pk, reason="seen elsewhere", now=now)
+    moves.withdraw(lost.pk, reason="seen elsewhere", now=now)
     assert (find(lost.pk).state, find(next_.pk).state) == (State.WITHDRAWN, State.ACTIVE)
     assert "private_key_not_destroyed" in caplog.text
     waits = f"The private key of {lost} is to be destroyed in its hardware module"
@@ -208,7 +209,7 @@ def test_what_cannot_be_destroyed_now_is_shown_until_it_is(
     assert waits in "".join(outlook(now=now).lines())
     assert waits in keeper.get(LIST).content.decode()
     assert "still in the hardware module, to be destroyed" in keeper.get(page(lost)).content.decode()
-    told = rotation.rotate(now=now)
+    told = due_steps.rotate(now=now)
     assert [one.what for one in told.problems] == ["step_failed"]
     assert waits in "".join(told.lines())
     token.put_back()
@@ -222,25 +223,25 @@ def test_while_the_module_is_away_the_rest_of_a_rotation_is_done(
     succession: dict[str, SigningKey], token: Token, now: datetime
 ) -> None:
     token.take_away()
-    told = rotation.rotate(now=now + 100 * DAY)
+    told = due_steps.rotate(now=now + 100 * DAY)
     assert [one.what for one in told.done][:2] == ["activated", "retired"]
-    told = rotation.rotate(now=now + 189 * DAY)
+    told = due_steps.rotate(now=now + 189 * DAY)
     assert [one.what for one in told.done] == ["withdrawn"]
     assert [one.what for one in told.problems] == ["step_failed"] * 2  # one to be made, one to be destroyed
     token.put_back()
-    done = [one.what for one in rotation.rotate(now=now + 189 * DAY).done]
+    done = [one.what for one in due_steps.rotate(now=now + 189 * DAY).done]
     assert sorted(done) == ["destroyed", "staged"]
 
 
 def test_a_key_that_is_not_saved_is_not_left_in_the_module(
     in_hardware: Token, now: datetime, monkeypatch: Any
 ) -> None:
-    key = rotation.stage(now=now)
-    with pytest.raises(rotation.RotationRefusedError, match="staged already"):
-        rotation.stage(now=now)
-    monkeypatch.setattr(rotation, "in_state", lambda state: None)  # as if another were staging just now
-    with pytest.raises(rotation.RotationRefusedError, match="staged already"):
-        rotation.stage(now=now)
+    key = moves.stage(now=now)
+    with pytest.raises(moves.RotationRefusedError, match="staged already"):
+        moves.stage(now=now)
+    monkeypatch.setattr(moves, "in_state", lambda state: None)  # as if another were staging just now
+    with pytest.raises(moves.RotationRefusedError, match="staged already"):
+        moves.stage(now=now)
     assert pairs(in_hardware) == {str(key)}
 
 
@@ -248,7 +249,7 @@ def test_a_key_that_is_not_saved_is_not_left_in_the_module(
 def test_staging_together_leaves_one_key_in_the_module(
     in_hardware: Token, now: datetime, at_once: Any
 ) -> None:
-    results = at_once(*[lambda: rotation.stage(now=now)] * 6)
+    results = at_once(*[lambda: moves.stage(now=now)] * 6)
     made = [result for result in results if isinstance(result, SigningKey)]
     assert len(made) == 1
     assert pairs(in_hardware) == {str(made[0])}
@@ -296,13 +297,13 @@ def test_the_admin_asks_for_the_store_where_there_is_a_module(
 def test_without_the_packages_of_the_extra_it_says_what_is_to_be_installed(
     in_hardware: Token, monkeypatch: Any
 ) -> None:
-    monkeypatch.setitem(sys.modules, "keys.hardware_module", None)
+    monkeypatch.setitem(sys.modules, "keys.private_keys.hardware_module", None)
     with pytest.raises(CommandError, match=r"requirements/hsm\.txt are not installed"):
         run("stage_signing_key")
 
 
 def test_another_key_under_the_same_id_never_signs_for_this_one(in_hardware: Token, now: datetime) -> None:
-    rotation.rotate(now=now)
+    due_steps.rotate(now=now)
     key = SigningKey.objects.get()
     module = key_stores.hardware_module()
     module.destroy(key.pk)
@@ -314,7 +315,7 @@ def test_another_key_under_the_same_id_never_signs_for_this_one(in_hardware: Tok
 def test_a_presentation_is_temporarily_unavailable_while_the_module_is(
     in_hardware: Token, client: Client, alice: Wallet, sign_in: Any, now: datetime
 ) -> None:
-    rotation.rotate(now=now)
+    due_steps.rotate(now=now)
     bank = register("Acme Bank", "https://bank.example/callback")
     sign_in(alice)
     active_issuer_key(now=now)
@@ -417,8 +418,8 @@ def test_a_corrected_pin_file_is_noticed_without_a_restart(
     settings.PKCS11_PIN, settings.PKCS11_PIN_FILE = "", str(file)
     file.write_text("00000000\n")
     with pytest.raises(SignerUnavailableError, match="refuses the pin"):
-        rotation.stage(now=now)
+        moves.stage(now=now)
     with pytest.raises(SignerUnavailableError, match="Correct PKCS11_PIN_FILE"):
-        rotation.stage(now=now)
+        moves.stage(now=now)
     file.write_text(in_hardware.pin + "\n")
-    assert rotation.stage(now=now).store == "pkcs11"
+    assert moves.stage(now=now).store == "pkcs11"

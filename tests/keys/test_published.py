@@ -8,8 +8,8 @@ import pytest
 from django.http import HttpResponse
 from django.test import RequestFactory
 
-from keys import published
-from keys.published import NothingToPublishError, PublishedDocument
+from keys.published import documents
+from keys.published.documents import NothingToPublishError, PublishedDocument
 
 requests = RequestFactory()
 
@@ -84,7 +84,7 @@ def test_a_client_with_other_bytes_gets_these(document: PublishedDocument, condi
 def test_headers_of_any_length_cost_nothing(source: Source, filler: str, monkeypatch: Any) -> None:
     document = PublishedDocument(source, compressed=True)
     looked_at: list[str] = []
-    monkeypatch.setattr(published, "parse_etags", lambda text: looked_at.append(text) or [])
+    monkeypatch.setattr(documents, "parse_etags", lambda text: looked_at.append(text) or [])
     endless = filler * 400_000
 
     response = get(document, **{"If-None-Match": endless, "Accept-Encoding": endless + ", gzip"})
@@ -205,8 +205,8 @@ def test_while_one_thread_rebuilds_the_others_are_served_and_do_not_wait() -> No
 
 
 def test_bytes_that_lag_too_long_behind_are_not_to_be_cached(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(published, "_LAG", -1.0)
-    monkeypatch.setattr(published, "_PATIENCE", 0.01)
+    monkeypatch.setattr(documents, "_LAG", -1.0)
+    monkeypatch.setattr(documents, "_PATIENCE", 0.01)
     document = PublishedDocument(Source(), refresh_after=0)
     get(document)
     with document._lock:  # another thread is rebuilding and hangs

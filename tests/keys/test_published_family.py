@@ -6,9 +6,9 @@ import pytest
 from django.http import HttpResponse
 from django.test import RequestFactory
 
-from keys import published_family
-from keys.published import PublishedDocument
-from keys.published_family import PublishedFamily
+from keys.published import families
+from keys.published.documents import PublishedDocument
+from keys.published.families import PublishedFamily
 
 requests = RequestFactory()
 pytestmark = pytest.mark.django_db  # a connection that another test left open is looked at
@@ -33,7 +33,7 @@ class Shelf:
 @pytest.fixture
 def shelf(monkeypatch: pytest.MonkeyPatch) -> Shelf:
     shelf = Shelf(1, 2)
-    monkeypatch.setattr(published_family, "monotonic", lambda: shelf.clock)
+    monkeypatch.setattr(families, "monotonic", lambda: shelf.clock)
     return shelf
 
 

@@ -12,13 +12,13 @@ from django.core.management import call_command
 from django.core.management.base import CommandError, SystemCheckError
 from django.db.models import BinaryField
 
-from keys import rotation
-from keys.authority import authority
+from keys.certificates.authority import authority
 from keys.issuer_key import active_issuer_key, signer_of
-from keys.key_events import Action, shell_user
 from keys.models import Authority, KeyEvent, SigningKey
-from keys.moves import State, in_state
 from keys.resealing import reseal
+from keys.rotation import due_steps, moves
+from keys.rotation.key_events import Action, shell_user
+from keys.rotation.states import State, in_state
 from keys.sealed_columns import SealedColumn, sealed_columns
 from keys.sealing import SealError, marks, seal, unseal
 from wallet.credentials import valid_credential
@@ -46,8 +46,8 @@ def left() -> int:
 def sealed(db: None, settings: Any, now: datetime, request: pytest.FixtureRequest) -> Wallet:
     """Keys, an authority and a wallet, sealed under OLD; NEW has just been put in front."""
     settings.KEY_SEALING_KEYS = [OLD]
-    rotation.rotate(now=now - timedelta(days=2))
-    rotation.activate(rotation.stage(now=now - timedelta(days=1)).pk, now=now)
+    due_steps.rotate(now=now - timedelta(days=2))
+    moves.activate(moves.stage(now=now - timedelta(days=1)).pk, now=now)
     alice: Wallet = request.getfixturevalue("alice")
     settings.KEY_SEALING_KEYS = [NEW, OLD]
     return alice
@@ -250,14 +250,14 @@ def test_a_private_key_forgotten_meanwhile_does_not_come_back(
     moving = column("keys_signingkey.sealed_private_key")
     for _round in range(8):
         settings.KEY_SEALING_KEYS = [OLD]
-        key = rotation.stage(now=now)
+        key = moves.stage(now=now)
         settings.KEY_SEALING_KEYS = [NEW, OLD]
 
         def move() -> int:
             return sum(batch.moved for batch in reseal(moving))
 
         def forget(kid: Any = key.pk) -> None:
-            rotation.withdraw(kid, reason="race", now=now)
+            moves.withdraw(kid, reason="race", now=now)
 
         results = at_once(move, forget, move)
         assert not [result for result in results if isinstance(result, Exception)]
@@ -268,7 +268,7 @@ def test_a_private_key_forgotten_meanwhile_does_not_come_back(
 @pytest.mark.django_db(transaction=True)
 def test_keys_sign_while_they_are_moved(settings: Any, now: datetime, at_once: Race) -> None:
     settings.KEY_SEALING_KEYS = [OLD]
-    rotation.rotate(now=now)
+    due_steps.rotate(now=now)
     settings.KEY_SEALING_KEYS = [NEW, OLD]
 
     def sign() -> None:

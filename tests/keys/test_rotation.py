@@ -6,12 +6,11 @@ from typing import Any
 import pytest
 from django.db import IntegrityError, transaction
 
-from keys import rotation, stakes
-from keys.certificate_chain import BrokenChainError
+from keys.certificates.chain import BrokenChainError
 from keys.jws import verify_signature
 from keys.models import SigningKey
-from keys.moves import MOVES, RotationRefusedError, State, find, in_state, move_to
-from keys.schedule import (
+from keys.rotation import due_steps, moves, stakes
+from keys.rotation.schedule import (
     JWKS_MAX_AGE,
     PUBLISHED_AFTER_SIGNING,
     PUBLISHED_BEFORE_SIGNING,
@@ -19,7 +18,8 @@ from keys.schedule import (
     fits,
     takes_over_at,
 )
-from keys.withdrawal import cost_of_withdrawal
+from keys.rotation.states import MOVES, RotationRefusedError, State, find, in_state, move_to
+from keys.rotation.withdrawal import cost_of_withdrawal
 from tests.keys.certificates import Made, issuing, leaf, pem, root
 from wallet import credentials
 
@@ -30,7 +30,7 @@ NEW_KEY_EVERY, STAGED_FOR = timedelta(days=90), timedelta(hours=48)  # unless th
 
 @pytest.fixture
 def active(now: datetime) -> SigningKey:
-    rotation.rotate(now=now)
+    due_steps.rotate(now=now)
     key = in_state(State.ACTIVE)
     assert key
     return key
@@ -58,7 +58,7 @@ def chain_for(key: SigningKey, now: datetime, **differences: Any) -> str:
 
 
 def test_a_new_service_gets_a_key_that_signs_at_once(now: datetime) -> None:
-    lines = rotation.rotate(now=now).lines()
+    lines = due_steps.rotate(now=now).lines()
     key = SigningKey.objects.get()
     assert key.state == State.ACTIVE
     assert [line.split(str(key))[0] for line in lines] == ["Staged key ", "Activated key ", "The key after "]
@@ -67,16 +67,16 @@ def test_a_new_service_gets_a_key_that_signs_at_once(now: datetime) -> None:
 def test_rotating_again_changes_nothing(active: SigningKey, now: datetime) -> None:
     before = list(SigningKey.objects.values())
     for _again in range(3):
-        assert len(rotation.rotate(now=now + HOUR).lines()) == 1
+        assert len(due_steps.rotate(now=now + HOUR).lines()) == 1
     assert list(SigningKey.objects.values()) == before
 
 
 def test_the_schedule_is_that_of_the_settings(active: SigningKey, now: datetime, settings: Any) -> None:
     settings.SIGNING_KEY_PERIOD, settings.SIGNING_KEY_STAGED_FOR = timedelta(days=7), timedelta(hours=3)
-    (step,) = rotation.rotate(now=now).next
+    (step,) = due_steps.rotate(now=now).next
     assert (step.what, step.kid, step.at) == ("stage", None, now + timedelta(days=7) - 3 * HOUR)
-    rotation.rotate(now=step.at)
-    (step,) = rotation.rotate(now=step.at).next
+    due_steps.rotate(now=step.at)
+    (step,) = due_steps.rotate(now=step.at).next
     assert (step.what, step.at) == ("activate", now + timedelta(days=7))
 
 
@@ -91,7 +91,7 @@ def test_half_a_year_of_rotation_never_signs_with_an_unpublished_key(
     moment = now
     while moment < now + timedelta(days=190):
         moment += 12 * HOUR
-        rotation.rotate(now=moment)
+        due_steps.rotate(now=moment)
         signing = in_state(State.ACTIVE)
         assert signing
         assert SigningKey.objects.filter(state=State.STAGED).count() <= 1
@@ -113,11 +113,11 @@ def test_half_a_year_of_rotation_never_signs_with_an_unpublished_key(
 
 
 def test_a_key_may_not_sign_before_every_cached_key_set_has_it(active: SigningKey, now: datetime) -> None:
-    staged = rotation.stage(now=now)
+    staged = moves.stage(now=now)
     with pytest.raises(RotationRefusedError, match="cached key sets may lack it"):
-        rotation.activate(staged.pk, now=now + PUBLISHED_BEFORE_SIGNING - SECOND)
+        moves.activate(staged.pk, now=now + PUBLISHED_BEFORE_SIGNING - SECOND)
     assert find(active.pk).state == State.ACTIVE
-    rotation.activate(staged.pk, now=now + PUBLISHED_BEFORE_SIGNING)
+    moves.activate(staged.pk, now=now + PUBLISHED_BEFORE_SIGNING)
     assert find(staged.pk).state == State.ACTIVE
     assert find(active.pk).state == State.RETIRED
     assert PUBLISHED_BEFORE_SIGNING > JWKS_MAX_AGE
@@ -126,81 +126,81 @@ def test_a_key_may_not_sign_before_every_cached_key_set_has_it(active: SigningKe
 def test_the_wait_begins_when_the_key_is_certified_for_it_is_not_published_before(
     active: SigningKey, now: datetime, real_authority: None
 ) -> None:
-    staged = rotation.stage(now=now)
-    rotation.certify(staged.pk, chain_for(staged, now), now=now + 5 * HOUR)
+    staged = moves.stage(now=now)
+    moves.certify(staged.pk, chain_for(staged, now), now=now + 5 * HOUR)
     with pytest.raises(RotationRefusedError, match="cached key sets"):
-        rotation.activate(staged.pk, now=now + 6 * HOUR)
-    assert rotation.activate(staged.pk, now=now + 5 * HOUR + PUBLISHED_BEFORE_SIGNING)
+        moves.activate(staged.pk, now=now + 6 * HOUR)
+    assert moves.activate(staged.pk, now=now + 5 * HOUR + PUBLISHED_BEFORE_SIGNING)
 
 
 def test_activating_the_active_key_changes_nothing(active: SigningKey, now: datetime) -> None:
-    assert rotation.activate(active.pk, now=now + HOUR).activated_at == active.activated_at
+    assert moves.activate(active.pk, now=now + HOUR).activated_at == active.activated_at
 
 
 def test_only_one_key_is_staged_at_a_time(active: SigningKey, now: datetime) -> None:
-    rotation.stage(now=now)
+    moves.stage(now=now)
     with pytest.raises(RotationRefusedError, match="staged already"):
-        rotation.stage(now=now)
+        moves.stage(now=now)
 
 
 def test_without_a_certificate_a_key_cannot_sign_even_when_no_other_does(
     now: datetime, real_authority: None
 ) -> None:
-    staged = rotation.stage(now=now)
+    staged = moves.stage(now=now)
     with pytest.raises(RotationRefusedError, match="no certificate chain"):
-        rotation.activate(staged.pk, now=now + timedelta(days=9))
+        moves.activate(staged.pk, now=now + timedelta(days=9))
 
 
 def test_production_waits_for_the_certificate_and_then_begins(now: datetime, real_authority: None) -> None:
-    assert "waits for its certificate" in rotation.rotate(now=now).lines()[-1]
+    assert "waits for its certificate" in due_steps.rotate(now=now).lines()[-1]
     staged = SigningKey.objects.get()
-    assert rotation.rotate(now=now + HOUR) == rotation.rotate(now=now + HOUR)
-    assert "BEGIN CERTIFICATE REQUEST" in rotation.certificate_request(staged.pk)
-    rotation.certify(staged.pk, chain_for(staged, now), now=now + 2 * HOUR)
-    rotation.rotate(now=now + 2 * HOUR)
+    assert due_steps.rotate(now=now + HOUR) == due_steps.rotate(now=now + HOUR)
+    assert "BEGIN CERTIFICATE REQUEST" in moves.certificate_request(staged.pk)
+    moves.certify(staged.pk, chain_for(staged, now), now=now + 2 * HOUR)
+    due_steps.rotate(now=now + 2 * HOUR)
     assert find(staged.pk).state == State.ACTIVE
 
 
 def test_a_chain_that_does_not_fit_is_not_installed(now: datetime, real_authority: None) -> None:
-    staged = rotation.stage(now=now)
+    staged = moves.stage(now=now)
     with pytest.raises(BrokenChainError, match="ended on"):
-        rotation.certify(staged.pk, chain_for(staged, now, ends=now - SECOND), now=now)
+        moves.certify(staged.pk, chain_for(staged, now, ends=now - SECOND), now=now)
     assert find(staged.pk).chain_pem == ""
 
 
 def test_a_key_whose_certificates_ended_while_it_waited_is_not_activated(
     now: datetime, real_authority: None
 ) -> None:
-    staged = rotation.stage(now=now)
-    rotation.certify(staged.pk, chain_for(staged, now, ends=now + HOUR), now=now)
+    staged = moves.stage(now=now)
+    moves.certify(staged.pk, chain_for(staged, now, ends=now + HOUR), now=now)
     with pytest.raises(BrokenChainError, match="ended on"):
-        rotation.activate(staged.pk, now=now + 2 * HOUR)
-    lines = rotation.rotate(now=now + 2 * HOUR).lines()
+        moves.activate(staged.pk, now=now + 2 * HOUR)
+    lines = due_steps.rotate(now=now + 2 * HOUR).lines()
     assert "ended on" in lines[0]
     assert find(staged.pk).state == State.STAGED
 
 
 def test_a_retired_key_is_not_certified_again(active: SigningKey, now: datetime) -> None:
-    staged = rotation.stage(now=now)
+    staged = moves.stage(now=now)
     chain = find(active.pk).chain_pem
-    rotation.activate(staged.pk, now=now + 2 * HOUR)
+    moves.activate(staged.pk, now=now + 2 * HOUR)
     with pytest.raises(RotationRefusedError, match="retired"):
-        rotation.certify(active.pk, chain, now=now + 2 * HOUR)
+        moves.certify(active.pk, chain, now=now + 2 * HOUR)
     with pytest.raises(RotationRefusedError, match="needs no certificate"):
-        rotation.certificate_request(active.pk)
+        moves.certificate_request(active.pk)
 
 
 def test_a_certificate_about_to_end_brings_the_rotation_forward(now: datetime, real_authority: None) -> None:
-    rotation.rotate(now=now)
+    due_steps.rotate(now=now)
     first = SigningKey.objects.get()
-    rotation.certify(first.pk, chain_for(first, now, ends=now + timedelta(days=20)), now=now)
-    rotation.rotate(now=now)
-    rotation.rotate(now=now + timedelta(days=16) - HOUR)
+    moves.certify(first.pk, chain_for(first, now, ends=now + timedelta(days=20)), now=now)
+    due_steps.rotate(now=now)
+    due_steps.rotate(now=now + timedelta(days=16) - HOUR)
     assert in_state(State.STAGED) is None
-    rotation.rotate(now=now + timedelta(days=16))
+    due_steps.rotate(now=now + timedelta(days=16))
     second = in_state(State.STAGED)
     assert second
-    rotation.certify(second.pk, chain_for(second, now), now=now + timedelta(days=19))
+    moves.certify(second.pk, chain_for(second, now), now=now + timedelta(days=19))
     second = find(second.pk)
     assert takes_over_at(find(first.pk), second) == now.replace(microsecond=0) + timedelta(days=20)
 
@@ -209,12 +209,12 @@ def test_the_sandbox_renews_what_is_about_to_end_or_names_another_address(
     active: SigningKey, now: datetime, settings: Any
 ) -> None:
     settings.BASE_URL = "http://localhost:9999"
-    assert rotation.rotate(now=now + SECOND).lines()[0] == f"Certified key {active}."
+    assert due_steps.rotate(now=now + SECOND).lines()[0] == f"Certified key {active}."
     renewed = find(active.pk)
     assert renewed.certified_at == now + SECOND
     assert bytes(renewed.public_key) == bytes(active.public_key)
-    assert rotation.rotate(now=now + 2 * SECOND).lines()[0].startswith("The key after")
-    rotation.rotate(now=now + timedelta(days=400))  # a sandbox that slept for a year
+    assert due_steps.rotate(now=now + 2 * SECOND).lines()[0].startswith("The key after")
+    due_steps.rotate(now=now + timedelta(days=400))  # a sandbox that slept for a year
     slept = in_state(State.ACTIVE)
     assert slept
     assert slept.chain(at=now + timedelta(days=400))
@@ -222,22 +222,22 @@ def test_the_sandbox_renews_what_is_about_to_end_or_names_another_address(
 
 def test_retiring_lets_the_staged_key_take_over(active: SigningKey, now: datetime) -> None:
     with pytest.raises(RotationRefusedError, match="No key is staged"):
-        rotation.retire(active.pk, now=now)
-    staged = rotation.stage(now=now)
+        moves.retire(active.pk, now=now)
+    staged = moves.stage(now=now)
     with pytest.raises(RotationRefusedError, match="cached key sets"):
-        rotation.retire(active.pk, now=now)
-    assert rotation.retire(active.pk, now=now + 2 * HOUR).state == State.RETIRED
+        moves.retire(active.pk, now=now)
+    assert moves.retire(active.pk, now=now + 2 * HOUR).state == State.RETIRED
     assert find(staged.pk).state == State.ACTIVE
-    assert rotation.retire(active.pk, now=now + 3 * HOUR).retired_at == now + 2 * HOUR
+    assert moves.retire(active.pk, now=now + 3 * HOUR).retired_at == now + 2 * HOUR
     with pytest.raises(RotationRefusedError, match="cannot become"):
-        rotation.retire(rotation.stage(now=now).pk, now=now + 3 * HOUR)
+        moves.retire(moves.stage(now=now).pk, now=now + 3 * HOUR)
 
 
 def test_a_withdrawn_active_key_is_followed_by_the_staged_one_at_once(
     active: SigningKey, now: datetime
 ) -> None:
-    staged = rotation.stage(now=now)
-    rotation.withdraw(active.pk, reason="  lost\n laptop ", now=now + SECOND)
+    staged = moves.stage(now=now)
+    moves.withdraw(active.pk, reason="  lost\n laptop ", now=now + SECOND)
     withdrawn = find(active.pk)
     assert (withdrawn.state, withdrawn.reason) == (State.WITHDRAWN, "lost laptop")
     assert find(staged.pk).state == State.ACTIVE
@@ -246,7 +246,7 @@ def test_a_withdrawn_active_key_is_followed_by_the_staged_one_at_once(
 def test_where_the_service_certifies_itself_a_withdrawn_key_without_successor_is_followed_by_a_new_one(
     active: SigningKey, now: datetime
 ) -> None:
-    rotation.withdraw(active.pk, reason="compromised", now=now)
+    moves.withdraw(active.pk, reason="compromised", now=now)
     fresh = in_state(State.ACTIVE)
     assert fresh
     assert fresh.pk != active.pk
@@ -256,10 +256,10 @@ def test_where_the_service_certifies_itself_a_withdrawn_key_without_successor_is
 def test_a_staged_key_whose_certificate_has_ended_is_certified_anew_to_follow_a_withdrawn_one(
     active: SigningKey, now: datetime
 ) -> None:
-    staged = rotation.stage(now=now)
+    staged = moves.stage(now=now)
     later = now + timedelta(days=400)
     assert not fits(staged, later)
-    rotation.withdraw(active.pk, reason="compromised", now=later)
+    moves.withdraw(active.pk, reason="compromised", now=later)
     assert in_state(State.ACTIVE) == staged
     assert fits(find(staged.pk), later)
 
@@ -267,14 +267,14 @@ def test_a_staged_key_whose_certificate_has_ended_is_certified_anew_to_follow_a_
 def test_elsewhere_nothing_signs_after_a_withdrawal_until_a_certified_key_is_there(
     active: SigningKey, now: datetime, real_authority: None
 ) -> None:
-    staged = rotation.stage(now=now)
+    staged = moves.stage(now=now)
     assert "nothing can be issued" in cost_of_withdrawal(active, now=now)
-    rotation.withdraw(active.pk, reason="compromised", now=now)
+    moves.withdraw(active.pk, reason="compromised", now=now)
     assert in_state(State.ACTIVE) is None
     assert find(staged.pk).state == State.STAGED
-    assert [told.what for told in rotation.rotate(now=now).problems] == ["no_active_key"]
-    rotation.certify(staged.pk, chain_for(staged, now), now=now)
-    rotation.rotate(now=now)
+    assert [told.what for told in due_steps.rotate(now=now).problems] == ["no_active_key"]
+    moves.certify(staged.pk, chain_for(staged, now), now=now)
+    due_steps.rotate(now=now)
     assert in_state(State.ACTIVE) == staged
 
 
@@ -282,29 +282,29 @@ def test_a_withdrawal_stands_even_when_no_other_key_can_be_made(
     active: SigningKey, now: datetime, settings: Any
 ) -> None:
     settings.KEY_SEALING_KEYS = ["another-sealing-key-of-thirty-two-characters"]  # the authority is lost
-    rotation.withdraw(active.pk, reason="compromised", now=now)
+    moves.withdraw(active.pk, reason="compromised", now=now)
     assert find(active.pk).state == State.WITHDRAWN
     assert SigningKey.objects.count() == 1
 
 
 def test_a_withdrawal_needs_a_reason_and_is_final(active: SigningKey, now: datetime) -> None:
     with pytest.raises(RotationRefusedError, match="Say why"):
-        rotation.withdraw(active.pk, reason=" \n", now=now)
-    rotation.withdraw(active.pk, reason="first", now=now)
-    assert rotation.withdraw(active.pk, reason="second", now=now + HOUR).reason == "first"
-    for move in (rotation.activate, rotation.retire):
+        moves.withdraw(active.pk, reason=" \n", now=now)
+    moves.withdraw(active.pk, reason="first", now=now)
+    assert moves.withdraw(active.pk, reason="second", now=now + HOUR).reason == "first"
+    for move in (moves.activate, moves.retire):
         with pytest.raises(RotationRefusedError, match="cannot become"):
             move(active.pk, now=now)
 
 
 def test_what_a_withdrawal_costs_is_said_before(active: SigningKey, now: datetime) -> None:
     assert "A new key is made" in cost_of_withdrawal(active, now=now)
-    staged = rotation.stage(now=now)
+    staged = moves.stage(now=now)
     assert f"Key {staged} signs from then on" in cost_of_withdrawal(active, now=now)
     assert "signed nothing yet" in cost_of_withdrawal(staged, now=now)
-    rotation.activate(staged.pk, now=now + 2 * HOUR)
+    moves.activate(staged.pk, now=now + 2 * HOUR)
     assert "become invalid" in cost_of_withdrawal(find(active.pk), now=now)
-    gone = rotation.withdraw(active.pk, reason="tidy", now=now)
+    gone = moves.withdraw(active.pk, reason="tidy", now=now)
     assert "already" in cost_of_withdrawal(gone, now=now)
 
 
@@ -318,11 +318,11 @@ def test_how_many_unexpired_credentials_a_withdrawal_hits_is_said_before(
 def test_the_private_key_is_forgotten_when_a_key_can_never_sign_again(
     active: SigningKey, now: datetime
 ) -> None:
-    staged = rotation.stage(now=now)
+    staged = moves.stage(now=now)
     assert bytes(find(staged.pk).sealed_private_key)
-    rotation.activate(staged.pk, now=now + 2 * HOUR)
+    moves.activate(staged.pk, now=now + 2 * HOUR)
     assert bytes(find(active.pk).sealed_private_key) == b""
-    rotation.withdraw(staged.pk, reason="lost", now=now + 2 * HOUR)
+    moves.withdraw(staged.pk, reason="lost", now=now + 2 * HOUR)
     assert bytes(find(staged.pk).sealed_private_key) == b""
 
 
@@ -333,7 +333,7 @@ def test_a_sealed_private_key_belongs_to_its_public_key_and_row_only(
     from keys.jwk import public_key_from_der
     from keys.sealing import SealError
 
-    staged = rotation.stage(now=now)
+    staged = moves.stage(now=now)
     signature = signer_of(staged).sign(b"message")
     assert verify_signature(signature, b"message", public_key_from_der(staged.public_key))
     staged.sealed_private_key = active.sealed_private_key
@@ -353,7 +353,7 @@ def test_a_move_the_diagram_lacks_is_refused(origin: State, target: State, now: 
 
 @pytest.mark.parametrize("kid", ["", "nonsense", "00000000-0000-0000-0000-000000000000", "🔑"])
 def test_an_unknown_key_is_one_clear_sentence(kid: str, now: datetime) -> None:
-    for move in (rotation.activate, rotation.retire):
+    for move in (moves.activate, moves.retire):
         with pytest.raises(RotationRefusedError, match="There is no signing key"):
             move(kid, now=now)
 
@@ -372,12 +372,12 @@ def test_an_unknown_key_is_one_clear_sentence(kid: str, now: datetime) -> None:
 def test_the_database_refuses_what_the_states_exclude(
     wrong: dict[str, Any], constraint: str, now: datetime
 ) -> None:
-    staged = rotation.stage(now=now)
+    staged = moves.stage(now=now)
     with pytest.raises(IntegrityError, match=constraint), transaction.atomic():
         SigningKey.objects.filter(pk=staged.pk).update(**wrong)
 
 
 def test_the_database_refuses_a_second_active_key(active: SigningKey, now: datetime) -> None:
-    staged = rotation.stage(now=now)
+    staged = moves.stage(now=now)
     with pytest.raises(IntegrityError), transaction.atomic():
         SigningKey.objects.filter(pk=staged.pk).update(state="active", activated_at=now)

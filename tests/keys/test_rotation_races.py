@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from keys import rotation
 from keys.issuer_key import active_issuer_key
 from keys.models import SigningKey
-from keys.moves import RotationRefusedError, State, in_state
+from keys.rotation import due_steps, moves
+from keys.rotation.states import RotationRefusedError, State, in_state
 
 pytestmark = [pytest.mark.postgresql, pytest.mark.django_db(transaction=True)]
 HANDS, ROUNDS = 8, 6
@@ -26,24 +26,24 @@ def errors(results: list[Any]) -> list[Any]:
 def test_instances_that_start_together_make_one_key(now: datetime, at_once: Any) -> None:
     for _round in range(ROUNDS):
         SigningKey.objects.all().delete()
-        assert errors(at_once(*[lambda: rotation.rotate(now=now)] * HANDS)) == []
+        assert errors(at_once(*[lambda: due_steps.rotate(now=now)] * HANDS)) == []
         assert states() == {"active": 1}
 
 
 def test_instances_that_rotate_together_move_each_key_once(now: datetime, at_once: Any) -> None:
-    rotation.rotate(now=now)
+    due_steps.rotate(now=now)
     for _round in range(ROUNDS):
         active = in_state(State.ACTIVE)
         assert active
         assert active.activated_at
         due = active.activated_at + timedelta(days=88)
-        assert errors(at_once(*[lambda due=due: rotation.rotate(now=due)] * HANDS)) == []
+        assert errors(at_once(*[lambda due=due: due_steps.rotate(now=due)] * HANDS)) == []
         assert states()["staged"] == 1
         later = due + timedelta(days=2)
-        assert errors(at_once(*[lambda later=later: rotation.rotate(now=later)] * HANDS)) == []
+        assert errors(at_once(*[lambda later=later: due_steps.rotate(now=later)] * HANDS)) == []
         assert (states()["active"], states()["staged"], states()["retired"]) == (1, 0, 1)
         ended = later + timedelta(days=2)
-        assert errors(at_once(*[lambda ended=ended: rotation.rotate(now=ended)] * HANDS)) == []
+        assert errors(at_once(*[lambda ended=ended: due_steps.rotate(now=ended)] * HANDS)) == []
         assert states()["retired"] == 0
     assert states() == {"active": 1, "withdrawn": ROUNDS}
 
@@ -51,20 +51,20 @@ def test_instances_that_rotate_together_move_each_key_once(now: datetime, at_onc
 def test_staging_together_stages_one(now: datetime, at_once: Any) -> None:
     for _round in range(ROUNDS):
         SigningKey.objects.all().delete()
-        results = at_once(*[lambda: rotation.stage(now=now)] * HANDS)
+        results = at_once(*[lambda: moves.stage(now=now)] * HANDS)
         assert len(errors(results)) == HANDS - 1
         assert all(isinstance(error, RotationRefusedError) for error in errors(results))
         assert states() == {"staged": 1}
 
 
 def test_activating_together_activates_once_and_retires_once(now: datetime, at_once: Any) -> None:
-    rotation.rotate(now=now)
+    due_steps.rotate(now=now)
     for round_ in range(1, ROUNDS + 1):
         moment = now + timedelta(days=round_)
-        staged, later = rotation.stage(now=moment), moment + timedelta(hours=2)
+        staged, later = moves.stage(now=moment), moment + timedelta(hours=2)
 
         def activate(kid: Any = staged.pk, later: datetime = later) -> SigningKey:
-            return rotation.activate(kid, now=later)
+            return moves.activate(kid, now=later)
 
         assert errors(at_once(*[activate] * HANDS)) == []
         assert states() == {"active": 1, "retired": round_}
@@ -72,38 +72,38 @@ def test_activating_together_activates_once_and_retires_once(now: datetime, at_o
 
 
 def test_a_withdrawal_wins_against_activation_at_the_same_moment(now: datetime, at_once: Any) -> None:
-    rotation.rotate(now=now)
+    due_steps.rotate(now=now)
     for round_ in range(1, ROUNDS + 1):
         moment = now + timedelta(days=round_)
-        staged, later = rotation.stage(now=moment), moment + timedelta(hours=2)
+        staged, later = moves.stage(now=moment), moment + timedelta(hours=2)
 
         def activate(kid: Any = staged.pk, later: datetime = later) -> SigningKey:
-            return rotation.activate(kid, now=later)
+            return moves.activate(kid, now=later)
 
         def withdraw(kid: Any = staged.pk, later: datetime = later) -> SigningKey:
-            return rotation.withdraw(kid, reason="compromised", now=later)
+            return moves.withdraw(kid, reason="compromised", now=later)
 
         results = at_once(*[activate, withdraw] * (HANDS // 2))
         assert all(isinstance(error, RotationRefusedError) for error in errors(results))
         assert errors(results[1::2]) == []
         assert SigningKey.objects.get(pk=staged.pk).state == State.WITHDRAWN
         assert states()["active"] <= 1
-        rotation.rotate(now=later)
+        due_steps.rotate(now=later)
 
 
 def test_whoever_signs_during_a_rotation_signs_with_a_key_published_long_enough(
     now: datetime, at_once: Any
 ) -> None:
-    rotation.rotate(now=now)
+    due_steps.rotate(now=now)
     first = in_state(State.ACTIVE)
-    staged, later = rotation.stage(now=now), now + timedelta(hours=2)
+    staged, later = moves.stage(now=now), now + timedelta(hours=2)
     signed: list[str] = []
 
     def sign() -> None:
         for _again in range(30):
             signed.append(active_issuer_key(now=later).kid)
 
-    results = at_once(sign, sign, sign, lambda: rotation.activate(staged.pk, now=later))
+    results = at_once(sign, sign, sign, lambda: moves.activate(staged.pk, now=later))
     assert errors(results) == []
     assert set(signed) <= {str(first), str(staged)}
     assert active_issuer_key(now=later).kid == str(staged)

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from keys.checks import secret_files
-from keys.secret_file import MAX_FILE, SecretFileError, others_can_read, secret_in, secrets_in
+from keys.private_keys.secret_file import MAX_FILE, SecretFileError, others_can_read, secret_in, secrets_in
 
 
 def test_each_line_is_a_secret_and_empty_ones_are_none(tmp_path: Path) -> None:

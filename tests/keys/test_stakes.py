@@ -5,7 +5,7 @@ from uuid import uuid4
 import pytest
 from django.utils import timezone
 
-from keys import stakes
+from keys.rotation import stakes
 
 
 @pytest.fixture(autouse=True)

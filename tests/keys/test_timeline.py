@@ -10,11 +10,11 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
-from keys import rotation
 from keys.models import SigningKey
-from keys.moves import State, in_state
-from keys.plan import plan
-from keys.timeline import MOST_WITHDRAWN, Life, Span, Timeline, lives
+from keys.rotation import due_steps, moves
+from keys.rotation.plan import plan
+from keys.rotation.states import State, in_state
+from keys.rotation.timeline import MOST_WITHDRAWN, Life, Span, Timeline, lives
 
 pytestmark = pytest.mark.django_db
 DAY = timedelta(days=1)
@@ -27,7 +27,7 @@ def a_year(now: datetime) -> datetime:
     begun = now - timedelta(days=359)
     moment = begun
     while moment < now:
-        rotation.rotate(now=moment)
+        due_steps.rotate(now=moment)
         moment += 12 * timedelta(hours=1)
     return now
 
@@ -53,7 +53,7 @@ def test_a_key_is_drawn_through_its_states_and_ahead_to_the_end_of_the_present_o
 
 
 def test_the_next_key_is_drawn_before_it_is_there(now: datetime) -> None:
-    rotation.rotate(now=now)
+    due_steps.rotate(now=now)
     coming, active = told(now)
     assert (coming.kid, states(coming)) == (None, ["staged planned"])
     assert coming.spans[0].begins == now + 88 * DAY
@@ -61,9 +61,9 @@ def test_the_next_key_is_drawn_before_it_is_there(now: datetime) -> None:
 
 
 def test_a_key_that_waits_for_its_certificate_has_no_planned_time(now: datetime, settings: Any) -> None:
-    rotation.rotate(now=now - DAY)
+    due_steps.rotate(now=now - DAY)
     settings.SELF_CERTIFYING_AUTHORITY = False
-    rotation.stage(now=now)
+    moves.stage(now=now)
     staged, active = told(now)
     assert states(staged) == ["staged"]
     assert states(active) == ["staged", "active"]
@@ -72,8 +72,8 @@ def test_a_key_that_waits_for_its_certificate_has_no_planned_time(now: datetime,
 
 def test_keys_withdrawn_long_ago_are_left_out(now: datetime) -> None:
     for number in range(MOST_WITHDRAWN + 2):
-        key = rotation.stage(now=now - (40 - number) * DAY)
-        rotation.withdraw(key.pk, reason="a drill", now=now - (40 - number) * DAY)
+        key = moves.stage(now=now - (40 - number) * DAY)
+        moves.withdraw(key.pk, reason="a drill", now=now - (40 - number) * DAY)
     assert len(told(now)) == MOST_WITHDRAWN
     assert told(now + timedelta(days=250)) == []
 
@@ -121,8 +121,8 @@ def test_before_the_first_key_nothing_is_drawn(client: Client) -> None:
 def test_the_picture_fits_a_phone_in_light_and_dark(page: Any, live_server: Any, scheme: str) -> None:
     from axe_playwright_python.sync_playwright import Axe
 
-    rotation.rotate(now=timezone.now() - 100 * DAY)
-    rotation.rotate(now=timezone.now())
+    due_steps.rotate(now=timezone.now() - 100 * DAY)
+    due_steps.rotate(now=timezone.now())
     User.objects.create_superuser("operator", password="a long pass phrase")
     page.emulate_media(color_scheme=scheme)
     page.goto(f"{live_server.url}{LIST}")

@@ -279,12 +279,12 @@ def test_a_scope_taken_away_in_mid_flow_is_invalid(
 def test_without_a_signing_key_the_error_is_ours(
     client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn, signing_key: Any, settings: Any
 ) -> None:
-    from keys import rotation
+    from keys.rotation import moves
 
     settings.SELF_CERTIFYING_AUTHORITY = False  # no other key is made in its place
     sign_in(alice)
     hub = decide(client, ask(client, acme_bank))
-    rotation.withdraw(signing_key.id, reason="lost", now=timezone.now())
+    moves.withdraw(signing_key.id, reason="lost", now=timezone.now())
 
     assert fragment(client.get(hub).headers["Location"])["error"] == "server_error"
 
@@ -292,12 +292,12 @@ def test_without_a_signing_key_the_error_is_ours(
 def test_a_yes_that_came_to_nothing_is_no_sharing_on_the_receipt(
     client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn, signing_key: Any, settings: Any
 ) -> None:
-    from keys import rotation
+    from keys.rotation import moves
 
     settings.SELF_CERTIFYING_AUTHORITY = False  # no other key is made in its place
     sign_in(alice)
     hub = decide(client, ask(client, acme_bank))
-    rotation.withdraw(signing_key.id, reason="lost", now=timezone.now())
+    moves.withdraw(signing_key.id, reason="lost", now=timezone.now())
     client.get(hub)
 
     receipts = client.get("/wallet/history/").content.decode()

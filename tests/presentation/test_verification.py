@@ -13,8 +13,10 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keys import issuer_key, published_keys, rotation
+from keys import issuer_key
 from keys.models import SigningKey
+from keys.published import key_set
+from keys.rotation import due_steps, moves
 from presentation import verification_request
 from presentation.clients import access_tokens
 from presentation.models import RelyingParty
@@ -185,9 +187,9 @@ def test_what_a_withdrawn_key_signed_is_not_believed(
 ) -> None:
     before = access_token(bank)
     now = timezone.now()
-    rotation.withdraw(signing_key.pk, reason="stolen", now=now, actor="test")
-    rotation.rotate(now=now)
-    for room in (issuer_key, published_keys):
+    moves.withdraw(signing_key.pk, reason="stolen", now=now, actor="test")
+    due_steps.rotate(now=now)
+    for room in (issuer_key, key_set):
         room.forget()
 
     body = {"vp_token": presented["vp_token"], "nonce": NONCE}

@@ -12,9 +12,9 @@ from django.db import IntegrityError
 from django.test import Client
 from django.utils import timezone
 
-from keys import rotation
 from keys.jws import decode_segment
 from keys.models import SigningKey
+from keys.rotation import moves
 from presentation.models import Interaction, RelyingParty
 from presentation.webhooks import revocations
 from presentation.webhooks.models import WebhookEvent
@@ -201,7 +201,7 @@ def by_wallet(alice: Wallet, entry: StatusEntry) -> None:
 
 
 def by_key(alice: Wallet, entry: StatusEntry) -> None:
-    rotation.withdraw(SigningKey.objects.get(state="active").pk, reason="stolen", now=timezone.now())
+    moves.withdraw(SigningKey.objects.get(state="active").pk, reason="stolen", now=timezone.now())
 
 
 @pytest.mark.parametrize("revoke", [by_place, by_holder, by_credential, by_wallet, by_key])

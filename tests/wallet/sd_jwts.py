@@ -9,8 +9,8 @@ from typing import Any
 
 from keys.jwk import public_jwk
 from keys.jws import encode_segment, sign_compact
-from keys.signer import SoftwareSigner
-from wallet import sd_jwt
+from keys.private_keys.signer import SoftwareSigner
+from wallet.sd_jwt import issuance
 
 NOW = datetime(2026, 11, 20, 12, 34, 56, tzinfo=UTC)
 MOMENT = int(NOW.timestamp())
@@ -37,10 +37,10 @@ EVERYTHING = (
 )
 
 
-def issued(claims: dict[str, Any] | None = None, **options: Any) -> sd_jwt.SdJwt:
+def issued(claims: dict[str, Any] | None = None, **options: Any) -> issuance.SdJwt:
     """An SD-JWT VC by our own hand; all of CLAIMS withheld, unless said otherwise."""
-    return sd_jwt.issue(
-        PLAIN | sd_jwt.all_withheld(CLAIMS) if claims is None else claims,
+    return issuance.issue(
+        PLAIN | issuance.all_withheld(CLAIMS) if claims is None else claims,
         header=encode_segment(HEADER),
         signer=ISSUER,
         random_bytes=secrets.token_bytes,
@@ -48,10 +48,10 @@ def issued(claims: dict[str, Any] | None = None, **options: Any) -> sd_jwt.SdJwt
     )
 
 
-def presented(sd: sd_jwt.SdJwt, **options: Any) -> str:
+def presented(sd: issuance.SdJwt, **options: Any) -> str:
     """The same, bound to Acme Bank's request."""
     facts: dict[str, Any] = {"audience": AUDIENCE, "nonce": NONCE, "holder": HOLDER, "now": NOW}
-    return sd_jwt.bind(sd, **(facts | options))
+    return issuance.bind(sd, **(facts | options))
 
 
 def disclosure(*content: Any) -> str:

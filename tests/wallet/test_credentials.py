@@ -20,9 +20,9 @@ from wallet.claims import CLAIMS, Identity
 from wallet.credentials import CredentialNotUsableError
 from wallet.models import Credential, IdentityVerification, StatusEntry, Wallet
 from wallet.revocation import CredentialMoveError
-from wallet.sd_jwt import digest
-from wallet.sd_jwt_parsing import parse
-from wallet.sd_jwt_verification import VerifiedSdJwt, verify
+from wallet.sd_jwt.issuance import digest
+from wallet.sd_jwt.parsing import parse
+from wallet.sd_jwt.verification import VerifiedSdJwt, verify
 
 AUDIENCE, NONCE = "acme-bank", "n-0S6_WzA2MjAzNDU2Nzg5MA"
 BASIC = [("given_name",), ("family_name",), ("age_equal_or_over", "18")]

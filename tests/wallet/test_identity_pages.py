@@ -12,8 +12,8 @@ from django.utils import timezone
 from tests.people import NORA
 from tests.wallet.conftest import make_errand
 from tests.wallet.test_identity_verification import attempt_in
-from wallet import credentials, identity_verification
-from wallet.identity_verification import SUBMISSIONS
+from wallet import credentials
+from wallet.identity.state_machine import SUBMISSIONS
 from wallet.models import Credential, Errand, IdentityVerification, Wallet
 from wallet.sandbox.models import PickedOutcome
 from wallet.sandbox.personas import OUTCOMES
@@ -403,14 +403,14 @@ class Elsewhere:
 
     def start(self, verification):
         if self.down:
-            raise identity_verification.ProviderError
+            raise verification.ProviderError
         return "their-reference"
 
     def address(self, verification):
         return "https://provider.example/check?id=1&lang=en"
 
     def result(self, verification, *, now):
-        raise identity_verification.ProviderError
+        raise verification.ProviderError
 
 
 def test_a_provider_elsewhere_is_reached_by_a_link_that_says_nothing_of_where_from(holder, errand, settings):

@@ -9,11 +9,12 @@ from django.test import Client
 
 from keys.sealing import SealError
 from tests.wallet.conftest import make_errand, together
-from wallet import credentials, identity_attempts, identity_review, identity_verification, providers
+from wallet import credentials, providers
 from wallet.claims import Identity
-from wallet.enrollment import HeldError, enroll
-from wallet.identity_attempts import COOL_DOWN, CoolDownError
-from wallet.identity_verification import (
+from wallet.identity import attempts, review, state_machine
+from wallet.identity.attempts import COOL_DOWN, CoolDownError
+from wallet.identity.enrollment import HeldError, enroll
+from wallet.identity.state_machine import (
     FINAL,
     MOVES,
     OPEN,
@@ -114,7 +115,7 @@ def test_a_wallet_has_one_open_attempt_by_constraint(nora, now, state):
 def test_a_move_looks_at_the_row_and_not_at_what_was_read(nora, now):
     first = attempt_in("started", nora, now)
     second = IdentityVerification.objects.get()
-    identity_verification.cancel(first, now=now)
+    state_machine.cancel(first, now=now)
     with pytest.raises(ForbiddenMoveError):
         submit(second, now=now)
     assert IdentityVerification.objects.get().state == "cancelled"
@@ -131,10 +132,10 @@ def test_a_move_as_seen_is_refused_when_anything_happened_since(nora, now):
 
 
 def test_the_first_visit_makes_an_attempt_and_the_next_goes_on_with_it(nora, errand, now, client):
-    first = identity_attempts.attempt(nora, errand, now=now)
+    first = attempts.attempt(nora, errand, now=now)
     assert log_of(first) == [("", "created", "holder", "")]
     other_errand = make_errand(client, now=now)
-    second = identity_attempts.attempt(nora, other_errand, now=now)
+    second = attempts.attempt(nora, other_errand, now=now)
     assert second == first
     assert IdentityVerification.objects.get().errand == other_errand
 
@@ -142,34 +143,34 @@ def test_the_first_visit_makes_an_attempt_and_the_next_goes_on_with_it(nora, err
 @pytest.mark.parametrize("state", ["abandoned", "cancelled", "expired"])
 def test_after_an_attempt_that_came_to_nothing_a_new_one_begins(nora, errand, now, state):
     old = attempt_in(state, nora, now - HOUR)
-    assert identity_attempts.attempt(nora, errand, now=now) != old
+    assert attempts.attempt(nora, errand, now=now) != old
 
 
 def test_an_attempt_that_the_provider_failed_is_taken_up_again(nora, errand, now):
     failed = attempt_in("error", nora, now - HOUR)
-    assert identity_attempts.attempt(nora, errand, now=now) == failed
-    identity_verification.begin(failed, now=now)
+    assert attempts.attempt(nora, errand, now=now) == failed
+    state_machine.begin(failed, now=now)
     assert failed.state == State.STARTED
 
 
 def test_a_declined_person_cools_down_before_a_new_attempt(nora, errand, now):
     attempt_in("declined", nora, now)
     with pytest.raises(CoolDownError) as cooling:
-        identity_attempts.attempt(nora, errand, now=now + COOL_DOWN - timedelta(seconds=1))
+        attempts.attempt(nora, errand, now=now + COOL_DOWN - timedelta(seconds=1))
     assert cooling.value.until == now + COOL_DOWN
-    assert identity_attempts.attempt(nora, errand, now=now + COOL_DOWN).state == State.CREATED
+    assert attempts.attempt(nora, errand, now=now + COOL_DOWN).state == State.CREATED
 
 
 def test_a_suspended_credential_is_not_replaced_by_a_new_check(alice, client, now):
     Credential.objects.update(state=Credential.State.SUSPENDED)
     with pytest.raises(HeldError):
-        identity_attempts.attempt(alice, make_errand(client, now=now), now=now)
+        attempts.attempt(alice, make_errand(client, now=now), now=now)
 
 
 @pytest.mark.parametrize("state", ["submitted", "processing", "review", "approved", "declined", "cancelled"])
 def test_what_is_under_way_or_decided_cannot_be_begun(nora, now, state):
     with pytest.raises(ForbiddenMoveError):
-        identity_verification.begin(attempt_in(state, nora, now), now=now)
+        state_machine.begin(attempt_in(state, nora, now), now=now)
 
 
 # --- Submitting --------------------------------------------------------------------------------------------
@@ -179,7 +180,7 @@ def test_submitting_charges_a_try_and_hands_over(nora, now):
     verification = attempt_in("started", nora, now, submissions=0)
     submit(verification, now=now)
     assert (verification.state, verification.submissions) == ("processing", 1)
-    assert identity_attempts.tries_left(verification, now=now) == 4
+    assert attempts.tries_left(verification, now=now) == 4
     assert log_of(verification) == [
         ("started", "submitted", "holder", ""),
         ("submitted", "processing", "provider", ""),
@@ -191,8 +192,8 @@ def test_five_submissions_in_six_hours_and_then_a_break(nora, now):
     for _ in range(5):
         submit(verification, now=now)
         settle(verification, providers.SubmitAgain("blurry"), now=now)
-        identity_verification.begin(verification, now=now)
-    assert identity_attempts.tries_left(verification, now=now) == 0
+        state_machine.begin(verification, now=now)
+    assert attempts.tries_left(verification, now=now) == 0
     with pytest.raises(LimitReachedError) as limit:
         submit(verification, now=now)
     stored = IdentityVerification.objects.get()
@@ -202,13 +203,13 @@ def test_five_submissions_in_six_hours_and_then_a_break(nora, now):
 
 def test_the_limit_is_the_wallets_and_not_the_attempts(nora, errand, now):
     for _ in range(5):
-        verification = identity_attempts.attempt(nora, errand, now=now)
-        identity_verification.begin(verification, now=now)
+        verification = attempts.attempt(nora, errand, now=now)
+        state_machine.begin(verification, now=now)
         submit(verification, now=now)
         settle(verification, providers.SubmitAgain("blurry"), now=now)
-        identity_verification.cancel(verification, now=now)
-    verification = identity_attempts.attempt(nora, errand, now=now)
-    identity_verification.begin(verification, now=now)
+        state_machine.cancel(verification, now=now)
+    verification = attempts.attempt(nora, errand, now=now)
+    state_machine.begin(verification, now=now)
     with pytest.raises(LimitReachedError):
         submit(verification, now=now)
 
@@ -221,7 +222,7 @@ def test_the_ninth_submission_that_does_not_do_ends_the_attempt(nora, now):
         settle(verification, providers.SubmitAgain("blurry"), now=moment)
         if number < 8:
             assert verification.state == State.RESUBMIT
-            identity_verification.begin(verification, now=moment)
+            state_machine.begin(verification, now=moment)
     assert (verification.state, verification.reason) == ("declined", "too_many_tries")
 
 
@@ -230,7 +231,7 @@ def test_a_failing_provider_costs_no_try(nora, now):
     submit(verification, now=now)
     settle(verification, providers.Failed(), now=now + timedelta(seconds=9))
     assert (verification.state, verification.submissions) == ("error", 0)
-    assert identity_attempts.tries_left(verification, now=now) == 5
+    assert attempts.tries_left(verification, now=now) == 5
 
 
 # --- Settling ----------------------------------------------------------------------------------------------
@@ -282,8 +283,8 @@ def test_nobody_is_enrolled_outside_the_transaction_that_approves(now):
 def test_a_new_proof_takes_the_place_of_the_old_one_and_not_before(alice, client, now):
     errand = make_errand(client, now=now)
     old = alice.credential.verification
-    verification = identity_attempts.attempt(alice, errand, now=now)
-    identity_verification.begin(verification, now=now)
+    verification = attempts.attempt(alice, errand, now=now)
+    state_machine.begin(verification, now=now)
     submit(verification, now=now)
     assert credentials.valid_credential(Wallet.objects.get(), now=now)
     settle(verification, providers.Verified(NORA_NEW), now=now)
@@ -300,12 +301,12 @@ def test_a_verified_person_whom_an_operator_holds_goes_to_review(alice, now, sus
     settle(verification, providers.Verified(NORA_NEW), now=now)
     verification.refresh_from_db()
     assert (verification.state, verification.reason) == ("review", "held")
-    assert identity_review.claims(verification) == NORA_NEW
+    assert review.claims(verification) == NORA_NEW
     with pytest.raises(HeldError):
-        identity_review.approve(verification, NORA_NEW, operator="olga", reason="seen", now=now)
+        review.approve(verification, NORA_NEW, operator="olga", reason="seen", now=now)
     assert IdentityVerification.objects.get(id=verification.id).state == "review"
     model.objects.update(state="active" if suspended == "wallet" else "valid")
-    identity_review.approve(verification, NORA_NEW, operator="olga", reason="seen", now=now)
+    review.approve(verification, NORA_NEW, operator="olga", reason="seen", now=now)
 
 
 @pytest.mark.parametrize("state", ["declined", "abandoned", "cancelled", "expired", "error"])
@@ -332,7 +333,7 @@ def test_a_result_of_a_provider_that_is_no_longer_configured_is_not_asked_for(no
     verification = attempt_in("processing", nora, now)
     IdentityVerification.objects.update(provider="somewhere.Else")
     verification.refresh_from_db()
-    identity_verification.refresh(verification, now=now)
+    state_machine.refresh(verification, now=now)
     assert (verification.state, verification.reason) == ("error", "provider_changed")
 
 
@@ -348,8 +349,8 @@ def in_review(wallet, now, identity=NORA_NEW):
 def test_claims_in_review_are_sealed_and_gone_with_the_decision(nora, now):
     verification = in_review(nora, now)
     assert b"Nora" not in bytes(IdentityVerification.objects.get().sealed_claims)
-    assert identity_review.claims(verification) == NORA_NEW
-    identity_review.decline(verification, operator="olga", reason="not her", now=now)
+    assert review.claims(verification) == NORA_NEW
+    review.decline(verification, operator="olga", reason="not her", now=now)
     assert IdentityVerification.objects.get().sealed_claims is None
 
 
@@ -357,7 +358,7 @@ def test_sealed_claims_open_in_their_own_row_only(nora, bob, now):
     hers, his = in_review(nora, now), in_review(bob, now)
     his.sealed_claims = hers.sealed_claims
     with pytest.raises(SealError):
-        identity_review.claims(his)
+        review.claims(his)
 
 
 def test_the_database_keeps_claims_nowhere_but_in_review(nora, now):
@@ -367,14 +368,14 @@ def test_the_database_keeps_claims_nowhere_but_in_review(nora, now):
 
 def test_an_operator_approves_what_they_typed_and_the_log_says_who_and_why(nora, now):
     verification = in_review(nora, now, identity=None)
-    identity_review.approve(verification, NORA_NEW, operator="olga", reason="Passport seen", now=now)
+    review.approve(verification, NORA_NEW, operator="olga", reason="Passport seen", now=now)
     assert Credential.objects.get().wallet == nora
     assert log_of(verification)[-1] == ("review", "approved", "olga", "Passport seen")
 
 
 def test_an_operator_declines_and_the_person_reads_nothing_of_the_reason(nora, now):
     verification = in_review(nora, now)
-    identity_review.decline(verification, operator="olga", reason="Forged", now=now)
+    review.decline(verification, operator="olga", reason="Forged", now=now)
     assert (verification.state, verification.reason) == ("declined", "not_verified")
     assert log_of(verification)[-1] == ("review", "declined", "olga", "Forged")
 
@@ -383,9 +384,9 @@ def test_an_operator_declines_and_the_person_reads_nothing_of_the_reason(nora, n
 def test_an_operator_decides_only_what_is_in_review(nora, now, state):
     verification = attempt_in(state, nora, now)
     with pytest.raises(ForbiddenMoveError):
-        identity_review.approve(verification, NORA_NEW, operator="olga", reason="seen", now=now)
+        review.approve(verification, NORA_NEW, operator="olga", reason="seen", now=now)
     with pytest.raises(ForbiddenMoveError):
-        identity_review.decline(verification, operator="olga", reason="seen", now=now)
+        review.decline(verification, operator="olga", reason="seen", now=now)
 
 
 @pytest.mark.parametrize("approved", [True, False])
@@ -395,9 +396,9 @@ def test_the_person_hears_of_the_decision_once_it_stands(
     verification = in_review(nora, now)
     with django_capture_on_commit_callbacks(execute=True):
         if approved:
-            identity_review.approve(verification, NORA_NEW, operator="olga", reason="seen", now=now)
+            review.approve(verification, NORA_NEW, operator="olga", reason="seen", now=now)
         else:
-            identity_review.decline(verification, operator="olga", reason="Forged", now=now)
+            review.decline(verification, operator="olga", reason="Forged", now=now)
         assert mailoutbox == []
     [letter] = mailoutbox
     assert letter.to == [nora.email]
@@ -426,7 +427,7 @@ def fresh(verification):
 @pytest.mark.postgresql
 def test_eight_tabs_open_one_attempt(newcomer, now):
     errand = make_errand(Client(), now=now)
-    attempts = together(lambda number: identity_attempts.attempt(newcomer, errand, now=now))
+    attempts = together(lambda number: attempts.attempt(newcomer, errand, now=now))
     assert len({attempt.id for attempt in attempts}) == 1
     assert IdentityVerificationTransition.objects.count() == 1
 
@@ -438,7 +439,7 @@ def test_eight_clicks_submit_once_and_charge_once(newcomer, now):
     assert results.count(None) == 1
     assert {type(result) for result in results} == {type(None), ForbiddenMoveError}
     assert fresh(verification).submissions == 1
-    assert identity_attempts.tries_left(fresh(verification), now=now) == 4
+    assert attempts.tries_left(fresh(verification), now=now) == 4
 
 
 @pytest.mark.postgresql
@@ -456,9 +457,9 @@ def test_operators_who_decide_at_once_decide_once(newcomer, now):
 
     def decide(number):
         if number % 2:
-            identity_review.approve(fresh(verification), NORA_NEW, operator=f"o{number}", reason="r", now=now)
+            review.approve(fresh(verification), NORA_NEW, operator=f"o{number}", reason="r", now=now)
         else:
-            identity_review.decline(fresh(verification), operator=f"o{number}", reason="r", now=now)
+            review.decline(fresh(verification), operator=f"o{number}", reason="r", now=now)
 
     results = together(decide)
     assert results.count(None) == 1
@@ -472,7 +473,7 @@ def test_cancelling_and_submitting_at_once_end_in_one_of_both(newcomer, now):
     verification = attempt_in("started", newcomer, now, submissions=0)
 
     def act(number):
-        work = submit if number % 2 else identity_verification.cancel
+        work = submit if number % 2 else state_machine.cancel
         work(fresh(verification), now=now)
 
     results = together(act)

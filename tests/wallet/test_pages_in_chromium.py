@@ -14,7 +14,7 @@ from django.utils import timezone
 from tests.people import NORA, enroll
 from tests.wallet.conftest import SECRET, make_errand
 from tests.wallet.test_identity_verification import attempt_in
-from wallet.identity_verification import SUBMISSIONS
+from wallet.identity.state_machine import SUBMISSIONS
 from wallet.models import Credential, Errand, IdentityVerification, LoginCode, Wallet
 from wallet.sandbox.models import PickedOutcome
 

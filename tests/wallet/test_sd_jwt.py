@@ -22,11 +22,11 @@ from tests.wallet.sd_jwts import (
     presented,
     sha,
 )
-from wallet import sd_jwt
-from wallet.sd_jwt import SdJwtError
-from wallet.sd_jwt_verification import verify, verify_issued
+from wallet.sd_jwt import issuance
+from wallet.sd_jwt.issuance import SdJwtError
+from wallet.sd_jwt.verification import verify, verify_issued
 
-names = st.text(st.characters(codec="utf-8"), max_size=8).filter(lambda name: name not in sd_jwt.RESERVED)
+names = st.text(st.characters(codec="utf-8"), max_size=8).filter(lambda name: name not in issuance.RESERVED)
 scalars = st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(st.characters(codec="utf-8"))
 values = st.recursive(
     scalars,
@@ -34,11 +34,11 @@ values = st.recursive(
     max_leaves=12,
 )
 trees = st.dictionaries(
-    names.filter(lambda n: n not in PLAIN and n not in sd_jwt.ALWAYS_PLAIN), values, max_size=5
+    names.filter(lambda n: n not in PLAIN and n not in issuance.ALWAYS_PLAIN), values, max_size=5
 )
 
 
-def payload_of(sd: sd_jwt.SdJwt) -> dict[str, Any]:
+def payload_of(sd: issuance.SdJwt) -> dict[str, Any]:
     return decode_segment(sd.jwt.split(".")[1])
 
 
@@ -49,9 +49,9 @@ def content(text: str) -> list[Any]:
 def test_known_digests_of_the_rfc_are_found():
     # standards.md §1.3, RFC 9901 §4.2.3
     family_name = "WyJfMjZiYzRMVC1hYzZxMktJNmNCVzVlcyIsICJmYW1pbHlfbmFtZSIsICJNw7ZiaXVzIl0"
-    assert sd_jwt.digest(family_name) == "X9yH0Ajrdm1Oij4tWso9UzzKJvPoDxwmuEcO3XAdRC0"
+    assert issuance.digest(family_name) == "X9yH0Ajrdm1Oij4tWso9UzzKJvPoDxwmuEcO3XAdRC0"
     element = "WyJsa2x4RjVqTVlsR1RQVW92TU5JdkNBIiwgIkZSIl0"
-    assert sd_jwt.digest(element) == "w0I8EKcdCtUPkGCNUrfwVp2xEgNjtoIDlOxc9-PlOhs"
+    assert issuance.digest(element) == "w0I8EKcdCtUPkGCNUrfwVp2xEgNjtoIDlOxc9-PlOhs"
 
 
 def test_transaction_data_is_hashed_as_received_not_as_decoded():
@@ -61,7 +61,7 @@ def test_transaction_data_is_hashed_as_received_not_as_decoded():
         "Rpb25fZGF0YV9oYXNoZXNfYWxnIjpbInNoYS0yNTYiXSwicGF5bG9hZCI6eyJhbW91bnQiOiIxMi4zNCIsImN1cnJlbmN5IjoiRVVS"
         "IiwicGF5ZWUiOiJDb2ZmZWUgU2hvcCJ9fQ"
     )
-    token = presented(sd_jwt.select(issued(), []), transaction_data=[received])
+    token = presented(issuance.select(issued(), []), transaction_data=[received])
     binding = decode_segment(token.rsplit("~", 1)[1].split(".")[1])
     assert binding["transaction_data_hashes"] == ["4RdTzQuxn1hgoklE9atc5q3HSLUlYueUayXHyXa5qGg"]
     assert binding["transaction_data_hashes_alg"] == "sha-256"
@@ -84,7 +84,9 @@ def test_every_disclosure_has_a_salt_of_its_own_of_at_least_128_bits():
 
 def test_more_salts_than_are_drawn_at_once_are_all_different():
     many = {f"claim {number}": number for number in range(100)}
-    salts = {content(disclosure)[0] for disclosure in issued(sd_jwt.all_withheld(many)).disclosures.values()}
+    salts = {
+        content(disclosure)[0] for disclosure in issued(issuance.all_withheld(many)).disclosures.values()
+    }
     assert len(salts) == 100
 
 
@@ -132,7 +134,7 @@ def test_an_issuer_with_nothing_to_withhold_writes_no_digests():
     assert sd.compact == sd.jwt + "~"
 
 
-@pytest.mark.parametrize("name", sorted(sd_jwt.ALWAYS_PLAIN))
+@pytest.mark.parametrize("name", sorted(issuance.ALWAYS_PLAIN))
 def test_what_verifiers_rely_on_cannot_be_withheld(name: str):
     with pytest.raises(ValueError, match="cannot be withheld"):
         issued({"_sd": {name: "…"}})
@@ -157,14 +159,14 @@ def test_reserved_and_double_names_are_refused(claims: dict[str, Any]):
 
 
 def test_nothing_selected_discloses_nothing():
-    sd = sd_jwt.select(issued(), [])
+    sd = issuance.select(issued(), [])
     assert sd.disclosures == {}
     assert sd.compact == sd.jwt + "~"
 
 
 def test_a_member_brings_the_object_it_stands_in_and_no_other_member():
     sd = issued()
-    selected = sd_jwt.select(sd, [("age_equal_or_over", "18")])
+    selected = issuance.select(sd, [("age_equal_or_over", "18")])
     assert set(selected.disclosures) == {("age_equal_or_over",), ("age_equal_or_over", "18")}
     payload = verify(
         presented(selected), issuer_key=ISSUER.public_key, audience=AUDIENCE, nonce=NONCE, now=NOW
@@ -173,7 +175,7 @@ def test_a_member_brings_the_object_it_stands_in_and_no_other_member():
 
 
 def test_an_object_by_itself_comes_without_its_members():
-    selected = sd_jwt.select(issued(), [("age_equal_or_over",)])
+    selected = issuance.select(issued(), [("age_equal_or_over",)])
     assert set(selected.disclosures) == {("age_equal_or_over",)}
     verified = verify_issued(selected.compact, issuer_key=ISSUER.public_key, now=NOW)
     assert verified.payload == PLAIN | {"age_equal_or_over": {}}
@@ -181,7 +183,7 @@ def test_an_object_by_itself_comes_without_its_members():
 
 def test_a_withheld_member_of_a_plain_object_is_selected_by_itself():
     sd = issued(PLAIN | {"address": {"_sd": {"locality": "Galway", "region": "Connacht"}}})
-    selected = sd_jwt.select(sd, [("address", "locality")])
+    selected = issuance.select(sd, [("address", "locality")])
     assert set(selected.disclosures) == {("address", "locality")}
     assert verify_issued(selected.compact, issuer_key=ISSUER.public_key, now=NOW).payload["address"] == {
         "locality": "Galway"
@@ -197,9 +199,9 @@ def test_the_key_of_the_holder_goes_into_cnf():
 @pytest.mark.parametrize(
     "path", [("shoe_size",), ("age_equal_or_over", "21"), ("given_name", "0"), ("iss",), ()]
 )
-def test_a_path_to_nothing_is_an_error_not_a_smaller_answer(path: sd_jwt.Path):
+def test_a_path_to_nothing_is_an_error_not_a_smaller_answer(path: issuance.Path):
     with pytest.raises(SdJwtError, match="nothing to disclose"):
-        sd_jwt.select(issued(), [("given_name",), path])
+        issuance.select(issued(), [("given_name",), path])
 
 
 def test_a_key_binding_says_exactly_what_it_must():
@@ -234,9 +236,9 @@ def test_tokens_do_not_show_in_logs():
 
 @given(trees, st.data())
 def test_whatever_is_issued_exactly_what_is_selected_is_disclosed(tree: dict[str, Any], data: st.DataObject):
-    sd = issued(PLAIN | sd_jwt.all_withheld(tree))
+    sd = issued(PLAIN | issuance.all_withheld(tree))
     paths = data.draw(st.sets(st.sampled_from(sorted(sd.disclosures, key=str)))) if sd.disclosures else set()
-    token = presented(sd_jwt.select(sd, paths))
+    token = presented(issuance.select(sd, paths))
     verified = verify(token, issuer_key=ISSUER.public_key, audience=AUDIENCE, nonce=NONCE, now=NOW)
     assert verified.payload == PLAIN | _part(tree, paths, ())
     assert token.startswith(verified.sd_jwt.compact)

@@ -15,10 +15,10 @@ from sd_jwt.verifier import SDJWTVerifier
 
 from keys.jwk import public_jwk, public_key_of
 from tests.wallet.sd_jwts import AUDIENCE, CLAIMS, EVERYTHING, HOLDER, ISSUER, NONCE, PLAIN, issued, presented
-from wallet import sd_jwt
-from wallet.sd_jwt import Path as ClaimPath
-from wallet.sd_jwt import SdJwtError
-from wallet.sd_jwt_verification import verify
+from wallet.sd_jwt import issuance
+from wallet.sd_jwt.issuance import Path as ClaimPath
+from wallet.sd_jwt.issuance import SdJwtError
+from wallet.sd_jwt.verification import verify
 
 NODE = Path(__file__).parent.parent / "node"
 ISSUER_JWK = public_jwk(ISSUER.public_key)
@@ -43,7 +43,7 @@ def now() -> datetime:
 def ours(paths: Sequence[ClaimPath], now: datetime, **options: Any) -> tuple[str, dict[str, Any]]:
     """A presentation of ours, and its claims in plain sight."""
     plain = PLAIN | {"iat": int(now.timestamp()), "exp": int(now.timestamp()) + 3600}
-    sd = sd_jwt.select(issued(plain | sd_jwt.all_withheld(CLAIMS), decoys=2), paths)
+    sd = issuance.select(issued(plain | issuance.all_withheld(CLAIMS), decoys=2), paths)
     return presented(sd, now=now, **options), plain
 
 
@@ -84,7 +84,7 @@ def test_npm_sd_jwt_vc_takes_our_presentation(paths: Any, said: dict[str, Any], 
     assert result["payload"] == plain | said
     assert result["header"] == {"alg": "ES256", "typ": "dc+sd-jwt"}
     assert result["kb"]["header"] == {"alg": "ES256", "typ": "kb+jwt"}
-    assert result["kb"]["payload"]["transaction_data_hashes"] == [sd_jwt.digest("eyJ4IjoxfQ")]
+    assert result["kb"]["payload"]["transaction_data_hashes"] == [issuance.digest("eyJ4IjoxfQ")]
 
 
 @pytest.mark.node

@@ -9,9 +9,9 @@ import pytest
 
 from keys.jwk import public_key_of
 from keys.jws import decode_segment
-from wallet import sd_jwt_parsing
-from wallet.sd_jwt import SdJwtError, digest
-from wallet.sd_jwt_verification import VerifiedSdJwt, verify, verify_issued
+from wallet.sd_jwt import parsing
+from wallet.sd_jwt.issuance import SdJwtError, digest
+from wallet.sd_jwt.verification import VerifiedSdJwt, verify, verify_issued
 
 VECTORS = json.loads((Path(__file__).parent.parent / "vectors" / "rfc9901_sdjwt_vectors.json").read_text())
 ISSUER = public_key_of(
@@ -73,7 +73,7 @@ def test_the_example_verifies(vector: dict[str, Any]):
 
 @by_line
 def test_the_example_is_parsed_as_published(vector: dict[str, Any]):
-    parsed = sd_jwt_parsing.parse(vector["serialized"])
+    parsed = parsing.parse(vector["serialized"])
     assert [disclosure.content for disclosure in parsed.disclosures.values()] == vector["disclosures"]
     if vector["line"] in SD_HASHES:
         assert parsed.sd_hash == SD_HASHES[vector["line"]]

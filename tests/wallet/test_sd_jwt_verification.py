@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from keys.jwk import public_jwk
 from keys.jws import encode_segment, sign_compact
-from keys.signer import SoftwareSigner
+from keys.private_keys.signer import SoftwareSigner
 from tests.wallet.sd_jwts import (
     AUDIENCE,
     CLAIMS,
@@ -29,16 +29,10 @@ from tests.wallet.sd_jwts import (
     sha,
     signed,
 )
-from wallet import sd_jwt, sd_jwt_parsing
-from wallet.sd_jwt import SdJwtError
-from wallet.sd_jwt_processing import MAX_DEPTH
-from wallet.sd_jwt_verification import (
-    KEY_BINDING_WINDOW,
-    LEEWAY,
-    VerifiedSdJwt,
-    verify,
-    verify_issued,
-)
+from wallet.sd_jwt import issuance, parsing
+from wallet.sd_jwt.issuance import SdJwtError
+from wallet.sd_jwt.processing import MAX_DEPTH
+from wallet.sd_jwt.verification import KEY_BINDING_WINDOW, LEEWAY, VerifiedSdJwt, verify, verify_issued
 
 STRANGER = SoftwareSigner.generate()
 NAME, AGE, CODE = disclosure("s1", "name", "Zoë"), disclosure("s2", "age", 36), disclosure("s3", "IE")
@@ -74,7 +68,7 @@ def test_a_good_token_is_taken_with_everything_it_says():
 
 def test_a_wallet_can_select_from_what_it_received():
     verified = received(issued().compact)
-    token = presented(sd_jwt.select(verified.sd_jwt, [("age_equal_or_over", "65")]))
+    token = presented(issuance.select(verified.sd_jwt, [("age_equal_or_over", "65")]))
     assert taken(token).payload == PLAIN | {"age_equal_or_over": {"65": False}}
 
 
@@ -106,7 +100,7 @@ def test_the_smallest_key_in_cnf_is_enough():
         ("a.b.c~" + NAME + "=~", "no SD-JWT has"),
         ("a.b.c~" + NAME + "\n~", "no SD-JWT has"),
         ("a.b.c~é~", "no SD-JWT has"),
-        ("a.b.c~" + "x" * sd_jwt_parsing.MAX_TOKEN, "longer than"),
+        ("a.b.c~" + "x" * parsing.MAX_TOKEN, "longer than"),
         ("a.b.c~" + "x~" * 201, "more than 200"),
         ("a.b.c~" + b64(b"[" * 20_000) + "~", "not JSON"),
         ("a.b.c~" + b64(b'["s","n",' + b"9" * 5000 + b"]") + "~", "not JSON"),
@@ -119,15 +113,15 @@ def test_the_smallest_key_in_cnf_is_enough():
 )
 def test_what_is_no_sd_jwt_is_not_parsed(token: str, reason: str):
     with pytest.raises(SdJwtError, match=reason):
-        sd_jwt_parsing.parse(token)
+        parsing.parse(token)
 
 
 def test_base64url_that_is_not_canonical_is_refused():
     text = b64(b'["s","n",100]')
     assert text[-1] in "AQgw"  # its last bits are no part of any byte
-    assert sd_jwt_parsing.parse(f"a.b.c~{text}~")
+    assert parsing.parse(f"a.b.c~{text}~")
     with pytest.raises(SdJwtError, match="not JSON in base64url"):
-        sd_jwt_parsing.parse(f"a.b.c~{text[:-1]}{chr(ord(text[-1]) + 1)}~")
+        parsing.parse(f"a.b.c~{text[:-1]}{chr(ord(text[-1]) + 1)}~")
 
 
 # --- The issuer's part ------------------------------------------------------------------------------------
@@ -206,7 +200,7 @@ def test_disclosures_and_digests_that_do_not_belong_together_are_refused(
         received(signed(payload, *disclosures))
 
 
-@pytest.mark.parametrize("name", sorted(sd_jwt.ALWAYS_PLAIN))
+@pytest.mark.parametrize("name", sorted(issuance.ALWAYS_PLAIN))
 def test_a_claim_that_verifiers_rely_on_is_refused_when_it_was_withheld(name: str):
     text = disclosure("s", name, PLAIN.get(name, "x"))
     payload = {key: value for key, value in PLAIN.items() if key != name} | {"_sd": [sha(text)]}
@@ -286,7 +280,7 @@ def test_a_credential_without_what_it_needs_is_refused(name: str):
 
 
 def test_policy_comes_before_the_token():
-    token = presented(sd_jwt.select(issued(), []))
+    token = presented(issuance.select(issued(), []))
     with pytest.raises(SdJwtError, match="where none may be"):
         received(token)
     with pytest.raises(SdJwtError, match="no key binding"):
@@ -364,13 +358,13 @@ def test_a_cnf_without_a_public_key_is_refused(cnf: Any):
 )
 def test_transaction_data_is_bound_wholly_and_in_order(sent: list[str], bound: list[str]):
     with pytest.raises(SdJwtError, match="other transaction data"):
-        taken(presented(sd_jwt.select(issued(), []), transaction_data=bound), transaction_data=sent)
+        taken(presented(issuance.select(issued(), []), transaction_data=bound), transaction_data=sent)
 
 
 def test_a_disclosure_dropped_or_added_after_binding_is_noticed():
     sd = issued()
-    one = presented(sd_jwt.select(sd, [("given_name",)]))
-    two = presented(sd_jwt.select(sd, [("given_name",), ("nationalities",)]))
+    one = presented(issuance.select(sd, [("given_name",)]))
+    two = presented(issuance.select(sd, [("given_name",), ("nationalities",)]))
     for disclosures, binding in ((two, one), (one, two)):
         mixed = disclosures[: disclosures.rindex("~") + 1] + binding[binding.rindex("~") + 1 :]
         with pytest.raises(SdJwtError, match="other disclosures"):
@@ -391,7 +385,7 @@ def test_an_audience_set_by_the_issuer_is_kept(own: Any, good: bool):
 
 # --- Anything at all --------------------------------------------------------------------------------------
 
-GOOD = presented(sd_jwt.select(issued(decoys=1), [("given_name",), ("age_equal_or_over", "18")]))
+GOOD = presented(issuance.select(issued(decoys=1), [("given_name",), ("age_equal_or_over", "18")]))
 
 
 def test_no_single_bit_can_change():
@@ -427,13 +421,13 @@ json_values = st.recursive(
 
 @given(st.text() | st.text("AZaz09_-.~ey"))
 def test_the_parser_raises_nothing_but_its_own_error(token: str):
-    for read in (sd_jwt_parsing.parse, taken, received):
+    for read in (parsing.parse, taken, received):
         try:
             read(token)
         except SdJwtError:
             pass
         else:
-            assert read is sd_jwt_parsing.parse
+            assert read is parsing.parse
 
 
 @given(

@@ -9,7 +9,7 @@ from django.contrib.auth.models import Permission, User
 from django.test import Client
 from django.urls import reverse
 
-from keys import rotation
+from keys.rotation import moves
 from tests.people import ALICE
 from tests.wallet.operators import address, operate, operator
 from tests.wallet.statuses import INVALID, SUSPENDED, VALID, presented, status_of
@@ -127,7 +127,7 @@ def test_what_has_ended_is_not_there(olga: Client, alice: Wallet) -> None:
 
 def test_the_list_says_how_each_stands_and_nothing_about_people(olga: Client, alice: Wallet) -> None:
     entry = presented(alice)
-    rotation.withdraw(entry.signing_key_id, reason="stolen", now=entry.expires_at.replace(year=2026))
+    moves.withdraw(entry.signing_key_id, reason="stolen", now=entry.expires_at.replace(year=2026))
 
     for page in (LISTING, address(entry)):
         text = olga.get(page).content.decode()

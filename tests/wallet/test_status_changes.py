@@ -9,9 +9,9 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from keys import stakes
 from keys.append_only import AppendOnlyError
 from keys.models import SigningKey
+from keys.rotation import stakes
 from tests.wallet.conftest import together
 from tests.wallet.statuses import INVALID, SAID, SUSPENDED, VALID, presented, status_of
 from wallet import credentials

@@ -12,13 +12,14 @@ from django.conf import settings
 from django.test import Client, RequestFactory
 from django.utils import timezone
 
-from keys import issuer_key, rotation
-from keys import published as keys_published
+from keys import issuer_key
 from keys.issuer_key import active_issuer_key
 from keys.jwk import public_key_from_der
 from keys.jws import decode_segment, take_apart, verify_compact
 from keys.models import SigningKey
-from keys.published import NothingToPublishError
+from keys.published import documents as keys_published
+from keys.published.documents import NothingToPublishError
+from keys.rotation import due_steps, moves
 from tests.relying_party import status_at
 from tests.wallet.conftest import together
 from tests.wallet.statuses import (
@@ -142,8 +143,8 @@ def test_what_a_withdrawn_key_signed_is_invalid_and_what_the_next_signs_is_valid
     alice: Wallet, signing_key: SigningKey
 ) -> None:
     before = presented(alice)
-    rotation.withdraw(signing_key.pk, reason="stolen", now=timezone.now())
-    rotation.rotate(now=timezone.now())
+    moves.withdraw(signing_key.pk, reason="stolen", now=timezone.now())
+    due_steps.rotate(now=timezone.now())
     after = presented(alice)
 
     assert (status_of(before), status_of(after)) == (INVALID, VALID)
@@ -151,8 +152,8 @@ def test_what_a_withdrawn_key_signed_is_invalid_and_what_the_next_signs_is_valid
 
 def test_what_a_retired_key_signed_stays_valid(alice: Wallet, signing_key: SigningKey) -> None:
     entry = presented(alice)
-    staged = rotation.stage(now=timezone.now())
-    rotation.activate(staged.pk, now=timezone.now() + timedelta(hours=2))
+    staged = moves.stage(now=timezone.now())
+    moves.activate(staged.pk, now=timezone.now() + timedelta(hours=2))
 
     assert status_of(entry) == VALID
 
@@ -233,8 +234,8 @@ def test_a_new_key_signs_the_lists_at_the_next_look(
 ) -> None:
     list_id = presented(alice).status_list_id
     look(list_id, monkeypatch=monkeypatch)
-    rotation.withdraw(signing_key.pk, reason="stolen", now=timezone.now())
-    rotation.rotate(now=timezone.now())
+    moves.withdraw(signing_key.pk, reason="stolen", now=timezone.now())
+    due_steps.rotate(now=timezone.now())
 
     look(list_id, later=timedelta(seconds=6), monkeypatch=monkeypatch)
 
@@ -306,7 +307,7 @@ def test_without_a_signing_key_the_last_list_is_served_unless_its_key_is_withdra
     with pytest.raises(NothingToPublishError):
         look(list_id, later=timedelta(hours=5), monkeypatch=monkeypatch)
 
-    rotation.withdraw(signing_key.pk, reason="stolen", now=timezone.now())
+    moves.withdraw(signing_key.pk, reason="stolen", now=timezone.now())
     with pytest.raises(NothingToPublishError) as refused:
         look(list_id, later=timedelta(hours=1), monkeypatch=monkeypatch)
     assert refused.value.status == 503

@@ -9,7 +9,8 @@ from django.core.management import call_command
 from tests.wallet.conftest import make_errand, together
 from tests.wallet.test_identity_verification import attempt_in, log_of
 from wallet.clearing import clear_expired
-from wallet.identity_verification import SUBMISSIONS, State
+from wallet.identity.state_machine import SUBMISSIONS, State
+from wallet.identity.sweeping import sweep
 from wallet.limits import Limit
 from wallet.models import (
     Allowance,
@@ -21,7 +22,6 @@ from wallet.models import (
     Wallet,
 )
 from wallet.sandbox.models import PickedOutcome
-from wallet.sweeping import sweep
 
 DAY = timedelta(hours=24)
 MINUTE = timedelta(minutes=1)

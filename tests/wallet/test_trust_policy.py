@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.forgery import CLIENT_ID, HONEST, NONCE, NOW, TAMPERINGS, Forger, Tampering, der
-from wallet.sd_jwt import SdJwtError
-from wallet.sd_jwt_verification import VerifiedSdJwt
+from wallet.sd_jwt.issuance import SdJwtError
+from wallet.sd_jwt.verification import VerifiedSdJwt
 from wallet.trust_policy import CHECKS, TrustPolicy
 
 MOMENT = datetime.fromtimestamp(NOW, UTC)

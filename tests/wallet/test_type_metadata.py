@@ -12,7 +12,7 @@ from django.utils import translation
 from config.urls import PUBLISHED_DOCUMENTS
 from wallet import claims, credentials, type_metadata
 from wallet.claims import Identity
-from wallet.sd_jwt import ALWAYS_PLAIN, all_withheld
+from wallet.sd_jwt.issuance import ALWAYS_PLAIN, all_withheld
 
 FROZEN = "3f174e87a7cef0b3ad759595ae8e1aebdf0b3befda7aa5b1847bcecbaf86533d"
 ADA = Identity("Ada", "Lovelace", date(1990, 11, 21), ("GB",))

@@ -10,9 +10,9 @@ from wallet.models.holders import Errand, Wallet
 
 
 class IdentityVerification(models.Model):
-    """One attempt to verify a holder's identity with a provider; moves as in `identity_verification`."""
+    """One attempt to verify a holder's identity with a provider; moves as in `identity.state_machine`."""
 
-    # Read by `keys.sealed_columns`; what `identity_verification` seals to.
+    # Read by `keys.sealed_columns`; what `identity.state_machine` seals to.
     SEALED = {"sealed_claims": "wallet_identityverification.sealed_claims:{pk}"}
 
     class State(models.TextChoices):

@@ -1,7 +1,7 @@
 """Identity-verification providers: the contract every one of them keeps, and what they may find.
 
 A provider is a small class, one module each, named in settings by its dotted path. It never touches the
-database rows of an attempt: it says what it found, and `identity_verification` decides what that means.
+database rows of an attempt: it says what it found, and `identity.state_machine` decides what that means.
 """
 
 from dataclasses import dataclass
@@ -95,7 +95,7 @@ class Provider(Protocol):
         """Where the browser goes to be checked: a path on this host, or an https address elsewhere.
 
         When done there, the provider sends it to the page `wallet_identity_return` of this attempt, and
-        calls `identity_verification.submit` (its webhook or its page on this host does).
+        calls `state_machine.submit` (its webhook or its page on this host does).
         """
 
     def result(self, verification: IdentityVerification, *, now: datetime) -> Finding:

@@ -8,8 +8,9 @@ from datetime import datetime
 
 from django.utils import timezone
 
-from wallet import credentials, identity_verification
-from wallet.identity_verification import OPEN, State, move_to
+from wallet import credentials
+from wallet.identity import state_machine
+from wallet.identity.state_machine import OPEN, State, move_to
 from wallet.models import Credential, Errand, IdentityVerification, Wallet
 from wallet.providers import Verified
 from wallet.sandbox.models import PickedOutcome
@@ -28,7 +29,7 @@ def appear(errand: Errand, persona: str, *, now: datetime) -> Wallet:
     wallet, _new = Wallet.objects.get_or_create(email=errand.email, defaults={"created_at": now})
     if wallet.state == Wallet.State.ACTIVE and not _is_already(wallet, persona, now=now):
         _end_what_was(wallet, now=now)
-        _check(identity_verification.create(wallet, errand, now=now), persona, now=now)
+        _check(state_machine.create(wallet, errand, now=now), persona, now=now)
     return wallet
 
 
@@ -52,10 +53,10 @@ def _end_what_was(wallet: Wallet, *, now: datetime) -> None:
 
 def _check(attempt: IdentityVerification, persona: str, *, now: datetime) -> None:
     while attempt.state in (State.CREATED, State.RESUBMIT):
-        identity_verification.begin(attempt, now=now)
+        state_machine.begin(attempt, now=now)
         move_to(attempt, State.SUBMITTED, actor="holder", now=now, charge=+1)
         PickedOutcome.objects.update_or_create(
             verification=attempt, defaults={"outcome": persona, "picked_at": now}
         )
         move_to(attempt, State.PROCESSING, actor="provider", now=now)
-        identity_verification.refresh(attempt, now=now)
+        state_machine.refresh(attempt, now=now)

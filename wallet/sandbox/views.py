@@ -11,8 +11,9 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from wallet import identity_verification, sessions
-from wallet.identity_verification import ForbiddenMoveError
+from wallet import sessions
+from wallet.identity import state_machine
+from wallet.identity.state_machine import ForbiddenMoveError
 from wallet.limits import LimitReachedError
 from wallet.models import IdentityVerification
 from wallet.pages import see_other
@@ -59,7 +60,7 @@ def mailbox(request: HttpRequest) -> HttpResponse:
 def _submit(verification: IdentityVerification, outcome: str, now: datetime) -> None:
     # When it cannot be submitted, the wallet's page shows where it stands instead.
     with suppress(ForbiddenMoveError, LimitReachedError), transaction.atomic():
-        identity_verification.submit(verification, now=now)
+        state_machine.submit(verification, now=now)
         PickedOutcome.objects.update_or_create(
             verification=verification, defaults={"outcome": outcome, "picked_at": now}
         )

@@ -8,8 +8,8 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 
-from keys.published import NothingToPublishError, PublishedDocument
-from keys.published_family import PublishedFamily
+from keys.published.documents import NothingToPublishError, PublishedDocument
+from keys.published.families import PublishedFamily
 from wallet.status_lists import publication
 
 MAX_AGE = 30  # seconds: with the two delays of a few seconds before it, a change is out within a minute

@@ -12,12 +12,12 @@ import structlog
 from django.db.models import Q
 from django.utils import timezone
 
-from keys.certificate_chain import BrokenChainError
+from keys.certificates.chain import BrokenChainError
 from keys.issuer_key import NoSigningKeyError, active_issuer_key
 from keys.models import SigningKey
-from keys.published import NothingToPublishError
+from keys.private_keys.signer import SignerUnavailableError
+from keys.published.documents import NothingToPublishError
 from keys.sealing import SealError
-from keys.signer import SignerUnavailableError
 from wallet.models import StatusList
 from wallet.status_lists import encoding, standing, token
 

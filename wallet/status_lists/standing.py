@@ -11,7 +11,7 @@ from uuid import UUID
 from django.db.models import Q, QuerySet
 
 from keys.models import SigningKey
-from keys.schedule import TOKEN_LIFETIME
+from keys.rotation.schedule import TOKEN_LIFETIME
 from wallet.models import Credential, StatusEntry, Wallet
 
 Status = StatusEntry.Status
@@ -32,7 +32,7 @@ def unexpired(now: datetime) -> QuerySet[StatusEntry]:
 
 
 def signed_by(kid: UUID, now: datetime) -> int:
-    """How many unexpired presented credentials a key signed; `keys.stakes` asks it."""
+    """How many unexpired presented credentials a key signed; `keys.rotation.stakes` asks it."""
     return unexpired(now).filter(signing_key=kid).count()
 
 

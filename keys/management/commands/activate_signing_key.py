@@ -5,10 +5,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils.timezone import now
 
-from keys.certificate_chain import BrokenChainError
-from keys.key_events import shell_user
-from keys.moves import State, in_state
-from keys.rotation import RotationRefusedError, activate
+from keys.certificates.chain import BrokenChainError
+from keys.rotation.key_events import shell_user
+from keys.rotation.moves import RotationRefusedError, activate
+from keys.rotation.states import State, in_state
 
 
 class Command(BaseCommand):

@@ -7,12 +7,12 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils.timezone import now
 
-from keys.certificate_chain import MAX_PEM, BrokenChainError
-from keys.key_events import shell_user
-from keys.rotation import RotationRefusedError, certificate_request, certify
-from keys.schedule import moment
+from keys.certificates.chain import MAX_PEM, BrokenChainError
+from keys.private_keys.signer import SignerUnavailableError
+from keys.rotation.key_events import shell_user
+from keys.rotation.moves import RotationRefusedError, certificate_request, certify
+from keys.rotation.schedule import moment
 from keys.sealing import SealError
-from keys.signer import SignerUnavailableError
 
 
 class Command(BaseCommand):

@@ -6,14 +6,14 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils.timezone import now
 
-from keys.backup import in_hardware, restore
-from keys.backup_file import MAX_FILE, BackupError, unlock
-from keys.key_events import shell_user
-from keys.key_stores import signer_of
 from keys.models import SigningKey
-from keys.passphrase import passphrase_from
+from keys.private_keys.backup import in_hardware, restore
+from keys.private_keys.backup_file import MAX_FILE, BackupError, unlock
+from keys.private_keys.key_stores import signer_of
+from keys.private_keys.passphrase import passphrase_from
+from keys.private_keys.signer import SignerUnavailableError
+from keys.rotation.key_events import shell_user
 from keys.sealing import SealError
-from keys.signer import SignerUnavailableError
 
 
 class Command(BaseCommand):

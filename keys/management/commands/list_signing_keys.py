@@ -7,9 +7,9 @@ from django.core.management.base import BaseCommand
 from django.utils.timezone import now
 
 from keys.models import SigningKey
-from keys.moves import State
-from keys.schedule import moment
-from keys.stakes import unexpired_credentials
+from keys.rotation.schedule import moment
+from keys.rotation.stakes import unexpired_credentials
+from keys.rotation.states import State
 
 
 class Command(BaseCommand):

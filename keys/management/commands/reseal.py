@@ -8,8 +8,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import IntegrityError, transaction
 from django.utils.timezone import now
 
-from keys.key_events import Action, record, shell_user
 from keys.resealing import BATCH, reseal
+from keys.rotation.key_events import Action, record, shell_user
 from keys.sealed_columns import SealedColumn, sealed_columns
 
 MAX_BATCH = 10_000

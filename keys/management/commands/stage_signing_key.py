@@ -5,12 +5,12 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils.timezone import now
 
-from keys.key_events import shell_user
 from keys.models import SigningKey
-from keys.rotation import RotationRefusedError, certificate_request, stage
-from keys.schedule import moment, ready_at
+from keys.private_keys.signer import SignerUnavailableError
+from keys.rotation.key_events import shell_user
+from keys.rotation.moves import RotationRefusedError, certificate_request, stage
+from keys.rotation.schedule import moment, ready_at
 from keys.sealing import SealError
-from keys.signer import SignerUnavailableError
 
 
 class Command(BaseCommand):

@@ -9,7 +9,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
 
-from keys.authority import root_fingerprint
+from keys.certificates.authority import root_fingerprint
 from presentation.dcql.queries import SCOPES, claims_of
 from presentation.models import RelyingParty
 from presentation.sandbox.playground.checks import CHECKS

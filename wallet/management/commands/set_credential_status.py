@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from keys.key_events import shell_user
+from keys.rotation.key_events import shell_user
 from wallet import revocation, suspension
 from wallet.models import Credential, StatusEntry, Wallet
 from wallet.status_lists import changes

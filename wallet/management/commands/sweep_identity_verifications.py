@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from django.utils import timezone
 
-from wallet.sweeping import sweep
+from wallet.identity.sweeping import sweep
 
 
 class Command(BaseCommand):

@@ -17,11 +17,11 @@ from django.db import DatabaseError, connections
 from django.utils import timezone
 from django.utils.text import slugify
 
-from keys import rotation
 from keys.issuer_key import active_issuer_key
 from keys.models import SigningKey
+from keys.private_keys.signer import SignerUnavailableError
+from keys.rotation import due_steps
 from keys.sealing import SealError
-from keys.signer import SignerUnavailableError
 from presentation.dcql.queries import SCOPES
 from presentation.models import RedirectURI, RelyingParty
 from presentation.transaction_data import entries
@@ -61,7 +61,7 @@ class Command(BaseCommand):
             if fresh:
                 forget_database()
             call_command("migrate", verbosity=0, interactive=False)
-            rotation.rotate(now=timezone.now())
+            due_steps.rotate(now=timezone.now())
             active_issuer_key(now=timezone.now())  # opens it: a lost secret is found now, not at noon
             register_demo_relying_parties()
             password = create_operator()

@@ -9,9 +9,9 @@ from datetime import datetime, timedelta
 from django.conf import settings
 from django.utils.translation import gettext as _
 
-from keys.certificate_chain import BrokenChainError
+from keys.certificates.chain import BrokenChainError
 from keys.models import SigningKey
-from keys.moves import RotationRefusedError
+from keys.rotation.states import RotationRefusedError
 
 JWKS_MAX_AGE = timedelta(hours=1)  # how long relying parties may keep the key set
 # A key signs only once every cached key set has it: max-age, plus the time instances take to publish a

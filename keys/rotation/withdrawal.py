@@ -7,9 +7,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from keys.models import SigningKey
-from keys.moves import State, in_state
-from keys.schedule import fits
-from keys.stakes import unexpired_credentials
+from keys.rotation.schedule import fits
+from keys.rotation.stakes import unexpired_credentials
+from keys.rotation.states import State, in_state
 
 
 def cost_of_withdrawal(key: SigningKey, *, now: datetime) -> str:

@@ -9,10 +9,11 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_http_methods, require_POST
 
-from wallet import browser, credentials, identity_attempts, identity_verification, providers
-from wallet.enrollment import HeldError, check_not_held
-from wallet.identity_attempts import CoolDownError
-from wallet.identity_verification import ForbiddenMoveError
+from wallet import browser, credentials, providers
+from wallet.identity import attempts, state_machine
+from wallet.identity.attempts import CoolDownError
+from wallet.identity.enrollment import HeldError, check_not_held
+from wallet.identity.state_machine import ForbiddenMoveError
 from wallet.limits import LimitReachedError
 from wallet.models import Errand, IdentityVerification, Wallet
 from wallet.pages import for_holder, see_other
@@ -39,10 +40,10 @@ def identity(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime
     """The hub: where the attempt stands, or on to where the errand leads once verified."""
     if credentials.valid_credential(wallet, now=now):
         return see_other(errand.return_to)
-    verification = identity_attempts.latest(wallet)
-    if verification is not None and verification.state in identity_verification.OPEN:
-        identity_attempts.for_errand(verification, errand)
-        identity_verification.refresh(verification, now=now)
+    verification = attempts.latest(wallet)
+    if verification is not None and verification.state in state_machine.OPEN:
+        attempts.for_errand(verification, errand)
+        state_machine.refresh(verification, now=now)
         if verification.state == State.APPROVED:
             return see_other(errand.return_to)
     name, facts = _page(verification, wallet, now)
@@ -58,8 +59,8 @@ def identity(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime
 def begin(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) -> HttpResponse:
     """Begin, or begin again after a try that did not do; then off to the provider."""
     try:
-        verification = identity_attempts.attempt(wallet, errand, now=now)
-        identity_verification.begin(verification, now=now)
+        verification = attempts.attempt(wallet, errand, now=now)
+        state_machine.begin(verification, now=now)
     except (CoolDownError, HeldError, ForbiddenMoveError):
         return see_other("wallet_identity", errand.id)
     except LimitReachedError as limit:
@@ -77,10 +78,10 @@ def begin(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) -
 @for_holder
 def cancel(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) -> HttpResponse:
     """Stop the attempt, if nothing was submitted; the page that follows leads back."""
-    verification = identity_attempts.latest(wallet)
+    verification = attempts.latest(wallet)
     if verification is not None:
         with suppress(ForbiddenMoveError):  # then the hub shows where it stands instead
-            identity_verification.cancel(verification, now=now)
+            state_machine.cancel(verification, now=now)
     return see_other("wallet_identity", errand.id)
 
 
@@ -88,13 +89,13 @@ def cancel(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) 
 @for_holder
 def in_person(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) -> HttpResponse:
     """For the operator's check: what to bring; a click hands the attempt to the operators."""
-    verification = identity_attempts.latest(wallet)
+    verification = attempts.latest(wallet)
     if verification is None or providers.configured().address(verification) != request.path:
         raise Http404
     if request.method == "POST":
         with suppress(ForbiddenMoveError, LimitReachedError):
-            identity_verification.submit(verification, now=now)
-            identity_verification.refresh(verification, now=now)
+            state_machine.submit(verification, now=now)
+            state_machine.refresh(verification, now=now)
     elif verification.state == State.STARTED:
         facts = {"errand": errand, "signed_in_as": wallet.email}
         return render(request, "wallet/identity_in_person.html", facts)
@@ -119,17 +120,17 @@ def _page(
         check_not_held(wallet)
     except HeldError:
         return "held", {}
-    if until := identity_attempts.cooling_down_until(verification, now=now):
+    if until := attempts.cooling_down_until(verification, now=now):
         return "declined", {"until": until, "reason": _reason(verification)}
     name = PAGES.get(State(verification.state), "start") if verification else "start"
-    submissions = identity_verification.SUBMISSIONS
+    submissions = state_machine.SUBMISSIONS
     if name in ("start", "started", "again", "error") and not submissions.left(str(wallet.id), now=now):
         return "paused", {"until": submissions.renewed_at(now)}
     facts: dict[str, Any] = {"reason": _reason(verification)}
     if name == "started" and verification:
         facts["address"] = providers.configured().address(verification)
     if name == "again" and verification:
-        facts["tries_left"] = identity_attempts.tries_left(verification, now=now)
+        facts["tries_left"] = attempts.tries_left(verification, now=now)
     if name == "waiting" and verification:
         facts["long"] = (now - verification.changed_at).total_seconds() > TAKES_LONG_AFTER
     return name, facts

@@ -20,8 +20,8 @@ from django.db import IntegrityError, transaction
 
 from keys.jwk import public_key_from_der
 from keys.models import Authority
+from keys.private_keys.signer import Signer, SignersPrivateKey, SoftwareSigner
 from keys.sealing import seal, unseal
-from keys.signer import Signer, SignersPrivateKey, SoftwareSigner
 
 ROOT_LIFETIME = timedelta(days=20 * 365)
 ISSUING_LIFETIME = timedelta(days=10 * 365)

@@ -1,4 +1,4 @@
-"""SD-JWTs (RFC 9901): issue, select, bind to a holder's key. Pure; reading is in `sd_jwt_verification`.
+"""SD-JWTs (RFC 9901): issue, select, bind to a holder's key. Pure; reading is in `verification`.
 
 Nothing is disclosed unless it is selected, and randomness is an argument.
 """
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from orjson import dumps
 
 from keys.jws import b64url, encode_segment, sign_segments
-from keys.signer import Signer
+from keys.private_keys.signer import Signer
 
 Path = tuple[str | int, ...]  # where a claim stands, e.g. ("age_equal_or_over", "18")
 Disclosure = str  # a withheld claim as it travels (§4.2), never to be written anew
@@ -30,7 +30,7 @@ _KEY_BINDING_HEADER = encode_segment({"alg": "ES256", "typ": "kb+jwt"})
 class SdJwtError(ValueError):
     """An SD-JWT does not fit RFC 9901, or does not hold what was asked of it; the text says why.
 
-    `check` names what refused it; the names are those of `sd_jwt_verification.verify`.
+    `check` names what refused it; the names are those of `verification.verify`.
     """
 
     def __init__(self, reason: str, check: str = "structure") -> None:

@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 import structlog
 from django.db.models import QuerySet
 
-from wallet import identity_verification
-from wallet.identity_verification import ForbiddenMoveError, move_to
+from wallet.identity import state_machine
+from wallet.identity.state_machine import ForbiddenMoveError, move_to
 from wallet.models import Credential, IdentityVerification
 
 log = structlog.get_logger(__name__)
@@ -34,7 +34,7 @@ def sweep(*, now: datetime, batch: int = 500) -> Counter[str]:
         moved[verification.state] += verification.state != State.PROCESSING
     for verification in _each(waiting.filter(changed_at__lte=now - UNANSWERED), batch):
         moved[State.ERROR] += _give_up(verification, now=now)
-    idle = rows.filter(state__in=identity_verification.IDLE_STATES, changed_at__lte=now - IDLE)
+    idle = rows.filter(state__in=state_machine.IDLE_STATES, changed_at__lte=now - IDLE)
     for verification in _each(idle, batch):
         moved[State.ABANDONED] += _move(verification, State.ABANDONED, now=now)
     over = Credential.objects.filter(expires_at__lte=now, verification__state=State.APPROVED)
@@ -54,7 +54,7 @@ def _each(rows: QuerySet[IdentityVerification], batch: int) -> Iterator[Identity
 def _ask(verification: IdentityVerification, *, now: datetime) -> None:
     """Fetch a result that nobody came back for; one attempt in trouble does not stop the others."""
     try:
-        identity_verification.refresh(verification, now=now)
+        state_machine.refresh(verification, now=now)
     except Exception:
         log.exception("result not settled", verification=str(verification.id))
         verification.refresh_from_db()
@@ -70,7 +70,7 @@ def _move(verification: IdentityVerification, to: State, *, now: datetime) -> bo
 
 def _give_up(verification: IdentityVerification, *, now: datetime) -> bool:
     try:
-        identity_verification.fail(verification, actor="sweep", reason="no_answer", now=now, as_seen=True)
+        state_machine.fail(verification, actor="sweep", reason="no_answer", now=now, as_seen=True)
     except ForbiddenMoveError:
         return False
     return True

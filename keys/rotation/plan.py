@@ -1,6 +1,6 @@
 """What the signing keys are due for: steps with their times, made from the facts of the rows.
 
-One list for everybody: `rotation.rotate` does what is due of it; commands, admin and metrics tell it.
+One list for everybody: `due_steps.rotate` does what is due of it; commands, admin and metrics tell it.
 """
 
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ from uuid import UUID
 from django.conf import settings
 from django.utils.translation import gettext as _
 
-from keys import authority
-from keys.key_stores import to_destroy
+from keys.certificates import authority
 from keys.models import SigningKey
-from keys.moves import State
-from keys.report import Report, Told
-from keys.schedule import destroyed_from, ended_at, fits, moment, next_staged_at, takes_over_at
+from keys.private_keys.key_stores import to_destroy
+from keys.rotation.report import Report, Told
+from keys.rotation.schedule import destroyed_from, ended_at, fits, moment, next_staged_at, takes_over_at
+from keys.rotation.states import State
 
 CERTIFICATE_RESERVE = timedelta(days=30)  # the sandbox renews a certificate this long before its end
 
@@ -103,7 +103,7 @@ def outlook(*, now: datetime) -> Report:
 
 
 def rehearsal(*, now: datetime) -> Report:
-    """What `rotation.rotate` would do now; a step that it makes due at once is not foreseen."""
+    """What `due_steps.rotate` would do now; a step that it makes due at once is not foreseen."""
     steps = plan(now=now)
     done = tuple(step.told(rehearsed=True) for step in steps if step.due(now))
     later = tuple(step.told() for step in steps if not step.due(now))

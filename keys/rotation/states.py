@@ -1,4 +1,4 @@
-"""The states of a signing key and the moves between them; `rotation` decides when a move is right."""
+"""The states of a signing key and the moves between them; `moves` decides when a move is right."""
 
 from datetime import datetime
 from typing import Any
@@ -9,9 +9,9 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from keys.issuer_key import forget
-from keys.key_events import SERVICE, Action, record
-from keys.key_stores import destroy_once_committed
 from keys.models import SigningKey
+from keys.private_keys.key_stores import destroy_once_committed
+from keys.rotation.key_events import SERVICE, Action, record
 
 State = SigningKey.State
 

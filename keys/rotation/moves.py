@@ -1,11 +1,9 @@
-"""How signing keys come and go: stage, certify, activate, retire, withdraw, and whatever is due of these.
+"""How signing keys come and go: stage, certify, activate, retire, withdraw; `due_steps` does what is due.
 
 The invariant of the room: no token is signed by a key that a relying party's cached key set may lack.
 Every move is a conditional update under the constraints of `SigningKey`, so any number of instances may try.
 """
 
-from collections.abc import Callable
-from dataclasses import replace
 from datetime import datetime
 from uuid import UUID, uuid4
 
@@ -15,18 +13,15 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as _lazy
 
-from keys import authority
-from keys.certificate_bundle import chain_pem
-from keys.certificate_chain import BrokenChainError, CertificateChain
+from keys.certificates import authority
+from keys.certificates.bundle import chain_pem
+from keys.certificates.chain import CertificateChain
 from keys.issuer_key import forget
-from keys.key_events import SERVICE, Action, record
-from keys.key_stores import Store, destroy, forgotten_unless_saved, make_private_key, signer_of
 from keys.models import SigningKey
-from keys.moves import RotationRefusedError, State, find, in_state, move_to, require_move
-from keys.plan import Step, What, outlook, plan
-from keys.report import Report, Told
-from keys.schedule import fits, moment, ready_at
-from keys.signer import SignerUnavailableError
+from keys.private_keys.key_stores import Store, forgotten_unless_saved, make_private_key, signer_of
+from keys.rotation.key_events import SERVICE, Action, record
+from keys.rotation.schedule import fits, moment, ready_at
+from keys.rotation.states import RotationRefusedError, State, find, in_state, move_to, require_move
 
 _STAGED_ALREADY = _lazy("A key is staged already; activate or withdraw that one first.")
 
@@ -41,12 +36,13 @@ def stage(*, now: datetime, actor: str = SERVICE, reason: str = "", store: str =
     """
     if in_state(State.STAGED):
         raise RotationRefusedError(_STAGED_ALREADY)
-    key = _new_key(now, store)
+    key = new_key(now, store)
     with forgotten_unless_saved(key):
-        return _save_staged(key, now=now, actor=actor, reason=reason)
+        return save_staged(key, now=now, actor=actor, reason=reason)
 
 
-def _save_staged(key: SigningKey, *, now: datetime, actor: str, reason: str) -> SigningKey:
+def save_staged(key: SigningKey, *, now: datetime, actor: str, reason: str) -> SigningKey:
+    """Write a new key down, with its events. Raises RotationRefusedError when one is staged already."""
     try:
         with transaction.atomic():
             key.save(force_insert=True)
@@ -58,6 +54,15 @@ def _save_staged(key: SigningKey, *, now: datetime, actor: str, reason: str) -> 
     except IntegrityError:
         raise RotationRefusedError(_STAGED_ALREADY) from None
     log.info("signing_key_staged", kid=str(key.id), store=str(key.store))
+    return key
+
+
+def new_key(now: datetime, store: str = "") -> SigningKey:
+    """A key with a private part, not saved yet; certified at once where the service is its own authority."""
+    key = SigningKey(id=uuid4(), store=Store(store or settings.SIGNING_KEY_STORE), staged_at=now)
+    make_private_key(key)
+    if settings.SELF_CERTIFYING_AUTHORITY:
+        key.chain_pem, key.certified_at = authority.certify(key.public_key, now=now), now
     return key
 
 
@@ -190,86 +195,3 @@ def _succeed(now: datetime, actor: str, reason: str) -> None:
             successor = certify(successor.pk, renewed, now=now, actor=actor, reason=reason)
     if successor and fits(successor, now):
         move_to(successor, State.ACTIVE, now=now, actor=actor, reason=reason)
-
-
-def rotate(*, now: datetime, actor: str = SERVICE) -> Report:
-    """Do whatever is due at `now`; tells what was done, what comes next and what is wrong.
-
-    Any number of instances may run it at once: each step is one of the moves above, in a transaction of its
-    own, and whoever comes second finds it done. A hardware module is never asked inside of one.
-    """
-    done: list[Told] = []
-    failed: list[Told] = []
-    tried: set[Step] = set()
-    while step := next((s for s in plan(now=now) if s.due(now) and s not in tried), None):
-        tried.add(step)
-        try:
-            done += _STEPS[step.what](step, now, actor)
-        except RotationRefusedError as refusal:
-            log.info("rotation_step_left", step=step.what, why=str(refusal))  # another instance is at it
-        except (BrokenChainError, SignerUnavailableError) as error:
-            log.error("rotation_step_failed", step=step.what, why=str(error))
-            failed.append(Told("step_failed", step.kid, now, str(error)))
-    ahead = outlook(now=now)
-    return replace(ahead, done=tuple(done), problems=(*failed, *ahead.problems))
-
-
-def _certify_due(step: Step, now: datetime, actor: str) -> list[Told]:
-    key = find(str(step.kid))
-    certify(key.pk, authority.certify(key.public_key, now=now), now=now, actor=actor, reason=_due())
-    return [Told(Action.CERTIFIED, key.pk, now, _("Certified key %(kid)s.") % {"kid": key})]
-
-
-def _stage_due(step: Step, now: datetime, actor: str) -> list[Told]:
-    key = _new_key(now)
-    with forgotten_unless_saved(key), transaction.atomic():
-        _save_staged(key, now=now, actor=actor, reason=_due())
-        active = in_state(State.ACTIVE)
-        if (active.pk if active else None) != step.after:  # the new row is rolled back
-            raise RotationRefusedError(_("Another key has come to sign meanwhile."))
-    return [Told(Action.STAGED, key.pk, now, _("Staged key %(kid)s.") % {"kid": key})]
-
-
-def _activate_due(step: Step, now: datetime, actor: str) -> list[Told]:
-    key = activate(str(step.kid), now=now, actor=actor, reason=_due())
-    if key.activated_at != now:  # another instance did it
-        return []
-    retired = Told(Action.RETIRED, step.after, now, _("Retired key %(kid)s.") % {"kid": step.after})
-    done = Told(Action.ACTIVATED, key.pk, now, _("Activated key %(kid)s.") % {"kid": key})
-    return [done, retired] if step.after else [done]
-
-
-def _withdraw_due(step: Step, now: datetime, actor: str) -> list[Told]:
-    ended = _("The last token it signed has ended.")
-    key = move_to(find(str(step.kid)), State.WITHDRAWN, now=now, actor=actor, reason=ended)
-    text = _("Withdrew key %(kid)s: the last token it signed has ended.") % {"kid": key}
-    return [Told(Action.WITHDRAWN, key.pk, now, text)]
-
-
-def _destroy_due(step: Step, now: datetime, actor: str) -> list[Told]:
-    key = find(str(step.kid))
-    if not destroy(key, now=now, actor=actor):
-        return []
-    text = _("Destroyed the private key of %(kid)s in its hardware module.") % {"kid": key}
-    return [Told(Action.DESTROYED, key.pk, now, text)]
-
-
-_STEPS: dict[What, Callable[[Step, datetime, str], list[Told]]] = {
-    What.CERTIFY: _certify_due,
-    What.STAGE: _stage_due,
-    What.ACTIVATE: _activate_due,
-    What.WITHDRAW: _withdraw_due,
-    What.DESTROY: _destroy_due,
-}
-
-
-def _due() -> str:
-    return _("It was due.")
-
-
-def _new_key(now: datetime, store: str = "") -> SigningKey:
-    key = SigningKey(id=uuid4(), store=Store(store or settings.SIGNING_KEY_STORE), staged_at=now)
-    make_private_key(key)
-    if settings.SELF_CERTIFYING_AUTHORITY:
-        key.chain_pem, key.certified_at = authority.certify(key.public_key, now=now), now
-    return key

@@ -4,8 +4,8 @@ from datetime import datetime, timedelta
 
 from django.db import IntegrityError
 
-from wallet import enrollment
-from wallet.identity_verification import OPEN, SUBMISSIONS, SUBMISSIONS_CAP, create
+from wallet.identity import enrollment
+from wallet.identity.state_machine import OPEN, SUBMISSIONS, SUBMISSIONS_CAP, create
 from wallet.limits import Limit
 from wallet.models import Errand, IdentityVerification, Wallet
 

@@ -10,7 +10,7 @@ from django.db import close_old_connections
 from django.http import HttpRequest, HttpResponse
 
 from keys.kept_connections import close_dead_connections
-from keys.published import NothingToPublishError, PublishedDocument
+from keys.published.documents import NothingToPublishError, PublishedDocument
 
 log = structlog.get_logger(__name__)
 

@@ -3,7 +3,7 @@
 from getpass import getpass
 from pathlib import Path
 
-from keys.backup_file import BackupError
+from keys.private_keys.backup_file import BackupError
 
 MAX_PASSPHRASE = 1024
 

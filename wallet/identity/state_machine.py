@@ -20,8 +20,9 @@ from django.conf import settings
 from django.db import transaction
 
 from keys.sealing import seal
-from wallet import enrollment, providers
+from wallet import providers
 from wallet.claims import Identity
+from wallet.identity import enrollment
 from wallet.limits import Limit
 from wallet.models import Errand, IdentityVerification, IdentityVerificationTransition, Wallet
 from wallet.providers import Finding, Provider, ProviderError
@@ -141,7 +142,7 @@ def fail(
 
 
 def create(wallet: Wallet, errand: Errand, *, now: datetime) -> IdentityVerification:
-    """A new attempt. Raises `IntegrityError` when the wallet has an open one; see `identity_attempts`."""
+    """A new attempt. Raises `IntegrityError` when the wallet has an open one; see `attempts`."""
     with transaction.atomic():
         verification = IdentityVerification.objects.create(
             wallet=wallet,

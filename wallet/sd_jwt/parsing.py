@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 from keys.jws import from_b64url, strict_json
-from wallet.sd_jwt import SdJwtError, digest
+from wallet.sd_jwt.issuance import SdJwtError, digest
 
 MAX_TOKEN = 65_536  # characters
 MAX_DISCLOSURES = 200

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from wallet.sd_jwt import ALWAYS_PLAIN, RESERVED, Path, SdJwtError
-from wallet.sd_jwt_parsing import UnverifiedDisclosure
+from wallet.sd_jwt.issuance import ALWAYS_PLAIN, RESERVED, Path, SdJwtError
+from wallet.sd_jwt.parsing import UnverifiedDisclosure
 
 _CONTAINERS = (dict, list)
 MAX_DEPTH = 32  # of objects, arrays and disclosures within one another

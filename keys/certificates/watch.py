@@ -6,9 +6,9 @@ import structlog
 from cryptography import x509
 from django.utils.translation import gettext as _
 
-from keys.expiry import Ending, endings
+from keys.certificates.expiry import Ending, endings
 from keys.models import Authority, SigningKey
-from keys.moves import State
+from keys.rotation.states import State
 
 log = structlog.get_logger(__name__)
 

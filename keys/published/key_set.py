@@ -8,7 +8,7 @@ from time import monotonic
 
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from keys.certificate_chain import CertificateChain
+from keys.certificates.chain import CertificateChain
 from keys.jwk import public_key_from_der
 from keys.models import SigningKey
 

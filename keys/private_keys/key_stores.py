@@ -14,14 +14,14 @@ from django.utils.translation import gettext as _
 
 from keys.jwk import public_der, public_key_from_der
 from keys.jws import verify_signature
-from keys.key_events import SERVICE, Action, record
 from keys.models import SigningKey
+from keys.private_keys.secret_file import SecretFileError, secret_in
+from keys.private_keys.signer import Signer, SignerUnavailableError, SoftwareSigner
+from keys.rotation.key_events import SERVICE, Action, record
 from keys.sealing import seal, unseal
-from keys.secret_file import SecretFileError, secret_in
-from keys.signer import Signer, SignerUnavailableError, SoftwareSigner
 
 if TYPE_CHECKING:
-    from keys.hardware_module import HardwareModule
+    from keys.private_keys.hardware_module import HardwareModule
 
 State, Store = SigningKey.State, SigningKey.Store
 
@@ -98,7 +98,7 @@ def destroy(key: SigningKey, *, now: datetime, actor: str = SERVICE) -> bool:
 
 
 def destroy_once_committed(key: SigningKey, *, now: datetime, actor: str) -> None:
-    """The same when the transaction is through; where it fails, `rotation.rotate` does it later."""
+    """The same when the transaction is through; where it fails, `due_steps.rotate` does it later."""
 
     def attempt() -> None:
         try:
@@ -121,7 +121,7 @@ def hardware_module() -> "HardwareModule":
 
 def _module(path: str, token: str, pin: str, pin_file: str) -> "HardwareModule":
     try:
-        from keys.hardware_module import HardwareModule
+        from keys.private_keys.hardware_module import HardwareModule
     except ImportError as error:
         raise SignerUnavailableError(
             _("PKCS11_MODULE is set, and the packages of requirements/hsm.txt are not installed.")

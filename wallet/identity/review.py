@@ -8,7 +8,7 @@ from django.db import transaction
 from keys.sealing import unseal
 from wallet import letters
 from wallet.claims import Identity
-from wallet.identity_verification import ForbiddenMoveError, approve_as, move_to, sealing_context
+from wallet.identity.state_machine import ForbiddenMoveError, approve_as, move_to, sealing_context
 from wallet.models import IdentityVerification
 
 State = IdentityVerification.State

@@ -1,7 +1,7 @@
 """What a certificate authority sends, read and put in order: PEM, DER or PKCS#7, in any order. Pure.
 
 RFC 7468 §5 (PEM), RFC 5652 §5 (PKCS#7, certificates only). Whether the ordered certificates are good enough
-is not judged here but by `certificate_chain`.
+is not judged here but by `chain`.
 """
 
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from cryptography import x509
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, pkcs7
 
-from keys.certificate_chain import MAX_CERTIFICATES, MAX_PEM, BrokenChainError
+from keys.certificates.chain import MAX_CERTIFICATES, MAX_PEM, BrokenChainError
 
 _UNREADABLE = (
     *(ValueError, TypeError, UnsupportedAlgorithm),

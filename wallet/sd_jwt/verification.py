@@ -14,9 +14,9 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from keys.jwk import public_key_of
 from keys.jws import JwsError, take_apart
-from wallet.sd_jwt import Disclosure, KeyBinding, SdJwt, SdJwtError, digest
-from wallet.sd_jwt_parsing import UnverifiedSdJwt, parse
-from wallet.sd_jwt_processing import FORM, Processing
+from wallet.sd_jwt.issuance import Disclosure, KeyBinding, SdJwt, SdJwtError, digest
+from wallet.sd_jwt.parsing import UnverifiedSdJwt, parse
+from wallet.sd_jwt.processing import FORM, Processing
 
 LEEWAY = 60  # seconds that clocks may differ
 KEY_BINDING_WINDOW = 300  # seconds before and after now in which a key binding may have been made

@@ -20,7 +20,7 @@ from django.utils.translation import gettext as _
 from pkcs11 import Attribute, KeyType, Mechanism, MechanismFlag, ObjectClass
 
 from keys.jwk import public_der
-from keys.signer import SignerUnavailableError
+from keys.private_keys.signer import SignerUnavailableError
 
 PAUSE = 2.0  # seconds until a module that could not be reached is tried again; callers are told at once
 PATIENCE = 10.0  # seconds to wait for those before us

@@ -11,7 +11,7 @@ from uuid import UUID
 from django.utils.translation import gettext as _
 
 from keys.models import SigningKey
-from keys.plan import Step, What
+from keys.rotation.plan import Step, What
 
 State = SigningKey.State
 SHOWN_FOR = timedelta(days=200)  # after its withdrawal

@@ -1,0 +1,1 @@
+"""Public documents from prepared bytes, and the key set among them."""

@@ -1,0 +1,1 @@
+"""How signing keys come, sign and go: states, moves, plan, and the record of it."""

@@ -1,0 +1,1 @@
+"""Verifying who a holder is: attempts, their state machine, their pages, and what follows."""
