@@ -81,6 +81,12 @@ class InvalidTransactionDataError(AuthorizationError):
     error = "invalid_transaction_data"
 
 
+class VpFormatsNotSupportedError(AuthorizationError):
+    """Only credentials of other formats are asked for (OpenID4VP 1.0 §8.5)."""
+
+    error = "vp_formats_not_supported"
+
+
 class AccessDeniedError(AuthorizationError):
     """The one answer for declining, giving up, failing verification and holding nothing that matches.
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from presentation.dcql.queries import ClaimPath, ClaimsQuery, CredentialQuery, PathPointer, Query
+from presentation.dcql.queries import FORMAT, ClaimPath, ClaimsQuery, CredentialQuery, PathPointer, Query
 
 Available = Callable[[ClaimsQuery], bool]
 
@@ -38,7 +38,7 @@ def same_for_everyone(query: Query, offer: Offer) -> bool:
     """Whether it asks for claims that every credential has or none, whatever they say."""
     return all(
         not claim.values and (len(claim.path) == 1 or claim.path in offer.claims)
-        for credential_query in query.credentials
+        for credential_query in query.in_our_format
         for claim in credential_query.claims
     )
 
@@ -79,6 +79,8 @@ def _select(query: Query, offer: Offer, available: Available) -> Selection | Non
 
 def _claims_for(query: CredentialQuery, offer: Offer, available: Available) -> tuple[ClaimsQuery, ...] | None:
     """The claims of one credential query that are to be returned; None when it does not match (§6.4.1)."""
+    if query.format != FORMAT:
+        return None
     if query.vct_values is not None and offer.vct not in query.vct_values:
         return None
     if query.authority_key_ids is not None and query.authority_key_ids.isdisjoint(offer.authority_key_ids):

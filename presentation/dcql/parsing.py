@@ -7,10 +7,17 @@ import re
 from typing import Any
 
 from presentation import strict_json
-from presentation.dcql.queries import ClaimsQuery, CredentialQuery, CredentialSet, PathPointer, Query, Value
+from presentation.dcql.queries import (
+    FORMAT,
+    ClaimsQuery,
+    CredentialQuery,
+    CredentialSet,
+    PathPointer,
+    Query,
+    Value,
+)
 from presentation.strict_json import StrictJsonError
 
-FORMAT = "dc+sd-jwt"
 DEEPEST = 12
 MOST_CREDENTIALS = 10
 MOST_CLAIMS = 50
@@ -52,20 +59,28 @@ def parse(text: str) -> Query:
 
 def _credential_query(value: Any, where: str) -> CredentialQuery:
     said = _object(value, where)
-    if said.get("format") != FORMAT:
-        raise DcqlError(f"{where}.format must be {FORMAT}")
-    meta = _object(said.get("meta"), f"{where}.meta")
-    vct_values = _list(meta, "vct_values", f"{where}.meta.vct_values", most=MOST_VALUES)
+    format = _text(said.get("format"), f"{where}.format")
     _flag(said, "multiple", where, default=False)  # there is one credential to answer with
     claims, claim_sets = _claims(said, where)
     return CredentialQuery(
         id=_id(said, where),
         claims=claims,
         claim_sets=claim_sets,
-        vct_values=frozenset(_text(vct, f"{where}.meta.vct_values") for vct in vct_values),
+        vct_values=_vct_values(said, format, where),
         authority_key_ids=_authority_key_ids(said, where),
         holder_binding=_flag(said, "require_cryptographic_holder_binding", where, default=True),
+        format=format,
     )
+
+
+def _vct_values(said: dict[str, Any], format: str, where: str) -> frozenset[str] | None:
+    """The types that will do; what other formats say in `meta` is theirs (§6.1, Appendix B)."""
+    where = f"{where}.meta"
+    meta = _object(said.get("meta"), where)
+    if format != FORMAT:
+        return None
+    types = _list(meta, "vct_values", f"{where}.vct_values", most=MOST_VALUES)
+    return frozenset(_text(vct, f"{where}.vct_values") for vct in types)
 
 
 def _claims(said: dict[str, Any], where: str) -> tuple[tuple[ClaimsQuery, ...], tuple[tuple[str, ...], ...]]:

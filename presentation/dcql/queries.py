@@ -11,6 +11,7 @@ from typing import Any
 ClaimPath = tuple[str, ...]
 PathPointer = tuple[str | int | None, ...]  # §7: a name, an index, or every element of an array
 Value = str | int | bool
+FORMAT = "dc+sd-jwt"  # of the one credential type here
 
 
 @dataclass(frozen=True, repr=False)  # its values may be somebody's
@@ -24,9 +25,10 @@ class ClaimsQuery:
 
 @dataclass(frozen=True)
 class CredentialQuery:
-    """A query on the one credential type of this service; `id` is what `credential_ids` names (§6.1).
+    """A query on one credential; `id` is what `credential_ids` names (§6.1).
 
-    `vct_values` is None for whatever type that is; `authority_key_ids` for any authority. Of `claim_sets`,
+    One of another `format` is a query like any other, which nobody here can answer (§6.4).
+    `vct_values` is None for whatever type there is; `authority_key_ids` for any authority. Of `claim_sets`,
     the first that can be had is meant; without any, all of `claims` are; without those, none.
     """
 
@@ -36,6 +38,7 @@ class CredentialQuery:
     vct_values: frozenset[str] | None = None
     authority_key_ids: frozenset[str] | None = None
     holder_binding: bool = True
+    format: str = FORMAT
 
     @classmethod
     def for_paths(cls, id: str, *paths: ClaimPath) -> "CredentialQuery":
@@ -46,7 +49,7 @@ class CredentialQuery:
         """An alias written out (§6.1), for documentation and metadata."""
         return {
             "id": self.id,
-            "format": "dc+sd-jwt",
+            "format": self.format,
             "meta": {"vct_values": [vct]},
             "claims": [{"path": list(claim.path)} for claim in self.claims],
         }
@@ -74,6 +77,11 @@ class Query:
     def credential_ids(self) -> tuple[str, ...]:
         """The ids of the credential queries, in their order."""
         return tuple(query.id for query in self.credentials)
+
+    @property
+    def in_our_format(self) -> tuple[CredentialQuery, ...]:
+        """The credential queries that are about credentials as they are here."""
+        return tuple(query for query in self.credentials if query.format == FORMAT)
 
     def to_json(self, *, vct: str) -> dict[str, Any]:
         """Aliases written out (§6)."""

@@ -21,6 +21,7 @@ from presentation.errors import (
     InvalidScopeError,
     UnauthorizedClientError,
     UnsupportedResponseTypeError,
+    VpFormatsNotSupportedError,
 )
 from presentation.requests.parameters import Parameters
 from presentation.responses.encryption import NoRecipientError, Recipient, recipient
@@ -132,9 +133,13 @@ def _dcql_query(said: str, allowance: Allowance) -> Query:
         query = parsing.parse(said)
     except DcqlError as error:
         raise InvalidRequestError(str(error)) from None
-    if len(query.credentials) > 1 and not allowance.several_queries:
-        raise InvalidRequestError("dcql_query must have one credential query: this client gets one string")
-    pointers = [claim.path for credential in query.credentials for claim in credential.claims]
+    if not query.in_our_format:
+        raise VpFormatsNotSupportedError(f"dcql_query asks for no credential of the format {queries.FORMAT}")
+    if len(query.in_our_format) > 1 and not allowance.several_queries:
+        raise InvalidRequestError(
+            f"dcql_query must have one {queries.FORMAT} credential query: this client gets one string"
+        )
+    pointers = [claim.path for credential in query.in_our_format for claim in credential.claims]
     asked = {path for pointer in pointers for path in evaluation.covered(pointer, CLAIMS)}
     if forbidden := sorted(asked - set(allowance.claims)):
         names = ", ".join(".".join(path) for path in forbidden)

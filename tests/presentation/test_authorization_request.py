@@ -284,8 +284,27 @@ def test_two_credential_queries_need_a_wire_format_that_tells_their_answers_apar
     values = dict(asking(two_queries()).values)
 
     assert read(values, several_queries=True).query.credential_ids == ("given_name", "family_name")
-    with pytest.raises(errors.InvalidRequestError, match="one credential query"):
+    with pytest.raises(errors.InvalidRequestError, match="one dc.sd-jwt credential query"):
         read(values)
+
+
+LICENCE = {
+    "id": "mdl",
+    "format": "mso_mdoc",
+    "meta": {"doctype_value": "org.iso.18013.5.1.mDL"},
+    "claims": [{"path": ["birth_date"]}, {"path": ["org.iso.18013.5.1", "family_name"]}],
+}
+
+
+def test_credentials_of_other_formats_ask_for_no_claims_of_ours_and_cannot_be_all_that_is_asked() -> None:
+    name = json.loads(two_queries())["credentials"][0]
+    either = {"credentials": [LICENCE, name], "credential_sets": [{"options": [["mdl"], ["given_name"]]}]}
+
+    request = read(dict(asking(json.dumps(either)).values))
+
+    assert request.query.credential_ids == ("mdl", "given_name")
+    with pytest.raises(errors.VpFormatsNotSupportedError, match=r"dc\+sd-jwt"):
+        read(dict(asking(json.dumps({"credentials": [LICENCE]})).values))
 
 
 def test_a_transaction_may_be_bound_to_any_query_that_binds_the_holder() -> None:

@@ -151,9 +151,10 @@ def test_fewer_claims_than_available(verifier: Verifier) -> None:
 
 def test_optional_credential_set(verifier: Verifier) -> None:
     elsewhere = query(path("given_name"), id="elsewhere", meta={"vct_values": ["https://else.example"]})
-    sets = [{"options": [["identity"]]}, {"options": [["elsewhere"]], "required": False}]
+    licence = {"id": "mdl", "format": "mso_mdoc", "meta": {"doctype_value": "org.iso.18013.5.1.mDL"}}
+    sets = [{"options": [["mdl"], ["identity"]]}, {"options": [["elsewhere"], ["mdl"]], "required": False}]
 
-    answer = verifier.gets(**with_query(query(path("given_name")), elsewhere, credential_sets=sets))
+    answer = verifier.gets(**with_query(query(path("given_name")), elsewhere, licence, credential_sets=sets))
 
     assert verifier.claims(answer) == {"given_name": "Alice"}
 

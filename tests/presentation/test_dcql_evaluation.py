@@ -31,6 +31,9 @@ OFFER = Offer("type", {"a2V5MQ", "key-2"}, CLAIMS, {"iss", "vct", "iat", "cnf"})
 AGES = ((AGE, "18"), (AGE, "21"), (AGE, "65"))
 
 
+LICENCE = {"format": "mso_mdoc", "meta": {"doctype_value": "org.iso.18013.5.1.mDL"}}
+
+
 def credential(*claims: Any, **more: Any) -> dict[str, Any]:
     said = {"id": "a", "format": "dc+sd-jwt", "meta": {"vct_values": ["type"]}} | more
     return said | ({"claims": list(claims)} if claims else {})
@@ -111,6 +114,19 @@ def test_the_type_is_one_of_those_asked_for(vct_values: list[str], matches: bool
     assert (claims_for(meta={"vct_values": vct_values}) is not None) is matches
 
 
+def test_a_credential_of_another_format_is_one_that_nobody_has() -> None:
+    licence = credential(path("given_name"), id="mdl", **LICENCE)
+    basic = credential(path("given_name"), id="basic")
+    only = lambda *sets: found(licence, basic, credential_sets=list(sets))  # noqa: E731
+
+    assert found(licence) is None
+    assert found(licence, basic) is None
+    assert only({"options": [["mdl"], ["basic"]]}) == Selection((("given_name",),), ("basic",))
+    optional = {"options": [["mdl"]], "required": False}
+    assert only({"options": [["basic"]]}, optional) == Selection((("given_name",),), ("basic",))
+    assert only({"options": [["mdl"]]}, {"options": [["basic"]]}) is None
+
+
 @pytest.mark.parametrize(
     ("authorities", "matches"),
     [
@@ -179,6 +195,9 @@ def drawn(draw: Any) -> dict[str, Any]:
             said["trusted_authorities"] = [{"type": "aki", "values": [draw.choice(["a2V5MQ", "b3RoZXI"])]}]
         if draw.random() < 0.2:
             said["meta"] = {"vct_values": [draw.choice(["type", "other"])]}
+        if draw.random() < 0.15:
+            said |= LICENCE
+            said.pop("claims", None), said.pop("claim_sets", None)  # of namespaces, and theirs to evaluate
         credentials.append(said)
     query: dict[str, Any] = {"credentials": credentials}
     if draw.random() < 0.5:

@@ -101,7 +101,48 @@ def test_several_queries_are_answered_each_under_its_id(
     assert disclosed(token["age"][0]) == {"given_name", "age_equal_or_over", "18"}
 
 
+LICENCE = {
+    "id": "mdl",
+    "format": "mso_mdoc",
+    "meta": {"doctype_value": "org.iso.18013.5.1.mDL"},
+    "claims": [{"path": ["org.iso.18013.5.1", "family_name"]}],
+}
+EITHER: dict[str, list[dict[str, Any]]] = {
+    "a licence or this": [{"options": [["mdl"], ["identity"]]}],
+    "a licence as well, if there is one": [
+        {"options": [["identity"]]},
+        {"options": [["mdl"]], "required": False},
+    ],
+}
+
+
+@pytest.mark.parametrize("sets", EITHER.values(), ids=EITHER.keys())
+@pytest.mark.parametrize("wire_format", RelyingParty.WireFormat.values)
+def test_who_takes_credentials_of_other_formats_too_gets_the_one_that_is_here(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn, sets: Any, wire_format: str
+) -> None:
+    RelyingParty.objects.update(wire_format=wire_format)
+    sign_in(alice)
+
+    page = ask(client, acme_bank, **with_query(LICENCE, query(path("given_name")), credential_sets=sets))
+    token = fragment(client.get(decide(client, page)).headers["Location"])["vp_token"]
+
+    if wire_format == RelyingParty.WireFormat.OPENID4VP_1_0:
+        assert json.loads(token).keys() == {"identity"}
+        ((token,),) = json.loads(token).values()
+    assert disclosed(token) == {"given_name"}
+
+
+def test_who_takes_only_credentials_of_other_formats_is_told_so_at_once(
+    client: Client, acme_bank: RelyingParty
+) -> None:
+    home = client.get(PATH, asked(acme_bank, **with_query(LICENCE))).headers["Location"]
+
+    assert fragment(home)["error"] == "vp_formats_not_supported"
+
+
 UNAVAILABLE: dict[str, dict[str, Any]] = {
+    "a credential of another format as well": with_query(query(path("given_name")), LICENCE),
     "another value": with_query(query(path("given_name", values=["Bob"]))),
     "an age it does not have": with_query(query(path("age_equal_or_over", "65", values=[True]))),
     "an unknown claim": with_query(query(path("email"))),

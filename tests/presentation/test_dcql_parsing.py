@@ -46,8 +46,17 @@ WRONG: dict[str, tuple[Any, str]] = {
     "id a number": (query(id=1), "credentials[0].id must be"),
     "id too long": (query(id="a" * 101), "credentials[0].id must be"),
     "same id twice": ({"credentials": [credential(), credential()]}, "two entries have the same id"),
-    "no format": (query(format=...), "credentials[0].format must be dc+sd-jwt"),
-    "another format": (query(format="mso_mdoc"), "credentials[0].format must be dc+sd-jwt"),
+    "no format": (query(format=...), "credentials[0].format must be text"),
+    "a format that is no text": (query(format=1), "credentials[0].format must be text"),
+    "an endless format": (query(format="x" * 501), "credentials[0].format must be text"),
+    "another format without meta": (
+        query(format="mso_mdoc", meta=...),
+        "credentials[0].meta must be a JSON object",
+    ),
+    "another format with a wrong path": (
+        query(format="mso_mdoc", meta={}, claims=[{"path": []}]),
+        "claims[0].path must be an array",
+    ),
     "no meta": (query(meta=...), "credentials[0].meta must be a JSON object"),
     "meta without types": (query(meta={}), "credentials[0].meta.vct_values must be an array"),
     "no types": (query(meta={"vct_values": []}), "credentials[0].meta.vct_values must be an array"),
@@ -165,6 +174,18 @@ def test_a_query_is_read_whole_and_what_is_unknown_is_ignored() -> None:
     assert second.holder_binding
     assert second.authority_key_ids is None
     assert read.credential_sets == (CredentialSet((("a",), ("b",)), required=False),)
+
+
+def test_a_credential_query_of_another_format_is_read_and_its_meta_is_left_to_others() -> None:
+    licence = {"doctype_value": "org.iso.18013.5.1.mDL", "vct_values": 7}
+    said = credential(
+        format="mso_mdoc", meta=licence, claims=[{"path": ["ns", "name"], "intent_to_retain": True}]
+    )
+
+    (read,) = parse(json.dumps({"credentials": [said]})).credentials
+
+    assert (read.format, read.vct_values) == ("mso_mdoc", None)
+    assert read.claims == (ClaimsQuery(("ns", "name")),)
 
 
 JSON = st.recursive(

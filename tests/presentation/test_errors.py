@@ -16,6 +16,7 @@ FAMILY = [
     (errors.InvalidRequestObjectError("x"), "invalid_request_object"),
     (errors.InvalidRequestUriError("x"), "invalid_request_uri"),
     (errors.InvalidTransactionDataError("x"), "invalid_transaction_data"),
+    (errors.VpFormatsNotSupportedError("x"), "vp_formats_not_supported"),
     (errors.AccessDeniedError(), "access_denied"),
     (errors.ServerError(), "server_error"),
     (errors.TemporarilyUnavailableError(), "temporarily_unavailable"),

@@ -144,10 +144,11 @@ def test_fewer_claims_than_available(verifier: Verifier) -> None:
 
 def test_optional_credential_set(verifier: Verifier) -> None:
     elsewhere = query(NAME, id="elsewhere", meta={"vct_values": ["https://else.example"]})
-    sets = [{"options": [["identity"]]}, {"options": [["elsewhere"]], "required": False}]
+    licence = {"id": "mdl", "format": "mso_mdoc", "meta": {"doctype_value": "org.iso.18013.5.1.mDL"}}
+    sets = [{"options": [["mdl"], ["identity"]]}, {"options": [["elsewhere"], ["mdl"]], "required": False}]
 
     answer = verifier.is_answered(
-        dcql_query={"credentials": [query(NAME), elsewhere], "credential_sets": sets}
+        dcql_query={"credentials": [query(NAME), elsewhere, licence], "credential_sets": sets}
     )
 
     assert answer.keys() == {"identity"}

@@ -70,6 +70,12 @@ ERRORS = (
         _("Push the request and send the browser at once; push anew for every try, with a new nonce."),
     ),
     ErrorMeaning(
+        "vp_formats_not_supported",
+        _("There are no credentials of this format here"),
+        _("The query asks only for credentials of other formats, a mobile driving licence for example."),
+        _("Add a credential query of the format dc+sd-jwt, as one of the options in credential_sets."),
+    ),
+    ErrorMeaning(
         "invalid_transaction_data",
         _("The transaction was not accepted"),
         _("A value is not base64url of JSON, a field is missing or unknown, or the type is not allowed."),
