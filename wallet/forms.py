@@ -34,6 +34,12 @@ class EmailForm(forms.Form):
         return email.lower()
 
 
+class CodeInput(forms.PasswordInput):
+    """Readable while it is typed, then empty again, so that a second try is not added to the first."""
+
+    input_type = "text"
+
+
 class CodeForm(forms.Form):
     """The six digits, however they were copied: with spaces, hyphens or full-width digits."""
 
@@ -41,7 +47,7 @@ class CodeForm(forms.Form):
         label=_("Code from the e-mail"),
         help_text=_("Six digits"),
         max_length=30,
-        widget=forms.TextInput(
+        widget=CodeInput(
             attrs={
                 "autocomplete": "one-time-code",
                 "autofocus": True,
@@ -63,9 +69,11 @@ class CodeForm(forms.Form):
 class ReasonForm(forms.Form):
     """Why an operator does something; kept in the log."""
 
+    required_css_class = "required"
+
     reason = forms.CharField(
         label=_("Reason"),
-        help_text=_("For the log. It is not shown to the person."),
+        help_text=_("Needed, for the log. It is not shown to the person."),
         max_length=200,
         strip=True,
         widget=forms.TextInput(attrs={"class": "vTextField", "autocomplete": "off"}),
@@ -88,8 +96,13 @@ class IdentityForm(ReasonForm):
         required=False,
         widget=forms.TextInput(attrs={"class": "vTextField", "autocomplete": "off"}),
     )
+    # Typed, not picked: browsers show the days of a picker in the order of their own language.
     birth_date = forms.DateField(
-        label=_("Birth date"), widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
+        label=_("Birth date"),
+        help_text=_("Year, month and day, such as 1990-04-12 for 12 April 1990."),
+        input_formats=["%Y-%m-%d"],
+        widget=forms.DateInput(attrs={"class": "vTextField", "autocomplete": "off"}, format="%Y-%m-%d"),
+        error_messages={"invalid": _("Enter year, month and day, such as 1990-04-12.")},
     )
     nationalities = forms.CharField(
         label=_("Nationalities"),

@@ -107,6 +107,8 @@ def test_a_review_starts_from_what_was_read_and_ends_in_what_was_typed(olga, nor
     text = olga.get(address(verification, "do", "approve")).content.decode()
     assert 'value="New"' in text
     assert 'value="1999-12-31"' in text
+    assert 'type="date"' not in text  # a browser would show it in its own order of day and month
+    assert '<label for="id_reason" class="required">' in text
     assert 'value="IE"' in text
     response = operate(olga, verification, "approve", **TYPED)
     assert (response.status_code, response.url) == (302, address(verification))

@@ -27,6 +27,10 @@ def test_full_width_digits_are_digits():
     assert form.cleaned_data["code"] == "123456"
 
 
+def test_a_refused_code_is_not_given_back():
+    assert "value=" not in str(CodeForm({"code": "12345"})["code"])
+
+
 @given(st.text(max_size=60))
 def test_anything_else_is_refused_with_words_and_never_with_an_error(typed):
     form = CodeForm({"code": typed})
@@ -92,6 +96,7 @@ def test_a_single_name_will_do():
         {"given_name": "", "family_name": ""},
         {"birth_date": ""},
         {"birth_date": "31.12.1999 or so"},
+        {"birth_date": "04/12/1990"},  # 12 April or 4 December
         {"birth_date": (timezone.now() + timedelta(days=2)).date().isoformat()},
         {"birth_date": "1066-10-14"},
         {"nationalities": "Atlantis"},
