@@ -62,6 +62,7 @@ class RelyingPartyAdmin(admin.ModelAdmin):
     inlines = (RedirectURIInline, ResponseURIInline)
     list_display = ("name", "client_id", "state", "wire_format", "created_at")
     list_filter = ("state", "wire_format", "created_at")
+    actions = None  # each is deleted on its own page, as long as it can be
     search_fields = ("name", "client_id", "redirect_uris__uri")
     search_help_text = _("Name, client ID or redirect URI")
     readonly_fields = (
@@ -154,6 +155,11 @@ class RelyingPartyAdmin(admin.ModelAdmin):
             for name, view in pages.items()
         ]
         return own + super().get_urls()
+
+    def has_delete_permission(self, request: HttpRequest, obj: RelyingParty | None = None) -> bool:
+        """Not once it has asked or was told of something: those records are kept, and would go with it."""
+        used = obj is not None and (obj.interactions.exists() or obj.webhook_events_told.exists())
+        return super().has_delete_permission(request, obj) and not used
 
     def save_model(
         self, request: HttpRequest, obj: RelyingParty, form: RelyingPartyForm, change: bool

@@ -63,9 +63,8 @@ def identify(parameters: Parameters) -> Registration:
     rows = _by_client_id[where].all(client_id=client_id, nonce_digest=digest)
     party = rows[0].relying_party if rows else None
     if party is None or party.state != RelyingParty.State.ACTIVE:
-        raise UntrustedRequestError(
-            _("The application that sent you here is not registered with us."),
-            f"client_id must name an active relying party with a {where.replace('_uri', ' URI')}",
+        raise not_admitted(
+            f"client_id must name an active relying party with a {where.replace('_uri', ' URI')}"
         )
     return_address = ReturnAddress.registered(
         uri, [row.uri for row in rows], state=parameters.get("state"), response_mode=response_mode
@@ -105,6 +104,13 @@ def usable(parameters: Parameters, name: str) -> str:
     if problem or not value:
         raise mistaken(problem or f"{name} is missing")
     return value
+
+
+def not_admitted(hint: str) -> UntrustedRequestError:
+    """Unknown or suspended: which of the two is between the operators and the application."""
+    return UntrustedRequestError(
+        _("The application that sent you here is not registered here, or cannot be used at the moment."), hint
+    )
 
 
 def mistaken(hint: str) -> UntrustedRequestError:

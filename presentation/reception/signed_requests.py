@@ -13,7 +13,7 @@ from presentation.clients.authentication import keys_of
 from presentation.errors import UntrustedRequestError
 from presentation.models import RelyingParty
 from presentation.outbound.calls import Outbound, OutboundError
-from presentation.registration import mistaken
+from presentation.registration import mistaken, not_admitted
 from presentation.requests import request_object
 from presentation.requests.arrival import Arrival
 from presentation.requests.parameters import LIMITS
@@ -76,8 +76,5 @@ def _read(text: str, party: RelyingParty, now: datetime) -> Arrival:
 def _client(client_id: str) -> RelyingParty:
     party = _active.first(client_id=client_id)
     if party is None:
-        raise UntrustedRequestError(
-            _("The application that sent you here is not registered with us."),
-            "client_id must name an active relying party",
-        )
+        raise not_admitted("client_id must name an active relying party")
     return party

@@ -98,7 +98,10 @@ def test_a_suspended_relying_party_gets_a_page(client: Client, acme_bank: Relyin
     acme_bank.suspension_reason = "complaints"
     acme_bank.save()
 
-    assert client.get(PATH, asked(acme_bank)).status_code == 400
+    response = client.get(PATH, asked(acme_bank))
+
+    assert response.status_code == 400
+    assert "or cannot be used at the moment" in response.content.decode()
 
 
 def test_another_relying_partys_redirect_uri_shows_a_page(

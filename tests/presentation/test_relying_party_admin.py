@@ -259,6 +259,25 @@ def test_the_second_of_two_operators_is_told_that_nothing_changed(
     assert LogEntry.objects.count() == 1
 
 
+def test_a_relying_party_that_never_asked_can_be_deleted(operator: Client, acme_bank: RelyingParty) -> None:
+    assert f"{LIST}{acme_bank.pk}/delete/" in page(operator.get(f"{LIST}{acme_bank.pk}/change/"))
+
+    operator.post(f"{LIST}{acme_bank.pk}/delete/", {"post": "yes"})
+
+    assert not RelyingParty.objects.exists()
+
+
+def test_one_that_has_asked_is_suspended_instead(
+    operator: Client, acme_bank: RelyingParty, interaction: Interaction
+) -> None:
+    said = page(operator.get(f"{LIST}{acme_bank.pk}/change/"))
+
+    assert f"{LIST}{acme_bank.pk}/delete/" not in said
+    assert "Suspend it instead" in said
+    assert operator.post(f"{LIST}{acme_bank.pk}/delete/", {"post": "yes"}).status_code == 403
+    assert "delete_selected" not in page(operator.get(LIST))
+
+
 @pytest.mark.parametrize("name", ["suspend", "reinstate"])
 def test_there_is_nothing_to_move_where_there_is_no_relying_party(operator: Client, name: str) -> None:
     assert operator.get(f"{LIST}4711/{name}/").status_code == 404
