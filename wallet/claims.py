@@ -16,6 +16,8 @@ from django.utils.functional import Promise
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
+from wallet.countries import country_name
+
 ClaimPath = tuple[str, ...]
 Text = str | Promise
 
@@ -189,6 +191,13 @@ def note(path: ClaimPath, paths: Collection[ClaimPath]) -> Text:
     return claim.note if claim.derived_from and claim.derived_from not in paths else ""
 
 
+def label(path: ClaimPath, identity: Identity) -> Text:
+    """What people call the claim of this identity: in the plural where it has several values."""
+    if path == ("nationalities",) and len(identity.nationalities) > 1:
+        return _("Nationalities")
+    return CLAIMS[path].label
+
+
 def display(path: ClaimPath, identity: Identity, *, today: date) -> Text:
     """The claim's value as people read it."""
     value = CLAIMS[path].value(identity, today)
@@ -197,7 +206,7 @@ def display(path: ClaimPath, identity: Identity, *, today: date) -> Text:
     if isinstance(value, bool):
         return _("Yes") if value else _("No")
     if isinstance(value, list):
-        value = ", ".join(value)
+        value = ", ".join(country_name(code) for code in value)  # nationalities are the only list
     return value or _("(none)")  # “None” would read as a name
 
 

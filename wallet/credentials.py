@@ -95,7 +95,7 @@ def preview(credential: Credential, paths: Sequence[ClaimPath], *, today: date) 
     return [
         ClaimPreview(
             path=path,
-            label=claims.CLAIMS[path].label,
+            label=claims.label(path, identity),
             value=claims.display(path, identity, today=today),
             note=claims.note(path, paths),
         )

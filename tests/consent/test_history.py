@@ -33,6 +33,12 @@ def test_a_no_has_its_receipt_too(client, alice: Wallet, sign_in) -> None:
     assert "You shared" not in page
 
 
+def test_a_yes_that_shared_no_claim_says_what_it_shared(client, alice: Wallet, sign_in) -> None:
+    sign_in(alice)
+    decisions.grant(put(alice, claims=[]).id, alice, now=timezone.now())
+    assert "only that you hold a verified identity" in client.get(ADDRESS).content.decode()
+
+
 def test_unanswered_questions_and_other_peoples_receipts_are_not_listed(client, alice, bob, sign_in) -> None:
     sign_in(alice)
     put(alice)

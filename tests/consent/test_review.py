@@ -53,6 +53,26 @@ def test_the_page_says_what_is_not_shared(client, alice: Wallet, sign_in) -> Non
     assert "Given name" not in withheld
 
 
+def test_where_nothing_is_shared_the_page_does_not_ask_to_share(client, alice: Wallet, sign_in) -> None:
+    sign_in(alice)
+    quiet = WIRE | {"consequential": False}
+    pages = {
+        heading: client.get(address(put(alice, claims=[], transactions=transactions))).content.decode()
+        for heading, transactions in {
+            "Confirm to <bdi>Acme Bank</bdi> that you are verified?": [],
+            "Do you confirm this to <bdi>Acme Bank</bdi>?": [quiet],
+            "Do you approve this for <bdi>Acme Bank</bdi>?": [WIRE],
+        }.items()
+    }
+    for heading, page in pages.items():
+        assert f"<h1>{heading}</h1>" in page
+        assert "Nothing about you is shared" in page
+        assert "learns that you hold a verified identity here" in page
+        assert "Share and" not in page
+        assert "Don’t share" not in page
+        assert ("Confirm and continue to Acme Bank" in page) == ("approve" not in heading)
+
+
 def test_the_page_says_when_was_shared_before_and_what_is_new(client, alice: Wallet, sign_in) -> None:
     sign_in(alice)
     then = timezone.now() - timedelta(days=40)

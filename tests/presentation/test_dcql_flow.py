@@ -63,7 +63,7 @@ def test_what_is_shown_is_what_the_query_comes_to_and_what_is_disclosed(
     shown = client.get(page)
     answer = fragment(client.get(decide(client, page)).headers["Location"])
 
-    assert [claim.value for claim in shown.context["question"].claims] == ["1 April 1990", "GB"]
+    assert [claim.value for claim in shown.context["question"].claims] == ["1 April 1990", "United Kingdom"]
     assert "Given name" in shown.context["question"].not_shared
     assert disclosed(answer["vp_token"]) == {"birth_date", "nationalities"}
     assert Consent.objects.get().claims == [["birth_date"], ["nationalities"]]

@@ -4,6 +4,7 @@ from datetime import date, timedelta
 from typing import Any
 
 import pytest
+from django.utils import translation
 from django.utils.functional import Promise
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -150,8 +151,30 @@ def test_people_read_words_not_codes():
         "age_equal_or_over.18": "Yes",
         "age_equal_or_over.21": "Yes",
         "age_equal_or_over.65": "No",
-        "nationalities": "GB, FR",
+        "nationalities": "United Kingdom, France",
     }
+
+
+def test_a_country_is_called_what_the_language_of_the_page_calls_it():
+    german = Identity("Ada", "Lovelace", date(1990, 1, 1), ("DE", "AT"))
+    with translation.override("de"):
+        assert claims.display(("nationalities",), german, today=TODAY) == "Deutschland, Österreich"
+    with translation.override(None):
+        assert claims.display(("nationalities",), german, today=TODAY) == "Germany, Austria"
+    with translation.override("tlh"):  # nobody's names of countries
+        assert claims.display(("nationalities",), german, today=TODAY) == "Germany, Austria"
+
+
+def test_a_code_that_is_no_country_is_shown_as_it_is():
+    unknown = Identity("Ada", "Lovelace", date(1990, 1, 1), ("QQ", "IE"))
+    assert claims.display(("nationalities",), unknown, today=TODAY) == "QQ, Ireland"
+
+
+def test_several_nationalities_are_called_so():
+    one = Identity("Ada", "Lovelace", date(1990, 1, 1), ("GB",))
+    assert str(claims.label(("nationalities",), ADA)) == "Nationalities"
+    assert str(claims.label(("nationalities",), one)) == "Nationality"
+    assert str(claims.label(("given_name",), ADA)) == "Given name"
 
 
 def test_what_a_person_does_not_have_is_said():
