@@ -1,4 +1,7 @@
-"""Access tokens of relying applications: JWTs that are checked without asking the database (RFC 9068)."""
+"""Access tokens of relying applications: JWTs that say who may do what (RFC 9068).
+
+Whether the relying party still may is not in them, and for `bearer` to ask.
+"""
 
 import uuid
 from dataclasses import dataclass
@@ -22,7 +25,7 @@ class TokenRefusedError(ValueError):
 
 @dataclass(frozen=True)
 class Access:
-    """Who may do what, until the token ends."""
+    """Who may do what."""
 
     client_id: str
     grants: frozenset[str]
@@ -59,7 +62,7 @@ def issue(client_id: str, grants: list[str], *, now: datetime) -> IssuedToken:
 
 
 def verify(token: str, *, now: datetime) -> Access:
-    """What the holder of this token may do; raises TokenRefusedError."""
+    """What this token says that its bearer may do; raises TokenRefusedError."""
     try:
         if len(token) > LONGEST:
             raise TokenRefusedError("The access token is too long.")

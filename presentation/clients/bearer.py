@@ -1,5 +1,6 @@
-"""Access tokens at endpoints for machines (RFC 6750), as Django REST framework asks for them."""
+"""Access tokens at endpoints for machines (RFC 6750): they say what their party may do as long as it may."""
 
+from datetime import datetime
 from typing import Any
 
 from django.utils import timezone
@@ -7,8 +8,32 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
+from keys.prepared_statements import PreparedRead
 from presentation.clients import access_tokens
+from presentation.clients.access_tokens import Access
 from presentation.machine_errors import InsufficientScopeError, InvalidTokenError, MissingTokenError
+from presentation.models import RelyingParty
+
+_granted_now = PreparedRead(
+    lambda value: RelyingParty.objects.filter(
+        client_id=value("client_id"), state=RelyingParty.State.ACTIVE
+    ).values_list("grants", flat=True)
+)
+
+
+def access_by(token: str, *, now: datetime) -> Access:
+    """What the bearer of this token may do: no more than its relying party may at this moment.
+
+    Raises InvalidTokenError, also when the relying party is suspended or gone.
+    """
+    try:
+        access = access_tokens.verify(token.strip(), now=now)
+    except access_tokens.TokenRefusedError as error:
+        raise InvalidTokenError(str(error)) from error
+    granted = _granted_now.first(client_id=access.client_id)
+    if granted is None:
+        raise InvalidTokenError("The client of the access token may not use it any more.")
+    return Access(access.client_id, access.grants.intersection(granted))
 
 
 class BearerAuthentication(BaseAuthentication):
@@ -19,10 +44,7 @@ class BearerAuthentication(BaseAuthentication):
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")
         if scheme.lower() != "bearer":
             raise MissingTokenError("An access token is needed (Authorization: Bearer).")
-        try:
-            return access_tokens.verify(token.strip(), now=timezone.now()), None
-        except access_tokens.TokenRefusedError as error:
-            raise InvalidTokenError(str(error)) from error
+        return access_by(token, now=timezone.now()), None
 
 
 class HasGrant(BasePermission):

@@ -7,13 +7,12 @@ from typing import Any
 import structlog
 
 from presentation.client_metadata import grants
-from presentation.clients import access_tokens
 from presentation.clients.authentication import authenticate
+from presentation.clients.bearer import access_by
 from presentation.errors import AuthorizationError, InvalidRequestError, UntrustedRequestError
 from presentation.interactions import NONCE_USED
 from presentation.machine_errors import (
     InsufficientScopeError,
-    InvalidTokenError,
     MalformedRequestError,
     RefusedRequestError,
     TooOftenError,
@@ -64,10 +63,7 @@ def _who(form: Mapping[str, str], authorization: str, *, now: datetime) -> str:
         return authenticate(form, authorization, now=now).client_id
     if _OF_A_CLIENT & form.keys():
         raise MalformedRequestError("Use one method of client authentication, not several.")
-    try:
-        access = access_tokens.verify(token.strip(), now=now)
-    except access_tokens.TokenRefusedError as error:
-        raise InvalidTokenError(str(error)) from error
+    access = access_by(token, now=now)
     if grants.PUSH not in access.grants:
         raise InsufficientScopeError(grants.PUSH)
     return access.client_id

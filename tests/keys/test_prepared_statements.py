@@ -84,6 +84,7 @@ def test_every_prepared_read_gives_what_its_queryset_gives(asked: Any, acme_bank
             "now": now,
         },
         "presentation.clients.authentication._known_by_keys": {"client_id": acme_bank.client_id},
+        "presentation.clients.bearer._granted_now": {"client_id": acme_bank.client_id},
         "presentation.interactions._by_id": {"id": asked.id},
         "presentation.reception.pushed_requests._by_digest": {"digest": "f" * 64},
         "presentation.registration._with_redirect_uris": asks,

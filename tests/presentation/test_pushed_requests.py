@@ -208,7 +208,18 @@ def test_a_suspended_relying_party_pushes_nothing(
     admission.suspend(party, "Complaints")
 
     refused(send(client, asked(party), **header), "invalid_client", 401)
-    refused(send(client, asked(party), **bearer), "invalid_request")
+    refused(send(client, asked(party), **bearer), "invalid_token", 401)
+
+
+def test_an_access_token_pushes_as_long_as_its_party_may(
+    client: Client, bank: tuple[RelyingParty, dict[str, str]]
+) -> None:
+    party, _header = bank
+    bearer = {"Authorization": f"Bearer {access_token(party)}"}
+    RelyingParty.objects.update(grants=["presentation:verify"])
+    refused(send(client, asked(party), **bearer), "insufficient_scope", 403)
+    RelyingParty.objects.update(grants=["presentation:push"])
+    assert send(client, asked(party), **bearer).status_code == 201
 
 
 @pytest.mark.parametrize("method", ["get", "put", "patch", "delete"])

@@ -315,6 +315,30 @@ def test_an_access_token_for_something_else_is_not_enough(bank: RelyingParty) ->
     told(verify(bank, {}, token=token), 403, "insufficient_scope", challenge)
 
 
+def test_an_access_token_ends_with_its_party_and_not_after(bank: RelyingParty) -> None:
+    token = access_token(bank)
+    assert verify(bank, {}, token=token).status_code == 400  # it gets as far as the body
+    RelyingParty.objects.update(state=RelyingParty.State.SUSPENDED, suspension_reason="Complaints")
+    told(verify(bank, {}, token=token), 401, "invalid_token", 'Bearer realm="presentation", error=')
+    RelyingParty.objects.update(state=RelyingParty.State.ACTIVE, suspension_reason="")
+    assert verify(bank, {}, token=token).status_code == 400
+    RelyingParty.objects.all().delete()
+    told(verify(bank, {}, token=token), 401, "invalid_token", 'Bearer realm="presentation", error=')
+
+
+def test_what_is_no_longer_granted_no_access_token_allows(bank: RelyingParty) -> None:
+    token = access_token(bank)
+    for left in (["presentation:push"], []):
+        RelyingParty.objects.update(grants=left)
+        challenge = 'Bearer realm="presentation", error="insufficient_scope", scope="presentation:verify"'
+        told(verify(bank, {}, token=token), 403, "insufficient_scope", challenge)
+
+
+def test_what_is_granted_later_an_access_token_of_before_does_not_allow(bank: RelyingParty) -> None:
+    token = access_token(bank, "presentation:push")
+    assert verify(bank, {}, token=token).status_code == 403
+
+
 # --- What is no request -----------------------------------------------------------------------------------
 
 WRONG_BODIES: list[Any] = [
@@ -386,15 +410,13 @@ def test_any_body_is_a_request_or_refused(body: bytes) -> None:
     assert said
 
 
-def test_it_costs_two_statements_at_most(
-    bank: RelyingParty, presented: dict[str, str], statements: Any
-) -> None:
+def test_it_costs_two_statements(bank: RelyingParty, presented: dict[str, str], statements: Any) -> None:
     body = {"vp_token": presented["vp_token"], "nonce": NONCE}
     token = access_token(bank)
     answered(verify(bank, body, token=token))
     with statements() as asked:
         answered(verify(bank, body, token=token))
-    assert len(asked.texts) == 1, asked.texts
+    assert len(asked.texts) == 2, asked.texts
 
 
 def test_neither_presentation_nor_claims_are_logged(
