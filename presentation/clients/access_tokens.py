@@ -7,12 +7,14 @@ import uuid
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
+from typing import Any
 
 from django.conf import settings
 
 from keys.issuer_key import active_issuer_key
 from keys.jws import JwsError, encode_segment, sign_segments, take_apart
 from keys.published import key_set
+from presentation.clients.signed_jwt import LEEWAY, ClientJwtError, times
 
 LIFETIME = timedelta(minutes=10)
 _TYPE = "at+jwt"
@@ -75,10 +77,21 @@ def verify(token: str, *, now: datetime) -> Access:
         raise TokenRefusedError(f"The access token is refused: {error}.") from error
     if claims.get("iss") != settings.BASE_URL or claims.get("aud") != settings.BASE_URL:
         raise TokenRefusedError("The access token is for somebody else.")
-    # Our own hand wrote the rest, and the clock is ours as well.
-    if claims["exp"] <= now.timestamp():
-        raise TokenRefusedError("The access token has expired.")
+    _check_times(claims, now)
+    # Our own hand wrote the rest.
     return Access(claims["client_id"], frozenset(claims["scope"].split()))
+
+
+def _check_times(claims: dict[str, Any], now: datetime) -> None:
+    """It ends to the second; how soon it begins is by the clock of the instance that gave it."""
+    try:
+        said = times(claims, "exp", "nbf", "iat")
+    except ClientJwtError as error:
+        raise TokenRefusedError(f"The access token {error}.") from error
+    if said.get("exp", 0) <= now.timestamp():
+        raise TokenRefusedError("The access token has expired.")
+    if max(said.get("nbf", 0), said.get("iat", 0)) > (now + LEEWAY).timestamp():
+        raise TokenRefusedError("The access token is not valid yet.")
 
 
 @lru_cache(maxsize=4)
