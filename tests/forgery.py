@@ -467,6 +467,10 @@ TAMPERINGS: dict[str, Tampering] = {
 # What nobody tampered with: both verifiers must accept all of these.
 HONEST: dict[str, Tampering] = {
     "as asked": Tampering([]),
+    "with a holder key that says what it is for": Tampering(
+        [],
+        issue=lambda _h, payload, _s: payload["cnf"]["jwk"].update(alg="ES256", use="sig", kid="holder-1"),
+    ),
     "without _sd_alg": Tampering([], issue=partial(_payload, _sd_alg=None)),
     "with two transactions": Tampering(
         [],
