@@ -14,6 +14,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.loader import render_to_string
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
+from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -22,6 +23,7 @@ from django.utils.translation import gettext_lazy as _
 
 from presentation import admission, deliveries, integration
 from presentation.clients import client_secret_pages
+from presentation.deliveries import Standing
 from presentation.forms import ReinstatementForm, RelyingPartyForm, SuspensionForm
 from presentation.models import Interaction, RedirectURI, RelyingParty, ResponseURI
 from presentation.webhooks import admin as webhooks
@@ -260,6 +262,8 @@ class InteractionAdmin(admin.ModelAdmin):
             return "-"
         if kept.delivered_at is not None:
             return _t("arrived at %(at)s") % {"at": date_format(kept.delivered_at, "DATETIME_FORMAT")}
+        if deliveries.standing(kept, now=timezone.now()) is Standing.ENDED:
+            return _t("has not arrived and is gone; tried %(tries)s times") % {"tries": kept.tries}
         return _t("has not arrived; tried %(tries)s times") % {"tries": kept.tries}
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Interaction]:

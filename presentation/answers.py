@@ -160,7 +160,8 @@ def _close(interaction: Interaction, outcome: Interaction.Outcome, *, error: str
     """Answered, once; what was asked (an e-mail address, a payment) is not kept beyond the answer."""
     pushed = interaction.parameters.get("request_uri")
     kind = telling.kind_of(outcome)
-    told = telling.wants(interaction.relying_party, kind)
+    # Of a posted answer it is told when that has arrived: see `deliveries`.
+    told = not interaction.response_uri and telling.wants(interaction.relying_party, kind)
     with transaction.atomic() if pushed or told else nullcontext():
         first = pushed is None or pushed_requests.use_up(pushed, now=now)
         if outcome == Interaction.Outcome.TOKEN and not first:

@@ -13,7 +13,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_http_methods
 
 from consent.views import REVIEW_CSP, take_decision
-from presentation import answers, deliveries, interactions
+from presentation import answers, deliveries, interactions, posting
 from presentation.errors import AccessDeniedError, AuthorizationError, UntrustedRequestError
 from presentation.interactions import InteractionGoneError
 from presentation.models import Interaction, RelyingParty
@@ -112,6 +112,8 @@ def delivery(request: HttpRequest, interaction_id: uuid.UUID) -> HttpResponse:
         "refusal": interaction.outcome == Interaction.Outcome.ERROR,
         "lapsed": interaction.answered_at is not None and interaction.answered_at >= interaction.expires_at,
         "may_have_arrived": kept.left_here,
+        "refused": kept.refused,
+        "held_for": deliveries.held_for(kept, now=now),
         "front_page": redirects.front_page(interaction.relying_party),
     }
     response = render(request, "presentation/delivery.html", context)
@@ -203,9 +205,7 @@ def _refuse_at_once(
         return redirects.redirect_home(address, refusal)
     told, onward = True, None
     try:
-        onward = deliveries.report(
-            party, address, refusal, client=browser.address(request), now=timezone.now()
-        )
+        onward = posting.report(party, address, refusal, client=browser.address(request), now=timezone.now())
     except OutboundError:
         told = False
     if onward:

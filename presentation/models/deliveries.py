@@ -33,6 +33,8 @@ class Delivery(models.Model):
     tries = models.PositiveSmallIntegerField(default=0, editable=False)
     taken_until = models.DateTimeField(null=True, editable=False)  # by the request that is posting it now
     left_here = models.BooleanField(default=False, editable=False)  # some of it was sent: it may have arrived
+    refused = models.BooleanField(default=False, editable=False)  # the last try was answered, but not well
+    held_until = models.DateTimeField(null=True, editable=False)  # the relying party asked to wait so long
     delivered_at = models.DateTimeField(null=True, editable=False)
 
     class Meta:

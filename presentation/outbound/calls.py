@@ -43,6 +43,10 @@ class NotReachedError(OutboundError):
     """It came to no connection: nothing was sent."""
 
 
+class UnusableAnswerError(OutboundError):
+    """There was an answer, but not one to go by."""
+
+
 @dataclass(frozen=True)
 class Answer:
     """What came back, whole."""
@@ -50,6 +54,7 @@ class Answer:
     status: int
     content_type: str  # without parameters, in lower case
     body: bytes = field(repr=False)
+    retry_after: str = ""  # as it stands there: see `retry_after`
 
 
 def resolve(host: str, port: int) -> list[str]:
@@ -185,7 +190,7 @@ def _read(connection: socket.socket, deadline: float) -> bytes:
         whole = whole or _announced(received)
         if whole and len(received) >= whole:
             return bytes(received)
-    raise OutboundError(f"The answer is longer than {LONGEST} bytes.")
+    raise UnusableAnswerError(f"The answer is longer than {LONGEST} bytes.")
 
 
 def _announced(received: bytearray) -> int | None:
@@ -212,14 +217,17 @@ def _answer(received: bytes, method: str) -> Answer:
     response = HTTPResponse(_Received(received), method=method)  # type: ignore[arg-type]
     response.begin()
     if 300 <= response.status < 400:
-        raise OutboundError("It redirects; the registered address itself has to answer.")
+        raise UnusableAnswerError("It redirects; the registered address itself has to answer.")
     if response.getheader("Content-Encoding", "identity").lower() != "identity":
-        raise OutboundError("The answer is compressed, which was not asked for.")
+        raise UnusableAnswerError("The answer is compressed, which was not asked for.")
+    if len(response.headers.get_all("Content-Type", [])) > 1:
+        raise UnusableAnswerError("The answer says its media type twice.")
     if "Content-Length" in response.headers and response.length is None and not response.chunked:
-        raise OutboundError("The answer says a length that is none.")
+        raise UnusableAnswerError("The answer says a length that is none.")
     body = response.read(LONGEST + 1)
     if len(body) > LONGEST:
-        raise OutboundError(f"The answer is longer than {LONGEST} bytes.")
+        raise UnusableAnswerError(f"The answer is longer than {LONGEST} bytes.")
     if response.length:  # so much is missing
-        raise OutboundError("The answer is cut off.")
-    return Answer(response.status, response.headers.get_content_type(), body)
+        raise UnusableAnswerError("The answer is cut off.")
+    retry_after = response.headers.get("Retry-After", "")
+    return Answer(response.status, response.headers.get_content_type(), body, retry_after)

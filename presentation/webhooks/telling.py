@@ -1,4 +1,7 @@
-"""What a relying party that wants it is told of an answer: written down with the answer, or not at all."""
+"""What a relying party that wants it is told of an answer: written down with the answer, or not at all.
+
+Of an answer that is posted: once it has arrived. Of one that never does nothing is told.
+"""
 
 import json
 import uuid
@@ -30,6 +33,18 @@ def tell_of_answer(interaction: Interaction, kind: Type, *, error: str, now: dat
     """Write the event of an answer down; inside the transaction that gives the answer."""
     data = {"error": error} if error else {}
     _new.run(event(interaction, kind, subject=str(interaction.id), data=data, now=now))
+
+
+def tell_of_arrival(interaction: Interaction, *, now: datetime) -> None:
+    """The same for an answer that is posted; inside the transaction that notes its arrival.
+
+    What was told before, by a release that did so with the answer, is not told again.
+    """
+    kind = kind_of(Interaction.Outcome(interaction.outcome))
+    if wants(interaction.relying_party, kind):
+        data = {"error": interaction.error} if interaction.error else {}
+        told = event(interaction, kind, subject=str(interaction.pk), data=data, now=now)
+        WebhookEvent.objects.bulk_create([told], ignore_conflicts=True)
 
 
 def event(

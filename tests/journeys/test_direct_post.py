@@ -64,8 +64,8 @@ def test_an_answer_that_does_not_arrive_is_sent_again_by_a_button(
     holder: MakeHolder, alice: Wallet, bank: RelyingParty, receiver: Receiver, application: Application
 ) -> None:
     receiver.status = 503
-    person = asked(holder(), receiver).clicks("Share with").sees("We could not reach Acme Bank")
-    person.clicks("Try again").sees("We could not reach Acme Bank")
+    person = asked(holder(), receiver).clicks("Share with").sees("Acme Bank did not accept your answer")
+    person.clicks("Try again").sees("Acme Bank did not accept your answer")
     receiver.status = 200
     receiver.redirects_to(f"{application.origin}/welcome")
 
@@ -80,9 +80,9 @@ def test_giving_up_leads_to_the_application(
     holder: MakeHolder, alice: Wallet, receiver: Receiver, application: Application
 ) -> None:
     receiver.status = 503
-    person = asked(holder(), receiver).clicks("Share with").sees("We could not reach Acme Bank")
+    person = asked(holder(), receiver).clicks("Share with").sees("Acme Bank did not accept your answer")
 
-    person.clicks("Give up").sees("We could not reach Acme Bank")
+    person.clicks("Give up").sees("Acme Bank did not accept your answer")
     expect(person.page.get_by_role("button", name="Try again")).to_have_count(0)
     person.clicks("Go to Acme Bank").sees("You are back at the application")
 

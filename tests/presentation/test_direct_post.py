@@ -4,6 +4,7 @@ import json
 import threading
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from email.utils import format_datetime
 from typing import Any
 
 import pytest
@@ -15,13 +16,15 @@ from joserfc.jwk import ECKey
 import tests.relying_party
 from consent import decisions
 from consent.models import Consent
-from presentation import deliveries
+from presentation import deliveries, posting
 from presentation.models import Delivery, Interaction, RelyingParty, ResponseURI
 from presentation.outbound import calls
 from presentation.outbound.calls import Outbound
+from presentation.webhooks.models import WebhookEvent
 from tests.people import register
 from tests.presentation.far_ends import answers, far_end
 from tests.presentation.test_authorize import PATH, asked, fragment
+from tests.presentation.webhooks import opted_in
 from tests.receiver import Receiver, listening
 from wallet.models import Wallet
 
@@ -262,7 +265,7 @@ def test_an_answer_that_did_not_arrive_is_kept_and_the_very_same_sent_again(
 ) -> None:
     receiver.status = 503
     page = client.post(hub, {"decision": "share"}, follow=True)
-    assert "We could not reach" in page.content.decode()
+    assert "did not accept your answer" in page.content.decode()
     assert "Try again" in page.content.decode()
     receiver.status = 200
     receiver.redirects_to(HERE)
@@ -426,6 +429,183 @@ def test_no_transaction_is_open_while_the_application_is_asked(
     share(client, hub)
 
     assert seen == ["token", 1]
+
+
+@pytest.mark.parametrize("answer", ["status", "redirect", "two media types"])
+def test_who_answers_otherwise_did_not_accept_it_and_who_does_not_was_not_reached(
+    client: Client, asks: Any, bank: RelyingParty, hub: str, receiver: Receiver, answer: str
+) -> None:
+    if answer == "two media types":
+        receiver.redirects_to(HERE)
+        receiver.headers, receiver.content_type = {"Content-Type": "application/json"}, "text/html"
+    else:
+        receiver.status = 202 if answer == "status" else 302
+    nobody = "http://127.0.0.1:9/answers"
+    ResponseURI.objects.create(relying_party=bank, uri=nobody)
+
+    not_accepted = client.post(hub, {"decision": "share"}, follow=True).content.decode()
+    asks(response_uri=nobody, nonce="another-nonce-0123456")
+    not_reached = client.post(hub_of(), {"decision": "share"}, follow=True).content.decode()
+
+    assert "<bdi>Acme Bank</bdi> did not accept your answer" in not_accepted
+    assert "We could not reach" not in not_accepted
+    assert "We could not reach <bdi>Acme Bank</bdi>" in not_reached
+    assert "did not accept" not in not_reached
+    assert "Try again" in not_accepted
+    assert "Try again" in not_reached
+
+
+def test_an_address_that_is_gone_ends_the_tries(
+    client: Client, hub: str, receiver: Receiver, admin_client: Client
+) -> None:
+    receiver.status = 410
+
+    page = client.post(hub, {"decision": "share"}, follow=True).content.decode()
+    client.post(f"{hub}delivery/", {"choice": "again"})
+
+    assert "did not accept your answer" in page
+    assert "it is not kept any longer" in page
+    assert "Try again" not in page
+    assert len(receiver.posted) == 1
+    assert bytes(Delivery.objects.get().sealed_body) == b""
+    interaction = Interaction.objects.get()
+    operators = admin_client.get(f"/admin/presentation/interaction/{interaction.pk}/change/")
+    assert "has not arrived and is gone; tried 1 times" in operators.content.decode()
+
+
+@pytest.mark.parametrize("status", [429, 503])
+@pytest.mark.parametrize("asked_for", ["20", "a date", "86400"])
+def test_who_asks_to_wait_is_not_tried_again_before(
+    client: Client, hub: str, receiver: Receiver, status: int, asked_for: str
+) -> None:
+    in_20_seconds = format_datetime(timezone.now() + timedelta(seconds=21), usegmt=True)
+    receiver.status = status
+    receiver.headers["Retry-After"] = in_20_seconds if asked_for == "a date" else asked_for
+    longest = 120 if asked_for == "86400" else 21
+
+    page = client.post(hub, {"decision": "share"}, follow=True).content.decode()
+    client.post(f"{hub}delivery/", {"choice": "again"})
+
+    assert "asked to wait for" in page
+    assert "Try again" not in page
+    assert "Look again" in page
+    assert len(receiver.posted) == 1
+    kept = Delivery.objects.get()
+    assert 1 <= deliveries.held_for(kept, now=timezone.now()) <= longest
+    Delivery.objects.update(held_until=timezone.now())
+    receiver.status = 200
+    assert "Try again" in client.get(f"{hub}delivery/").content.decode()
+    client.post(f"{hub}delivery/", {"choice": "again"})
+    assert Delivery.objects.get().delivered_at is not None
+
+
+def test_who_is_to_wait_may_still_give_up(client: Client, hub: str, receiver: Receiver) -> None:
+    receiver.status, receiver.headers = 503, {"Retry-After": "60"}
+    share(client, hub)
+
+    client.post(f"{hub}delivery/", {"choice": "give_up"})
+
+    assert bytes(Delivery.objects.get().sealed_body) == b""
+
+
+def test_a_retry_after_of_another_status_holds_nothing_back(
+    client: Client, hub: str, receiver: Receiver
+) -> None:
+    receiver.status, receiver.headers = 500, {"Retry-After": "60"}
+
+    page = client.post(hub, {"decision": "share"}, follow=True).content.decode()
+
+    assert "Try again" in page
+
+
+# --- Webhooks of what is posted ---------------------------------------------------------------------------
+
+
+def told() -> list[str]:
+    return list(WebhookEvent.objects.order_by("created_at").values_list("type", flat=True))
+
+
+@pytest.mark.parametrize(
+    ("decision", "kind"), [("share", "presentation.completed"), ("decline", "presentation.denied")]
+)
+def test_it_is_told_when_the_answer_has_arrived_and_not_before(
+    client: Client, hub: str, bank: RelyingParty, receiver: Receiver, decision: str, kind: str
+) -> None:
+    opted_in(bank)
+    receiver.status = 500
+    client.post(hub, {"decision": decision})
+    assert told() == []
+    receiver.status = 200
+
+    client.post(f"{hub}delivery/", {"choice": "again"})
+    client.post(f"{hub}delivery/", {"choice": "again"})
+
+    assert told() == [kind]
+    data = json.loads(WebhookEvent.objects.get().body)["data"]
+    assert data.get("error") == (None if decision == "share" else "access_denied")
+
+
+def test_of_an_answer_that_never_arrives_nothing_is_told(
+    client: Client, hub: str, bank: RelyingParty, receiver: Receiver
+) -> None:
+    opted_in(bank)
+    receiver.status = 500
+    share(client, hub)
+
+    client.post(f"{hub}delivery/", {"choice": "give_up"})
+
+    assert told() == []
+
+
+def test_killed_between_posting_and_writing_it_down_it_is_told_once(
+    client: Client, hub: str, bank: RelyingParty, receiver: Receiver
+) -> None:
+    class Killed(BaseException):
+        """As when the process ends there."""
+
+    def kill(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        if sql.startswith("INSERT") and "_webhookevent" in sql:
+            raise Killed
+        return execute(sql, params, many, context)
+
+    opted_in(bank)
+    with connection.execute_wrapper(kill), pytest.raises(Killed):
+        share(client, hub)
+    assert (told(), Delivery.objects.get().delivered_at) == ([], None)
+    Delivery.objects.update(taken_until=timezone.now())
+
+    client.post(f"{hub}delivery/", {"choice": "again"})
+
+    assert told() == ["presentation.completed"]
+    assert len({posted.body for posted in receiver.posted}) == 1
+
+
+def test_what_was_told_with_the_answer_is_not_told_again_with_its_arrival(
+    client: Client, hub: str, bank: RelyingParty, receiver: Receiver
+) -> None:
+    opted_in(bank)
+    now, interaction = timezone.now(), Interaction.objects.get()
+    already = {"relying_party": bank, "type": "presentation.completed", "subject": str(interaction.pk)}
+    WebhookEvent.objects.create(**already, created_at=now, due_at=now, give_up_at=now)
+
+    share(client, hub)
+
+    assert told() == ["presentation.completed"]
+    assert Delivery.objects.get().delivered_at is not None
+
+
+@pytest.mark.postgresql
+def test_of_racing_tries_one_is_told(
+    client: Client, hub: str, bank: RelyingParty, receiver: Receiver
+) -> None:
+    opted_in(bank)
+    receiver.status = 500
+    share(client, hub)
+    receiver.status = 200
+
+    all_at_once(client, 6, lambda racer: racer.post(f"{hub}delivery/", {"choice": "again"}).status_code)
+
+    assert told() == ["presentation.completed"]
 
 
 # --- Nobody answered in time ------------------------------------------------------------------------------
@@ -690,8 +870,8 @@ def test_a_wrong_request_that_cannot_be_told_is_a_page(asks: Any, receiver: Rece
 
 
 def test_wrong_requests_cannot_be_made_a_flood(asks: Any, receiver: Receiver) -> None:
-    for _ in range(deliveries.REPORTS.most):
-        deliveries.REPORTS.take("127.0.0.1", now=timezone.now())
+    for _ in range(posting.REPORTS.most):
+        posting.REPORTS.take("127.0.0.1", now=timezone.now())
 
     response = asks(nonce=None)
 
@@ -810,7 +990,7 @@ def test_over_https_only_who_has_a_believed_certificate_gets_the_answer(
     body = json.dumps({"redirect_uri": HERE}).encode()
     with far_end(answers(body, "Content-Type: application/json")) as end:
         stranger = Outbound(resolve=lambda *_: [end.address], allowed=lambda address: True)
-        monkeypatch.setattr(deliveries, "outbound", end.outbound() if believed else stranger)
+        monkeypatch.setattr(posting, "outbound", end.outbound() if believed else stranger)
         ResponseURI.objects.create(relying_party=bank, uri=end.url("/answers"))
         asks(response_uri=end.url("/answers"))
 
@@ -837,7 +1017,7 @@ def test_no_token_and_no_state_in_the_log(client: Client, hub: str, receiver: Re
 def test_one_slow_application_does_not_take_every_thread(
     client: Client, hub: str, bank: RelyingParty, receiver: Receiver
 ) -> None:
-    with deliveries._lane(bank), deliveries._lane(bank):
+    with posting._lane(bank), posting._lane(bank):
         share(client, hub)
 
     assert receiver.posted == []

@@ -55,6 +55,18 @@ def test_a_good_answer_is_read_whole_and_asked_for_plainly() -> None:
     ]
 
 
+@pytest.mark.parametrize("second", ["text/html", "application/json"])
+def test_an_answer_of_two_media_types_is_refused(second: str) -> None:
+    headers = ("Content-Type: application/json", f"content-type: {second}")
+    with far_end(answers(b"{}", *headers)) as far:
+        assert refused(far.outbound(), far.url()) == "The answer says its media type twice."
+
+
+def test_how_long_to_wait_is_handed_on_as_it_was_said() -> None:
+    with far_end(answers(b"", "Retry-After: 30", status="503 Busy")) as far:
+        assert far.outbound().get(far.url(), accept="*/*").retry_after == "30"
+
+
 def test_what_is_posted_arrives_with_its_headers() -> None:
     with far_end(answers(b"{}", status="202 Accepted")) as far:
         answer = far.outbound().post(
