@@ -7,12 +7,16 @@ same `webhook-id`.
 
 import secrets
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 import structlog
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, F, Min, OuterRef, QuerySet
+from django.db.models.functions import Greatest
 
 from presentation.models import RelyingParty
+from presentation.outbound import retry_after
 from presentation.outbound.calls import Outbound, OutboundError
 from presentation.webhooks import pace, signature, signing_secrets
 from presentation.webhooks.models import WebhookEndpoint, WebhookEvent
@@ -24,16 +28,34 @@ Clock = Callable[[], datetime]
 
 TURN = timedelta(seconds=60)  # much longer than one call may take
 AT_ONCE = 20  # events sent in one turn
+GONE = 410  # "stop sending": Standard Webhooks 1.0, on what an endpoint may answer
 DOWN = 3  # failures in a row after which it was the endpoint, not the event
 
 
-def deliver_due(*, outbound: Outbound, clock: Clock) -> int:
-    """Send everything that is due, until nothing is left that may be sent now; how many were delivered."""
+class Sent(NamedTuple):
+    """How many tries went well, and how many did not."""
+
+    delivered: int
+    failed: int
+
+
+@dataclass(frozen=True)
+class _Try:
+    """How one went: the status of the answer, if there was one, and what was wrong, if anything."""
+
+    status: int | None
+    problem: str
+    wait: timedelta = timedelta(0)  # that the address asks for before the next
+    gone: bool = False  # it says that there will be no next
+
+
+def deliver_due(*, outbound: Outbound, clock: Clock) -> Sent:
+    """Send everything that is due, until nothing is left that may be sent now."""
     give_up(now=clock())
-    delivered = 0
+    turns = []
     while endpoint := _take_turn(clock()):
-        delivered += _serve(endpoint, outbound, clock)
-    return delivered
+        turns.append(_serve(endpoint, outbound, clock))
+    return Sent(sum(turn.delivered for turn in turns), sum(turn.failed for turn in turns))
 
 
 def give_up(*, now: datetime) -> int:
@@ -42,23 +64,45 @@ def give_up(*, now: datetime) -> int:
 
 
 def send_again(events: QuerySet[WebhookEvent], *, now: datetime) -> int:
-    """Try these again from now on, as if they had just happened, under the same id; how many."""
-    parties = set(events.values_list("relying_party", flat=True))
-    again = events.update(
+    """Try these again from now on, as if they had just happened, under the same id; how many.
+
+    Not those that their relying party is not told of any more.
+    """
+    wanted = [event for event in events.select_related("relying_party") if is_wanted(event)]
+    parties = {event.relying_party_id for event in wanted}
+    again = WebhookEvent.objects.filter(pk__in=[event.pk for event in wanted]).update(
         state=State.WAITING, attempts=0, due_at=now, give_up_at=now + pace.TRIED_FOR, problem=""
     )
     # Whoever asks for it has reason to think that the endpoint is well again.
     resting = WebhookEndpoint.objects.filter(pk__in=parties, failures__gt=0)
-    resting.update(failures=0, failing_since=None, next_call_at=now)
+    resting.update(failures=0, failing_since=None, next_call_at=now, gone_url="")
     return again
+
+
+def is_wanted(event: WebhookEvent) -> bool:
+    """Whether its relying party is told of such a thing now."""
+    party = event.relying_party
+    return bool(party.webhook_url) and event.type in party.webhook_events
 
 
 def callable_endpoints(now: datetime) -> QuerySet[WebhookEndpoint]:
     """Those of active relying parties that something is due for, if they may be called now."""
     due = _waiting().filter(relying_party=OuterRef("pk"), due_at__lte=now)
-    return WebhookEndpoint.objects.filter(
-        Exists(due), next_call_at__lte=now, relying_party__state=RelyingParty.State.ACTIVE
-    ).exclude(relying_party__webhook_url="")
+    return _open_endpoints().filter(Exists(due), next_call_at__lte=now)
+
+
+def next_try_at() -> datetime | None:
+    """When the first of those that wait is tried, as far as that is known; None when there is none."""
+    waiting = _waiting().filter(relying_party__webhook_endpoint__in=_open_endpoints())
+    at = Greatest(F("due_at"), F("relying_party__webhook_endpoint__next_call_at"))
+    first: datetime | None = waiting.aggregate(first=Min(at))["first"]
+    return first
+
+
+def _open_endpoints() -> QuerySet[WebhookEndpoint]:
+    """Those of active relying parties with an address that has not said it is gone."""
+    active = WebhookEndpoint.objects.filter(relying_party__state=RelyingParty.State.ACTIVE)
+    return active.exclude(relying_party__webhook_url="").exclude(gone_url=F("relying_party__webhook_url"))
 
 
 def _waiting() -> QuerySet[WebhookEvent]:
@@ -88,32 +132,39 @@ def _set(endpoint: WebhookEndpoint, **facts: object) -> bool:
     return True
 
 
-def _serve(endpoint: WebhookEndpoint, outbound: Outbound, clock: Clock) -> int:
-    """Send what is due there, until one fails; how many were delivered."""
+def _serve(endpoint: WebhookEndpoint, outbound: Outbound, clock: Clock) -> Sent:
+    """Send what is due there, until one fails."""
+    _drop_unwanted(endpoint.relying_party)
     due = _waiting().filter(relying_party=endpoint.relying_party, due_at__lte=clock())
     delivered = 0
     for event in due.order_by("due_at")[:AT_ONCE]:
         if not _extend(endpoint, clock()):
-            return delivered
-        status, problem = _send(event, endpoint.relying_party, outbound, clock())
-        _note(event, status, problem, clock())
-        if problem:
-            _rest(endpoint, clock())
-            return delivered
+            return Sent(delivered, 0)
+        went = _send(event, endpoint.relying_party, outbound, clock())
+        _note(event, went, clock())
+        if went.problem:
+            _rest(endpoint, went, clock())
+            return Sent(delivered, 1)
         delivered += 1
+    if not delivered:
+        _set(endpoint, next_call_at=clock())
+        return Sent(0, 0)
     if endpoint.failures >= DOWN:  # it is back: nothing waits any longer for what was not its own fault
         _waiting().filter(relying_party=endpoint.relying_party).update(due_at=clock())
     _set(endpoint, next_call_at=clock(), failures=0, failing_since=None)
-    return delivered
+    return Sent(delivered, 0)
 
 
-def _send(
-    event: WebhookEvent, relying_party: RelyingParty, outbound: Outbound, now: datetime
-) -> tuple[int | None, str]:
-    """The status of the answer, if there was one, and what was wrong, if anything."""
+def _drop_unwanted(relying_party: RelyingParty) -> None:
+    """What happened while it wanted to know, and it does not any more."""
+    unwanted = _waiting().filter(relying_party=relying_party).exclude(type__in=relying_party.webhook_events)
+    unwanted.update(state=State.UNWANTED)
+
+
+def _send(event: WebhookEvent, relying_party: RelyingParty, outbound: Outbound, now: datetime) -> _Try:
     signing = signing_secrets.signing(relying_party, now=now)
     if not signing:
-        return None, "There is no secret to sign with."
+        return _Try(None, "There is no secret to sign with.")
     headers = signature.headers(str(event.id), event.body, secrets=signing, now=now)
     try:
         answer = outbound.post(
@@ -123,24 +174,34 @@ def _send(
             headers=headers,
         )
     except OutboundError as error:
-        return None, str(error)
-    well = 200 <= answer.status < 300
-    return answer.status, "" if well else f"It answered with status {answer.status}."
+        return _Try(None, str(error))
+    if 200 <= answer.status < 300:
+        return _Try(answer.status, "")
+    wait = retry_after.asked_to_wait(answer.status, answer.retry_after, now=now, most=pace.LONGEST_ASKED)
+    said = f"It answered with status {answer.status}."
+    return _Try(answer.status, said, wait, gone=answer.status == GONE)
 
 
-def _note(event: WebhookEvent, status: int | None, problem: str, now: datetime) -> None:
+def _note(event: WebhookEvent, went: _Try, now: datetime) -> None:
     """Write down how a try went; who has it sent again meanwhile has the last word."""
     attempts = event.attempts + 1
-    waits = pace.event_waits(attempts, chance=secrets.SystemRandom().random())
-    facts = {"due_at": now + waits} if problem else {"state": State.DELIVERED}
+    waits = max(pace.event_waits(attempts, chance=secrets.SystemRandom().random()), went.wait)
+    facts = {"due_at": now + waits} if went.problem else {"state": State.DELIVERED}
     WebhookEvent.objects.filter(pk=event.pk, due_at=event.due_at).update(
-        **facts, attempts=attempts, tried_at=now, response_status=status, problem=problem[:200]
+        **facts, attempts=attempts, tried_at=now, response_status=went.status, problem=went.problem[:200]
     )
-    log.info("webhook_sent", webhook=str(event.id), type=event.type, status=status, problem=problem)
+    told = {"webhook": str(event.id), "type": event.type, "status": went.status}
+    if went.problem:
+        log.warning("webhook_not_sent", **told, problem=went.problem)
+    else:
+        log.info("webhook_sent", **told)
 
 
-def _rest(endpoint: WebhookEndpoint, now: datetime) -> None:
+def _rest(endpoint: WebhookEndpoint, went: _Try, now: datetime) -> None:
     failures = endpoint.failures + 1
-    waits = pace.endpoint_waits(failures, chance=secrets.SystemRandom().random())
+    waits = max(pace.endpoint_waits(failures, chance=secrets.SystemRandom().random()), went.wait)
     since = endpoint.failing_since or now
-    _set(endpoint, next_call_at=now + waits, failures=failures, failing_since=since)
+    gone_url = endpoint.relying_party.webhook_url if went.gone else endpoint.gone_url
+    _set(endpoint, next_call_at=now + waits, failures=failures, failing_since=since, gone_url=gone_url)
+    if went.gone:
+        log.warning("webhook_address_gone", client_id=endpoint.relying_party.client_id)

@@ -10,8 +10,9 @@ from django.utils.translation import gettext_lazy as _
 class WebhookEvent(models.Model):
     """Something a relying party is told, and how that went. Kept for 30 days: it is the delivery log.
 
-    waiting ──(answered with 2xx)──► delivered; waiting ──(its time is over)──► given up.
-    An operator may have either sent again.
+    waiting ──(answered with 2xx)──► delivered; waiting ──(its time is over)──► given up;
+    waiting ──(the relying party is not told of this any more)──► unwanted.
+    An operator may have the first two sent again.
     """
 
     class Type(models.TextChoices):
@@ -25,6 +26,7 @@ class WebhookEvent(models.Model):
         WAITING = "waiting", _("waiting")
         DELIVERED = "delivered", _("delivered")
         GIVEN_UP = "given up", _("given up")
+        UNWANTED = "unwanted", _("no longer wanted")
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)  # `webhook-id`
     relying_party = models.ForeignKey(
@@ -50,7 +52,7 @@ class WebhookEvent(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["type", "subject"], name="presentation_webhook_event_told_once"),
             models.CheckConstraint(
-                condition=Q(state__in=["waiting", "delivered", "given up"])
+                condition=Q(state__in=["waiting", "delivered", "given up", "unwanted"])
                 & Q(type__in=["presentation.completed", "presentation.denied", "credential.revoked"]),
                 name="presentation_webhook_event_known",
             ),
@@ -88,6 +90,8 @@ class WebhookEndpoint(models.Model):
     next_call_at = models.DateTimeField(editable=False)
     failures = models.PositiveIntegerField(default=0, editable=False)  # in a row
     failing_since = models.DateTimeField(null=True, editable=False)
+    # The address that said it is gone for good. While it is the registered one, nothing is sent there.
+    gone_url = models.CharField(max_length=500, default="", editable=False)
 
     class Meta:
         default_permissions = []

@@ -15,6 +15,7 @@ _EVENT = (
     timedelta(hours=1),
 )
 _ENDPOINT_FIRST, _ENDPOINT_LONGEST = timedelta(seconds=5), timedelta(minutes=15)
+LONGEST_ASKED = timedelta(hours=1)  # that an address may ask to be left alone for
 TRIED_FOR = timedelta(days=3)
 
 

@@ -87,6 +87,7 @@ def test_an_operator_has_a_relying_party_told_by_webhook(signed_in: Any) -> None
     page.goto(page.url + f"presentation/relyingparty/{party.pk}/change/")
     page.get_by_label("Address:").fill("http://books.example/told")
     page.get_by_label("credential.revoked").check()
+    page.get_by_label("presentation.completed").check()
     page.get_by_role("button", name="Save and continue editing").click()
     page.get_by_text("Enter an address that begins with https://.").wait_for()
     page.get_by_label("Address:").fill("https://books.example/told")
@@ -110,7 +111,7 @@ def test_an_operator_has_a_relying_party_told_by_webhook(signed_in: Any) -> None
     page.get_by_role("checkbox").last.check()
     page.get_by_label("Action:").select_option("Send again")
     page.get_by_role("button", name="Go").click()
-    page.get_by_text("1 webhook is sent again.").wait_for()
+    page.get_by_text("1 webhook will be sent now.").wait_for()
 
     event.refresh_from_db()
     assert (event.state, event.attempts) == ("waiting", 0)

@@ -2,9 +2,10 @@
 
 import json
 import re
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from io import StringIO
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -13,7 +14,7 @@ from django.utils import timezone
 
 from presentation.models import RelyingParty
 from presentation.webhooks import signing_secrets
-from presentation.webhooks.models import WebhookEvent, WebhookSecret
+from presentation.webhooks.models import WebhookEndpoint, WebhookEvent, WebhookSecret
 from tests.config.test_metrics import TOKEN, numbers
 from tests.presentation.test_operator_roles import AUDIT, KEYS, RELYING_PARTIES, make_roles, operator
 from tests.presentation.webhooks import EVENTS, deliver, opted_in, receiving, waiting
@@ -167,12 +168,114 @@ def test_the_log_says_how_it_went_and_an_operator_sends_again(acme_bank: Relying
 
         receiver.statuses = [204]
         said = client.post(LOG, {"action": "send_again", "_selected_action": [event.pk]}, follow=True)
-        assert "1 webhook is sent again." in said.content.decode()
+        assert "1 webhook will be sent now." in said.content.decode()
         deliver()
 
     assert receiver.ids == [str(event.pk)] * 2
     assert WebhookEvent.objects.get().state == "delivered"
-    assert "Sent again" in client.get(f"{LOG}{event.pk}/history/").content.decode()
+    assert "To be sent now" in client.get(f"{LOG}{event.pk}/history/").content.decode()
+
+
+@pytest.mark.parametrize(("attempts", "button"), [(0, "Send now"), (3, "Send again")])
+def test_one_is_sent_again_from_its_own_page_which_asks_first(
+    acme_bank: RelyingParty, attempts: int, button: str
+) -> None:
+    opted_in(acme_bank)
+    (event,) = waiting(acme_bank, now=timezone.now() + timedelta(hours=1))
+    WebhookEvent.objects.update(attempts=attempts)
+    client, page = operator(RELYING_PARTIES), f"{LOG}{event.pk}/send_again/"
+    assert f'href="{page}">{button}</a>' in client.get(f"{LOG}{event.pk}/change/").content.decode()
+    assert f'value="{button}"' in client.get(page).content.decode()
+    assert WebhookEvent.objects.get().due_at == event.due_at
+
+    said = client.post(page, follow=True)
+
+    assert "1 webhook will be sent now." in said.content.decode()
+    assert WebhookEvent.objects.get().due_at <= timezone.now()
+
+
+@pytest.mark.parametrize("role", [AUDIT, KEYS])
+def test_the_page_that_sends_again_is_for_whoever_may(acme_bank: RelyingParty, role: str) -> None:
+    opted_in(acme_bank)
+    (event,) = waiting(acme_bank)
+    client, page = operator(role), f"{LOG}{event.pk}/send_again/"
+
+    assert client.get(page).status_code == 403
+    assert client.post(page).status_code == 403
+    assert page not in client.get(f"{LOG}{event.pk}/change/").content.decode()
+    assert WebhookEvent.objects.get().due_at == event.due_at
+    assert operator(RELYING_PARTIES).get(f"{LOG}{UUID(int=1)}/send_again/").status_code == 404
+
+
+def test_what_is_not_wanted_any_more_is_not_said_to_be_sent(acme_bank: RelyingParty) -> None:
+    opted_in(acme_bank, URL, "credential.revoked")
+    (event,) = waiting(acme_bank)  # presentation.completed
+    client = operator(RELYING_PARTIES)
+
+    said = client.post(f"{LOG}{event.pk}/send_again/", follow=True).content.decode()
+
+    assert "1 will not be sent: the relying party is not told of this any more." in said
+    assert "To be sent now" not in client.get(f"{LOG}{event.pk}/history/").content.decode()
+
+
+def test_the_page_of_one_is_for_people(acme_bank: RelyingParty) -> None:
+    opted_in(acme_bank)
+    (event,) = waiting(acme_bank, now=datetime(2030, 1, 2, 3, 4, 5, 6789, tzinfo=UTC))
+
+    page = operator(RELYING_PARTIES).get(f"{LOG}{event.pk}/change/").content.decode()
+
+    assert "+00:00" not in page
+    assert "006789" not in page
+    assert "{\n  &quot;type&quot;: &quot;presentation.completed&quot;," in page
+    assert "not tried yet" in page
+
+
+OBSTACLES: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
+    "suspended": ({"state": "suspended", "suspension_reason": "x"}, {}, "once the relying party is reinst"),
+    "opted out": ({"webhook_events": []}, {}, "none: it is not told of this any more"),
+    "gone": ({}, {"gone_url": URL}, "once there is another address, or this is sent again"),
+    "resting": ({}, {"next_call_at": datetime(2031, 5, 6, 7, 8, tzinfo=UTC)}, "6 May 2031, 07:08"),
+    "overdue": ({}, {"next_call_at": datetime(2026, 1, 2, 3, 4, tzinfo=UTC)}, "due since 3 Jan 2026, 03:04"),
+}
+
+
+@pytest.mark.parametrize(("party", "endpoint", "said"), OBSTACLES.values(), ids=OBSTACLES.keys())
+def test_the_next_try_is_the_one_that_will_be(
+    acme_bank: RelyingParty, party: dict[str, Any], endpoint: dict[str, Any], said: str
+) -> None:
+    opted_in(acme_bank, URL)
+    WebhookEndpoint.objects.update(**endpoint)
+    RelyingParty.objects.update(**party)
+    waiting(acme_bank, now=datetime(2026, 1, 3, 3, 4, tzinfo=UTC))
+
+    assert said in operator(RELYING_PARTIES).get(LOG).content.decode()
+
+
+def test_the_log_costs_no_statement_per_line(acme_bank: RelyingParty, statements: Any) -> None:
+    opted_in(acme_bank)
+    client = operator(RELYING_PARTIES)
+    counts = []
+    for _ in range(2):
+        waiting(acme_bank, 5)
+        with statements() as seen:
+            client.get(LOG)
+        counts.append(len(seen.texts))
+
+    assert counts[0] == counts[1]
+
+
+def test_an_address_that_is_gone_is_said_and_another_lifts_it(acme_bank: RelyingParty) -> None:
+    client = operator(RELYING_PARTIES)
+    with receiving() as receiver:
+        opted_in(acme_bank, receiver.url)
+        receiver.statuses = [410]
+        waiting(acme_bank)
+        deliver()
+    assert "it is gone for good (410)" in client.get(page_of(acme_bank)).content.decode()
+
+    client.post(page_of(acme_bank), form(acme_bank, webhook_url=URL, webhook_events=EVENTS))
+
+    assert "it is gone for good (410)" not in client.get(page_of(acme_bank)).content.decode()
 
 
 def test_the_log_cannot_be_changed(acme_bank: RelyingParty) -> None:

@@ -275,6 +275,122 @@ def test_it_goes_out_by_tls(acme_bank: RelyingParty) -> None:
     assert Webhook(secret).verify(body, headers) == json.loads(event.body)
 
 
+# --- What an address asks for ------------------------------------------------------------------------------
+
+
+def test_an_address_that_is_gone_is_not_called_until_there_is_another(
+    acme_bank: RelyingParty, receiver: Receiver, secret: str
+) -> None:
+    now = timezone.now()
+    receiver.statuses = [410]
+    waiting(acme_bank, 2, now=now)
+    for hours in range(5):
+        deliver(now=now + timedelta(hours=hours))
+    assert len(receiver.received) == 1
+    receiver.statuses = [204]
+    acme_bank.webhook_url = f"{receiver.url}&again"
+    acme_bank.save()
+
+    assert deliver(now=now + timedelta(hours=6)) == 2
+
+
+def test_an_address_that_is_gone_is_called_when_an_operator_sends_again(
+    acme_bank: RelyingParty, receiver: Receiver, secret: str
+) -> None:
+    receiver.statuses = [410, 204]
+    waiting(acme_bank)
+    deliver()
+
+    delivery.send_again(WebhookEvent.objects.all(), now=timezone.now())
+
+    assert deliver() == 1
+
+
+@pytest.mark.parametrize(("status", "said", "waits"), [(429, "600", 600), (503, "86400", 3600)])
+def test_who_asks_to_wait_is_left_alone_within_bounds(
+    acme_bank: RelyingParty, receiver: Receiver, secret: str, status: int, said: str, waits: int
+) -> None:
+    now = timezone.now()
+    receiver.statuses, receiver.retry_after = [status, 204], said
+    waiting(acme_bank, 2, now=now)
+    deliver(now=now)
+
+    sent = [deliver(now=now + timedelta(seconds=seconds)) for seconds in (60, waits - 1, waits)]
+
+    assert sent == [0, 0, 2]
+
+
+def test_a_short_wait_is_no_shorter_than_our_own(
+    acme_bank: RelyingParty, receiver: Receiver, secret: str
+) -> None:
+    now = timezone.now()
+    receiver.statuses, receiver.retry_after = [503], "0"
+    waiting(acme_bank, now=now)
+    deliver(now=now)
+
+    assert deliver(now=now + timedelta(seconds=3)) == 0
+    assert len(receiver.received) == 1
+
+
+@pytest.mark.parametrize("wanted", [[], ["credential.revoked"]])
+def test_what_is_no_longer_wanted_is_not_sent(
+    acme_bank: RelyingParty, receiver: Receiver, secret: str, wanted: list[str]
+) -> None:
+    waiting(acme_bank, 2)
+    acme_bank.webhook_events = wanted
+    acme_bank.save()
+
+    assert deliver() == 0
+    assert receiver.received == []
+    assert {state for state, *_ in log()} == {"unwanted"}
+    assert delivery.send_again(WebhookEvent.objects.all(), now=timezone.now()) == 0
+
+
+def test_what_is_still_wanted_is_sent(acme_bank: RelyingParty, receiver: Receiver, secret: str) -> None:
+    waiting(acme_bank, 2)
+    denied, completed = WebhookEvent.objects.order_by("pk")
+    WebhookEvent.objects.filter(pk=denied.pk).update(type="presentation.denied")
+    acme_bank.webhook_events = ["presentation.completed"]
+    acme_bank.save()
+
+    assert deliver() == 1
+    assert receiver.ids == [str(completed.pk)]
+
+
+def test_dropping_what_is_unwanted_does_not_call_a_failing_address_well(
+    acme_bank: RelyingParty, receiver: Receiver, secret: str
+) -> None:
+    WebhookEndpoint.objects.update(failures=5, failing_since=timezone.now())
+    waiting(acme_bank)
+    acme_bank.webhook_events = []
+    acme_bank.save()
+
+    deliver()
+
+    assert WebhookEndpoint.objects.get().failures == 5
+
+
+def test_what_failed_is_said_with_the_next_try(
+    acme_bank: RelyingParty, receiver: Receiver, secret: str, settings: Any, caplog: Any
+) -> None:
+    settings.LOOPBACK_CALLS = True
+    receiver.statuses = [500]
+    waiting(acme_bank, 2)
+    out = StringIO()
+
+    call_command("deliver_webhooks", stdout=out)
+
+    event, endpoint = WebhookEvent.objects.get(attempts=1), WebhookEndpoint.objects.get()
+    first = max(WebhookEvent.objects.get(attempts=0).due_at, endpoint.next_call_at)
+    assert out.getvalue() == (
+        "Delivered 0 webhooks. 1 failed (the log in the admin says why); "
+        f"the next try is at {first:%Y-%m-%d %H:%M:%S} UTC.\n"
+    )
+    (record,) = [each for each in caplog.records if "webhook_not_sent" in str(each.msg)]
+    assert record.levelname == "WARNING"
+    assert str(event.pk) in str(record.msg)
+
+
 # --- Secrets ----------------------------------------------------------------------------------------------
 
 

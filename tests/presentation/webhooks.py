@@ -26,6 +26,7 @@ class Receiver:
         self.statuses = [204]
         self.refused = ""  # an id that never gets anything but 400
         self.body = b""
+        self.retry_after = ""
         self.before: Callable[[], object] = lambda: None  # what it does before it answers
         self.url = ""
 
@@ -55,6 +56,8 @@ def receiving() -> Iterator[Receiver]:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             status = receiver.answer({name.lower(): value for name, value in self.headers.items()}, body)
             self.send_response(status)
+            if receiver.retry_after:
+                self.send_header("Retry-After", receiver.retry_after)
             self.send_header("Content-Length", str(len(receiver.body)))
             self.end_headers()
             self.wfile.write(receiver.body)
@@ -102,6 +105,7 @@ def waiting(party: RelyingParty, count: int = 1, *, now: datetime | None = None)
 
 
 def deliver(*, now: datetime | None = None, outbound: Outbound | None = None) -> int:
-    """What the command does, at a moment."""
+    """What the command does, at a moment; how many were delivered."""
     moment = now or timezone.now()
-    return delivery.deliver_due(outbound=outbound or Outbound(loopback=True), clock=lambda: moment)
+    sent = delivery.deliver_due(outbound=outbound or Outbound(loopback=True), clock=lambda: moment)
+    return sent.delivered

@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from presentation.outbound.calls import Outbound
 from presentation.webhooks import delivery, revocations
+from presentation.webhooks.delivery import Sent
 
 log = structlog.get_logger(__name__)
 
@@ -35,7 +36,7 @@ class Command(BaseCommand):
             raise CommandError(f"--every takes a number of seconds between 0 and {MOST_SECONDS}.")
         outbound = Outbound(loopback=settings.LOOPBACK_CALLS)
         if every is None:
-            self.stdout.write(f"Delivered {_deliver(outbound, threads)} webhooks.")
+            self.stdout.write(_in_words(_deliver(outbound, threads)))
         while every is not None:
             try:
                 _deliver(outbound, threads)
@@ -45,10 +46,19 @@ class Command(BaseCommand):
             sleep(every)
 
 
-def _deliver(outbound: Outbound, threads: int) -> int:
+def _in_words(sent: Sent) -> str:
+    said = f"Delivered {sent.delivered} webhooks."
+    if not sent.failed:
+        return said
+    at = delivery.next_try_at()
+    again = f"the next try is at {at:%Y-%m-%d %H:%M:%S} UTC" if at else "none is tried again"
+    return f"{said} {sent.failed} failed (the log in the admin says why); {again}."
+
+
+def _deliver(outbound: Outbound, threads: int) -> Sent:
     """Find what there is to tell, then send it, several endpoints at the same time."""
 
-    def work(_: int) -> int:
+    def work(_: int) -> Sent:
         try:
             return delivery.deliver_due(outbound=outbound, clock=timezone.now)
         finally:
@@ -59,4 +69,5 @@ def _deliver(outbound: Outbound, threads: int) -> int:
     if threads <= 1:
         return delivery.deliver_due(outbound=outbound, clock=timezone.now)
     with ThreadPoolExecutor(threads) as pool:
-        return sum(pool.map(work, range(threads)))
+        turns = list(pool.map(work, range(threads)))
+    return Sent(sum(turn.delivered for turn in turns), sum(turn.failed for turn in turns))
