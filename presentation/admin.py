@@ -25,7 +25,7 @@ from presentation import admission, deliveries, integration
 from presentation.clients import client_secret_pages
 from presentation.deliveries import Standing
 from presentation.forms import ReinstatementForm, RelyingPartyForm, SuspensionForm
-from presentation.models import Interaction, RedirectURI, RelyingParty, ResponseURI
+from presentation.models import Interaction, RedirectURI, RelyingParty, RelyingPartyEvent, ResponseURI
 from presentation.webhooks import admin as webhooks
 
 
@@ -162,6 +162,13 @@ class RelyingPartyAdmin(admin.ModelAdmin):
         """Not once it has asked or was told of something: those records are kept, and would go with it."""
         used = obj is not None and (obj.interactions.exists() or obj.webhook_events_told.exists())
         return super().has_delete_permission(request, obj) and not used
+
+    def history_view(
+        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """With what was done by command: the table above it names operators only."""
+        done = RelyingPartyEvent.objects.filter(relying_party=self.get_object(request, object_id))[:100]
+        return super().history_view(request, object_id, {"done_by_command": done, **(extra_context or {})})
 
     def save_model(
         self, request: HttpRequest, obj: RelyingParty, form: RelyingPartyForm, change: bool

@@ -3,6 +3,7 @@
 from presentation.models.addresses import RedirectURI, ResponseURI
 from presentation.models.clients import ClientSecret, UsedAssertion
 from presentation.models.deliveries import Delivery
+from presentation.models.history import RelyingPartyEvent
 from presentation.models.interactions import Interaction
 from presentation.models.relying_parties import RelyingParty
 from presentation.models.requests import PushedRequest
@@ -14,6 +15,7 @@ __all__ = [
     "PushedRequest",
     "RedirectURI",
     "RelyingParty",
+    "RelyingPartyEvent",
     "ResponseURI",
     "UsedAssertion",
 ]

@@ -9,8 +9,9 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
+from keys.rotation.key_events import shell_user
 from presentation.dcql.queries import BASIC
-from presentation.models import RedirectURI, RelyingParty
+from presentation.models import RedirectURI, RelyingParty, RelyingPartyEvent
 from tests.forgery import new_key, public_jwk
 
 pytestmark = pytest.mark.django_db
@@ -147,3 +148,20 @@ def test_private_keys_are_not_registered(tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="--jwks: There is a private or secret key in it"):
         run(*GOOD, f"--jwks={file}")
     assert not RelyingParty.objects.exists()
+
+
+def test_the_history_says_who_registered_it() -> None:
+    run(*GOOD)
+
+    event = RelyingPartyEvent.objects.get()
+    assert event.relying_party == RelyingParty.objects.get()
+    assert event.action == "Registered"
+    assert event.actor == f"{shell_user()}, by register_relying_party"
+
+
+def test_what_was_not_registered_leaves_no_history() -> None:
+    run(*GOOD)
+    with pytest.raises(CommandError):
+        run(*GOOD)  # the name is taken
+
+    assert RelyingPartyEvent.objects.count() == 1

@@ -12,7 +12,9 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.utils import timezone
 
-from presentation.models import RelyingParty
+from keys.append_only import AppendOnlyError
+from keys.rotation.key_events import shell_user
+from presentation.models import RelyingParty, RelyingPartyEvent
 from presentation.webhooks import signing_secrets
 from presentation.webhooks.models import WebhookEndpoint, WebhookEvent, WebhookSecret
 from tests.config.test_metrics import TOKEN, numbers
@@ -328,6 +330,42 @@ def test_a_wrong_command_says_what_is_wrong_and_changes_nothing(
     acme_bank.refresh_from_db()
     assert (acme_bank.webhook_url, acme_bank.webhook_events) == ("", [])
     assert not WebhookSecret.objects.exists()
+
+
+def test_what_commands_do_is_in_the_history_with_who_did_it(acme_bank: RelyingParty) -> None:
+    set_webhook(acme_bank.client_id, "--url", URL, "--event", EVENTS[0], "--new-secret")
+    set_webhook(acme_bank.client_id)  # changes nothing
+    set_webhook(acme_bank.client_id, "--url", "", "--new-secret", "--at-once")
+
+    for role in (RELYING_PARTIES, AUDIT):
+        page = operator(role).get(page_of(acme_bank, "history")).content.decode()
+        assert page.count(f"{shell_user()}, by set_webhook") == 4
+        assert "Changed webhook address. Now told of: presentation.completed." in page
+        assert "Removed webhook address. Now told of: nothing." in page
+        assert "<td>New webhook secret</td>" in page
+        assert "<td>New webhook secret, those before ended</td>" in page
+        assert "whsec_" not in page
+        assert URL not in page
+
+
+def test_nothing_is_in_the_history_of_what_was_refused(acme_bank: RelyingParty) -> None:
+    with pytest.raises(CommandError):
+        set_webhook(acme_bank.client_id, "--url", "http://bank.example/", "--new-secret")
+
+    assert not RelyingPartyEvent.objects.exists()
+    assert not WebhookSecret.objects.exists()
+
+
+def test_the_history_of_one_is_not_that_of_another(
+    acme_bank: RelyingParty, corner_shop: RelyingParty
+) -> None:
+    set_webhook(acme_bank.client_id, "--url", URL)
+
+    page = operator(RELYING_PARTIES).get(page_of(corner_shop, "history")).content.decode()
+
+    assert "By command" not in page
+    with pytest.raises(AppendOnlyError):
+        RelyingPartyEvent.objects.get().delete()
 
 
 # --- Afterwards -------------------------------------------------------------------------------------------

@@ -7,9 +7,11 @@ from typing import Any
 
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import IntegrityError
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
 
-from presentation import admission, integration
+from presentation import admission, history, integration
 from presentation.client_metadata.grants import GRANTS
 from presentation.dcql.queries import SCOPES
 from presentation.models import RelyingParty
@@ -31,23 +33,31 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Registers and prints; on any error says what is wrong and changes nothing."""
         try:
-            relying_party = admission.register(
-                name=options["name"],
-                redirect_uris=options["redirect_uri"],
-                response_uris=options["response_uri"],
-                allowed_scopes=list(dict.fromkeys(options["scope"])),
-                allowed_claims=list(dict.fromkeys(options["claim"])),
-                allowed_transaction_data_types=list(dict.fromkeys(options["transaction_data_type"])),
-                wire_format=options["wire_format"],
-                grants=list(dict.fromkeys(options["grant"])),
-                jwks=_read(options["jwks"]) if options["jwks"] else None,
-                **{name: options[name] for name in _AS_THEY_ARE},
-            )
+            with transaction.atomic():
+                relying_party = _register(options)
+                history.record(
+                    relying_party, _("Registered"), command="register_relying_party", now=timezone.now()
+                )
         except ValidationError as error:
             raise CommandError(_as_text(error)) from None
         except IntegrityError:
             raise CommandError("Another registration with this name came first.") from None
         self.stdout.write(json.dumps(_as_json(relying_party), indent=2))
+
+
+def _register(options: dict[str, Any]) -> RelyingParty:
+    return admission.register(
+        name=options["name"],
+        redirect_uris=options["redirect_uri"],
+        response_uris=options["response_uri"],
+        allowed_scopes=list(dict.fromkeys(options["scope"])),
+        allowed_claims=list(dict.fromkeys(options["claim"])),
+        allowed_transaction_data_types=list(dict.fromkeys(options["transaction_data_type"])),
+        wire_format=options["wire_format"],
+        grants=list(dict.fromkeys(options["grant"])),
+        jwks=_read(options["jwks"]) if options["jwks"] else None,
+        **{name: options[name] for name in _AS_THEY_ARE},
+    )
 
 
 def _add_answers(group: ArgumentGroup) -> None:

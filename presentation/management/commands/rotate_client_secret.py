@@ -5,8 +5,11 @@ from datetime import timedelta
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
+from presentation import history
 from presentation.clients import client_secrets
 from presentation.models import RelyingParty
 
@@ -41,10 +44,12 @@ class Command(BaseCommand):
         relying_party = RelyingParty.objects.filter(client_id=client_id).first()
         if relying_party is None:
             raise CommandError(f"No relying party has the client ID {client_id}.")
+        now = timezone.now()
         try:
-            new = client_secrets.rotate(
-                relying_party, now=timezone.now(), overlap=overlap_days, lifetime=days
-            )
+            with transaction.atomic():
+                new = client_secrets.rotate(relying_party, now=now, overlap=overlap_days, lifetime=days)
+                said = _("Client secret %(number)s made") % {"number": new.row.pk}
+                history.record(relying_party, said, command="rotate_client_secret", now=now)
         except client_secrets.TwoSecretsError:
             raise CommandError(
                 "Two secrets work already, and nothing was changed. End one in the admin, or all of them "

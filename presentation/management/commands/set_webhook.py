@@ -6,11 +6,16 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
+from presentation import history
 from presentation.models import RelyingParty
 from presentation.webhooks import signing_secrets
 from presentation.webhooks.models import WebhookEvent
+
+COMMAND = "set_webhook"
 
 
 class Command(BaseCommand):
@@ -38,15 +43,24 @@ class Command(BaseCommand):
             raise CommandError("There is no relying party with this client ID.")
         if options["at_once"] and not options["new_secret"]:
             raise CommandError("--at-once goes with --new-secret.")
-        _change(party, options["url"], options["event"])
+        overlap = timedelta(0) if options["at_once"] else signing_secrets.OVERLAP
+        with transaction.atomic():
+            _change(party, options["url"], options["event"])
+            new = _new_secret(party, overlap) if options["new_secret"] else {}
         said = {"client_id": party.client_id, "url": party.webhook_url, "events": party.webhook_events}
-        if options["new_secret"]:
-            overlap = timedelta(0) if options["at_once"] else signing_secrets.OVERLAP
-            said["secret"] = signing_secrets.rotate(party, now=timezone.now(), overlap=overlap).text
-        self.stdout.write(json.dumps(said, indent=2))
+        self.stdout.write(json.dumps(said | new, indent=2))
+
+
+def _new_secret(party: RelyingParty, overlap: timedelta) -> dict[str, str]:
+    now = timezone.now()
+    new = signing_secrets.rotate(party, now=now, overlap=overlap)
+    action = _("New webhook secret") if overlap else _("New webhook secret, those before ended")
+    history.record(party, action, command=COMMAND, now=now)
+    return {"secret": new.text}
 
 
 def _change(party: RelyingParty, url: str | None, events: list[str] | None) -> None:
+    before = (party.webhook_url, party.webhook_events)
     if url is not None:
         party.webhook_url = url
         party.webhook_events = party.webhook_events if url else []
@@ -57,3 +71,16 @@ def _change(party: RelyingParty, url: str | None, events: list[str] | None) -> N
     except ValidationError as error:
         raise CommandError("Nothing was changed.\n" + "\n".join(error.messages)) from None
     party.save(update_fields=["webhook_url", "webhook_events"])
+    if action := _in_words(before, party):
+        history.record(party, action, command=COMMAND, now=timezone.now())
+
+
+def _in_words(before: tuple[str, list[str]], party: RelyingParty) -> str:
+    """What changed, as the admin says it; not to which address."""
+    said = []
+    if before[0] != party.webhook_url:
+        said.append(_("Changed webhook address.") if party.webhook_url else _("Removed webhook address."))
+    if before[1] != party.webhook_events:
+        told = ", ".join(party.webhook_events) or _("nothing")
+        said.append(_("Now told of: %(events)s.") % {"events": told})
+    return " ".join(said)
