@@ -1,4 +1,6 @@
-"""What happens to every request before and after the rooms: one log line, the CSP, and who operates."""
+"""What happens to every request before and after the rooms: one log line, a path that can be looked up,
+the CSP, and who operates.
+"""
 
 import secrets
 from collections.abc import Callable
@@ -10,7 +12,7 @@ from django.conf import settings
 from django.contrib.auth.middleware import AuthenticationMiddleware
 from django.contrib.messages.middleware import MessageMiddleware
 from django.contrib.sessions.middleware import SessionMiddleware
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.deprecation import MiddlewareMixin
 
 log = structlog.get_logger(__name__)
@@ -45,6 +47,18 @@ class RequestLogMiddleware:
             return response
         finally:
             structlog.contextvars.unbind_contextvars("reference")
+
+
+class ReadablePathMiddleware:
+    """No address of ours has a NUL in it, and PostgreSQL takes none: there is nothing there (404)."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if "\0" in request.path_info:
+            raise Http404
+        return self.get_response(request)
 
 
 class ContentSecurityPolicyMiddleware:

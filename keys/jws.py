@@ -55,7 +55,10 @@ def encode_segment(value: Mapping[str, Any]) -> str:
 def decode_segment(segment: str) -> dict[str, Any]:
     """The JSON object in a segment; raises JwsError for anything else, duplicate names included."""
     try:
-        value = strict_json(from_b64url(segment))
+        octets = from_b64url(segment)
+        value = strict_json(octets)
+        if b"\\u" in octets:
+            _to_json(value).encode()  # half a character (a lone surrogate) cannot be written down again
     except (UnicodeDecodeError, RecursionError, ValueError) as error:
         raise error if isinstance(error, JwsError) else JwsError("not JSON") from None
     if not isinstance(value, dict):

@@ -1,9 +1,14 @@
-"""JSON that can be read in one way only (RFC 8259 §4, §6): no name twice, no NaN, not too deep. Pure."""
+"""JSON that can be read in one way only (RFC 8259 §4, §6): no name twice, no NaN, not too deep,
+and only text that can be written in UTF-8 (§8.2). Pure.
+"""
 
 import json
+import re
 from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any
+
+_HALF = re.compile(r"[\ud800-\udfff]|\\u[dD][89a-fA-F]")  # or both halves of one
 
 
 class StrictJsonError(ValueError):
@@ -19,6 +24,7 @@ def loads(text: str, *, deepest: int = 100) -> Any:
     except (ValueError, RecursionError, InvalidOperation):
         raise StrictJsonError("must be valid JSON") from None
     _check_depth([value], deepest)
+    _check_text(text, value)
     return value
 
 
@@ -34,6 +40,16 @@ def _check_depth(level: Sequence[Any], deepest: int) -> None:
         if not level:
             return
     raise StrictJsonError(f"must not be nested deeper than {deepest} levels")
+
+
+def _check_text(text: str, value: Any) -> None:
+    """Half a character (a lone surrogate) can be written neither to a database nor to anybody else."""
+    if not _HALF.search(text):
+        return
+    try:
+        json.dumps(value, ensure_ascii=False, default=str).encode()
+    except UnicodeEncodeError:
+        raise StrictJsonError("must not contain half a character (a lone surrogate)") from None
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

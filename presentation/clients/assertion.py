@@ -3,6 +3,7 @@
 Nothing here remembers anything: that `jti` is new is for the caller to find out.
 """
 
+import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -17,11 +18,13 @@ from presentation.clients.signed_jwt import (
     signed_claims,
     times,
 )
+from presentation.requests.parameters import LIMITS
 
 TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 LIFETIME = timedelta(hours=1)  # the longest from now to `exp`; so long a `jti` is remembered
 LONGEST = 8192  # characters
 _LONGEST_JTI = 256
+_CLIENT_ID = re.compile(f"[!-~]{{1,{LIMITS['client_id']}}}")
 # Most libraries send `JWT` or nothing; a token of any other kind is not meant for this (RFC 8725 §3.11).
 _TYPES = (None, "JWT", "client-authentication+jwt")
 
@@ -46,8 +49,9 @@ def unverified_subject(assertion: str) -> str:
         subject = decode_segment(assertion.split(".")[1]).get("sub")
     except JwsError:
         raise AssertionRefusedError("The client assertion is not a JWT.") from None
-    if not isinstance(subject, str) or not subject:
-        raise AssertionRefusedError("The client assertion names no subject (sub).")
+    # Anybody may send it, and it goes to the database: nothing but what a client_id could be.
+    if not isinstance(subject, str) or not _CLIENT_ID.fullmatch(subject):
+        raise AssertionRefusedError("The client assertion names no client as its subject (sub).")
     return subject
 
 
@@ -72,8 +76,8 @@ def verify(
     if not _is_meant_for(claims.get("aud"), audiences):
         raise AssertionRefusedError("The audience (aud) must be the issuer, as one text.")
     jti = claims.get("jti")
-    if not isinstance(jti, str) or not 0 < len(jti) <= _LONGEST_JTI:
-        raise AssertionRefusedError("A jti of at most 256 characters is needed.")
+    if not isinstance(jti, str) or not 0 < len(jti) <= _LONGEST_JTI or "\0" in jti:
+        raise AssertionRefusedError("A jti of at most 256 characters, without NUL, is needed.")
     return Assertion(jti, datetime.fromtimestamp(said["exp"], UTC) + LEEWAY)
 
 

@@ -68,8 +68,6 @@ class Text(Field):
             raise FieldError(f"{where} must not be longer than {self.longest} characters")
         if self.required and not value.strip():
             raise FieldError(f"{where} must not be blank")
-        if any("\ud800" <= character <= "\udfff" for character in value):
-            raise FieldError(f"{where} must be valid Unicode text")
         return value
 
 

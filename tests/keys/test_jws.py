@@ -13,7 +13,7 @@ from jwcrypto.jws import JWS
 
 from keys import jws
 from keys.jwk import public_jwk, public_key_of
-from keys.jws import JwsError, decode_segment, from_b64url, sign_compact, strict_json, verify_compact
+from keys.jws import JwsError, b64url, decode_segment, from_b64url, sign_compact, strict_json, verify_compact
 from keys.private_keys.signer import SoftwareSigner
 
 SIGNER = SoftwareSigner.generate()
@@ -229,3 +229,10 @@ def test_a_name_that_is_there_twice_is_refused_however_short_the_json(members: l
     else:
         with pytest.raises(JwsError, match="twice"):
             strict_json(text.encode())
+
+
+@pytest.mark.parametrize("text", ['{"a": "\\ud800"}', '{"\\uDFFF": 1}', '{"a": [{"b": "x\\udbff"}]}'])
+def test_half_a_character_is_no_text_of_a_token(text: str) -> None:
+    with pytest.raises(JwsError, match="not JSON"):
+        decode_segment(b64url(text.encode()))
+    assert decode_segment(b64url(b'{"a": "\\ud83d\\ude00"}')) == {"a": "\N{GRINNING FACE}"}

@@ -115,7 +115,7 @@ WRONG_PAYLOADS = [
     (SESSION, {"device_id": None}, "payload.device_id must be a string"),
     (SESSION, {"device_id": 7}, "payload.device_id must be a string"),
     (SESSION, {"device_id": "x" * 201}, "payload.device_id must not be longer than 200 characters"),
-    (SESSION, {"device_id": "\ud800"}, "payload.device_id must be valid Unicode text"),
+    (SESSION, {"device_id": "\ud800"}, "must not contain half a character"),
     (SESSION, {"user_agent": "x"}, "payload.user_agent is unknown"),
     (ITEMIZED, {"title": ["x"]}, "payload.title must be a string"),
     (ITEMIZED, {"title": "x" * 141}, "payload.title must not be longer than 140 characters"),
