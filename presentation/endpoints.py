@@ -2,6 +2,9 @@
 
 from typing import Any
 
+import structlog
+from django.db import InterfaceError, OperationalError
+from django.http import UnreadablePostError
 from django.utils import timezone
 from rest_framework.exceptions import APIException
 from rest_framework.negotiation import BaseContentNegotiation
@@ -13,10 +16,21 @@ from presentation import verification, verification_request
 from presentation.client_metadata.grants import VERIFY
 from presentation.clients import credentials_grant
 from presentation.clients.bearer import BearerAuthentication, HasGrant
-from presentation.machine_errors import MachineError, MalformedRequestError, TooLargeError
+from presentation.machine_errors import (
+    MachineError,
+    MalformedRequestError,
+    NoLengthError,
+    OurFaultError,
+    TooLargeError,
+    TooOftenError,
+    UnavailableError,
+)
 from presentation.reception import pushing
 from presentation.requests import posted_form
 from wallet import browser
+from wallet.limits import LimitReachedError
+
+log = structlog.get_logger(__name__)
 
 
 class OnlyJson(BaseContentNegotiation):
@@ -33,12 +47,15 @@ class MachineView(APIView):
     """What the endpoints for machines have in common: limits, and the form of their errors."""
 
     content_negotiation_class = OnlyJson
+    http_method_names = ["get", "head", "post"]  # OPTIONS would tell the name of the view and its docstring
     longest_body = 16_384
     content_type = "application/x-www-form-urlencoded"
 
     def body(self, request: Request) -> bytes:
         """What was posted; raises MachineError when it is too long, or not said to be what it must be."""
         django_request = request._request
+        if django_request.META.get("HTTP_TRANSFER_ENCODING"):  # Django would take it for empty
+            raise NoLengthError("The body must come in one piece, with Content-Length.")
         length = django_request.META.get("CONTENT_LENGTH") or "0"
         if not length.isdecimal() or int(length) > self.longest_body:
             raise TooLargeError(f"The body may have {self.longest_body} bytes.")
@@ -46,7 +63,10 @@ class MachineView(APIView):
             raise MalformedRequestError(f"The body must be {self.content_type}.")
         if django_request.META.get("QUERY_STRING"):
             raise MalformedRequestError("Parameters belong into the body, not into the address.")
-        return django_request.body
+        try:
+            return django_request.body
+        except UnreadablePostError:
+            raise MalformedRequestError("The body ended before its Content-Length.") from None
 
     def form(self, request: Request) -> dict[str, str]:
         """The form that was posted; raises MachineError."""
@@ -56,13 +76,21 @@ class MachineView(APIView):
             raise MalformedRequestError(str(error)) from error
 
     def handle_exception(self, exc: Exception) -> Response:
-        """Our own errors, and those of the framework, as members that OAuth has."""
-        if isinstance(exc, MachineError):
-            return Response(exc.as_members(), status=exc.status, headers=exc.headers())
-        response = super().handle_exception(exc)
+        """Whatever it is, as members that OAuth has; what is nobody's error but ours, to the log as well."""
         if isinstance(exc, APIException):
+            response = super().handle_exception(exc)
             response.data = MalformedRequestError(str(exc.detail)).as_members()
-        return response
+            return response
+        if isinstance(exc, LimitReachedError):
+            exc = TooOftenError(retry_at=exc.retry_at, now=timezone.now())
+        told = exc if isinstance(exc, MachineError) else self._our_fault(exc)
+        return Response(told.as_members(), status=told.status, headers=told.headers())
+
+    def _our_fault(self, exc: Exception) -> MachineError:
+        log.exception("machine_request_failed")
+        if isinstance(exc, OperationalError | InterfaceError):
+            return UnavailableError(seconds=10)
+        return OurFaultError(getattr(self.request._request, "reference", ""))
 
     @property
     def default_response_headers(self) -> dict[str, str]:

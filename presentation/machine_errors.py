@@ -47,6 +47,12 @@ class TooLargeError(MachineError):
     status = 413
 
 
+class NoLengthError(MachineError):
+    """The body comes in chunks, which nobody reads here (RFC 9110 §15.5.12)."""
+
+    status = 411
+
+
 class InvalidClientError(MachineError):
     """Nobody knows who is asking. Which part of it was wrong is said only where it helps nobody to guess."""
 
@@ -94,13 +100,28 @@ class TooOftenError(MachineError):
 
 
 class UnavailableError(MachineError):
-    """Something is broken here. What it is goes to the log."""
+    """Something is away that will come back: the database, a key, somebody else's server."""
 
     error = "temporarily_unavailable"
     status = 503
 
-    def __init__(self) -> None:
-        super().__init__("The service cannot answer at the moment. Try again in a few minutes.")
+    def __init__(self, *, seconds: int = 60) -> None:
+        super().__init__("The service cannot answer at the moment. Try again when Retry-After says.")
+        self.seconds = seconds
+
+    def headers(self) -> dict[str, str]:
+        """When to come again (RFC 9110 §10.2.3)."""
+        return {"Retry-After": str(self.seconds)}
+
+
+class OurFaultError(MachineError):
+    """Something is broken here. What it is goes to the log, under the reference that people can quote."""
+
+    error = "server_error"
+    status = 500
+
+    def __init__(self, reference: str) -> None:
+        super().__init__(f"Something went wrong on our side. If you tell us, say the reference {reference}.")
 
 
 class InvalidTokenError(MachineError):

@@ -1,18 +1,26 @@
 """Verifying presentations for relying applications that do not want to: what they are told about each."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from presentation.responses import vp_token
 from presentation.verification_request import VerificationRequest
 from wallet import examination
 from wallet.examination import Findings
+from wallet.limits import Limit
 from wallet.sd_jwt.issuance import SdJwtError
 from wallet.trust_policy import CHECKS
 
+# As many as requests may be pushed: every answer of every holder may be sent here.
+PER_CLIENT = Limit("verifications_of_client", most=1200, window=timedelta(minutes=1))
+
 
 def verify(asked: VerificationRequest, *, client_id: str, now: datetime) -> dict[str, Any]:
-    """The members of the answer to this client; what was presented to another is not valid for it."""
+    """The members of the answer to this client; what was presented to another is not valid for it.
+
+    Raises LimitReachedError.
+    """
+    PER_CLIENT.take(client_id, now=now)
     try:
         presentation = vp_token.presentation_in(asked.vp_token)
     except SdJwtError as error:

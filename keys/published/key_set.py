@@ -13,6 +13,9 @@ from keys.jwk import public_key_from_der
 from keys.models import SigningKey
 
 REMEMBERED = 5.0  # seconds; so long what a withdrawn key signed may still be taken
+# Seconds; so often an unknown key is asked for, because anybody can make one up. So late at most is one found
+# that another instance activated just now; one that was staged is known long before.
+UNKNOWN_ASKED_EVERY = 1.0
 _PUBLISHED = (SigningKey.State.STAGED, SigningKey.State.ACTIVE, SigningKey.State.RETIRED)
 
 
@@ -34,20 +37,24 @@ class _Known:
 
 # Replaced whole, so threads need no lock.
 _known: _Known | None = None
+_unknown_due = float("-inf")  # when an unknown key may be asked for again, on the same clock
 
 
 def find(kid: str) -> PublishedKey | None:
-    """The published key of this id. One that is not known is asked for at once."""
-    known = _known
-    if known is None or monotonic() >= known.due or kid not in known.keys:
+    """The published key of this id. One that is not known is asked for, once a second at most."""
+    global _unknown_due
+    known, now = _known, monotonic()
+    if known is not None and now < known.due and kid not in known.keys and now >= _unknown_due:
+        known, _unknown_due = None, now + UNKNOWN_ASKED_EVERY
+    if known is None or now >= known.due:
         known = _asked()
     return known.keys.get(kid)
 
 
 def forget() -> None:
     """Ask the database next time."""
-    global _known
-    _known = None
+    global _known, _unknown_due
+    _known, _unknown_due = None, float("-inf")
 
 
 def _asked() -> _Known:

@@ -19,7 +19,7 @@ from presentation.client_metadata import public_keys
 from presentation.client_metadata.public_keys import ClientKeys
 from presentation.clients import assertion, client_secrets, fetched_keys
 from presentation.clients.assertion import AssertionRefusedError
-from presentation.machine_errors import InvalidClientError, MalformedRequestError
+from presentation.machine_errors import InvalidClientError, MalformedRequestError, UnavailableError
 from presentation.models import ClientSecret, RelyingParty
 from presentation.requests.parameters import decoded
 
@@ -51,7 +51,7 @@ def authenticate(form: Mapping[str, str], authorization: str, *, now: datetime) 
     """The active relying party that sent `form` with this `Authorization` header (empty: none).
 
     What it comes with is loaded only as far as the endpoints for machines need it. Raises
-    InvalidClientError, or MalformedRequestError when more than one method is used.
+    InvalidClientError, MalformedRequestError when more than one method is used, or UnavailableError.
     """
     by_header, by_secret = bool(authorization), "client_secret" in form
     by_assertion = bool({"client_assertion", "client_assertion_type"} & form.keys())
@@ -113,21 +113,26 @@ def _by_assertion(form: Mapping[str, str], now: datetime) -> RelyingParty:
         )
     except AssertionRefusedError as error:
         raise InvalidClientError(str(error)) from error
+    except fetched_keys.KeysUnderWayError as error:
+        raise UnavailableError(seconds=fetched_keys.SOON) from error
     _use_up(client_id, verified)
     return relying_party
 
 
 def keys_of(relying_party: RelyingParty, kid: str | None) -> ClientKeys:
-    """The registered keys of a relying party, fetched where they are published; `kid` is looked for."""
+    """The registered keys of a relying party, fetched where they are published; `kid` is looked for.
+
+    Raises KeysUnderWayError.
+    """
     if relying_party.jwks_uri:
         return fetched_keys.published_at(relying_party.jwks_uri, kid=kid)
     return public_keys.read(relying_party.jwks) if relying_party.jwks else {}
 
 
 def _audiences() -> list[str]:
-    """7523bis: the issuer and nothing else; older clients name the token endpoint, or several at once."""
-    legacy = [settings.BASE_URL + metadata.TOKEN_PATH] if settings.LEGACY_ASSERTION_AUDIENCES else []
-    return [settings.BASE_URL, *legacy]
+    """7523bis: the issuer and nothing else; older clients name an endpoint, or several (RFC 9126 §2)."""
+    legacy = (metadata.TOKEN_PATH, metadata.PUSH_PATH) if settings.LEGACY_ASSERTION_AUDIENCES else ()
+    return [settings.BASE_URL, *(settings.BASE_URL + path for path in legacy)]
 
 
 def _use_up(client_id: str, assertion: assertion.Assertion) -> None:

@@ -1,6 +1,6 @@
 """Access tokens at endpoints for machines (RFC 6750): they say what their party may do as long as it may."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.utils import timezone
@@ -13,7 +13,12 @@ from presentation.clients import access_tokens
 from presentation.clients.access_tokens import Access
 from presentation.machine_errors import InsufficientScopeError, InvalidTokenError, MissingTokenError
 from presentation.models import RelyingParty
+from wallet import browser
+from wallet.limits import Limit
 
+# Tokens that are refused, per client address: somebody's cache may be old, but not so often. A good token is
+# never counted here, so that nobody behind the same address suffers.
+REFUSED = Limit("refused_tokens_of_address", most=300, window=timedelta(minutes=1))
 _granted_now = PreparedRead(
     lambda value: RelyingParty.objects.filter(
         client_id=value("client_id"), state=RelyingParty.State.ACTIVE
@@ -40,11 +45,16 @@ class BearerAuthentication(BaseAuthentication):
     """`request.user` is the `Access` of the token in the header; there it must be, and nowhere else."""
 
     def authenticate(self, request: Request) -> tuple[Any, None]:
-        """Raises MissingTokenError or InvalidTokenError."""
+        """Raises MissingTokenError, InvalidTokenError or LimitReachedError."""
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")
         if scheme.lower() != "bearer":
             raise MissingTokenError("An access token is needed (Authorization: Bearer).")
-        return access_by(token, now=timezone.now()), None
+        now = timezone.now()
+        try:
+            return access_by(token, now=now), None
+        except InvalidTokenError:
+            REFUSED.take(browser.address(request._request), now=now)
+            raise
 
 
 class HasGrant(BasePermission):

@@ -16,12 +16,11 @@ from presentation.clients.authentication import authenticate
 from presentation.machine_errors import (
     MalformedRequestError,
     ScopeNotGrantedError,
-    TooOftenError,
     UnauthorizedClientError,
     UnavailableError,
     UnsupportedGrantTypeError,
 )
-from wallet.limits import Limit, LimitReachedError
+from wallet.limits import Limit
 
 log = structlog.get_logger(__name__)
 
@@ -33,15 +32,12 @@ PER_CLIENT = Limit("token_requests_of_client", most=120, window=timedelta(minute
 
 
 def grant(form: Mapping[str, str], authorization: str, *, address: str, now: datetime) -> dict[str, Any]:
-    """The members of the answer (RFC 6749 §5.1); raises MachineError."""
-    try:
-        PER_ADDRESS.take(address, now=now)
-        if "grant_type" not in form:
-            raise MalformedRequestError("grant_type is missing.")
-        relying_party = authenticate(form, authorization, now=now)
-        PER_CLIENT.take(relying_party.client_id, now=now)
-    except LimitReachedError as reached:
-        raise TooOftenError(retry_at=reached.retry_at, now=now) from reached
+    """The members of the answer (RFC 6749 §5.1); raises MachineError or LimitReachedError."""
+    PER_ADDRESS.take(address, now=now)
+    if "grant_type" not in form:
+        raise MalformedRequestError("grant_type is missing.")
+    relying_party = authenticate(form, authorization, now=now)
+    PER_CLIENT.take(relying_party.client_id, now=now)
     if form["grant_type"] != GRANT_TYPE:
         raise UnsupportedGrantTypeError(f"The only grant_type here is {GRANT_TYPE}.")
     return _granted(relying_party.client_id, _scopes(form.get("scope", ""), relying_party.grants), now)

@@ -15,8 +15,13 @@ log = structlog.get_logger(__name__)
 KEPT = 300.0  # seconds
 FETCHED_EVERY = 60.0  # seconds between two tries, whoever asks for a key that is not there
 MOST = 1000  # addresses remembered per process
+SOON = 5  # seconds; fetching takes no longer
 
 outbound = Outbound()
+
+
+class KeysUnderWayError(Exception):
+    """Another request is fetching the keys just now, and there are none from before: come again soon."""
 
 
 class _Fetched:
@@ -27,6 +32,22 @@ class _Fetched:
         self.keys: ClientKeys = {}
         self.fetched_at = self.tried_at = float("-inf")  # on the monotonic clock
 
+    def is_fresh(self) -> bool:
+        return monotonic() - self.fetched_at < KEPT
+
+    def is_due(self, kid: str | None) -> bool:
+        missed = not self.is_fresh() or (kid is not None and kid not in self.keys)
+        return missed and monotonic() - self.tried_at >= FETCHED_EVERY
+
+    def ask(self, uri: str) -> None:
+        self.tried_at = now = monotonic()
+        try:
+            self.keys, self.fetched_at = _fetch(uri), now
+        except (OutboundError, ClientKeysError) as error:
+            log.warning("client_keys_not_fetched", reason=str(error))
+            if not self.is_fresh():
+                self.keys = {}
+
 
 _fetched: OrderedDict[str, _Fetched] = OrderedDict()
 _lock = Lock()
@@ -35,21 +56,21 @@ _lock = Lock()
 def published_at(uri: str, *, kid: str | None) -> ClientKeys:
     """The keys at this address, not older than five minutes; none when it does not answer as it should.
 
-    Asks again, once a minute at most, when the key `kid` is not among them.
+    Asks again, once a minute at most, when the key `kid` is not among them. Nobody waits for somebody else's
+    asking, because an address that is slow to answer would hold every thread: meanwhile what was there before
+    counts. Raises KeysUnderWayError when there was nothing.
     """
     entry = _entry(uri)
-    with entry.lock:  # whoever comes meanwhile waits for the answer instead of asking as well
-        now = monotonic()
-        fresh = now - entry.fetched_at < KEPT
-        if (
-            not fresh or (kid is not None and kid not in entry.keys)
-        ) and now - entry.tried_at >= FETCHED_EVERY:
-            entry.tried_at = now
-            try:
-                entry.keys, entry.fetched_at, fresh = _fetch(uri), now, True
-            except (OutboundError, ClientKeysError) as error:
-                log.warning("client_keys_not_fetched", reason=str(error))
-        return entry.keys if fresh else {}
+    if entry.is_due(kid) and entry.lock.acquire(blocking=False):
+        try:
+            if entry.is_due(kid):  # unless somebody was quicker
+                entry.ask(uri)
+        finally:
+            entry.lock.release()
+    under_way = entry.lock.locked()
+    if under_way and not entry.keys:
+        raise KeysUnderWayError
+    return entry.keys if under_way or entry.is_fresh() else {}
 
 
 def forget() -> None:

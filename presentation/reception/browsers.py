@@ -2,7 +2,10 @@
 
 from datetime import datetime
 
-from presentation.errors import InvalidRequestObjectError
+from django.utils.translation import gettext_lazy as _
+
+from presentation.clients.fetched_keys import KeysUnderWayError
+from presentation.errors import InvalidRequestObjectError, UntrustedRequestError
 from presentation.reception import pushed_requests, signed_requests
 from presentation.registration import mistaken, usable
 from presentation.requests.arrival import Arrival
@@ -30,6 +33,11 @@ def receive(parameters: Parameters, *, address: str, now: datetime) -> Arrival:
         if value.startswith(pushed_requests.HANDLE):
             return pushed_requests.recall(value, client_id=client_id, now=now)
         return signed_requests.published_at(value, client_id=client_id, address=address, now=now)
+    except KeysUnderWayError as error:
+        raise UntrustedRequestError(
+            _("The application that sent you here is being checked. Please try again in a few seconds."),
+            "the keys at jwks_uri are being fetched just now",
+        ) from error
     except RequestObjectError as error:
         if error.said is None:
             raise mistaken(str(error)) from error

@@ -9,20 +9,21 @@ import structlog
 from presentation.client_metadata import grants
 from presentation.clients.authentication import authenticate
 from presentation.clients.bearer import access_by
+from presentation.clients.fetched_keys import SOON, KeysUnderWayError
 from presentation.errors import AuthorizationError, InvalidRequestError, UntrustedRequestError
 from presentation.interactions import NONCE_USED
 from presentation.machine_errors import (
     InsufficientScopeError,
     MalformedRequestError,
     RefusedRequestError,
-    TooOftenError,
+    UnavailableError,
 )
 from presentation.reception import pushed_requests, signed_requests
 from presentation.registration import identify, read_request
 from presentation.requests.arrival import Arrival
 from presentation.requests.parameters import LIMITS, Parameters
 from presentation.requests.request_object import RequestObjectError
-from wallet.limits import Limit, LimitReachedError
+from wallet.limits import Limit
 
 log = structlog.get_logger(__name__)
 
@@ -33,22 +34,22 @@ _OF_A_CLIENT = {"client_secret", "client_assertion", "client_assertion_type"}
 
 
 def push(form: Mapping[str, str], authorization: str, *, address: str, now: datetime) -> dict[str, Any]:
-    """The members of the answer (RFC 9126 §2.2); raises MachineError.
+    """The members of the answer (RFC 9126 §2.2); raises MachineError or LimitReachedError.
 
     Nothing is redirected from here, so the authorization endpoint's errors are told as JSON.
     """
+    PER_ADDRESS.take(address, now=now)
+    client_id = _who(form, authorization, now=now)
+    PER_CLIENT.take(client_id, now=now)
     try:
-        PER_ADDRESS.take(address, now=now)
-        client_id = _who(form, authorization, now=now)
-        PER_CLIENT.take(client_id, now=now)
         arrival = _arrival(form, client_id, now=now)
         _check(arrival)
-    except LimitReachedError as reached:
-        raise TooOftenError(retry_at=reached.retry_at, now=now) from reached
     except UntrustedRequestError as error:
         raise MalformedRequestError(error.hint) from error
     except RequestObjectError as error:
         raise RefusedRequestError("invalid_request_object", str(error)) from error
+    except KeysUnderWayError as error:
+        raise UnavailableError(seconds=SOON) from error
     except AuthorizationError as error:
         raise RefusedRequestError(error.error, error.description) from error
     handle = pushed_requests.keep(arrival, client_id=client_id, now=now)

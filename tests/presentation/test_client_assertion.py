@@ -10,6 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from django.core.management import call_command
@@ -21,10 +22,11 @@ from hypothesis import strategies as st
 from presentation.clients.assertion import LEEWAY, LIFETIME, AssertionRefusedError, unverified_subject, verify
 from presentation.models import UsedAssertion
 from tests.forgery import Key, new_key, public_jwk, sign_jwt
-from tests.presentation.clients import TOKEN, ask, assertion, by_assertion, with_key
+from tests.presentation.clients import FORM, TOKEN, ask, assertion, by_assertion, with_key
 from tests.wallet.conftest import together
 
 pytestmark = pytest.mark.django_db
+PAR = "/verifiable-credentials/v1/presentation/par"
 LATE, EARLY = int(LIFETIME.total_seconds()), int(LEEWAY.total_seconds())
 Make = Callable[[str, Key, str], str]
 
@@ -83,6 +85,7 @@ WRONG: dict[str, Make] = {
     "ensure-client-assertion-with-exp-is-5-minutes-in-past-fails": from_now(exp=-300),
     "par-test-array-as-audience-fails": audience(lambda issuer: [issuer]),
     "par-test-token-endpoint-url-as-audience-fails": audience(lambda issuer: issuer + TOKEN),
+    "the PAR endpoint as audience": audience(lambda issuer: issuer + PAR),
     "an audience of several": audience(lambda issuer: [issuer, issuer + TOKEN]),
     "an audience with a slash at the end": audience(lambda issuer: issuer + "/"),
     "no audience": claims(aud=None),
@@ -177,20 +180,29 @@ def test_another_clients_key_is_none_of_this_one(client: Client, settings: Any) 
         (lambda issuer: issuer + TOKEN, True),
         (lambda issuer: [issuer, issuer + TOKEN], True),
         (lambda issuer: ["https://other.example", issuer + TOKEN], True),
+        (lambda issuer: issuer + PAR, True),
+        (lambda issuer: [issuer + TOKEN, issuer + PAR], True),
+        (lambda issuer: issuer + "/verifiable-credentials/v1/presentation/verify", False),
         (lambda issuer: issuer, True),
         (lambda issuer: "https://other.example", False),
         (lambda issuer: ["https://other.example", 7, None], False),
         (lambda issuer: [], False),
     ],
 )
-def test_older_clients_name_the_token_endpoint_only_where_that_is_allowed(
+def test_older_clients_name_an_endpoint_only_where_that_is_allowed(
     client: Client, settings: Any, signing_key: Any, value: Any, taken: bool
 ) -> None:
     settings.LEGACY_ASSERTION_AUDIENCES = True
     party, key = with_key()
-    text = assertion(party.client_id, key, issuer=settings.BASE_URL, aud=value(settings.BASE_URL))
+    audience = value(settings.BASE_URL)
+    proofs = [
+        by_assertion(assertion(party.client_id, key, issuer=settings.BASE_URL, aud=audience)) for _ in "12"
+    ]
 
-    assert ask(client, by_assertion(text)).status_code == (200 if taken else 401)
+    assert ask(client, proofs[0]).status_code == (200 if taken else 401)
+    # Whoever is known there is told what is wrong with their request.
+    pushed = client.post(PAR, data=urlencode(proofs[1]), content_type=FORM)
+    assert pushed.status_code == (400 if taken else 401)
 
 
 def test_a_jti_is_the_clients_own(client: Client, settings: Any, signing_key: Any) -> None:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from contextlib import suppress
+from threading import Event, Thread
 from typing import Any
 
 import pytest
@@ -13,8 +14,10 @@ from hypothesis import strategies as st
 from presentation.client_metadata.public_keys import MOST, ClientKeysError, problem_with, read, read_published
 from presentation.clients import fetched_keys
 from tests.forgery import Key, new_key, public_jwk
-from tests.presentation.clients import ask, assertion, by_assertion, registered
+from tests.presentation.clients import ask, assertion, basic, by_assertion, registered, with_secret
 from tests.presentation.far_ends import FarEnd, answers, far_end
+from tests.presentation.test_pushed_requests import send
+from tests.presentation.test_request_objects import bring, signed
 from tests.wallet.conftest import together
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("signing_key")]
@@ -187,5 +190,104 @@ def test_any_value_is_a_key_set_or_refused(value: Any) -> None:
 @pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
 def test_many_at_once_ask_the_other_side_once(application: Application, settings: Any) -> None:
+    statuses = together(lambda _: application.asks(settings), 8)
+    assert 200 in statuses
+    assert set(statuses) <= {200, 503}  # whoever finds it being asked is to come again, and waits for nobody
+    assert len(application.far.requests) == 1
     assert together(lambda _: application.asks(settings), 8) == [200] * 8
     assert len(application.far.requests) == 1
+
+
+# --- While the other side is slow -------------------------------------------------------------------------
+
+
+class Slow:
+    """The far end of an application answers only once it is let."""
+
+    def __init__(self, application: Application) -> None:
+        self.asked, self.may_answer = Event(), Event()
+        answer, far = application.far.behaviour, application.far
+
+        def behaviour(connection: Any) -> None:
+            self.asked.set()
+            self.may_answer.wait(10)
+            answer(connection)
+
+        far.behaviour = behaviour
+        self._asking = Thread(target=lambda: fetched_keys.published_at(far.url(), kid="one"))
+
+    def __enter__(self) -> None:
+        self._asking.start()
+        assert self.asked.wait(10)
+
+    def __exit__(self, *_: Any) -> None:
+        self.may_answer.set()
+        self._asking.join()
+
+
+def test_nobody_waits_for_keys_that_somebody_else_fetches(application: Application, settings: Any) -> None:
+    with Slow(application):
+        text = assertion(application.party.client_id, application.key, issuer=settings.BASE_URL)
+        response = ask(Client(), by_assertion(text))
+        assert (response.status_code, response.json()["error"]) == (503, "temporarily_unavailable")
+        assert response.headers["Retry-After"] == "5"
+    assert application.asks(settings) == 200
+    assert len(application.far.requests) == 1
+
+
+def test_the_keys_from_before_count_until_somebody_else_has_fetched_new_ones(
+    application: Application, settings: Any, clock: Any
+) -> None:
+    assert application.asks(settings) == 200
+    clock(fetched_keys.KEPT)
+    with Slow(application):
+        assert application.asks(settings) == 200
+        assert application.asks(settings, key=new_key(), kid="two") == 401
+    assert len(application.far.requests) == 2
+
+
+def test_a_server_that_is_slow_and_then_fails_gives_its_old_keys_no_second_life(
+    application: Application, settings: Any, clock: Any
+) -> None:
+    assert application.asks(settings) == 200
+    clock(fetched_keys.KEPT)
+    application.far.behaviour = answers(b"", status="500 Broken")
+    for _ in range(2):
+        with Slow(application):
+            pass
+        assert application.asks(settings) == 401
+        clock(fetched_keys.FETCHED_EVERY)
+    with Slow(application):
+        assert application.asks(settings) == 503
+
+
+def test_a_signed_request_whose_keys_are_being_fetched_is_to_come_again(
+    application: Application, settings: Any
+) -> None:
+    bank = (application.party, application.key)
+    request = signed(bank, settings.BASE_URL)
+    party, secret = with_secret("Corner Shop", jwks_uri=application.party.jwks_uri)
+    pushed = {"request": signed((party, application.key), settings.BASE_URL)}
+    with Slow(application):
+        page = bring(Client(), bank, request)
+        assert page.status_code == 400
+        assert "try again in a few seconds" in page.content.decode()
+        response = send(Client(), pushed, **basic(party.client_id, secret))
+        assert (response.status_code, response.json()["error"]) == (503, "temporarily_unavailable")
+    assert bring(Client(), bank, request).status_code == 303
+
+
+def test_the_addresses_that_were_used_last_are_remembered(
+    application: Application, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fetched_keys, "MOST", 2)
+    far = application.far
+    one, two, three = (far.url(f"/{number}") for number in range(3))
+    for uri in (one, two, one, three):  # for the third, the second is forgotten: it was used longest ago
+        assert fetched_keys.published_at(uri, kid="one").keys() == {"one"}
+    assert len(far.requests) == 3
+    for uri in (one, three):
+        fetched_keys.published_at(uri, kid="one")
+    assert len(far.requests) == 3
+    fetched_keys.published_at(two, kid="one")
+    assert len(far.requests) == 4

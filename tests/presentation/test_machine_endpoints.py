@@ -1,0 +1,202 @@
+"""What all endpoints for machines have in common: JSON whatever goes wrong, limits, and nothing else said."""
+
+import logging
+from collections.abc import Callable
+from datetime import timedelta
+from threading import Thread
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+
+from keys import published_keys
+from presentation import verification
+from presentation.clients import bearer, credentials_grant
+from presentation.models import RelyingParty
+from presentation.reception import pushing
+from presentation.sandbox import endpoints as sandbox_endpoints
+from tests.forgery import new_key, sign_jwt
+from tests.presentation.clients import FORM, TOKEN, access_token, basic, registered, with_secret
+from tests.presentation.test_pushed_requests import PAR
+from tests.presentation.test_verification import VERIFY
+from wallet.limits import Limit
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("signing_key")]
+JSON = "application/json"
+HOLDER = "/sandbox/holder"
+KINDS = {TOKEN: FORM, PAR: FORM, VERIFY: JSON, HOLDER: JSON}
+each_endpoint = pytest.mark.parametrize("path", KINDS)
+FEW = Limit("few", most=2, window=timedelta(minutes=1))
+
+
+def post(path: str, body: bytes = b"", **headers: Any) -> Any:
+    return Client().post(path, data=body, content_type=KINDS[path], **headers)
+
+
+def bearing(token: str, **more: Any) -> dict[str, Any]:
+    return {"headers": {"Authorization": f"Bearer {token}"}, **more}
+
+
+def good(path: str, party: RelyingParty, secret: str) -> Callable[[], Any]:
+    """A call of an endpoint that passes every limit before it is answered."""
+    proof = {"headers": basic(party.client_id, secret)}
+    if path == VERIFY:
+        proof = bearing(access_token(party))
+    return lambda: post(path, BODIES[path], **proof)
+
+
+BODIES = {
+    TOKEN: b"grant_type=client_credentials",
+    PAR: b"response_type=x",
+    VERIFY: b'{"vp_token": "x", "nonce": "x"}',
+    HOLDER: b"{}",
+}
+
+
+# --- What goes wrong here ---------------------------------------------------------------------------------
+
+
+@each_endpoint
+def test_what_nobody_expected_is_json_with_a_reference_and_goes_to_the_log(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, path: str
+) -> None:
+    def breaks(*_: Any, **__: Any) -> None:
+        raise ZeroDivisionError("what nobody shall read")
+
+    for room, name in (
+        (credentials_grant, "grant"),
+        (pushing, "push"),
+        (verification, "verify"),
+        (sandbox_endpoints.HolderCall, "from_json"),
+    ):
+        monkeypatch.setattr(room, name, breaks)
+    caplog.set_level(logging.INFO)
+    response = good(path, *with_secret())()
+
+    assert (response.status_code, response.json()["error"]) == (500, "server_error")
+    assert response.json().keys() == {"error", "error_description"}
+    assert response.headers["Content-Type"] == JSON
+    assert response.headers["Cache-Control"] == "no-store"
+    assert b"nobody shall read" not in response.content
+    (written,) = [record for record in caplog.records if "machine_request_failed" in record.getMessage()]
+    reference = response.json()["error_description"].split()[-1].rstrip(".")
+    assert len(reference) == 8
+    assert reference in written.getMessage()
+    assert "ZeroDivisionError" in caplog.text
+
+
+@each_endpoint
+def test_while_the_database_is_away_it_says_when_to_come_again(
+    monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    call = good(path, *with_secret())
+    published_keys.find("none")  # so that it is the database that is missed
+    where = "NAME" if connection.vendor == "sqlite" else "HOST"
+    monkeypatch.setitem(connection.settings_dict, where, "/nowhere/at/all")
+    responses: list[Any] = []
+    thread = Thread(target=lambda: responses.append(call()))  # each thread has a connection of its own
+    thread.start()
+    thread.join()
+
+    (response,) = responses
+    assert (response.status_code, response.json()["error"]) == (503, "temporarily_unavailable")
+    assert int(response.headers["Retry-After"]) > 0
+    assert b"nowhere" not in response.content
+
+
+# --- What is not taken ------------------------------------------------------------------------------------
+
+
+@each_endpoint
+def test_a_body_in_chunks_is_refused_and_not_taken_for_an_empty_one(path: str) -> None:
+    """As gunicorn hands it over: without a length; Django would read nothing."""
+    party, _secret = with_secret()
+    proof = bearing(access_token(party)) if path == VERIFY else {}
+    response = Client().generic(
+        "POST", path, BODIES[path], KINDS[path], CONTENT_LENGTH="", HTTP_TRANSFER_ENCODING="chunked", **proof
+    )
+
+    assert (response.status_code, response.json()["error"]) == (411, "invalid_request")
+    assert "Content-Length" in response.json()["error_description"]
+
+
+@each_endpoint
+def test_nobody_is_told_what_an_endpoint_is_called_inside(path: str) -> None:
+    response = Client().options(path, **bearing(access_token(registered())))
+
+    assert response.status_code == 405
+    assert response.headers["Allow"] == "POST"
+    assert response.json().keys() == {"error", "error_description"}
+
+
+# --- How often --------------------------------------------------------------------------------------------
+
+
+def limited(response: Any) -> bool:
+    if response.status_code == 429:
+        assert response.json()["error"] == "temporarily_unavailable"
+        assert 0 < int(response.headers["Retry-After"]) <= 61
+    return bool(response.status_code == 429)
+
+
+PER_CLIENT = {TOKEN: (credentials_grant, "PER_CLIENT"), PAR: (pushing, "PER_CLIENT")}
+PER_CLIENT[VERIFY] = (verification, "PER_CLIENT")
+
+
+@pytest.mark.parametrize("path", PER_CLIENT)
+def test_one_client_that_calls_too_often_has_to_wait_and_no_other(
+    monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    monkeypatch.setattr(*PER_CLIENT[path], FEW)
+    one, other = good(path, *with_secret()), good(path, *with_secret("Corner Shop"))
+
+    assert [limited(one()) for _ in range(3)] == [False, False, True]
+    assert not limited(other())
+
+
+PER_ADDRESS = {TOKEN: (credentials_grant, "PER_ADDRESS"), PAR: (pushing, "PER_ADDRESS")}
+PER_ADDRESS[HOLDER] = (sandbox_endpoints.holder, "CALLS_PER_CLIENT")
+PER_ADDRESS[VERIFY] = (bearer, "REFUSED")
+
+
+@pytest.mark.parametrize("path", PER_ADDRESS)
+def test_one_address_that_calls_too_often_has_to_wait_and_no_other(
+    monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    monkeypatch.setattr(*PER_ADDRESS[path], FEW)
+    bad = bearing("not.a.token") if path == VERIFY else {}
+    call = lambda address: limited(post(path, BODIES[path], **bad, REMOTE_ADDR=address))  # noqa: E731
+
+    assert [call("192.0.2.1") for _ in range(3)] == [False, False, True]
+    assert not call("192.0.2.2")
+
+
+def test_a_good_token_is_taken_where_bad_ones_come_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bearer, "REFUSED", FEW)
+    for _ in range(4):
+        last = post(VERIFY, BODIES[VERIFY], **bearing("not.a.token"))
+
+    assert limited(last)
+    assert good(VERIFY, *with_secret())().status_code == 200
+
+
+def test_tokens_by_keys_that_nobody_has_ask_the_database_once_a_second(
+    statements: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    party = registered()
+    call = lambda kid: post(  # noqa: E731
+        VERIFY, b"{}", **bearing(sign_jwt({"alg": "ES256", "typ": "at+jwt", "kid": kid}, {}, new_key()))
+    )
+    assert post(VERIFY, BODIES[VERIFY], **bearing(access_token(party))).status_code == 200
+    asks = lambda text: "keys_signingkey" in text  # noqa: E731
+    with statements() as asked_for:
+        assert {call(f"nobody's {number}").status_code for number in range(5)} == {401}
+    assert len([text for text in asked_for.texts if asks(text)]) == 1
+
+    real = published_keys.monotonic
+    monkeypatch.setattr(published_keys, "monotonic", lambda: real() + published_keys.UNKNOWN_ASKED_EVERY)
+    with statements() as asked_again:
+        call("nobody's")
+        call("nobody's")
+    assert len([text for text in asked_again.texts if asks(text)]) == 1
