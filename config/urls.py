@@ -48,6 +48,7 @@ urlpatterns = [
     ),
     path("relying-parties/<str:client_id>/logo", presentation.views.logo, name="relying_party_logo"),
     path(f"{PRESENTATION}/verify", presentation.endpoints.verify, name="verify"),
+    path(f"{PRESENTATION}/outcome", presentation.endpoints.outcome, name="outcome"),
     path("oauth/v2/token", presentation.endpoints.token, name="token"),
     path("consent/<uuid:consent_id>/", consent.views.review, name="consent_review"),
     path("wallet/history/", consent.views.history, name="consent_history"),

@@ -1,4 +1,7 @@
-"""What machines call: tokens (RFC 6749 §3.2), pushed requests (RFC 9126), verification. All answer JSON."""
+"""What machines call: tokens (RFC 6749 §3.2), pushed requests (RFC 9126), verification, how a request went.
+
+All answer JSON, whatever goes wrong.
+"""
 
 from typing import Any
 
@@ -12,10 +15,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from presentation import verification, verification_request
-from presentation.client_metadata.grants import VERIFY
+from presentation import outcomes, verification, verification_request
+from presentation.client_metadata.grants import READ, VERIFY
 from presentation.clients import credentials_grant
 from presentation.clients.bearer import BearerAuthentication, HasGrant
+from presentation.errors import UntrustedRequestError
 from presentation.machine_errors import (
     MachineError,
     MalformedRequestError,
@@ -24,9 +28,12 @@ from presentation.machine_errors import (
     TooLargeError,
     TooOftenError,
     UnavailableError,
+    UnknownNonceError,
 )
 from presentation.reception import pushing
+from presentation.registration import usable
 from presentation.requests import posted_form
+from presentation.requests.parameters import Parameters
 from wallet import browser
 from wallet.limits import LimitReachedError
 
@@ -148,6 +155,27 @@ class VerifyView(MachineView):
         return Response(verification.verify(asked, client_id=access.client_id, now=timezone.now()))
 
 
+class OutcomeView(MachineView):
+    """How requests went, for the relying application that made them."""
+
+    authentication_classes = (BearerAuthentication,)
+    permission_classes = (HasGrant,)
+    grant = READ
+
+    def get(self, request: Request) -> Response:
+        """Says how the request with this nonce stands."""
+        access: Any = request.user
+        try:
+            parameters = Parameters.from_query(request.META.get("QUERY_STRING", ""))
+            nonce = usable(parameters, "nonce")
+            return Response(outcomes.tell(nonce, client_id=access.client_id, now=timezone.now()))
+        except UntrustedRequestError as error:
+            raise MalformedRequestError(error.hint) from error
+        except outcomes.UnknownRequestError as error:
+            raise UnknownNonceError from error
+
+
 token = TokenView.as_view()
 push = PushView.as_view()
 verify = VerifyView.as_view()
+outcome = OutcomeView.as_view()

@@ -82,6 +82,16 @@ class ScopeNotGrantedError(MachineError):
     error = "invalid_scope"
 
 
+class UnknownNonceError(MachineError):
+    """There is no request to tell of, for whatever reason."""
+
+    error = "unknown_request"
+    status = 404
+
+    def __init__(self) -> None:
+        super().__init__("No request of this client with this nonce is known.")
+
+
 class TooOftenError(MachineError):
     """More often than anybody needs; `retry_at` says when it may be tried again."""
 

@@ -25,7 +25,11 @@ class Interaction(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     relying_party = models.ForeignKey(
-        RelyingParty, on_delete=models.CASCADE, related_name="interactions", editable=False
+        RelyingParty,
+        on_delete=models.CASCADE,
+        related_name="interactions",
+        db_index=False,  # the index below begins with it
+        editable=False,
     )
     # As received (a loopback port may be added), or empty where the answer is posted.
     redirect_uri = models.CharField(max_length=506, blank=True, editable=False)
@@ -45,6 +49,9 @@ class Interaction(models.Model):
     answered_at = models.DateTimeField(null=True, editable=False)
 
     class Meta:
+        indexes = [
+            models.Index(fields=["relying_party", "nonce_digest"], name="presentation_interaction_asked")
+        ]
         constraints = [
             models.UniqueConstraint(
                 fields=["relying_party", "nonce_digest"],
