@@ -99,10 +99,8 @@ class TooOftenError(MachineError):
     status = 429
 
     def __init__(self, *, retry_at: datetime, now: datetime) -> None:
-        super().__init__(
-            "Too many requests. Wait as long as Retry-After says; keep a token for its ten minutes."
-        )
         self.seconds = max(1, int((retry_at - now).total_seconds()) + 1)
+        super().__init__(f"Too many requests. Try again in {self.seconds} seconds.")
 
     def headers(self) -> dict[str, str]:
         """When to come again (RFC 9110 §10.2.3)."""

@@ -47,6 +47,7 @@ class Delivery(StrEnum):
 
 _DELIVERIES = {
     Standing.WAITING: Delivery.WAITING,
+    Standing.HELD: Delivery.WAITING,
     Standing.UNDER_WAY: Delivery.WAITING,
     Standing.DELIVERED: Delivery.DELIVERED,
     Standing.ENDED: Delivery.UNDELIVERED,

@@ -52,6 +52,8 @@ def issue(client_id: str, grants: list[str], *, now: datetime) -> IssuedToken:
     payload = {
         "iss": settings.BASE_URL,
         "aud": settings.BASE_URL,
+        # The client itself (RFC 9068 §2.2). No token of ours has a holder as its subject, so that neither is
+        # taken for the other (RFC 9700 §4.15); and client ids are made here, like the name of no holder.
         "sub": client_id,
         "client_id": client_id,
         "iat": issued_at,

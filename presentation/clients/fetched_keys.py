@@ -21,7 +21,7 @@ outbound = Outbound()
 
 
 class KeysUnderWayError(Exception):
-    """Another request is fetching the keys just now, and there are none from before: come again soon."""
+    """Another request is fetching the keys just now, and this one was not there before: come again soon."""
 
 
 class _Fetched:
@@ -58,7 +58,7 @@ def published_at(uri: str, *, kid: str | None) -> ClientKeys:
 
     Asks again, once a minute at most, when the key `kid` is not among them. Nobody waits for somebody else's
     asking, because an address that is slow to answer would hold every thread: meanwhile what was there before
-    counts. Raises KeysUnderWayError when there was nothing.
+    counts. Raises KeysUnderWayError when the key was not there.
     """
     entry = _entry(uri)
     if entry.is_due(kid) and entry.lock.acquire(blocking=False):
@@ -68,7 +68,7 @@ def published_at(uri: str, *, kid: str | None) -> ClientKeys:
         finally:
             entry.lock.release()
     under_way = entry.lock.locked()
-    if under_way and not entry.keys:
+    if under_way and not (entry.keys if kid is None else kid in entry.keys):
         raise KeysUnderWayError
     return entry.keys if under_way or entry.is_fresh() else {}
 

@@ -19,7 +19,7 @@ from jsonschema import Draft202012Validator, FormatChecker
 
 from config.urls import PUBLISHED_DOCUMENTS, PUBLISHED_FAMILIES
 from presentation.clients import client_secrets
-from presentation.models import RelyingParty
+from presentation.models import Delivery, Interaction, RelyingParty
 from presentation.sandbox.api.openapi import openapi
 from presentation.webhooks import revocations, signature
 from presentation.webhooks.models import WebhookEvent
@@ -36,6 +36,7 @@ from wallet.models import Wallet
 JSON = "application/json"
 VERIFY = "/verifiable-credentials/v1/presentation/verify"
 PAR = "/verifiable-credentials/v1/presentation/par"
+OUTCOME = "/verifiable-credentials/v1/presentation/outcome"
 NONCE = "n-0S6_WzA2Mj~of-the-good-call"
 
 
@@ -120,6 +121,15 @@ def verified(world: World) -> list[Any]:
     return [world.verify(token), world.verify(token, "another-nonce-altogether"), world.verify("no token")]
 
 
+def outcomes(world: World) -> list[Any]:
+    nonces = {decision: f"the-nonce-of-one-to-{decision}" for decision in ("share", "decline")}
+    for decision, nonce in nonces.items():
+        pass_through(world.client, world.bank, decision, nonce=nonce)
+    denied = Interaction.objects.get(outcome=Interaction.Outcome.ERROR)
+    Delivery.objects.create(interaction=denied, expires_at=timezone.now())  # as if it had been posted
+    return [world.client.get(OUTCOME, {"nonce": each}, headers=world.by_token) for each in nonces.values()]
+
+
 def held(world: World) -> list[Any]:
     return [
         world.holder(),
@@ -144,6 +154,7 @@ GOOD_CALLS: dict[str, Callable[[World], list[Any]]] = {
     "token": given_tokens,
     "push": pushed,
     "verify": verified,
+    "outcome": outcomes,
     "discovery": document("/.well-known/openid-configuration"),
     "authorization_server": document("/.well-known/oauth-authorization-server"),
     "credential_issuer": document("/.well-known/jwt-vc-issuer"),

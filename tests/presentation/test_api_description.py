@@ -33,7 +33,7 @@ WITH_INPUT = [endpoint for endpoint in ENDPOINTS if endpoint.query or endpoint.b
 # home by a redirect.
 UNKNOWABLE = {"positive_data_acceptance"}
 GOES_HOME = {"negative_data_rejection"}
-REFUSALS = [400, 401, 403, 404, 405, 413, 414]
+REFUSALS = [400, 401, 403, 404, 405, 411, 413, 414]
 CONFIG = SchemathesisConfig.from_dict(
     {"checks": {"negative_data_rejection": {"expected-statuses": REFUSALS}}}
 )

@@ -191,7 +191,7 @@ def test_a_client_that_calls_without_end_is_told_to_wait(
 
     assert refused.status_code == 429
     assert int(refused.headers["Retry-After"]) > 0
-    assert refused.json()["error_description"].startswith("That was too often.")
+    assert refused.json()["error_description"].startswith("Too many requests.")
 
 
 def test_a_call_whose_turn_does_not_come_says_so_and_the_next_one_has_it(
@@ -218,8 +218,7 @@ def test_a_call_that_breaks_gives_its_turn_back(
     url = authorize_url(acme_bank)
     with monkeypatch.context() as broken:
         broken.setattr(holder, "appear", lambda *args, **facts: 1 / 0)
-        with pytest.raises(ZeroDivisionError):
-            call(url)
+        assert call(url).status_code == 500
 
     assert "vp_token" in fragment_of(call(authorize_url(acme_bank)))
 

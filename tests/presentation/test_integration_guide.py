@@ -24,11 +24,14 @@ from jwcrypto.common import JWException
 from standardwebhooks import WebhookVerificationError
 
 from keys.jws import decode_segment, encode_segment
+from presentation.client_metadata.grants import READ
 from presentation.clients import client_secrets
 from presentation.models import RelyingParty
+from presentation.outcomes import Delivery, State
 from tests.conftest import NODE_PACKAGES
 from tests.forgery import HONEST, NOW, TAMPERINGS, Forger, Tampering, new_key, public_jwk
 from tests.people import register
+from tests.presentation.clients import access_token
 from tests.presentation.test_flow import decide
 from tests.presentation.test_real_clients import private_jwk
 from tests.presentation.webhooks import opted_in, receiving
@@ -244,6 +247,19 @@ def test_the_guide_lets_the_service_verify(answered: dict[str, str]) -> None:
         answer = code["verified_by_service"](base_url, token, vp_token=answered["VP_TOKEN"], nonce=nonce)
         assert answer["valid"] is valid
         assert ("claims" in answer) is valid
+
+
+def test_the_guide_asks_how_a_request_went(answered: dict[str, str]) -> None:
+    code, party = printed_code(), RelyingParty.objects.get()
+    party.grants = [READ]
+    party.save()
+    told = code["outcome"](answered["BASE_URL"], access_token(party), answered["NONCE"])
+    (shown,) = (json.loads(text) for text in printed("json") if '"state"' in text)
+
+    assert told | {"begun_at": "", "answered_at": ""} == shown | {"begun_at": "", "answered_at": ""}
+    rows = GUIDE.read_text()
+    for member in {*State, *Delivery, "begun_at", "answered_at", "error", "delivery", "status"}:
+        assert f"`{member}`" in rows, member
 
 
 def test_the_guide_proves_itself_by_key_with_authlib(answered: dict[str, str]) -> None:

@@ -10,7 +10,7 @@ import pytest
 from django.db import connection
 from django.test import Client
 
-from keys import published_keys
+from keys.published import key_set
 from presentation import verification
 from presentation.clients import bearer, credentials_grant
 from presentation.models import RelyingParty
@@ -91,7 +91,7 @@ def test_while_the_database_is_away_it_says_when_to_come_again(
     monkeypatch: pytest.MonkeyPatch, path: str
 ) -> None:
     call = good(path, *with_secret())
-    published_keys.find("none")  # so that it is the database that is missed
+    key_set.find("none")  # so that it is the database that is missed
     where = "NAME" if connection.vendor == "sqlite" else "HOST"
     monkeypatch.setitem(connection.settings_dict, where, "/nowhere/at/all")
     responses: list[Any] = []
@@ -119,6 +119,26 @@ def test_a_body_in_chunks_is_refused_and_not_taken_for_an_empty_one(path: str) -
 
     assert (response.status_code, response.json()["error"]) == (411, "invalid_request")
     assert "Content-Length" in response.json()["error_description"]
+
+
+class HungUp:
+    """What there is to read from somebody who has gone."""
+
+    def read(self, *_: Any) -> bytes:
+        raise OSError("gone")
+
+    readline = read
+
+
+@each_endpoint
+def test_a_body_that_ends_too_soon_is_a_mistake_and_nothing_for_the_log(
+    path: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    proof = bearing(access_token(registered())) if path == VERIFY else {}
+    response = post(path, BODIES[path], **proof, **{"wsgi.input": HungUp()})
+
+    assert (response.status_code, response.json()["error"]) == (400, "invalid_request")
+    assert "machine_request_failed" not in caplog.text
 
 
 @each_endpoint
@@ -194,8 +214,8 @@ def test_tokens_by_keys_that_nobody_has_ask_the_database_once_a_second(
         assert {call(f"nobody's {number}").status_code for number in range(5)} == {401}
     assert len([text for text in asked_for.texts if asks(text)]) == 1
 
-    real = published_keys.monotonic
-    monkeypatch.setattr(published_keys, "monotonic", lambda: real() + published_keys.UNKNOWN_ASKED_EVERY)
+    real = key_set.monotonic
+    monkeypatch.setattr(key_set, "monotonic", lambda: real() + key_set.UNKNOWN_ASKED_EVERY)
     with statements() as asked_again:
         call("nobody's")
         call("nobody's")

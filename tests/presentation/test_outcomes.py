@@ -13,6 +13,7 @@ from django.utils import timezone
 from presentation import admission, clearing, outcomes
 from presentation.client_metadata.grants import PUSH, READ, VERIFY
 from presentation.clients import access_tokens
+from presentation.deliveries import Standing
 from presentation.models import Interaction, RelyingParty, ResponseURI
 from tests.people import ALICE, BOB
 from tests.presentation.clients import access_token, registered
@@ -163,6 +164,10 @@ def test_of_an_answer_that_is_posted_it_says_whether_it_arrived(
         assert outcomes.tell(NONCE, client_id=bank.client_id, now=later)["delivery"] == "undelivered"
 
 
+def test_there_is_a_word_for_every_standing_of_an_answer() -> None:
+    assert set(outcomes._DELIVERIES) == set(Standing)
+
+
 def test_of_several_browsers_the_one_with_a_token_counts_else_what_happened_last(
     client: Client, bank: RelyingParty, begun: str
 ) -> None:
@@ -237,11 +242,15 @@ def test_two_parties_with_the_same_nonce_are_told_each_of_its_own(
     assert told(bank)["state"] == "open"
 
 
-def test_a_suspended_party_is_told_nothing(client: Client, bank: RelyingParty, begun: str) -> None:
+def test_a_suspended_party_is_told_nothing(bank: RelyingParty, begun: str) -> None:
     before = access_token(bank)
     admission.suspend(bank, "complaints")
 
-    assert unknown(read(bank, token=before)) == unknown(read(bank, "a-nonce-of-nobody-at-all", token=before))
+    for nonce in (NONCE, "a-nonce-of-nobody-at-all"):
+        response = read(bank, nonce, token=before)
+        assert (response.status_code, response.json()["error"]) == (401, "invalid_token")
+    with pytest.raises(outcomes.UnknownRequestError):  # should it be suspended just now
+        outcomes.tell(NONCE, client_id=bank.client_id, now=timezone.now())
 
 
 @pytest.mark.parametrize("grants", [[], [VERIFY], [PUSH, VERIFY]])
@@ -313,4 +322,6 @@ def test_what_it_costs_does_not_grow_with_how_often_a_browser_brought_it(
     with statements() as again:
         read(bank, token=token)
 
-    assert len(once.texts) == len(again.texts) == 3, once.texts  # the limit, the request, the status
+    assert len(once.texts) == len(again.texts) == 4, (
+        once.texts
+    )  # who asks, how often, the request, the status

@@ -9,18 +9,16 @@ from django.utils.translation import gettext_lazy as _
 from presentation.client_metadata.grants import GRANTS
 from presentation.requests.parameters import LIMITS
 from presentation.responses.return_address import RESPONSE_MODES
-from presentation.sandbox.api.described_claims import CREDENTIAL, DISCLOSED
 from presentation.sandbox.api.described_documents import DOCUMENTS
+from presentation.sandbox.api.described_results import RESULTS
 from presentation.sandbox.api.description import (
     FORM,
     HTML,
     JSON,
-    MALFORMED,
     NOT_GRANTED,
     NOT_YOU,
-    TOO_LARGE,
-    TOO_OFTEN,
-    UNAVAILABLE,
+    REQUESTS,
+    WITH_BODY,
     Answer,
     Described,
     Schema,
@@ -30,7 +28,7 @@ from presentation.sandbox.api.description import (
 from presentation.sandbox.holder_call import CHOICES, LONGEST_URL
 from presentation.sandbox.wording import PARAMETERS, Text
 
-REQUESTS, TESTS = _("Requests"), _("For tests, in the sandbox only")
+TESTS = _("For tests, in the sandbox only")
 ASSERTION = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 _MORE_PARAMETERS: dict[str, Text] = {
     "response_mode": _(
@@ -55,12 +53,6 @@ _CLIENT = {
         _("Instead of a secret: a JWT you signed with ES256, with the issuer as audience.")
     ),
 }
-_CHECK = members(
-    "name result",
-    name=text(),
-    result=text(enum=["passed", "failed", "not reached"]),
-    reason=text(_("Of the one that failed.")),
-)
 
 
 def _authorization_parameter(name: str) -> tuple[Text, Schema]:
@@ -130,11 +122,8 @@ ENDPOINTS: list[Described] = [
                     scope=text(_("What it is good for.")),
                 ),
             ),
-            MALFORMED,
             NOT_YOU,
-            TOO_LARGE,
-            TOO_OFTEN,
-            UNAVAILABLE,
+            *WITH_BODY,
         ],
         about=_("Client credentials (RFC 6749 §4.4). Authenticate in exactly one of three ways."),
         body={
@@ -163,11 +152,9 @@ ENDPOINTS: list[Described] = [
                     expires_in={"type": "integer", "description": _("Seconds.")},
                 ),
             ),
-            MALFORMED,
             NOT_YOU,
             NOT_GRANTED,
-            TOO_LARGE,
-            TOO_OFTEN,
+            *WITH_BODY,
         ],
         about=_(
             "Keeps e-mail addresses and payments out of addresses and histories (RFC 9126). "
@@ -176,50 +163,7 @@ ENDPOINTS: list[Described] = [
         body={FORM: members("", **_pushed_parameters())},
         auth=("client_secret", "access_token", ""),
     ),
-    Described(
-        "verifiable-credentials/v1/presentation/verify",
-        "post",
-        "verify",
-        REQUESTS,
-        _("Have a presentation verified"),
-        [
-            Answer(
-                200,
-                _("What came out, also when it is not valid. It is looked at as one that was made for you."),
-                members(
-                    "valid checks",
-                    valid={"type": "boolean"},
-                    checks={"type": "array", "items": _CHECK},
-                    status=text(_("Of the credential: valid, suspended, …; if it came to that.")),
-                    credential=CREDENTIAL,
-                    claims=DISCLOSED,
-                ),
-            ),
-            MALFORMED,
-            NOT_YOU,
-            NOT_GRANTED,
-            TOO_LARGE,
-        ],
-        about=_("Instead of verifying it yourself."),
-        body={
-            JSON: members(
-                "vp_token nonce",
-                vp_token={
-                    "type": ["string", "object"],
-                    "minLength": 1,
-                    "minProperties": 1,
-                    "description": _("As it came in the answer."),
-                },
-                nonce=text(_("As it was in the request."), minLength=1, maxLength=512),
-                transaction_data={
-                    "type": "array",
-                    "items": text(),
-                    "description": _("The strings that were sent, in their order."),
-                },
-            )
-        },
-        auth=("access_token",),
-    ),
+    *RESULTS,
     *DOCUMENTS,
     Described(
         "sandbox/holder",
@@ -239,10 +183,7 @@ ENDPOINTS: list[Described] = [
                     ),
                 ),
             ),
-            MALFORMED,
-            TOO_LARGE,
-            TOO_OFTEN,
-            UNAVAILABLE,
+            *WITH_BODY,
         ],
         about=_(
             "Opens an authorization request as a browser would, signs in, is verified as a persona, decides."

@@ -10,6 +10,7 @@ from presentation.sandbox.wording import Text
 
 JSON, FORM = "application/json", "application/x-www-form-urlencoded"
 HTML, PLAIN = "text/html; charset=utf-8", "text/plain; charset=utf-8"
+REQUESTS = _("Requests")
 Schema = dict[str, Any]
 
 
@@ -71,10 +72,14 @@ def refused(status: int, about: Text, *headers: str) -> Answer:
     return Answer(status, about, ERROR, headers=headers)
 
 
-# What every endpoint that takes something from a machine may say.
+# What endpoints for machines may say.
 MALFORMED = refused(400, _("Something in the request is wrong: error_description says what."))
 TOO_LARGE = refused(413, _("The body is longer than any good one."))
 TOO_OFTEN = refused(429, _("Too often; Retry-After says how many seconds to wait."), "Retry-After")
 NOT_YOU = refused(401, _("Not authenticated; WWW-Authenticate says how to be."), "WWW-Authenticate")
 NOT_GRANTED = refused(403, _("The access token is good, but not for this."), "WWW-Authenticate")
-UNAVAILABLE = refused(503, _("Try again in a few minutes."))
+NO_LENGTH = refused(411, _("The body came in chunks; send it in one piece, with Content-Length."))
+OUR_FAULT = refused(500, _("Something broke here; error_description has a reference to quote."))
+UNAVAILABLE = refused(503, _("Not at the moment; Retry-After says how many seconds to wait."), "Retry-After")
+ALWAYS = (MALFORMED, TOO_OFTEN, OUR_FAULT, UNAVAILABLE)
+WITH_BODY = (*ALWAYS, NO_LENGTH, TOO_LARGE)
