@@ -4,6 +4,7 @@ Strict (RFC 8725 §3): canonical base64url, JSON without duplicate names, `alg` 
 """
 
 import json
+from binascii import Error as Base64Error
 from binascii import a2b_base64, b2a_base64
 from collections.abc import Mapping
 from functools import lru_cache
@@ -20,7 +21,8 @@ from keys.private_keys.signer import Signer
 MAX_LENGTH = 65_536  # of a token taken in
 _ES256 = ec.ECDSA(SHA256())
 _URL_SAFE = bytes.maketrans(b"+/", b"-_")
-_FROM_URL_SAFE = bytes.maketrans(b"-_", b"+/")
+# What base64 has and base64url has not becomes what neither has.
+_FROM_URL_SAFE = bytes.maketrans(b"-_+/=", b"+/!!!")
 _ALPHABET = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 # What a segment may end with, by its length modulo 4: the bits that stand for nothing are 0 (RFC 4648 §3.5).
 _LAST = {0: frozenset(_ALPHABET), 2: frozenset(_ALPHABET[::16]), 3: frozenset(_ALPHABET[::4])}
@@ -40,11 +42,13 @@ def b64url(data: bytes) -> str:
 def from_b64url(text: str) -> bytes:
     """The bytes of canonical, unpadded base64url; raises JwsError for anything else."""
     data, over = text.encode("ascii", "replace"), len(text) % 4
-    if over == 1 or data.translate(None, _ALPHABET):
-        raise JwsError("not base64url")
+    try:
+        found = a2b_base64(data.translate(_FROM_URL_SAFE) + b"=" * (-over % 4), strict_mode=True)
+    except Base64Error:
+        raise JwsError("not base64url") from None
     if data and data[-1] not in _LAST[over]:
         raise JwsError("not canonical base64url")
-    return a2b_base64(data.translate(_FROM_URL_SAFE) + b"=" * (-over % 4))
+    return found
 
 
 def encode_segment(value: Mapping[str, Any]) -> str:
@@ -67,14 +71,20 @@ def decode_segment(segment: str) -> dict[str, Any]:
 
 
 def strict_json(octets: bytes) -> Any:
-    """A JSON value in UTF-8 that can be read in one way only; raises ValueError or RecursionError."""
+    """A JSON value in UTF-8 that can be read in one way only, and be written again.
+
+    Raises ValueError or RecursionError.
+    Half a surrogate pair is a JSON string and yet no text; 1e999 is a JSON number and yet none here.
+    """
     try:
         value = orjson.loads(octets)
         if orjson.dumps(value) == octets:  # written again it is the same: no name is there twice, no NaN
             return value
     except (ValueError, TypeError):
         pass  # the other one has fewer limits, and finds out what is wrong
-    return _from_json(octets.decode())
+    value = _from_json(octets.decode())
+    _to_json(value).encode()
+    return value
 
 
 def sign_compact(header: Mapping[str, Any], payload: Mapping[str, Any], signer: Signer) -> str:

@@ -104,7 +104,11 @@ def test_a_header_this_room_does_not_accept_is_refused_whatever_its_signature(
 
 
 @pytest.mark.parametrize(
-    "payload", ["[]", '{"a":1,"a":2}', '{"a":{"b":1,"b":1}}', '{"a":Infinity}', "", "\ufeff{}"]
+    "payload",
+    [
+        *("[]", '{"a":1,"a":2}', '{"a":{"b":1,"b":1}}', '{"a":Infinity}', "", "\ufeff{}"),
+        *('{"a":1e999}', '{"a":[-1E400]}', '{"a":"\\ud800"}', '{"\\udfff":1}', '{"a":"\\udc00\\ud800"}'),
+    ],
 )
 def test_a_payload_that_is_not_one_clear_object_is_refused(payload: str) -> None:
     with pytest.raises(JwsError):

@@ -30,6 +30,7 @@ class Processing:
         digests = members.pop("_sd", [])
         if not isinstance(digests, list):
             raise SdJwtError("_sd is not an array", FORM)
+        self._note(digests)
         if RESERVED & members.keys():
             raise SdJwtError("a reserved name where none may be", FORM)
         result = {
@@ -37,8 +38,8 @@ class Processing:
             for name, value in members.items()
         }
         for key in digests:
-            if content := self._look_up(key, length=3):
-                _, name, value = content
+            if key in self.waiting:
+                _, name, value = self._content(key, length=3)
                 self._check_name(name, result, path)
                 result[name] = self._disclosed(key, value, (*path, name))
         return result
@@ -57,26 +58,28 @@ class Processing:
         for element in elements:
             here = (*path, len(result))
             if isinstance(element, dict) and element.keys() == {"..."}:
-                if content := self._look_up(element["..."], length=2):
-                    result.append(self._disclosed(element["..."], content[1], here))
+                key = element["..."]
+                self._note([key])
+                if key in self.waiting:
+                    _, value = self._content(key, length=2)
+                    result.append(self._disclosed(key, value, here))
             else:
                 result.append(self._value(element, here))
         return result
 
-    def _look_up(self, key: Any, *, length: int) -> list[Any] | None:
-        """The content a digest refers to, the first time; None when it is withheld, or a decoy."""
-        if not isinstance(key, str):
+    def _note(self, digests: list[Any]) -> None:
+        """Remember digests where they are found; what none of them refers to is withheld, or a decoy."""
+        if not {str}.issuperset(map(type, digests)):
             raise SdJwtError("a digest that is no text", FORM)
-        if key in self._seen:
-            self.repeats = True
-            return None
-        self._seen.add(key)
-        disclosure = self.waiting.get(key)
-        if disclosure is None:
-            return None
-        if len(disclosure.content) != length:
+        expected = len(self._seen) + len(digests)
+        self._seen.update(digests)
+        self.repeats = self.repeats or len(self._seen) < expected
+
+    def _content(self, key: str, *, length: int) -> list[Any]:
+        content = self.waiting[key].content
+        if len(content) != length:
             raise SdJwtError("a disclosed element where a member belongs, or the reverse", FORM)
-        return disclosure.content
+        return content
 
     def _disclosed(self, key: str, value: Any, path: Path) -> Any:
         self.found[key] = path
