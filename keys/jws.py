@@ -71,10 +71,9 @@ def decode_segment(segment: str) -> dict[str, Any]:
 
 
 def strict_json(octets: bytes) -> Any:
-    """A JSON value in UTF-8 that can be read in one way only, and be written again.
+    """A JSON value in UTF-8 that can be read in one way only; raises ValueError or RecursionError.
 
-    Raises ValueError or RecursionError.
-    Half a surrogate pair is a JSON string and yet no text; 1e999 is a JSON number and yet none here.
+    And it can be written: half a surrogate pair is a JSON string and yet no text, 1e999 a number and none.
     """
     try:
         value = orjson.loads(octets)

@@ -111,7 +111,7 @@ CHILD = """
 import os, sys
 from hashlib import sha256
 from uuid import UUID
-from keys.hardware_module import HardwareModule
+from keys.private_keys.hardware_module import HardwareModule
 
 module = HardwareModule(sys.argv[1], sys.argv[2], pin=lambda: os.environ["PIN"])
 kid = UUID(sys.argv[3])
