@@ -14,7 +14,7 @@ from wallet.reading import only_read
 @only_read
 def home(request: HttpRequest) -> HttpResponse:
     """What this service is, for whoever opens its address, and the ways in."""
-    ways_in = {name: _address(name) for name in ("playground", "self_service", "api_description")}
+    ways_in = {name: _address(name) for name in ("playground", "guide", "self_service", "api_description")}
     return render(request, "home.html", ways_in)
 
 

@@ -49,6 +49,7 @@ def runtime_imports(path: Path) -> Iterator[str]:
 IMPORTED_AS = {
     "django-environ": "environ",
     "djangorestframework": "rest_framework",
+    "markdown-it-py": "markdown_it",
     "python-pkcs11": "pkcs11",
 }
 # Optional extras: the one module that imports what the file asks for.

@@ -4,6 +4,7 @@ from django.urls import path
 
 from presentation.sandbox import endpoints
 from presentation.sandbox.api import views as api
+from presentation.sandbox.guide import views as guide
 from presentation.sandbox.playground import views as playground
 from presentation.sandbox.self_service import views as self_service
 
@@ -14,6 +15,8 @@ urlpatterns = [
     path("playground/callback/", playground.callback, name="playground_callback"),
     path("sandbox/api/", api.page, name="api_description"),
     path("sandbox/api/openapi.json", api.document, name="openapi"),
+    path("sandbox/guide/", guide.guide, name="guide"),
+    path("sandbox/guide/<str:name>/", guide.guide, name="guide_page"),
     path("sandbox/holder", endpoints.act_as_holder, name="sandbox_holder"),
     path(f"{OWN}/", self_service.home, name="self_service"),
     path(f"{OWN}/new/", self_service.new, name="self_service_new"),

@@ -139,7 +139,8 @@ def welcome(password: str | None) -> str:
 The sandbox is at {base}
 
   Try it       {base}/playground/      ask for claims as a relying application, be the holder, see the token
-  Develop      {base}/sandbox/relying-parties/   register your own application, for docs/integrate.md
+  Develop      {base}/sandbox/relying-parties/   register your own application
+  Read         {base}/sandbox/guide/   from registration to a verified claim (docs/integrate.md)
   Operate it   {base}/admin/           sign in as operator, {shown}
   Discovery    {base}/.well-known/openid-configuration
   Key set      {base}/openid-connect/jwks   (signing with {active})

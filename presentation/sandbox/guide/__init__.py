@@ -1,0 +1,1 @@
+"""The guide for developers, served by the sandbox that it is about."""

@@ -1,0 +1,37 @@
+"""The pages of docs/ that developers of relying applications need, to be read in the sandbox."""
+
+from functools import cache
+
+from django.conf import settings
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.safestring import mark_safe
+
+from presentation.sandbox.guide.document import Document, rendered
+from wallet.reading import only_read
+
+GUIDE = "integrate"
+PAGES = (GUIDE, "transaction-data", "credential-status")
+
+
+@only_read
+def guide(request: HttpRequest, name: str = GUIDE) -> HttpResponse:
+    """One page of it."""
+    if name not in PAGES:
+        raise Http404
+    document = _document(name, settings.BASE_URL)
+    facts = {"document": document, "html": mark_safe(document.html)}  # noqa: S308 - ours, made of escaped text
+    return render(request, "developer/guide.html", facts | {"is_guide": name == GUIDE})
+
+
+@cache
+def _document(name: str, base_url: str) -> Document:
+    text = (settings.BASE_DIR / "docs" / f"{name}.md").read_text()
+    return rendered(text, base_url=base_url, link_to=_address)
+
+
+def _address(name: str) -> str | None:
+    if name not in PAGES:
+        return None
+    return reverse("guide") if name == GUIDE else reverse("guide_page", args=[name])
