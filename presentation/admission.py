@@ -28,8 +28,7 @@ def register(
     relying_party.full_clean()
     relying_party.save(force_insert=True)
     add_redirect_uris(relying_party, redirect_uris)
-    for uri in response_uris:
-        _save(ResponseURI(relying_party=relying_party, uri=uri), "response_uris")
+    add_response_uris(relying_party, response_uris)
     return relying_party
 
 
@@ -37,6 +36,12 @@ def add_redirect_uris(relying_party: RelyingParty, redirect_uris: Sequence[str])
     """Further places for its answers, in the caller's transaction; raises ValidationError."""
     for uri in redirect_uris:
         _save(RedirectURI(relying_party=relying_party, uri=uri), "redirect_uris")
+
+
+def add_response_uris(relying_party: RelyingParty, response_uris: Sequence[str]) -> None:
+    """Further addresses its answers may be posted to, in the caller's transaction; raises ValidationError."""
+    for uri in response_uris:
+        _save(ResponseURI(relying_party=relying_party, uri=uri), "response_uris")
 
 
 def suspend(relying_party: RelyingParty, reason: str) -> None:

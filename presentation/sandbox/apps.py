@@ -10,8 +10,9 @@ class PresentationSandboxConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """What the sandbox keeps is cleared with everything else."""
+        """What the sandbox keeps is cleared with everything else, and its checks are made."""
         from presentation.clearing import clearing
+        from presentation.sandbox import checks  # noqa: F401 (registers itself)
         from presentation.sandbox.self_service import self_registrations
 
         def clear(sender: Any, signal: Any, **facts: Any) -> None:

@@ -24,5 +24,10 @@ urlpatterns = [
     path(f"{OWN}/link/<str:token>/", self_service.link, name="developer_link"),
     path(f"{OWN}/<str:client_id>/", self_service.party, name="self_service_party"),
     path(f"{OWN}/<str:client_id>/secret/", self_service.secret, name="self_service_secret"),
+    path(
+        f"{OWN}/<str:client_id>/webhook-secret/",
+        self_service.webhook_secret,
+        name="self_service_webhook_secret",
+    ),
     path(f"{OWN}/<str:client_id>/delete/", self_service.delete, name="self_service_delete"),
 ]

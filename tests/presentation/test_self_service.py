@@ -186,8 +186,10 @@ def test_a_secret_is_made_shown_once_and_good_for_access_tokens(developer: Clien
     party = RelyingParty.objects.get()
     secrets = []
     for _ in range(2):
-        found = re.search(r'<pre class="code"[^>]*>([^<]{43})</pre>', text(developer.post(f"{page}secret/")))
+        shown = text(developer.post(f"{page}secret/"))
+        found = re.search(r'<pre class="code"[^>]*>([^<]{43})</pre>', shown)
         assert found
+        assert ("The one before has ended." in shown) is bool(secrets)
         secrets.append(found[1])
 
     statuses = [
@@ -316,14 +318,58 @@ def test_the_same_is_said_whether_or_not_an_address_is_known(developer: Client, 
     assert len(mail.outbox) == 2
 
 
-def test_an_address_cannot_be_bombed_with_letters(db: None, mailing: Any) -> None:
-    statuses = [
-        Client(REMOTE_ADDR=f"192.0.2.{number}").post(HOME, {"email": DEVELOPER}).status_code
-        for number in range(10)
-    ]
+def ask_from(address: str, email: str = DEVELOPER) -> int:
+    """Ask for a letter from a client address; the status."""
+    return Client(REMOTE_ADDR=address).post(HOME, {"email": email}).status_code
 
-    assert len(mail.outbox) == developer_sign_in.LETTERS_PER_EMAIL.most
-    assert statuses[-1] == 429
+
+def test_an_address_cannot_be_bombed_with_letters(db: None, mailing: Any) -> None:
+    most = developer_sign_in.LETTERS_PER_EMAIL_AND_DAY.most
+
+    statuses = [ask_from(f"192.0.2.{number}") for number in range(most + 1)]
+
+    assert statuses == [200] * most + [429]
+    assert len(mail.outbox) == most == 20
+
+
+def test_whoever_names_anothers_address_uses_up_their_own_letters(db: None, mailing: Any) -> None:
+    statuses = [ask_from("192.0.2.66") for _ in range(5)]
+
+    assert statuses == [200] * 3 + [429] * 2
+    assert ask_from("192.0.2.1") == 200
+
+
+def test_letters_that_are_not_sent_do_not_count_for_all(
+    db: None, mailing: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    four = Limit("four-letters", most=4, window=timedelta(hours=1))
+    monkeypatch.setattr(developer_sign_in, "LETTERS_IN_ALL", four)
+    for _ in range(9):
+        ask_from("192.0.2.66")
+
+    assert ask_from("192.0.2.1", "other@shop.example") == 200
+    assert ask_from("192.0.2.2", "third@shop.example") == 429
+
+
+def test_a_developer_is_signed_in_for_two_hours(developer: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert developer.cookies["developer"]["max-age"] == 7200
+    assert "Register an application" in text(developer.get(HOME))
+
+    monkeypatch.setattr(developer_sign_in, "SESSION_LIFETIME", timedelta(0))
+
+    assert "Send me a link" in text(developer.get(HOME))
+
+
+def test_changing_again_and_again_ends(developer: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    few = Limit("few", most=1, window=timedelta(hours=1))
+    monkeypatch.setattr(self_registrations, "CHANGES_BY_OWNER", few)
+    page = make(developer).headers["Location"]
+    developer.post(page, CHOSEN | {"name": "Changed Once"})
+
+    refused = developer.post(page, CHOSEN | {"name": "Changed Twice"})
+
+    assert "That was too often." in text(refused)
+    assert RelyingParty.objects.get().name.startswith("Changed Once")
 
 
 def test_many_addresses_cannot_be_bombed_from_one_client(db: None, mailing: Any) -> None:

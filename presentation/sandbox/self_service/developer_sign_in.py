@@ -24,10 +24,13 @@ log = structlog.get_logger(__name__)
 
 LINK_LIFETIME = timedelta(minutes=30)
 SESSION_LIFETIME = timedelta(hours=2)
-LETTERS_PER_EMAIL = Limit("developer-letters-per-email", most=3, window=timedelta(hours=1))
-LETTERS_PER_EMAIL_AND_DAY = Limit("developer-letters-per-email-and-day", most=8, window=timedelta(days=1))
 LETTERS_PER_CLIENT = Limit("developer-letters-per-client", most=10, window=timedelta(hours=1))
-# Whoever has many client addresses cannot make a bomb of this for many e-mail addresses either.
+# For one e-mail address from one client address: whoever asks in somebody's name uses up their own.
+LETTERS_PER_EMAIL_AND_CLIENT = Limit("developer-letters-of-client", most=3, window=timedelta(hours=1))
+# Somebody with many client addresses can use this up for another; what was sent before stays good.
+LETTERS_PER_EMAIL_AND_DAY = Limit("developer-letters-per-email-and-day", most=20, window=timedelta(days=1))
+# The last to be taken, so that only letters that are sent count. Whoever has many client addresses cannot
+# make a bomb of this for many e-mail addresses either.
 LETTERS_IN_ALL = Limit("developer-letters", most=300, window=timedelta(hours=1))
 _LINK, _SESSION = "presentation.sandbox.developer-link", "presentation.sandbox.developer-session"
 
@@ -47,9 +50,9 @@ def send_link(email: str, *, browser_digest: str, client: str, now: datetime) ->
     """
     for limit, subject in (
         (LETTERS_PER_CLIENT, client),
-        (LETTERS_IN_ALL, ""),
-        (LETTERS_PER_EMAIL, email),
+        (LETTERS_PER_EMAIL_AND_CLIENT, f"{email}\n{client}"),
         (LETTERS_PER_EMAIL_AND_DAY, email),
+        (LETTERS_IN_ALL, ""),
     ):
         limit.take(subject, now=now)
     token = signing.dumps({"email": email, "browser": browser_digest}, salt=_LINK)

@@ -4,13 +4,13 @@ There in the sandbox only. What bounds it: so many for an e-mail address, for a 
 each kept for `KEPT` after it was last saved or used.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import Any
 
 import structlog
-from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import Max, QuerySet
@@ -21,18 +21,15 @@ from presentation.client_metadata.grants import GRANTS
 from presentation.clients import client_secrets
 from presentation.models import RelyingParty
 from presentation.sandbox.models import SelfRegistration
-from presentation.sandbox.self_service import assumed_names, own_addresses
+from presentation.sandbox.self_service.details import Details, check
+from presentation.webhooks import signing_secrets
 from wallet.limits import Limit
-
-if TYPE_CHECKING:
-    from django_stubs_ext import StrOrPromise
 
 log = structlog.get_logger(__name__)
 
 KEPT = timedelta(days=90)
 MOST_OF_ONE_OWNER = 5
 MOST_IN_ALL = 2000
-MOST_REDIRECT_URIS = 10
 MADE_BY_OWNER = Limit("self-registrations-by-owner", most=10, window=timedelta(days=1))
 MADE_BY_CLIENT = Limit("self-registrations-by-client", most=20, window=timedelta(days=1))
 SECRETS_BY_OWNER = Limit("self-registration-secrets", most=10, window=timedelta(days=1))
@@ -40,14 +37,11 @@ CHANGES_BY_OWNER = Limit("self-registration-changes", most=60, window=timedelta(
 
 
 @dataclass(frozen=True)
-class Details:
-    """What a developer chooses."""
+class NewSecret:
+    """A secret, to be shown once. `before`: whether there was one already."""
 
-    name: str
-    redirect_uris: Sequence[str]
-    allowed_scopes: Sequence[str]
-    allowed_transaction_data_types: Sequence[str]
-    wire_format: str
+    text: str = field(repr=False)
+    before: bool
 
 
 def registered_by(owner: str) -> QuerySet[RelyingParty]:
@@ -64,17 +58,15 @@ def register(owner: str, details: Details, *, client: str, now: datetime) -> Rel
     `limits.LimitReachedError`; nothing is written then.
     """
     _check_room(owner)
-    _check(owner, details)
+    check(owner, details)
     MADE_BY_CLIENT.take(client, now=now)
     MADE_BY_OWNER.take(owner, now=now)
     party = admission.register(
-        name=assumed_names.marked(details.name),
         redirect_uris=details.redirect_uris,
-        allowed_scopes=list(details.allowed_scopes),
-        allowed_transaction_data_types=list(details.allowed_transaction_data_types),
-        wire_format=details.wire_format,
+        response_uris=details.response_uris,
         contact=owner,
         grants=list(GRANTS),  # they are about its own requests and answers only
+        **details.fields(),
     )
     SelfRegistration.objects.create(relying_party=party, owner=owner, expires_at=now + KEPT)
     log.info("self-registered", client_id=party.client_id)
@@ -85,21 +77,29 @@ def register(owner: str, details: Details, *, client: str, now: datetime) -> Rel
 def change(party: RelyingParty, owner: str, details: Details, *, now: datetime) -> None:
     """Change it, and keep it for another while. Raises as `register` does."""
     CHANGES_BY_OWNER.take(owner, now=now)
-    _check(owner, details)
-    party.name = assumed_names.marked(details.name)
-    party.allowed_scopes = list(details.allowed_scopes)
-    party.allowed_transaction_data_types = list(details.allowed_transaction_data_types)
-    party.wire_format = details.wire_format
+    check(owner, details)
+    fields = details.fields()
+    for name, value in fields.items():
+        setattr(party, name, value)
     party.full_clean()
-    party.save(update_fields=["name", "allowed_scopes", "allowed_transaction_data_types", "wire_format"])
-    _replace_redirect_uris(party, details.redirect_uris)
+    party.save(update_fields=list(fields))
+    _replace(party.redirect_uris, details.redirect_uris, partial(admission.add_redirect_uris, party))
+    _replace(party.response_uris, details.response_uris, partial(admission.add_response_uris, party))
     SelfRegistration.objects.filter(relying_party=party).update(expires_at=now + KEPT)
 
 
-def new_secret(party: RelyingParty, owner: str, *, now: datetime) -> str:
-    """A client secret, to be shown once; the one before ends. Raises `limits.LimitReachedError`."""
+def new_secret(party: RelyingParty, owner: str, *, now: datetime) -> NewSecret:
+    """A client secret; the one before ends. Raises `limits.LimitReachedError`."""
     SECRETS_BY_OWNER.take(owner, now=now)
-    return client_secrets.rotate(party, now=now, overlap=timedelta(0)).text
+    before = bool(client_secrets.live(party, now=now))
+    return NewSecret(client_secrets.rotate(party, now=now, overlap=timedelta(0)).text, before)
+
+
+def new_webhook_secret(party: RelyingParty, owner: str, *, now: datetime) -> NewSecret:
+    """A secret that signs webhooks; the one before signs on beside it. Raises `limits.LimitReachedError`."""
+    SECRETS_BY_OWNER.take(owner, now=now)
+    before = signing_secrets.in_use(party, now=now).exists()
+    return NewSecret(signing_secrets.rotate(party, now=now).text, before)
 
 
 def give_up(party: RelyingParty) -> None:
@@ -126,39 +126,7 @@ def _check_room(owner: str) -> None:
         raise ValidationError(_("This sandbox is full. Ask its operator to register your application."))
 
 
-def _check(owner: str, details: Details) -> None:
-    """What only these relying parties have to keep to; the rest is said by their model."""
-    registered = RelyingParty.objects.filter(self_registration=None).values_list("name", flat=True)
-    errors: dict[str, list[StrOrPromise]] = {}
-    if problem := assumed_names.problem_with(details.name, registered):
-        errors["name"] = [problem]
-    if not details.redirect_uris:
-        errors["redirect_uris"] = [_("Name at least one redirect URI.")]
-    elif len(details.redirect_uris) > MOST_REDIRECT_URIS:
-        errors["redirect_uris"] = [_("Name at most 10 redirect URIs.")]
-    elif problem := _problem_with_addresses(owner, details.redirect_uris):
-        errors["redirect_uris"] = [problem]
-    if errors:
-        raise ValidationError(errors)
-
-
-def _problem_with_addresses(owner: str, uris: Sequence[str]) -> "StrOrPromise | None":
-    elsewhere = [uri for uri in uris if not own_addresses.is_local(uri)]
-    if not settings.DEVELOPER_EMAIL_BACKEND:
-        if elsewhere:
-            return _(
-                "This sandbox sends no mail and cannot know whose addresses are whose. Use one on your own "
-                "machine, such as http://127.0.0.1:5000/callback; for others ask the operator."
-            )
-    elif not all(own_addresses.is_under(uri, owner.rpartition("@")[2]) for uri in elsewhere):
-        return _(
-            "Use addresses on your own machine, such as http://127.0.0.1:5000/callback, or under the domain "
-            "of your e-mail address. For others ask the operator."
-        )
-    return None
-
-
-def _replace_redirect_uris(party: RelyingParty, uris: Sequence[str]) -> None:
-    party.redirect_uris.exclude(uri__in=uris).delete()
-    there = set(party.redirect_uris.values_list("uri", flat=True))
-    admission.add_redirect_uris(party, [uri for uri in uris if uri not in there])
+def _replace(rows: Any, uris: Sequence[str], add: Callable[[Sequence[str]], None]) -> None:
+    rows.exclude(uri__in=uris).delete()
+    there = set(rows.values_list("uri", flat=True))
+    add([uri for uri in uris if uri not in there])

@@ -117,10 +117,25 @@ def party(request: HttpRequest, owner: str, client_id: str) -> HttpResponse:
 @for_developer
 def secret(request: HttpRequest, owner: str, client_id: str) -> HttpResponse:
     """Makes a client secret and shows it, this once."""
+    facts = {"title": _("Client secret"), "fate": _("The one before has ended.")}
+    return _show_secret(request, owner, client_id, self_registrations.new_secret, facts)
+
+
+@require_POST
+@for_developer
+def webhook_secret(request: HttpRequest, owner: str, client_id: str) -> HttpResponse:
+    """Makes the secret that signs webhooks and shows it, this once."""
+    facts = {"title": _("Webhook secret"), "fate": _("The one before signs beside it for seven days.")}
+    return _show_secret(request, owner, client_id, self_registrations.new_webhook_secret, facts)
+
+
+def _show_secret(
+    request: HttpRequest, owner: str, client_id: str, make: Callable[..., Any], facts: dict[str, Any]
+) -> HttpResponse:
     own, now = _active(owner, client_id), timezone.now()
-    facts: dict[str, Any] = {"party": own, "developer": owner}
+    facts |= {"party": own, "developer": owner}
     try:
-        facts["secret"] = self_registrations.new_secret(own, owner, now=now)
+        facts["secret"] = make(own, owner, now=now)
     except LimitReachedError as limit:
         facts["problem"] = _wait(limit, now)
     return render(request, "developer/secret.html", facts, status=429 if "problem" in facts else 200)

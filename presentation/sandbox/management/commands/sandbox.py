@@ -24,6 +24,7 @@ from keys.rotation import due_steps
 from keys.sealing import SealError
 from presentation.dcql.queries import SCOPES
 from presentation.models import RedirectURI, RelyingParty
+from presentation.sandbox import checks
 from presentation.transaction_data import entries
 
 LOGOS = Path(__file__).resolve().parents[2] / "logos"
@@ -74,6 +75,8 @@ class Command(BaseCommand):
         except DatabaseError as error:
             raise CommandError(f"The sandbox's database cannot be used: {error}".strip()) from error
         self.stdout.write(welcome(password))
+        for message in checks.developers_prove_their_address(None):
+            self.stderr.write(str(message))
         if not prepare_only:
             serve(port)
 
