@@ -4,18 +4,24 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.urls import NoReverseMatch, reverse
+from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.cache import never_cache
 
 from config.context import environment
 from config.middleware import ADMIN
+from wallet import sessions
 from wallet.reading import only_read
 
 
+@never_cache
 @only_read
 def home(request: HttpRequest) -> HttpResponse:
     """What this service is, for whoever opens its address, and the ways in."""
+    session = sessions.current(request, now=timezone.now())
     ways_in = {name: _address(name) for name in ("playground", "guide", "self_service", "api_description")}
-    return render(request, "home.html", ways_in)
+    signed_in_as = session.wallet.email if session else ""
+    return render(request, "home.html", {**ways_in, "signed_in_as": signed_in_as})
 
 
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:

@@ -2,7 +2,7 @@
 
 import re
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from django.db import connection
@@ -10,6 +10,7 @@ from django.test import Client, RequestFactory
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from config import views
+from wallet.models import Wallet
 
 PAGES = [
     (views.bad_request, 400, "We could not read that"),
@@ -85,6 +86,18 @@ def test_the_front_page_leads_to_the_receipts_and_the_published_documents(client
         "/credential-types/identity/v1",
     ):
         assert f'href="{address}"' in page
+
+
+def test_the_front_page_says_who_is_signed_in_and_lets_them_sign_out(
+    client: Client, alice: Wallet, sign_in: Callable[..., object]
+) -> None:
+    assert "Sign out" not in client.get("/").content.decode()
+    sign_in(alice)
+    response = client.get("/")
+
+    assert alice.email in response.content.decode()
+    assert f'action="{reverse("wallet_sign_out")}"' in response.content.decode()
+    assert "no-store" in response.headers["Cache-Control"]
 
 
 def test_every_page_says_that_it_is_the_sandbox(client: Client, db: None) -> None:

@@ -25,6 +25,7 @@ from presentation.sandbox.api.described import ENDPOINTS
 from presentation.sandbox.api.openapi import openapi
 from presentation.sandbox.api.page import groups
 from tests.people import ALICE, register
+from tests.presentation.test_authorize import PATH, asked
 
 DOCUMENT, PAGE = "/sandbox/api/openapi.json", "/sandbox/api/"
 CALLBACK = "https://bank.example/callback"
@@ -146,8 +147,9 @@ def test_the_document_is_openapi_3_1(client: Client) -> None:
     assert document["openapi"] == "3.1.0"
     assert document["servers"] == [{"url": django_settings.BASE_URL}]
     assert response.headers["Access-Control-Allow-Origin"] == "*"
-    names = {name for _, some in groups(document) for operation in some for name in operation.auth}
-    assert names <= set(document["components"]["securitySchemes"])
+    operations = [each for methods in document["paths"].values() for each in methods.values()]
+    names = {name for each in operations for way in each["security"] for name in way}
+    assert names == set(document["components"]["securitySchemes"])
 
 
 # --- Readable -----------------------------------------------------------------------------------------------
@@ -160,10 +162,59 @@ def test_the_page_has_every_operation_with_its_parameters_and_answers(client: Cl
         for operation in operations:
             assert f'id="{operation.name}"' in page
             assert operation.path in page
-            for member in operation.query + [m for body in operation.sent for m in body.members]:
+            for member in (
+                operation.query + operation.headers + [m for body in operation.sent for m in body.members]
+            ):
                 assert f"<code>{member.name}</code>" in page
     assert "keys[].kid" in page
     assert re.search("acces_|Promise|object at", page) is None
+
+
+def section_of(page: str, name: str) -> str:
+    """What the page says of one operation."""
+    return page.partition(f'<h3 id="{name}"')[2].partition("</section>")[0]
+
+
+def test_only_what_is_sent_is_called_needed(client: Client, db: None) -> None:
+    page = client.get(PAGE).content.decode()
+
+    for _, operations in groups(openapi()):
+        for operation in operations:
+            assert "badge" not in section_of(page, operation.name).partition("<h4>Answers</h4>")[2]
+    assert "badge" not in section_of(page, "credential_revoked")
+    assert "badge" in section_of(page, "verify").partition("<h4>Answers</h4>")[0]
+
+
+def test_what_is_called_needed_is_needed_and_nothing_else(
+    client: Client, acme_bank: Any, signing_key: Any
+) -> None:
+    authorize = groups(openapi())[0][1][0]
+    good = asked(acme_bank)
+    said = {member.name: member.needed for member in authorize.query}
+
+    for name in good:
+        answer = client.get(PATH, {key: value for key, value in good.items() if key != name})
+        refused = answer.status_code == 400 or "#error=" in answer.headers["Location"]
+        assert bool(said[name]) is refused, name
+    assert said["client_id"] == "needed"
+    assert said["nonce"] == "needed, unless request or request_uri is sent"
+    assert said["scope"] == "needed, unless dcql_query, request or request_uri is sent"
+    assert {name for name, needed in said.items() if needed} == good.keys() - {"state"}
+
+
+def test_the_page_is_written_for_people(client: Client, db: None) -> None:
+    page = client.get(PAGE).content.decode()
+
+    assert "16 to 512 characters" in page
+    assert "up to 100 characters" in page
+    assert "client_id and client secret (HTTP Basic), an access token (Bearer) or in the body" in page
+    assert "<h4>Headers</h4>" in section_of(page, "presentation_completed")
+    assert "<h4>Parameters</h4>" not in section_of(page, "presentation_completed")
+    contents = page.partition("<nav")[2].partition("</nav>")[0]
+    for group, _ in groups(openapi()):
+        assert group in contents
+    for riddle in ("0–", "`", "The same as", "you may leave", "….", "exactly one of"):
+        assert riddle not in page.partition("<main")[2], riddle
 
 
 def test_production_has_neither() -> None:

@@ -15,6 +15,7 @@ from presentation.sandbox.api.description import (
     FORM,
     HTML,
     JSON,
+    NEEDED_UNLESS,
     NOT_GRANTED,
     NOT_YOU,
     REQUESTS,
@@ -42,6 +43,12 @@ _MORE_PARAMETERS: dict[str, Text] = {
         "Instead of all but client_id: the handle of a pushed request, or where a signed one is."
     ),
 }
+# What else says it, where a parameter is left out.
+_NEEDED_UNLESS: dict[str, list[str]] = {
+    **{name: [] for name in ("response_type", "login_hint", "nonce")},
+    "redirect_uri": ["response_uri"],
+    "scope": ["dcql_query"],
+}
 _ONE_OF: dict[str, list[str]] = {"response_type": ["vp_token"], "response_mode": list(RESPONSE_MODES)}
 
 
@@ -61,6 +68,8 @@ def _authorization_parameter(name: str) -> tuple[Text, Schema]:
         schema["enum"] = _ONE_OF[name]
     if name == "nonce":
         schema |= {"minLength": 16, "pattern": "^[!-~]+$"}
+    if name in _NEEDED_UNLESS:
+        schema[NEEDED_UNLESS] = [*_NEEDED_UNLESS[name], "request", "request_uri"]
     about = (PARAMETERS | _MORE_PARAMETERS).get(name, "")
     return about, schema | ({"required": True} if name == "client_id" else {})
 
@@ -116,7 +125,7 @@ ENDPOINTS: list[Described] = [
                 _("The token. Keep it for as long as it is good."),
                 members(
                     "access_token token_type expires_in scope",
-                    access_token=text(_("Send it as Authorization: Bearer ….")),
+                    access_token=text(_("Send it in the Authorization header, after the word Bearer.")),
                     token_type=text(enum=["Bearer"]),
                     expires_in={"type": "integer", "description": _("Seconds.")},
                     scope=text(_("What it is good for.")),
@@ -125,7 +134,11 @@ ENDPOINTS: list[Described] = [
             NOT_YOU,
             *WITH_BODY,
         ],
-        about=_("Client credentials (RFC 6749 §4.4). Authenticate in exactly one of three ways."),
+        about=_(
+            "Client credentials (RFC 6749 §4.4). Your application proves who it is in one of three ways: by "
+            "client_id and client_secret in the Authorization header, by the same in the body, or by a "
+            "client_assertion in the body."
+        ),
         body={
             FORM: members(
                 "grant_type",

@@ -109,7 +109,7 @@ DOCUMENTS = [
     document(
         ".well-known/oauth-authorization-server",
         "authorization_server",
-        _("The same, where clients of OAuth look for it (RFC 8414)"),
+        _("Discovery, where clients of OAuth look for it (RFC 8414)"),
         DISCOVERY,
     ),
     document(
@@ -144,12 +144,16 @@ DOCUMENTS = [
         "application/statuslist+jwt",
     ),
     document(
-        "trust/root.pem", "root_pem", _("The sandbox's root certificate"), text(), "application/x-pem-file"
+        "trust/root.pem",
+        "root_pem",
+        _("The sandbox's root certificate as PEM"),
+        text(),
+        "application/x-pem-file",
     ),
     document(
         "trust/root.der",
         "root_der",
-        _("The same as DER"),
+        _("The sandbox's root certificate as DER"),
         text(contentMediaType="application/pkix-cert"),
         "application/pkix-cert",
     ),

@@ -19,10 +19,10 @@ _STATUS = members(
     status_list=members("idx uri", idx={"type": "integer", "minimum": 0}, uri=text(format="uri")),
 )
 _HEADERS: dict[str, Text] = {
-    "webhook-id": _("The same for every try: what you have seen already you may leave."),
+    "webhook-id": _("The same for every try, so that you can tell what you have had already."),
     "webhook-timestamp": _("When it was sent, in seconds since 1970."),
     "webhook-signature": _(
-        "`v1,` and a signature, several of them with spaces between; see Standard Webhooks."
+        "One signature, or several with spaces between, each after v1 and a comma (Standard Webhooks)."
     ),
 }
 
@@ -40,7 +40,7 @@ def _described(kind: Type, name: str, summary: Text, **more: Schema) -> dict[str
             "operationId": name,
             "summary": summary,
             "description": _(
-                "Sent to the address that an operator has registered, signed as Standard Webhooks says."
+                "Sent to the address that is registered for it, signed as Standard Webhooks says."
             ),
             "tags": [_("Webhooks")],
             "parameters": [

@@ -12,6 +12,7 @@ JSON, FORM = "application/json", "application/x-www-form-urlencoded"
 HTML, PLAIN = "text/html; charset=utf-8", "text/plain; charset=utf-8"
 REQUESTS = _("Requests")
 Schema = dict[str, Any]
+NEEDED_UNLESS = "x-needed-unless"  # in a schema: which others may be sent instead
 
 
 @dataclass(frozen=True)
@@ -61,9 +62,14 @@ ERROR = members(
     error=text(_("A code to act on.")),
     error_description=text(_("One sentence for developers.")),
 )
+_BASIC, _BEARER = _("client_id and client secret (HTTP Basic)"), _("an access token (Bearer)")
 SECURITY: dict[str, Schema] = {
-    "client_secret": {"type": "http", "scheme": "basic", "description": "client_id and client secret"},
-    "access_token": {"type": "http", "scheme": "bearer", "description": "from the token endpoint"},
+    "client_secret": {
+        "type": "http",
+        "scheme": "basic",
+        "description": _BASIC,
+    },
+    "access_token": {"type": "http", "scheme": "bearer", "description": _BEARER},
 }
 
 
