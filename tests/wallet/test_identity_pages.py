@@ -15,6 +15,7 @@ from tests.wallet.test_identity_verification import attempt_in
 from wallet import credentials
 from wallet.identity.state_machine import SUBMISSIONS
 from wallet.models import Credential, Errand, IdentityVerification, Wallet
+from wallet.providers import ProviderError
 from wallet.sandbox.models import PickedOutcome
 from wallet.sandbox.personas import OUTCOMES
 
@@ -403,14 +404,14 @@ class Elsewhere:
 
     def start(self, verification):
         if self.down:
-            raise verification.ProviderError
+            raise ProviderError
         return "their-reference"
 
     def address(self, verification):
         return "https://provider.example/check?id=1&lang=en"
 
     def result(self, verification, *, now):
-        raise verification.ProviderError
+        raise ProviderError
 
 
 def test_a_provider_elsewhere_is_reached_by_a_link_that_says_nothing_of_where_from(holder, errand, settings):
