@@ -5,6 +5,7 @@ from django.urls import path
 from presentation.sandbox import endpoints
 from presentation.sandbox.api import views as api
 from presentation.sandbox.guide import views as guide
+from presentation.sandbox.playground import endpoints as playground_endpoints
 from presentation.sandbox.playground import views as playground
 from presentation.sandbox.self_service import views as self_service
 
@@ -13,6 +14,8 @@ OWN = "sandbox/relying-parties"
 urlpatterns = [
     path("playground/", playground.playground, name="playground"),
     path("playground/callback/", playground.callback, name="playground_callback"),
+    path("playground/answers/", playground_endpoints.answers, name="playground_answers"),
+    path("playground/answers/read/", playground_endpoints.read, name="playground_read"),
     path("sandbox/api/", api.page, name="api_description"),
     path("sandbox/api/openapi.json", api.document, name="openapi"),
     path("sandbox/guide/", guide.guide, name="guide"),

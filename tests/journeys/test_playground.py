@@ -4,11 +4,17 @@ import json
 import re
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from django.utils import timezone
 from playwright.sync_api import expect
 
+from presentation.models import RelyingParty as Registered
+from presentation.models import ResponseURI
+from presentation.sandbox.models import PlaygroundAnswer
+from presentation.sandbox.playground import posted_answers
 from tests.journeys.conftest import Holder
 from tests.people import ALICE, NORA, register
 from tests.relying_party import RelyingParty
@@ -279,3 +285,36 @@ def test_the_pages_fit_a_narrow_phone_and_are_accessible(newcomer: Newcomer, ali
         summary.click()
     assert accessibility(page) == []
     assert overflow(page) <= 0
+
+
+@pytest.mark.parametrize("party", ["Acme Bank", "Corner Shop"])
+@pytest.mark.parametrize("mode", ["direct_post", "direct_post.jwt"])
+def test_a_posted_answer_is_verified_as_one_in_the_fragment(
+    newcomer: Newcomer, alice: Any, mode: str, party: str
+) -> None:
+    for registered in Registered.objects.all():
+        ResponseURI.objects.create(relying_party=registered, uri=posted_answers.response_uri())
+    newcomer.opens()
+    newcomer.page.get_by_role("radio", name=party).check()
+    newcomer.page.locator("#response_mode").select_option(mode)
+    newcomer.page.locator("#go").click()
+    newcomer.signs_in().clicks("Share with").is_back()
+
+    assert newcomer.failed_checks() == []
+    assert newcomer.passed_checks() == NUMBER_OF_CHECKS
+    assert "response_code" not in newcomer.page.url
+    assert not PlaygroundAnswer.objects.exists()
+    newcomer.page.reload()
+    expect(newcomer.page.locator("#empty")).to_be_visible()
+
+
+def test_a_response_code_in_another_tab_is_refused(newcomer: Newcomer, alice: Any) -> None:
+    newcomer.opens()
+    form = urlencode({"error": "access_denied", "state": "of-the-attackers-tab"})
+    code = posted_answers.keep(form.encode(), now=timezone.now())
+
+    newcomer.page.goto(f"{newcomer.bank.base_url}/playground/callback/?response_code={code}")
+
+    newcomer.is_back()
+    expect(newcomer.page.locator("#empty")).to_be_visible()
+    assert PlaygroundAnswer.objects.count() == 1

@@ -9,7 +9,7 @@ const load = (name) => import(pathToFileURL(`${given.directory}/${name}.js`).hre
 const { verifyPresentation, CHECKS } = await load("sd-jwt");
 const { verifySignature } = await load("issuer-signed");
 const { decode } = await load("decode");
-const { checkAnswer, readAnswer } = await load("answer");
+const { checkAnswer, readAnswer, readPosted } = await load("answer");
 
 const presentations = [];
 for (const { token, expected } of given.presentations ?? []) {
@@ -41,7 +41,12 @@ const answers = (given.fragments ?? []).map((fragment) => {
   }
 });
 
+const posted = [];
+for (const { form, privateKey } of given.posted ?? []) {
+  posted.push(await readPosted(form, privateKey).catch((error) => ({ refused: error.message })));
+}
+
 const issuer = "https://wallet.example";
 const answered = (given.answered ?? []).map(([answer, request]) => checkAnswer(answer, request, issuer));
 
-process.stdout.write(JSON.stringify({ presentations, decoded, answers, answered, names: Object.keys(CHECKS) }));
+process.stdout.write(JSON.stringify({ presentations, decoded, answers, answered, posted, names: Object.keys(CHECKS) }));

@@ -187,13 +187,16 @@ def test_endless_values_are_cut(client: Client, bank: RelyingParty) -> None:
 
 
 def test_the_parameters_explained_are_those_of_the_contract() -> None:
-    unexplained = {"response_mode", "response_uri", "client_metadata", "dcql_query", *CARRIERS}
+    unexplained = {"dcql_query", *CARRIERS}
     assert set(PARAMETERS) == set(LIMITS) - unexplained
 
 
-def test_the_parameters_are_sent_in_the_order_they_are_explained() -> None:
-    sample = SampleRequest("c", "r", ("s",), "l", next(iter(EXAMPLES)), "{}", "n", "t")
-    assert list(sample.parameters()) == list(PARAMETERS)
+@pytest.mark.parametrize("response_uri", ["", "https://wallet.example/playground/answers/"])
+def test_the_parameters_are_sent_in_the_order_they_are_explained(response_uri: str) -> None:
+    transaction = next(iter(EXAMPLES))
+    sent = SampleRequest("c", "r", response_uri, ("s",), "l", transaction, "{}", "n", "t").parameters()
+    assert list(sent) == [name for name in PARAMETERS if name in sent]
+    assert ("redirect_uri" in sent) is not ("response_uri" in sent)
 
 
 def subclasses(family: type) -> set[type]:

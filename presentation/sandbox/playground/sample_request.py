@@ -7,7 +7,7 @@ import base64
 import contextlib
 import json
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import quote, urlencode
 
 from django.http import QueryDict
@@ -15,6 +15,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from presentation.dcql.queries import BASIC
+from presentation.responses.return_address import DIRECT_POST
 from presentation.sandbox.playground.examples import EXAMPLES
 
 DEFAULT_EMAIL = "alice@example.org"
@@ -27,6 +28,7 @@ class SampleRequest:
 
     client_id: str
     redirect_uri: str
+    response_uri: str  # empty: the answer comes in the fragment
     scopes: tuple[str, ...]
     login_hint: str
     transaction: str
@@ -36,15 +38,27 @@ class SampleRequest:
 
     @classmethod
     def from_query(
-        cls, query: QueryDict, *, client_ids: Collection[str], redirect_uri: str, secret: Callable[[], str]
+        cls,
+        query: QueryDict,
+        *,
+        client_ids: Collection[str],
+        redirect_uri: str,
+        secret: Callable[[], str],
+        response_uris: Mapping[str, str] | None = None,
     ) -> "SampleRequest":
-        """The choices in the page's own address, with defaults for what is not there."""
+        """The choices in the page's own address, with defaults for what is not there.
+
+        response_uris: by client id, where the answer can be posted. Encrypting it takes the page's script.
+        """
         first = next(iter(client_ids))
         client_id = query.get("client_id", first)
         transaction = query.get("transaction", "")
+        client_id = client_id if client_id in client_ids else first
+        posted = query.get("response_mode") == DIRECT_POST
         return cls(
-            client_id=client_id if client_id in client_ids else first,
+            client_id=client_id,
             redirect_uri=redirect_uri,
+            response_uri=(response_uris or {}).get(client_id, "") if posted else "",
             scopes=tuple(query.getlist("scope")[:10]) if "client_id" in query else (BASIC,),
             login_hint=query.get("login_hint", DEFAULT_EMAIL)[:254],
             transaction=transaction if transaction in EXAMPLES else "",
@@ -53,12 +67,17 @@ class SampleRequest:
             state=secret(),
         )
 
+    def in_the_fragment(self) -> "SampleRequest":
+        """The same with its answer in the fragment."""
+        return replace(self, response_uri="")
+
     def parameters(self) -> dict[str, str]:
         """The parameters in the contract's order; `transaction_data` only if there is a transaction."""
+        posted = {"response_mode": DIRECT_POST, "response_uri": self.response_uri}
         parameters = {
             "response_type": "vp_token",
             "client_id": self.client_id,
-            "redirect_uri": self.redirect_uri,
+            **(posted if self.response_uri else {"redirect_uri": self.redirect_uri}),
             "scope": " ".join(self.scopes),
             "login_hint": self.login_hint,
             "nonce": self.nonce,

@@ -11,7 +11,8 @@ from django.views.decorators.cache import never_cache
 
 from keys.certificates.authority import root_fingerprint
 from presentation.dcql.queries import SCOPES, claims_of
-from presentation.models import RelyingParty
+from presentation.models import RelyingParty, ResponseURI
+from presentation.sandbox.playground import posted_answers
 from presentation.sandbox.playground.checks import CHECKS
 from presentation.sandbox.playground.error_meanings import ERRORS
 from presentation.sandbox.playground.examples import EXAMPLES
@@ -37,8 +38,9 @@ def playground(request: HttpRequest) -> HttpResponse:
         client_ids=parties,
         redirect_uri=redirect_uri,
         secret=lambda: secrets.token_urlsafe(24),
+        response_uris={client_id: posted_answers.response_uri() for client_id in _posted_to(parties)},
     )
-    context = _choices(parties) | _as_built(sample, endpoint)
+    context = _choices(parties) | _as_built(sample, endpoint) | {"obstacle": posted_answers.obstacle()}
     facts = {"base_url": settings.BASE_URL, "root_fingerprint": root_fingerprint()}
     return render(request, "playground/index.html", context | facts)
 
@@ -52,6 +54,7 @@ def callback(request: HttpRequest) -> HttpResponse:
         "vct": settings.BASE_URL + TYPE_PATH,
         "groups": CHECKS,
         "errors": ERRORS,
+        "posted": "response_code" in request.GET,
     }
     return render(request, "playground/callback.html", context)
 
@@ -64,11 +67,22 @@ def _parties(redirect_uri: str) -> list[RelyingParty]:
     return list(answered_here.defer("logo")[:20])
 
 
+def _posted_to(parties: dict[str, RelyingParty]) -> set[str]:
+    """Those whose answers may be posted here, if any can."""
+    if posted_answers.obstacle():
+        return set()
+    registered = ResponseURI.objects.filter(
+        uri=posted_answers.response_uri(), relying_party__in=parties.values()
+    )
+    return set(registered.values_list("relying_party__client_id", flat=True))
+
+
 def _choices(parties: dict[str, RelyingParty]) -> dict[str, Any]:
     """What can be chosen; `known` says the same to the page's script."""
     scopes = {scope: [list(path) for path in claims_of(scope)] for scope in SCOPES}
+    posted = _posted_to(parties)
     names = {
-        client_id: {"name": party.name, "wireFormat": party.wire_format}
+        client_id: {"name": party.name, "wireFormat": party.wire_format, "posted": client_id in posted}
         for client_id, party in parties.items()
     }
     return {
@@ -78,18 +92,24 @@ def _choices(parties: dict[str, RelyingParty]) -> dict[str, Any]:
             for scope in SCOPES
         ],
         "transactions": [(urn, TYPES[urn].title) for urn in EXAMPLES],
-        "known": {"parties": names, "scopes": scopes, "examples": dict(EXAMPLES)},
+        "known": {
+            "parties": names,
+            "scopes": scopes,
+            "examples": dict(EXAMPLES),
+            "responseUri": posted_answers.response_uri(),
+        },
     }
 
 
 def _as_built(sample: SampleRequest, endpoint: str) -> dict[str, Any]:
     """The request itself: its address, its parameters one by one, and ways to get it wrong."""
     parameters = sample.parameters()
+    plain = sample.in_the_fragment().parameters()
     return {
         "sample": sample,
         "endpoint": endpoint,
         "authorize_url": address(endpoint, parameters),
         "parameters": [(name, parameters.get(name), about) for name, about in PARAMETERS.items()],
-        "mistakes": [(mistake, address(endpoint, {**parameters, **mistake.changes})) for mistake in MISTAKES],
+        "mistakes": [(mistake, address(endpoint, {**plain, **mistake.changes})) for mistake in MISTAKES],
         "mistake_changes": [dict(mistake.changes) for mistake in MISTAKES],
     }

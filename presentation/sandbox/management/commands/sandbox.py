@@ -23,8 +23,9 @@ from keys.private_keys.signer import SignerUnavailableError
 from keys.rotation import due_steps
 from keys.sealing import SealError
 from presentation.dcql.queries import SCOPES
-from presentation.models import RedirectURI, RelyingParty
+from presentation.models import RedirectURI, RelyingParty, ResponseURI
 from presentation.sandbox import checks
+from presentation.sandbox.playground import posted_answers
 from presentation.transaction_data import entries
 
 LOGOS = Path(__file__).resolve().parents[2] / "logos"
@@ -121,6 +122,8 @@ def register_demo_relying_parties() -> None:
         RedirectURI.objects.get_or_create(
             relying_party=party, uri=f"{settings.BASE_URL}/playground/callback/"
         )
+        if not posted_answers.obstacle():
+            ResponseURI.objects.get_or_create(relying_party=party, uri=posted_answers.response_uri())
 
 
 def create_operator() -> str | None:

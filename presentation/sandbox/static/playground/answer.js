@@ -1,4 +1,8 @@
-// Reads the answer that came back behind the `#` (OpenID4VP 1.0 §8.1, OAuth 2.0 Multiple Response Types §2).
+// Reads the answer that came back behind the `#` (OpenID4VP 1.0 §8.1, OAuth 2.0 Multiple Response Types §2), or
+// that was posted (§8.2, §8.3).
+
+import { decrypt } from "./jwe.js";
+import { isObject } from "./encoding.js";
 
 const LIMIT = 65536;
 
@@ -9,12 +13,33 @@ const LIMIT = 65536;
  */
 export function readAnswer(fragment) {
   const text = fragment.replace(/^#/, "");
-  if (!text) return null;
-  if (text.length > LIMIT) throw new Error("the fragment is far too long");
+  return text ? answerIn(fieldsOf(text)) : null;
+}
+
+/**
+ * @param {string} form             the body that was posted
+ * @param {object|null} privateKey  what it was to be encrypted to
+ * @returns {Promise<object>}       as `readAnswer`
+ */
+export async function readPosted(form, privateKey) {
+  const fields = fieldsOf(form);
+  if (!privateKey || "error" in fields) return answerIn(fields); // errors are not encrypted
+  if (!fields.response) throw new Error("it was to be encrypted, and is not");
+  const members = await decrypt(fields.response, privateKey);
+  const { vp_token: vpToken } = members;
+  return answerIn({ ...members, vp_token: isObject(vpToken) ? JSON.stringify(vpToken) : vpToken });
+}
+
+function fieldsOf(text) {
+  if (text.length > LIMIT) throw new Error("the answer is far too long");
   // Form encoding: `+` and %20 both mean a space. URLSearchParams reads it; decodeURIComponent would keep `+`.
   const fields = [...new URLSearchParams(text)];
   const answer = Object.fromEntries(fields);
   if (Object.keys(answer).length < fields.length) throw new Error("a parameter is there twice");
+  return answer;
+}
+
+function answerIn(answer) {
   const { state, iss } = answer;
   if ("error" in answer && "vp_token" in answer) throw new Error("it is an answer and an error at once");
   if ("error" in answer) return { error: answer.error, description: answer.error_description ?? "", state, iss };
@@ -48,7 +73,7 @@ function readToken(vpToken) {
 export function checkAnswer(answer, request, issuer) {
   const isObject = answer.queryIds !== null;
   const wantsObject = request.wireFormat !== "string";
-  const wantedIss = wantsObject ? issuer : undefined;
+  const wantedIss = wantsObject && !request.privateKey ? issuer : undefined; // a key was for one issuer alone
   return [
     // RFC 6749 §10.12: an answer that this browser did not ask for could put somebody else into its session.
     { id: "state", passed: answer.state === request.state, detail: answer.state ?? "no state" },
@@ -58,6 +83,6 @@ export function checkAnswer(answer, request, issuer) {
       detail: isObject ? `a JSON object for ${answer.queryIds.join(", ")}` : "the token itself",
     },
     // RFC 9207 §2.4: where `iss` is used, it must be there and equal; elsewhere it is not sent.
-    { id: "response-iss", passed: answer.iss === wantedIss, detail: answer.iss ?? "not used in this wire format" },
+    { id: "response-iss", passed: answer.iss === wantedIss, detail: answer.iss ?? "not used here" },
   ];
 }

@@ -1,15 +1,16 @@
 // The page to which the answer comes: reads it, takes it out of the address, verifies it, shows everything.
 
-import { checkAnswer, readAnswer } from "./answer.js";
+import { checkAnswer, readAnswer, readPosted } from "./answer.js";
 import { fromBase64url, fromJson } from "./encoding.js";
 import { MEMORY, byId, offerCopying } from "./page.js";
 import { leaves, verifyPresentation } from "./sd-jwt.js";
 
-const { issuer, vct } = byId("settings").dataset;
+const { issuer, vct, postedTo } = byId("settings").dataset;
 
 // First of all: the token must not stay in the address bar, the history, or a bookmark.
 const fragment = location.hash;
-history.replaceState(null, "", location.pathname + location.search);
+const responseCode = new URLSearchParams(location.search).get("response_code");
+history.replaceState(null, "", location.pathname);
 
 /** The request that this tab made, once: whoever comes second finds nothing. */
 function recall() {
@@ -18,16 +19,28 @@ function recall() {
   return request;
 }
 
+/** What was posted, for this tab alone: the code came with this browser, the state never left it but to ask (§13.3). */
+async function fetchPosted(request) {
+  const body = new URLSearchParams({ response_code: responseCode, state: request.state });
+  const response = await fetch(postedTo, { method: "POST", body, credentials: "omit" });
+  if (response.status === 404) return null;
+  if (!response.ok) throw new Error(`the playground's server answered ${response.status}`);
+  const { form } = await response.json();
+  return readPosted(form, request.privateKey);
+}
+
 async function main() {
-  let answer;
+  let answer, request;
   try {
-    answer = readAnswer(fragment);
+    if (responseCode) request = recall();
+    if (responseCode && !request) return reveal("foreign");
+    answer = responseCode ? await fetchPosted(request) : readAnswer(fragment);
   } catch (error) {
     byId("broken-detail").textContent = error.message;
     return reveal("broken");
   }
   if (!answer) return reveal("empty");
-  const request = recall();
+  request ??= recall();
   if (!request || request.state !== answer.state) {
     if (request) byId("foreign-detail").textContent = `state ${answer.state ?? "–"}, sent ${request.state}`;
     return reveal("foreign");

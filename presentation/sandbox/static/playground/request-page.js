@@ -1,6 +1,8 @@
 // The page on which a request is built. Without this script the server builds it; with it, the browser does,
 // and makes the nonce itself, as the page of a relying application should.
 
+import { sha256 } from "./encoding.js";
+import { newKey } from "./jwe.js";
 import { MEMORY, byId, fromPage, offerCopying } from "./page.js";
 
 const form = byId("ask");
@@ -8,9 +10,10 @@ const go = byId("go");
 const known = fromPage("known");
 const mistakes = fromPage("mistakes");
 const [endpoint] = go.href.split("?");
-const redirectUri = new URLSearchParams(new URL(go.href).search).get("redirect_uri");
+const { redirectUri } = form.dataset;
 const edited = { ...known.examples }; // the texts as the person left them
 let secrets;
+let encryption; // the key of this request, once there is one
 
 /** 192 random bits, URL-safe. A nonce needs 128 (OpenID4VP 1.0 §14.1), and 16 characters here. */
 function newSecret() {
@@ -18,14 +21,28 @@ function newSecret() {
   return btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_");
 }
 
+/** How the answer is to come back: as chosen, where the application that asks can have it so. */
+function responseMode(fields) {
+  const { posted } = known.parties[fields.get("client_id")];
+  const mode = (posted && fields.get("response_mode")) || "fragment";
+  return mode === "direct_post.jwt" && !encryption ? "fragment" : mode;
+}
+
+/** Where the answer goes (OpenID4VP 1.0 §8.2: `response_uri` in the place of `redirect_uri`). */
+function destination(mode) {
+  if (mode === "fragment") return { redirect_uri: redirectUri };
+  const metadata = mode === "direct_post.jwt" && { client_metadata: JSON.stringify(encryption.metadata) };
+  return { response_mode: mode, response_uri: known.responseUri, ...metadata };
+}
+
 /** The request's parameters, as chosen. */
-function chosen() {
+function chosen(mode) {
   const fields = new FormData(form);
   const type = fields.get("transaction");
   return {
     response_type: "vp_token",
     client_id: fields.get("client_id"),
-    redirect_uri: redirectUri,
+    ...destination(mode ?? responseMode(fields)),
     scope: fields.getAll("scope").join(" "),
     login_hint: fields.get("login_hint"),
     ...secrets,
@@ -63,6 +80,7 @@ function remember(parameters) {
     nonce: parameters.nonce,
     state: parameters.state,
     claims: scopes.flatMap((scope) => known.scopes[scope] ?? []),
+    privateKey: parameters.response_mode === "direct_post.jwt" ? encryption.privateKey : null,
     transactionData: parameters.transaction_data ? [parameters.transaction_data] : [],
   };
   sessionStorage.setItem(MEMORY, JSON.stringify(request));
@@ -81,8 +99,11 @@ function show() {
     element.hidden = !(element.dataset.with in parameters);
   }
   for (const link of document.querySelectorAll("[data-mistake]")) {
-    link.href = address({ ...parameters, ...mistakes[link.dataset.mistake] });
+    link.href = address({ ...chosen("fragment"), ...mistakes[link.dataset.mistake] });
   }
+  const { posted } = known.parties[parameters.client_id];
+  form.elements.response_mode.disabled = !posted;
+  byId("not-posted").hidden = posted || document.getElementById("obstacle") !== null;
   remember(parameters);
 }
 
@@ -113,9 +134,22 @@ addEventListener("pageshow", () => {
   secrets = { nonce: newSecret(), state: newSecret() };
   const type = form.elements.transaction.value;
   if (type) edited[type] = form.elements.transaction_text.value;
+  encryption = null;
   showTransaction();
   show();
+  prepareKey(secrets.state);
 });
+
+/** Browsers make keys on https and on localhost only. */
+async function prepareKey(state) {
+  if (!crypto.subtle) return;
+  const made = await newKey(await sha256(state)); // the playground's server finds the tab's answer by it
+  if (state !== secrets.state) return;
+  encryption = made;
+  byId("encrypted").disabled = false;
+  show();
+}
+
 // The answer comes to the registered address, and a tab remembers only for the address it was on.
 byId("wrong-origin").hidden = new URL(redirectUri).origin === location.origin;
 offerCopying();
