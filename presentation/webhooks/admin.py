@@ -34,7 +34,7 @@ _NOT_SENT = _("%(count)d will not be sent: the relying party is not told of this
 class WebhookEventAdmin(admin.ModelAdmin):
     """What was told to whom, and how that went; to be read, and sent again."""
 
-    list_display = ("created_at", "relying_party", "type", "state", "last_result", "attempts", "next_try")
+    list_display = ("created_at", "relying_party", "type", "last_result", "attempts", "next_try")
     list_display_links = ("created_at",)
     list_filter = ("state", "type", "created_at")
     list_select_related = ("relying_party__webhook_endpoint",)
@@ -55,10 +55,12 @@ class WebhookEventAdmin(admin.ModelAdmin):
 
     @admin.display(description=_("last result"))
     def last_result(self, event: WebhookEvent) -> str:
-        """What came of the last try."""
-        if event.problem or event.response_status is None:
-            return event.problem or _t("not tried yet")
-        return _t("taken, with status %(status)s") % {"status": event.response_status}
+        """What came of the last try, and whether it was the last."""
+        result = event.problem or _t("not tried yet")
+        if event.response_status is not None and not event.problem:
+            result = _t("taken, with status %(status)s") % {"status": event.response_status}
+        ended = event.state in (WebhookEvent.State.GIVEN_UP, WebhookEvent.State.UNWANTED)
+        return f"{event.get_state_display()}: {result}" if ended else result
 
     @admin.display(description=_("body"))
     def body_shown(self, event: WebhookEvent) -> SafeString:

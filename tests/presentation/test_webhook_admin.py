@@ -253,6 +253,26 @@ def test_the_next_try_is_the_one_that_will_be(
     assert said in operator(RELYING_PARTIES).get(LOG).content.decode()
 
 
+@pytest.mark.parametrize(
+    ("facts", "said"),
+    [
+        ({}, "not tried yet"),
+        ({"response_status": 204, "state": "delivered"}, "taken, with status 204"),
+        ({"problem": "It took too long."}, "It took too long."),
+        ({"problem": "It took too long.", "state": "given up"}, "given up: It took too long."),
+        ({"state": "unwanted"}, "no longer wanted: not tried yet"),
+    ],
+)
+def test_the_last_result_is_one_column(acme_bank: RelyingParty, facts: dict[str, Any], said: str) -> None:
+    opted_in(acme_bank)
+    waiting(acme_bank)
+    WebhookEvent.objects.update(**facts)
+
+    page = operator(RELYING_PARTIES).get(LOG).content.decode()
+
+    assert f'<td class="field-last_result">{said}</td>' in page
+
+
 def test_the_log_costs_no_statement_per_line(acme_bank: RelyingParty, statements: Any) -> None:
     opted_in(acme_bank)
     client = operator(RELYING_PARTIES)
