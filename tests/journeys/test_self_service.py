@@ -42,6 +42,8 @@ def test_a_developer_registers_changes_asks_and_deletes(in_sandbox: Any, applica
     look(page, "none-yet")
     page.get_by_role("link", name="Register an application").click()
     look(page, "new")
+    page.get_by_text("More: DCQL").click()
+    look(page, "new-further")
     page.get_by_label("Name of your application").fill("My Shop (verified)")
     page.get_by_label("Redirect URIs").fill("https://shop.example/callback")
     page.get_by_role("button", name="Register").click()

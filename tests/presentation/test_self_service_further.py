@@ -68,6 +68,8 @@ def test_all_of_it_is_saved_shown_and_changed(abroad: Client) -> None:
     assert party.webhook_events == ["presentation.completed"]
     assert "<details open>" in shown
     assert f"{OWN}/answers" in shown
+    assert "/authorize?" not in shown  # it would be refused
+    assert "/authorize?" in text(abroad.get(page))
     assert shown.count(" checked") == 6  # a scope, a form, a claim, two requirements, an event
     assert (changed.jwks, changed.allowed_claims, changed.webhook_events) == (None, [], [])
     assert (changed.requires_signed_requests, changed.webhook_url) == (False, "")
