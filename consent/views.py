@@ -12,6 +12,7 @@ from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.middleware.csrf import rotate_token
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
@@ -64,6 +65,7 @@ def history(request: HttpRequest) -> HttpResponse:
     context = {
         "page": page,
         "receipts": _receipts(list(page), session.wallet, now=now),
+        "invalidated": _invalidated(request, session.wallet, now=now),
         "signed_in_as": session.wallet.email,
     }
     response = render(request, "consent/history.html", context)
@@ -85,12 +87,12 @@ def invalidate(request: HttpRequest, consent_id: uuid.UUID) -> HttpResponse:
         response = render(request, "consent/invalidate.html", context)
         response.headers["Cache-Control"] = "no-store"
         return response
+    done = {}
     if request.method == "POST":
         with suppress(changes.NothingToChangeError):  # it is so already, or has ended
             changes.take_back(session.wallet, consent.id, now=now)
-    history = redirect("consent_history")
-    history.status_code = HTTPStatus.SEE_OTHER
-    return history
+        done = {"invalidated": consent.id}
+    return HttpResponseRedirect(reverse("consent_history", query=done), status=HTTPStatus.SEE_OTHER)
 
 
 def take_decision(
@@ -122,6 +124,16 @@ def take_decision(
             return _closed(request, consent, session, error.decision, status=HTTPStatus.CONFLICT)
     consent.decision = decision
     return None
+
+
+def _invalidated(request: HttpRequest, wallet: Wallet, *, now: datetime) -> Receipt | None:
+    """The receipt that the address says was just invalidated, if it is the holder's and it is so."""
+    try:
+        consent = Consent.objects.get(id=uuid.UUID(request.GET.get("invalidated", "")), wallet=wallet)
+    except (ValueError, Consent.DoesNotExist):
+        return None
+    (receipt,) = _receipts([consent], wallet, now=now)
+    return receipt if receipt.taken_back else None
 
 
 def _receipts(consents: list[Consent], wallet: Wallet, *, now: datetime) -> list[Receipt]:

@@ -54,6 +54,7 @@ def visit(browser: Browser, base: str, email: str, **context: Any) -> None:
     page.get_by_role("button", name="Agree and begin").click()
     page.get_by_role("button", name="Hand in").click()
     page.wait_for_url("**/consent/**")
+    page.locator("button[value=share]:not([aria-disabled])").wait_for()
     keep(page, f"{prefix}consent", full_page=True)
     page.locator("button[value=share]").click()
     page.get_by_text("checks passed").wait_for()

@@ -1,6 +1,7 @@
 """Addresses under `wallet/`."""
 
 from django.urls import path
+from django.views.generic import RedirectView
 
 from wallet import views
 from wallet.identity import views as identity_views
@@ -8,6 +9,7 @@ from wallet.identity import views as identity_views
 ERRAND = "errands/<uuid:errand_id>"
 
 urlpatterns = [
+    path("", RedirectView.as_view(pattern_name=views.HISTORY)),
     path("sign-in/", views.front_door, name="wallet_front_door"),
     path("sign-out/", views.sign_out, name="wallet_sign_out"),
     path("signed-out/", views.signed_out, name="wallet_signed_out"),

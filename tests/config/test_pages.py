@@ -41,6 +41,10 @@ def test_an_error_in_the_admin_leads_operators_on_and_nobody_else(rf: RequestFac
     assert way_on not in view(rf.get("/nowhere/")).content.decode()
 
 
+def test_who_is_lost_finds_the_start_page(client: Client, db: None) -> None:
+    assert '<a class="button" href="/">To the start page</a>' in client.get("/nowhere/").content.decode()
+
+
 def test_our_own_fault_is_said_without_asking_the_database(rf: RequestFactory) -> None:
     def refuse(*args: object) -> None:
         raise AssertionError("the database was asked")

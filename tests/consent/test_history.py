@@ -39,6 +39,14 @@ def test_a_yes_that_shared_no_claim_says_what_it_shared(client, alice: Wallet, s
     assert "only that you hold a verified identity" in client.get(ADDRESS).content.decode()
 
 
+def test_the_address_of_the_wallet_and_its_name_lead_somewhere(client, alice: Wallet, sign_in) -> None:
+    sign_in(alice)
+    assert client.get("/wallet/").headers["Location"] == ADDRESS
+    assert '<p class="site-name"><a href="/">' in client.get(ADDRESS).content.decode()
+    asked = client.get(f"/consent/{put(alice).id}/").content.decode()
+    assert '<p class="site-name"><img' in asked  # nobody is led away from a question
+
+
 def test_unanswered_questions_and_other_peoples_receipts_are_not_listed(client, alice, bob, sign_in) -> None:
     sign_in(alice)
     put(alice)

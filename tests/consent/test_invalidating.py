@@ -26,6 +26,11 @@ def shared(wallet: Wallet) -> tuple[Consent, StatusEntry]:
     return consent, presented(wallet, reference=consent.id)
 
 
+def told(client: Client, invalidated: object) -> str:
+    """The receipts, at the address that says what was just invalidated."""
+    return client.get(HISTORY, {"invalidated": invalidated}).content.decode()
+
+
 def page_of(consent: Consent) -> str:
     return f"{HISTORY}{consent.id}/invalidate/"
 
@@ -41,13 +46,24 @@ def test_the_receipt_leads_to_a_question_and_the_question_to_the_deed(client, al
     assert status_of(entry) == VALID
 
     done = client.post(page_of(consent))
-    assert (done.status_code, done.headers["Location"]) == (303, HISTORY)
+    assert (done.status_code, done.headers["Location"]) == (303, f"{HISTORY}?invalidated={consent.id}")
     assert status_of(entry) == INVALID
+    assert 'role="status">What you shared with <bdi>Acme Bank</bdi> is not valid' in told(client, consent.id)
     receipts = client.get(HISTORY).content.decode()
+    assert 'role="status"' not in receipts
     assert "no longer valid" in receipts
     assert page_of(consent) not in receipts
     event = StatusEvent.objects.get()
     assert (event.actor, event.subject_id, event.count) == ("holder", str(entry), 1)
+
+
+def test_nothing_is_said_to_be_invalid_that_is_not(client, alice, bob, sign_in) -> None:
+    sign_in(alice)
+    (mine, _entry), (his, entry) = shared(alice), shared(bob)
+    StatusEntry.objects.filter(pk=entry.pk).update(status=INVALID)
+
+    for said in (mine.id, his.id, uuid4(), "", "x"):
+        assert 'role="status"' not in told(client, said)
 
 
 def test_only_what_is_on_the_receipt_is_taken_back(client, alice, sign_in) -> None:
@@ -105,7 +121,7 @@ def test_what_has_ended_is_not_offered_and_not_done(client, alice, sign_in) -> N
 
     assert page_of(consent) not in client.get(HISTORY).content.decode()
     for method in (client.get, client.post):
-        assert method(page_of(consent)).headers["Location"] == HISTORY
+        assert method(page_of(consent)).headers["Location"].split("?")[0] == HISTORY
     assert StatusEntry.objects.get().status == VALID
     assert not StatusEvent.objects.exists()
 

@@ -122,6 +122,15 @@ def test_a_payment_is_bound_in_both_wire_formats(newcomer: Newcomer, alice: Any,
     assert newcomer.is_back().passed_checks() == NUMBER_OF_CHECKS
     assert "Rioja" in newcomer.page.locator("#transactions").inner_text()
     assert "transaction_data_hashes" in newcomer.page.locator("#binding-payload").inner_text()
+    newcomer.clicks("See the receipt in the wallet").sees("Your receipts")
+
+
+def test_from_the_answer_the_newcomer_goes_on_asking(newcomer: Newcomer, alice: Any) -> None:
+    newcomer.asks().signs_in().sees("Share this with").clicks("Share and")
+    newcomer.is_back().passed_checks()
+
+    newcomer.clicks("Ask something else").sees("Ask somebody")
+    newcomer.clicks("Identity wallet").sees("Your verified identity")
 
 
 def test_declining_is_explained_in_plain_words(newcomer: Newcomer, alice: Any) -> None:

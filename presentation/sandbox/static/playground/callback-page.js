@@ -129,8 +129,11 @@ function showSkipped(item) {
 }
 
 function showVerdict(checks) {
+  const good = checks.every((check) => check.passed);
   byId("count").textContent = checks.length;
-  reveal(checks.every((check) => check.passed) ? "verdict-good" : "verdict-bad");
+  reveal(good ? "verdict-good" : "verdict-bad");
+  if (good) byId("again").textContent = byId("again").dataset.afterSuccess;
+  reveal("receipt");
 }
 
 /** The claims as people read them, with the labels of the credential's own type metadata (SD-JWT VC §5). */
