@@ -182,6 +182,30 @@ def test_no_page_has_inline_style_or_script() -> None:
             assert " src=" in tag.split(">")[0] or "application/json" in tag.split(">")[0], path
 
 
+GETTEXT = {"_", "_t", "gettext", "gettext_lazy", "ngettext", "ngettext_lazy"}
+STRAIGHT = re.compile(r"[a-z]'[a-z ]")
+
+
+def test_texts_for_people_have_curly_apostrophes() -> None:
+    """Both kinds on one page look like a mistake."""
+    in_code = [
+        (name, text.value)
+        for name, path in modules()
+        for call in ast.walk(ast.parse(path.read_text()))
+        if isinstance(call, ast.Call) and getattr(call.func, "id", "") in GETTEXT
+        for text in call.args
+        if isinstance(text, ast.Constant) and STRAIGHT.search(str(text.value))
+    ]
+    translated = re.compile(r'{% translate "([^"]*)"|{% blocktranslate[^%]*%}(.*?){% endblocktranslate', re.S)
+    in_pages = [
+        (str(path), found[0])
+        for path in (ROOT / "templates").rglob("*.html")
+        for found in translated.finditer(path.read_text())
+        if STRAIGHT.search(found[1] or found[2] or "")
+    ]
+    assert in_code + in_pages == []
+
+
 def test_lock_files_carry_no_address() -> None:
     tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True)
     names = [f for f in tracked.stdout.split() if f.endswith((".txt", "lock.json")) and "docs" not in f]

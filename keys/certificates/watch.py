@@ -24,7 +24,7 @@ def certificates_in_use() -> list[tuple[str, tuple[x509.Certificate, ...]]]:
             in_use.append((str(key), chain.certificates))
     for authority in Authority.objects.all():
         pems = (authority.issuing_pem + authority.root_pem).encode()
-        in_use.append((_("the sandbox's authority"), tuple(x509.load_pem_x509_certificates(pems))))
+        in_use.append((_("the sandbox’s authority"), tuple(x509.load_pem_x509_certificates(pems))))
     return in_use
 
 

@@ -49,7 +49,7 @@ def save_staged(key: SigningKey, *, now: datetime, actor: str, reason: str) -> S
             record(Action.STAGED, key.pk, actor=actor, reason=reason, now=now)
             if key.certified_at:
                 record(
-                    Action.CERTIFIED, key.pk, actor=actor, reason=_("By the sandbox's authority."), now=now
+                    Action.CERTIFIED, key.pk, actor=actor, reason=_("By the sandbox’s authority."), now=now
                 )
     except IntegrityError:
         raise RotationRefusedError(_STAGED_ALREADY) from None

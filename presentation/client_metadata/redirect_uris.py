@@ -101,7 +101,7 @@ def _is_ip_address(host: str) -> bool:
 def _check_private_use(parts: SplitResult) -> None:
     if not _REVERSE_DOMAIN.fullmatch(parts.scheme):
         raise RedirectUriError(
-            _("Use https, or an app's own scheme named after a domain in reverse, such as com.example.app.")
+            _("Use https, or an app’s own scheme named after a domain in reverse, such as com.example.app.")
         )
     if not parts.netloc and not parts.path.strip("/"):
         raise RedirectUriError(_("After the scheme there must be a path, such as com.example.app:/callback."))

@@ -12,7 +12,7 @@ PARAMETERS: dict[str, Text] = {
     "response_mode": _("How the answer comes back, where it is not in the fragment."),
     "response_uri": _("Where the answer is posted, in the place of redirect_uri. Registered as well."),
     "scope": _("What you ask for. Each scope stands for a fixed list of claims; a space between several."),
-    "login_hint": _("The person's e-mail address: the wallet opens for them, and for nobody else."),
+    "login_hint": _("The person’s e-mail address: the wallet opens for them, and for nobody else."),
     "nonce": _(
         "Fresh randomness, at least 16 characters. It is signed into the token, so that an old answer "
         "cannot be shown to you again. Remember it until the answer comes, and use it once."

@@ -39,7 +39,7 @@ class WebhookEventAdmin(admin.ModelAdmin):
     list_filter = ("state", "type", "created_at")
     list_select_related = ("relying_party__webhook_endpoint",)
     search_fields = ("=id", "relying_party__name", "=relying_party__client_id")
-    search_help_text = _("webhook-id, or a relying party's name or client ID")
+    search_help_text = _("webhook-id, or a relying party’s name or client ID")
     show_full_result_count = False
     fields = readonly_fields = (
         *("id", "relying_party", "type", "state", "last_result", "attempts"),

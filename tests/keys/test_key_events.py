@@ -60,7 +60,7 @@ def test_what_the_schedule_does_is_told_as_due(now: datetime) -> None:
     ]
     assert {actor for _, actor, _ in told()} == {"timer"}
     assert {reason for _, _, reason in told()} == {
-        *("It was due.", "By the sandbox's authority.", "The last token it signed has ended.")
+        *("It was due.", "By the sandbox’s authority.", "The last token it signed has ended.")
     }
 
 

@@ -115,7 +115,7 @@ DOCUMENTS = [
     document(
         ".well-known/jwt-vc-issuer",
         "credential_issuer",
-        _("Where the keys of the credential's issuer are"),
+        _("Where the keys of the credential’s issuer are"),
         _always(issuer=_address(), jwks_uri=_address()),
     ),
     document(
@@ -146,14 +146,14 @@ DOCUMENTS = [
     document(
         "trust/root.pem",
         "root_pem",
-        _("The sandbox's root certificate as PEM"),
+        _("The sandbox’s root certificate as PEM"),
         text(),
         "application/x-pem-file",
     ),
     document(
         "trust/root.der",
         "root_der",
-        _("The sandbox's root certificate as DER"),
+        _("The sandbox’s root certificate as DER"),
         text(contentMediaType="application/pkix-cert"),
         "application/pkix-cert",
     ),

@@ -57,7 +57,7 @@ WEBHOOKS: dict[str, dict[str, Any]] = {
     Type.COMPLETED.value: _described(
         Type.COMPLETED,
         "presentation_completed",
-        _("A token was given, to the person's browser or to be posted"),
+        _("A token was given, to the person’s browser or to be posted"),
     ),
     Type.DENIED.value: _described(
         Type.DENIED,

@@ -32,7 +32,7 @@ CHECKS = (
             Check(
                 "state",
                 _("The state is the one we sent"),
-                _("An answer to a request that this browser never made could be somebody else's."),
+                _("An answer to a request that this browser never made could be somebody else’s."),
                 "RFC 6749 §10.12",
             ),
             Check(
@@ -90,7 +90,7 @@ CHECKS = (
             ),
             Check(
                 "issuer-signature",
-                _("The issuer's signature fits"),
+                _("The issuer’s signature fits"),
                 _("Nobody has changed a letter since the issuer signed."),
                 "RFC 9901 §7.1",
             ),
@@ -103,7 +103,7 @@ CHECKS = (
             Check(
                 "certificate-key",
                 _("The first certificate is about this key"),
-                _("Otherwise the chain would vouch for somebody else's key."),
+                _("Otherwise the chain would vouch for somebody else’s key."),
                 "RFC 7517 §4.7",
             ),
             Check(
@@ -149,7 +149,7 @@ CHECKS = (
             ),
             Check(
                 "disclosures-referenced",
-                _("Every disclosure is the issuer's"),
+                _("Every disclosure is the issuer’s"),
                 _("Its hash stands among the signed digests, also through another disclosure."),
                 "RFC 9901 §7.1",
             ),
@@ -172,7 +172,7 @@ CHECKS = (
             ),
             Check(
                 "kb-signature",
-                _("It is signed by the holder's key"),
+                _("It is signed by the holder’s key"),
                 _("The issuer wrote that key into the credential; only this one counts."),
                 "RFC 9901 §7.3",
             ),
@@ -213,7 +213,7 @@ CHECKS = (
         (
             Check(
                 "status",
-                _("The issuer's status list says it is valid"),
+                _("The issuer’s status list says it is valid"),
                 _("Its holder or the issuer may take it back at any time. No answer counts as a no."),
                 "Token Status List §8.3",
             ),

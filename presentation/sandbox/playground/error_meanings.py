@@ -53,7 +53,7 @@ ERRORS = (
     ),
     ErrorMeaning(
         "unauthorized_client",
-        _("It is not your application's to ask"),
+        _("It is not your application’s to ask"),
         _("The request is in order, but names a claim that the operator has not allowed your application."),
         _("Ask for less, or ask the operator. The description names the claims."),
     ),
@@ -84,7 +84,7 @@ ERRORS = (
     ErrorMeaning(
         "server_error",
         _("The service has a problem"),
-        _("Something went wrong on the service's side. Nothing was shared."),
+        _("Something went wrong on the service’s side. Nothing was shared."),
         _("Tell the person it is not their fault, and let them try again in a while, with a new nonce."),
     ),
     ErrorMeaning(

@@ -9,8 +9,8 @@ from presentation.transaction_data import types as types
 _PAYLOADS: dict[str, dict[str, Any]] = {
     types.SESSION_DATA.urn: {"ip_address": "203.0.113.7", "device_id": "laptop-42"},
     types.PAYMENT_ITEMIZED.urn: {
-        "title": "Saturday's shopping",
-        "description": "To collect from 10 o'clock",
+        "title": "Saturday’s shopping",
+        "description": "To collect from 10 o’clock",
         "currency": "EUR",
         "items": [
             {"quantity": 2, "unit_cost": 11.9, "label": "Rioja, 0.75 l"},
