@@ -1,27 +1,27 @@
 """What operators and auditors may see of consents: everything that is kept, nothing that can be changed."""
 
-import json
 import uuid
-from typing import Any
 
 from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
-from django.utils.html import format_html
+from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _t
 from django.utils.translation import gettext_lazy as _
 
 from consent.models import Consent
+from keys.row_ids import short_id
 
 
 @admin.register(Consent)
 class ConsentAdmin(admin.ModelAdmin):
     """Read-only. The holder appears as the wallet's id, never by name or e-mail address."""
 
-    list_display = ["id", "requester_name", "requester_id", "decision", "asked_at", "decided_at"]
+    list_display = [short_id, "requester_name", "decision", "asked_at", "decided_at"]
     list_filter = ["decision", "asked_at"]
     search_fields = ["requester_id"]  # what is searched: `get_search_results`
-    search_help_text = _("Name or client id of the requester, or the id of a consent or a wallet")
+    search_help_text = _("Name or client ID of the requester, or the whole ID of a consent or a wallet")
     show_full_result_count = False
     ordering = ["-asked_at"]
     list_per_page = 50
@@ -32,7 +32,7 @@ class ConsentAdmin(admin.ModelAdmin):
         "decided_at",
         "undelivered_at",
         "expires_at",
-        "wallet_id",
+        "wallet",
         "requester_id",
         "requester_shown",
         "claim_names",
@@ -69,16 +69,12 @@ class ConsentAdmin(admin.ModelAdmin):
 
     @admin.display(description=_("requester as shown"))
     def requester_shown(self, consent: Consent) -> SafeString:
-        return _pretty(consent.requester)
+        return render_to_string("admin/consent/requester.html", {"requester": consent.requester})
 
     @admin.display(description=_("claims asked for"))
     def claim_names(self, consent: Consent) -> str:
-        return ", ".join(".".join(path) for path in consent.claims)
+        return ", ".join(".".join(path) for path in consent.claims) or _t("none")
 
     @admin.display(description=_("transactions as shown"))
     def transactions_shown(self, consent: Consent) -> SafeString:
-        return _pretty(consent.transactions)
-
-
-def _pretty(value: Any) -> SafeString:
-    return format_html("<pre>{}</pre>", json.dumps(value, indent=2, ensure_ascii=False))
+        return render_to_string("admin/consent/transactions.html", {"transactions": consent.transactions})

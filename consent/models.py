@@ -24,20 +24,23 @@ class Consent(AppendOnly):
         GRANTED = "granted", _("shared")
         DECLINED = "declined", _("not shared")
 
-    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    id = models.UUIDField(_("ID"), primary_key=True, default=uuid.uuid4, editable=False)
     wallet = models.ForeignKey(Wallet, on_delete=models.PROTECT, related_name="consents", editable=False)
-    requester_id = models.CharField(max_length=100, editable=False)  # client_id
+    requester_id = models.CharField(_("client ID of the requester"), max_length=100, editable=False)
     requester = models.JSONField(editable=False)  # decisions.Requester as shown then
     claims = models.JSONField(editable=False)  # list of claim paths, e.g. [["given_name"]]
     transactions = models.JSONField(editable=False)  # list of decisions.Transaction as shown
-    request_hash = models.CharField(max_length=64, editable=False)  # SHA-256 hex of the request answered
+    # SHA-256 hex of the request answered.
+    request_hash = models.CharField(_("hash of the request"), max_length=64, editable=False)
     return_to = models.CharField(max_length=200, editable=False)  # path here that acts on the decision
-    decision = models.CharField(max_length=8, choices=Decision, default=Decision.ASKED, editable=False)
-    asked_at = models.DateTimeField(editable=False)
-    expires_at = models.DateTimeField(editable=False)  # an unanswered question lapses
-    decided_at = models.DateTimeField(null=True, editable=False)
+    decision = models.CharField(
+        _("answer"), max_length=8, choices=Decision, default=Decision.ASKED, editable=False
+    )
+    asked_at = models.DateTimeField(_("asked"), editable=False)
+    expires_at = models.DateTimeField(_("open until"), editable=False)  # an unanswered question lapses
+    decided_at = models.DateTimeField(_("answered"), null=True, editable=False)
     # When it turned out that nothing could be shared in spite of a yes.
-    undelivered_at = models.DateTimeField(null=True, editable=False)
+    undelivered_at = models.DateTimeField(_("found undeliverable"), null=True, editable=False)
 
     class Meta:
         verbose_name = _("consent")

@@ -16,15 +16,17 @@ from django.utils.translation import gettext_lazy as _
 
 from keys.certificates.authority import fingerprint
 from keys.certificates.chain import BrokenChainError
+from keys.histories import NewestFirst
 from keys.models import Authority, KeyEvent, SigningKey
+from keys.moments import moment
 from keys.operations import OPERATIONS, Done, Operation, offered
 from keys.private_keys.signer import SignerUnavailableError
 from keys.rotation.moves import certificate_request
 from keys.rotation.plan import outlook, plan
-from keys.rotation.schedule import moment
 from keys.rotation.states import RotationRefusedError
 from keys.rotation.timeline import Timeline, lives
 from keys.rotation.withdrawal import cost_of_withdrawal
+from keys.row_ids import pointed_at, short_id
 from keys.sealing import SealError
 
 TIMES = ("staged_at", "certified_at", "activated_at", "retired_at", "withdrawn_at", "destroyed_at")
@@ -32,10 +34,10 @@ REFUSALS = (RotationRefusedError, BrokenChainError, SealError, SignerUnavailable
 
 
 @admin.register(SigningKey)
-class SigningKeyAdmin(admin.ModelAdmin):
+class SigningKeyAdmin(NewestFirst):
     """Keys are read here and moved by operations; nothing can be typed into them."""
 
-    list_display = ("id", "state", "private_key", "staged_at", "activated_at", "certificate_ends")
+    list_display = (short_id, "state", "private_key", "staged_at", "activated_at", "certificate_ends")
     actions = None
     fieldsets: ClassVar[Any] = (
         (None, {"fields": ("id", "state", "private_key", "reason")}),
@@ -207,12 +209,17 @@ class AuthorityAdmin(admin.ModelAdmin):
 class KeyEventAdmin(admin.ModelAdmin):
     """What was done with the keys, by whom and why: to be read by whoever may see keys."""
 
-    list_display = ("at", "action", "kid", "actor", "reason")
-    fields = readonly_fields = list_display
+    list_display = ("at", "action", "key", "actor", "reason")
+    fields = readonly_fields = ("at", "action", "kid", "actor", "reason")
     list_filter = ("action", "actor")
     search_fields = ("kid", "actor", "reason")
     date_hierarchy = "at"
     list_per_page = 100
+
+    @admin.display(description=_("key"), ordering="kid")
+    def key(self, event: KeyEvent) -> str:
+        """The beginning of the key's ID; empty for what concerns them all."""
+        return pointed_at(event.kid) if event.kid else ""
 
     def has_view_permission(self, request: HttpRequest, obj: KeyEvent | None = None) -> bool:
         return request.user.has_perm("keys.view_signingkey")

@@ -43,7 +43,8 @@ class SigningKey(models.Model):
     # PKCS#8 DER under `sealing`; empty once forgotten, and always where a module holds the key
     sealed_private_key = models.BinaryField(editable=False)
     public_key = models.BinaryField(editable=False)  # SubjectPublicKeyInfo DER
-    chain_pem = models.TextField(blank=True, editable=False)  # leaf first; empty until certified
+    # Leaf first; empty until certified.
+    chain_pem = models.TextField(_("certificates, PEM"), blank=True, editable=False)
     staged_at = models.DateTimeField(_("staged"), editable=False)
     certified_at = models.DateTimeField(_("certified"), null=True, editable=False)
     activated_at = models.DateTimeField(_("activated"), null=True, editable=False)
@@ -116,11 +117,11 @@ class Authority(models.Model):
         "sealed_issuing_key": "keys_authority.sealed_issuing_key:only",
     }
 
-    root_pem = models.TextField(editable=False)
-    issuing_pem = models.TextField(editable=False)
+    root_pem = models.TextField(_("root, PEM"), editable=False)
+    issuing_pem = models.TextField(_("issuing CA, PEM"), editable=False)
     sealed_root_key = models.BinaryField(editable=False)
     sealed_issuing_key = models.BinaryField(editable=False)
-    created_at = models.DateTimeField(editable=False)
+    created_at = models.DateTimeField(_("made"), editable=False)
     only = models.BooleanField(default=True, editable=False)  # one row at most, by constraint
 
     class Meta:

@@ -22,14 +22,20 @@ Done = tuple[SigningKey | None, str]
 class ConfirmationForm(forms.Form):
     """The button is the answer; a reason may be given."""
 
+    required_css_class = "required"
+
     reason = forms.CharField(
         label=_("Reason"), required=False, max_length=200, help_text=_("For the record, if you like.")
     )
 
 
 class WithdrawalForm(forms.Form):
+    required_css_class = "required"
+
     reason = forms.CharField(
-        label=_("Reason"), max_length=200, help_text=_("Kept with the key; every operator can read it.")
+        label=_("Reason"),
+        max_length=200,
+        help_text=_("Needed. Kept with the key; every operator can read it."),
     )
 
 
@@ -100,6 +106,7 @@ class Operation:
     states: tuple[str, ...] = ()  # of the keys it is offered for; none: it is offered on the list
     form: type[forms.Form] = ConfirmationForm
     only_certified: bool = False
+    irreversible: bool = False
 
     def suits(self, key: SigningKey) -> bool:
         """Whether it is offered for this key."""
@@ -178,6 +185,7 @@ OPERATIONS = {
             _withdraw,
             (State.STAGED, State.ACTIVE, State.RETIRED),
             WithdrawalForm,
+            irreversible=True,
         ),
     )
 }

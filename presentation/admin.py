@@ -3,13 +3,13 @@
 import secrets
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db import models
 from django.db.models import QuerySet
-from django.forms import Form
+from django.forms import BaseInlineFormSet, Form
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.loader import render_to_string
 from django.template.response import TemplateResponse
@@ -21,6 +21,8 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _t
 from django.utils.translation import gettext_lazy as _
 
+from keys.histories import NewestFirst
+from keys.row_ids import short_id
 from presentation import admission, deliveries, integration
 from presentation.clients import client_secret_pages
 from presentation.deliveries import Standing
@@ -29,8 +31,13 @@ from presentation.models import Interaction, RedirectURI, RelyingParty, RelyingP
 from presentation.webhooks import admin as webhooks
 
 
+class RedirectURIFormSet(BaseInlineFormSet):
+    default_error_messages: ClassVar = {"too_few_forms": _("Add at least one redirect URI.")}
+
+
 class RedirectURIInline(admin.StackedInline):
     model = RedirectURI
+    formset = RedirectURIFormSet
     extra = 0
     min_num = 1
 
@@ -59,10 +66,10 @@ class ResponseURIInline(admin.StackedInline):
 
 
 @admin.register(RelyingParty)
-class RelyingPartyAdmin(admin.ModelAdmin):
+class RelyingPartyAdmin(NewestFirst):
     form = RelyingPartyForm
     inlines = (RedirectURIInline, ResponseURIInline)
-    list_display = ("name", "client_id", "state", "wire_format", "created_at")
+    list_display = ("name", "client_id", "state", "answers_in")
     list_filter = ("state", "wire_format", "created_at")
     actions = None  # each is deleted on its own page, as long as it can be
     search_fields = ("name", "client_id", "redirect_uris__uri")
@@ -107,6 +114,12 @@ class RelyingPartyAdmin(admin.ModelAdmin):
     def get_fieldsets(self, request: HttpRequest, obj: RelyingParty | None = None) -> Any:
         """A registered relying party shows its state, and what its developers need."""
         return (self.integration_fieldset, *self.fieldsets) if obj else self.new_fieldsets
+
+    @admin.display(description=_("wire format"), ordering="wire_format")
+    def answers_in(self, relying_party: RelyingParty) -> str:
+        """In a word, for the list."""
+        is_string = relying_party.wire_format == RelyingParty.WireFormat.STRING
+        return _t("contract") if is_string else "OpenID4VP 1.0"
 
     @admin.display(description=_("Logo"))
     def current_logo(self, relying_party: RelyingParty) -> SafeString | str:
@@ -241,10 +254,10 @@ class RelyingPartyAdmin(admin.ModelAdmin):
 class InteractionAdmin(admin.ModelAdmin):
     """To answer “what happened?”, never to change it; what was asked (e-mail address, payment) stays out."""
 
-    list_display = ("id", "relying_party", "created_at", "outcome", "error", "answered_at")
+    list_display = (short_id, "relying_party", "created_at", "outcome", "error")
     list_filter = ("outcome", "error", "created_at")
     search_fields = ("=id", "relying_party__name", "=relying_party__client_id")
-    search_help_text = _("Interaction ID, or a relying party's name or client ID")
+    search_help_text = _("Interaction ID, or a relying party’s name or client ID")
     list_select_related = ("relying_party",)
     ordering = ("-created_at",)
     show_full_result_count = False

@@ -105,11 +105,13 @@ class RelyingPartyForm(forms.ModelForm):
 class SuspensionForm(forms.Form):
     """Why; operators read it later, relying applications and holders never do."""
 
+    required_css_class = "required"
+
     reason = forms.CharField(
         label=_("Reason"),
         max_length=300,
         widget=forms.Textarea(attrs={"rows": 3}),
-        help_text=_("Kept in the history. Operators see it; holders and the application do not."),
+        help_text=_("Needed. Kept in the history. Operators see it; holders and the application do not."),
     )
 
 
@@ -125,6 +127,11 @@ class NewSecretForm(forms.Form):
         initial="overlap",
         widget=forms.RadioSelect,
     )
+
+    def __init__(self, *args: Any, first: bool = False, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if first:  # there is none before
+            del self.fields["before"]
 
 
 class ReinstatementForm(forms.Form):

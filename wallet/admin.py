@@ -15,9 +15,12 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _t
 from django.utils.translation import gettext_lazy as _
 
+from keys.histories import NewestFirst
+from keys.row_ids import pointed_at, short, short_id
 from wallet.models import (
     Credential,
     IdentityVerification,
@@ -43,7 +46,7 @@ class ReadOnly:
         return False
 
 
-class OperatedAdmin(ReadOnly, admin.ModelAdmin):
+class OperatedAdmin(ReadOnly, NewestFirst):
     """Rows to be read, and moved by `operations` by those who have the change permission."""
 
     actions = None
@@ -113,12 +116,12 @@ class OperatedAdmin(ReadOnly, admin.ModelAdmin):
         try:
             with transaction.atomic():
                 operation.run(row, said, operator.get_username(), timezone.now())
-                self.log_change(request, row, f"{operation.label}: {said['reason']}")
+                self.log_change(request, row, f"{operation.done}: {said['reason']}")
         except tuple(REFUSALS) as refusal:
             self.message_user(request, str(REFUSALS[type(refusal)]), messages.ERROR)
         else:
-            said_so = _t("Done: “%(label)s”, %(row)s.") % {"label": operation.label, "row": row}
-            self.message_user(request, said_so, messages.SUCCESS)
+            named = f"{capfirst(self.opts.verbose_name)} {short(row)}"
+            self.message_user(request, f"{named}: {operation.done}: {said['reason']}", messages.SUCCESS)
 
     def _address(self, page: str, row: Any, *args: Any) -> str:
         name = f"admin:wallet_{self.opts.model_name}_{page}"
@@ -129,11 +132,11 @@ class OperatedAdmin(ReadOnly, admin.ModelAdmin):
 class WalletAdmin(OperatedAdmin):
     """Found by the whole address only, so that lists of people cannot be leafed through."""
 
-    list_display = ("id", "state", "credential_state", "created_at")
+    list_display = (short_id, "state", "credential_state", "created_at")
     list_filter = ("state",)
     list_select_related = ("credential",)
     search_fields = ("=email", "=id")
-    search_help_text = _("The whole e-mail address, or the wallet's ID")
+    search_help_text = _("The whole e-mail address, or the wallet’s ID")
     fields = ("id", "email", "state", "suspension_reason", "credential_state", "created_at")
     readonly_fields = fields
 
@@ -150,21 +153,35 @@ class TransitionInline(ReadOnly, admin.TabularInline):
     model = IdentityVerificationTransition
     verbose_name_plural = _("log")
     template = "admin/log.html"
-    fields = ("at", "from_state", "to_state", "actor", "reason")
+    fields = ("at", "came_from", "went_to", "actor", "reason")
     readonly_fields = fields
     extra = 0
     can_delete = False
+    ordering = ("-at", "-id")
+
+    @admin.display(description=_("from"))
+    def came_from(self, transition: IdentityVerificationTransition) -> str:
+        """The state before, as people call it; none before the first."""
+        return _name_of_state(transition.from_state)
+
+    @admin.display(description=_("to"))
+    def went_to(self, transition: IdentityVerificationTransition) -> str:
+        return _name_of_state(transition.to_state)
+
+
+def _name_of_state(state: str) -> str:
+    return str(IdentityVerification.State(state).label) if state else ""
 
 
 @admin.register(IdentityVerification)
 class IdentityVerificationAdmin(OperatedAdmin):
     """Attempts and their logs; those in review are decided here."""
 
-    list_display = ("id", "state", "reason", "submissions", "created_at", "changed_at")
+    list_display = (short_id, "state", "reason", "submissions", "created_at", "changed_at")
     list_filter = ("state",)
     search_fields = ("=id", "=wallet__id", "=wallet__email", "=provider_reference")
     search_help_text = _(
-        "ID of the attempt or the wallet, the whole e-mail address, or the provider's reference"
+        "ID of the attempt or the wallet, the whole e-mail address, or the provider’s reference"
     )
     fields = (
         *("id", "wallet", "state", "reason", "submissions"),
@@ -178,7 +195,7 @@ class IdentityVerificationAdmin(OperatedAdmin):
 class CredentialAdmin(OperatedAdmin):
     """Credentials, without what they say."""
 
-    list_display = ("id", "state", "issued_at", "expires_at")
+    list_display = (short_id, "state", "issued_at", "expires_at")
     list_filter = ("state",)
     search_fields = ("=id", "=wallet__id", "=wallet__email")
     search_help_text = _("ID of the credential or the wallet, or the whole e-mail address")
@@ -224,13 +241,23 @@ class StatusEntryAdmin(OperatedAdmin):
 class StatusEventAdmin(ReadOnly, admin.ModelAdmin):
     """Who took back, suspended or reinstated what, and why: to be read by whoever may see credentials."""
 
-    list_display = ("at", "action", "subject", "subject_id", "count", "actor", "reason")
-    fields = readonly_fields = list_display
+    list_display = ("at", "action", "subject", "which", "hit", "actor", "reason")
+    fields = readonly_fields = ("at", "action", "subject", "subject_id", "count", "actor", "reason")
     list_filter = ("action", "subject")
     search_fields = ("=subject_id", "=actor")
     search_help_text = _("The whole ID, or who did it")
     show_full_result_count = False
     actions = None
+
+    @admin.display(description=_("ID"), ordering="subject_id")
+    def which(self, event: StatusEvent) -> str:
+        """The beginning of the ID of what was changed."""
+        return pointed_at(event.subject_id)
+
+    @admin.display(description=_("hit"), ordering="count")
+    def hit(self, event: StatusEvent) -> int:
+        """How many presented credentials; its own page says so in full."""
+        return event.count
 
     def has_view_permission(self, request: HttpRequest, obj: StatusEvent | None = None) -> bool:
         return request.user.has_perm("wallet.view_credential")

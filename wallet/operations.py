@@ -40,12 +40,13 @@ REFUSALS: dict[type[Exception], Text] = {
 class Operation:
     """One thing to do with a row that is in one of `states`.
 
-    run: takes the row, what the form says, the operator's name and the time. initial: what the form
-    shows at first. hits: the unexpired presented credentials that are not valid any more then. needs: a
-    permission, besides that to change such rows.
+    done: what is said afterwards. run: takes the row, what the form says, the operator's name and the time.
+    initial: what the form shows at first. hits: the unexpired presented credentials that are not valid any
+    more then. needs: a permission, besides that to change such rows.
     """
 
     label: Text
+    done: Text
     question: Text
     states: frozenset[Any]
     run: Callable[[Any, dict[str, Any], str, datetime], None]
@@ -53,6 +54,7 @@ class Operation:
     initial: Callable[[Any], dict[str, Any]] = lambda row: {}
     hits: Callable[..., QuerySet[StatusEntry]] | None = None
     needs: str = ""
+    irreversible: bool = False
 
 
 def _with_reason(run: Callable[..., object]) -> Callable[[Any, dict[str, Any], str, datetime], None]:
@@ -77,6 +79,7 @@ OPERATIONS: dict[type[Model], dict[str, Operation]] = {
     Wallet: {
         "suspend": Operation(
             _("Suspend"),
+            _("Suspended"),
             _("From now on nobody can sign in to this wallet, and nothing is shared from it."),
             frozenset({Wallet.State.ACTIVE}),
             _with_reason(suspension.suspend),
@@ -84,6 +87,7 @@ OPERATIONS: dict[type[Model], dict[str, Operation]] = {
         ),
         "reinstate": Operation(
             _("Reinstate"),
+            _("Reinstated"),
             _("From now on its holder can sign in and share again."),
             frozenset({Wallet.State.SUSPENDED}),
             _with_reason(suspension.reinstate),
@@ -92,6 +96,7 @@ OPERATIONS: dict[type[Model], dict[str, Operation]] = {
     IdentityVerification: {
         "approve": Operation(
             _("Approve"),
+            _("Approved"),
             _("Check every field against the document. The wallet gets a credential that says exactly this."),
             frozenset({IdentityVerification.State.REVIEW}),
             lambda verification, said, operator, now: review.approve(
@@ -102,6 +107,7 @@ OPERATIONS: dict[type[Model], dict[str, Operation]] = {
         ),
         "decline": Operation(
             _("Decline"),
+            _("Declined"),
             _("The person is told that their identity could not be verified, and may try again later."),
             frozenset({IdentityVerification.State.REVIEW}),
             lambda verification, said, operator, now: review.decline(
@@ -112,6 +118,7 @@ OPERATIONS: dict[type[Model], dict[str, Operation]] = {
     Credential: {
         "suspend": Operation(
             _("Suspend"),
+            _("Suspended"),
             _("Nothing can be shared from it until it is reinstated, and a new check does not replace it."),
             frozenset({Credential.State.VALID}),
             _with_reason(revocation.suspend),
@@ -119,39 +126,47 @@ OPERATIONS: dict[type[Model], dict[str, Operation]] = {
         ),
         "reinstate": Operation(
             _("Reinstate"),
+            _("Reinstated"),
             _("It can be shared again."),
             frozenset({Credential.State.SUSPENDED}),
             _with_reason(revocation.reinstate),
         ),
         "revoke": Operation(
             _("Revoke"),
+            _("Revoked"),
             _("This cannot be undone. Its holder has to be verified anew."),
             frozenset({Credential.State.VALID, Credential.State.SUSPENDED}),
             _with_reason(revocation.revoke),
             hits=revocation.presented,
+            irreversible=True,
         ),
     },
     StatusEntry: {
         "invalidate": Operation(
             _("Invalidate"),
+            _("Invalidated"),
             _("This cannot be undone. Relying parties are told that it is invalid until it ends."),
             frozenset({Status.VALID, Status.SUSPENDED}),
             _with_reason(partial(changes.change_presented, action=Action.INVALIDATED)),
+            irreversible=True,
         ),
         "suspend": Operation(
             _("Suspend"),
+            _("Suspended"),
             _("Relying parties are told that it is suspended, until it is reinstated or ends."),
             frozenset({Status.VALID}),
             _with_reason(partial(changes.change_presented, action=Action.SUSPENDED)),
         ),
         "reinstate": Operation(
             _("Reinstate"),
+            _("Reinstated"),
             _("Relying parties are told that it is valid, unless its credential, wallet or key is not."),
             frozenset({Status.SUSPENDED}),
             _with_reason(partial(changes.change_presented, action=Action.REINSTATED)),
         ),
         "invalidate-signed": Operation(
             _("Invalidate all that its key signed"),
+            _("Invalidated all that its key signed"),
             _(
                 "This cannot be undone, and it concerns everybody who presented since the key began to sign. "
                 "If the key was stolen, withdraw it instead: that invalidates the same and ends the key."
@@ -160,6 +175,7 @@ OPERATIONS: dict[type[Model], dict[str, Operation]] = {
             _with_reason(changes.invalidate_all_by_key_of),
             hits=changes.by_key_of,
             needs="keys.change_signingkey",  # it is about everybody, not about one person's identity
+            irreversible=True,
         ),
     },
 }

@@ -14,6 +14,8 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.hashes import SHA256, SHA384, SHA512
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
+from keys.moments import moment
+
 MAX_PEM = 65_536
 MIN_CERTIFICATES, MAX_CERTIFICATES = 3, 6  # leaf, issuing CA, root; room for CAs in between
 _HASHES = (SHA256, SHA384, SHA512)
@@ -139,12 +141,10 @@ def _check_length(certificates: tuple[x509.Certificate, ...]) -> None:
 def _check_dates(certificate: x509.Certificate, name: str, at: datetime) -> None:
     if at < certificate.not_valid_before_utc:
         raise BrokenChainError(
-            f"{_first(name)} is valid only from {certificate.not_valid_before_utc:%d %B %Y %H:%M} UTC."
+            f"{_first(name)} is valid only from {moment(certificate.not_valid_before_utc)}."
         )
     if at >= certificate.not_valid_after_utc:
-        raise BrokenChainError(
-            f"{_first(name)} ended on {certificate.not_valid_after_utc:%d %B %Y %H:%M} UTC."
-        )
+        raise BrokenChainError(f"{_first(name)} ended on {moment(certificate.not_valid_after_utc)}.")
 
 
 def _check_extensions_known(certificate: x509.Certificate, name: str) -> None:

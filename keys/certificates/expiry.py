@@ -9,6 +9,8 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from keys.moments import moment
+
 WARN_BEFORE = (60, 30, 14, 7)  # days
 URGENT = 14
 
@@ -29,7 +31,7 @@ class Ending:
         return self.stage <= URGENT
 
     def __str__(self) -> str:
-        facts = {"name": self.name, "days": self.days, "when": f"{self.ends:%d %B %Y %H:%M} UTC"}
+        facts = {"name": self.name, "days": self.days, "when": moment(self.ends)}
         if not self.stage:
             text = _("The certificate “%(name)s” ended on %(when)s.") % facts
         else:

@@ -18,9 +18,10 @@ from keys.certificates.bundle import chain_pem
 from keys.certificates.chain import CertificateChain
 from keys.issuer_key import forget
 from keys.models import SigningKey
+from keys.moments import moment
 from keys.private_keys.key_stores import Store, forgotten_unless_saved, make_private_key, signer_of
 from keys.rotation.key_events import SERVICE, Action, record
-from keys.rotation.schedule import fits, moment, ready_at
+from keys.rotation.schedule import fits, ready_at
 from keys.rotation.states import RotationRefusedError, State, find, in_state, move_to, require_move
 
 _STAGED_ALREADY = _lazy("A key is staged already; activate or withdraw that one first.")

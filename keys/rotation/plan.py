@@ -13,9 +13,10 @@ from django.utils.translation import gettext as _
 
 from keys.certificates import authority
 from keys.models import SigningKey
+from keys.moments import moment
 from keys.private_keys.key_stores import to_destroy
 from keys.rotation.report import Report, Told
-from keys.rotation.schedule import destroyed_from, ended_at, fits, moment, next_staged_at, takes_over_at
+from keys.rotation.schedule import destroyed_from, ended_at, fits, next_staged_at, takes_over_at
 from keys.rotation.states import State
 
 CERTIFICATE_RESERVE = timedelta(days=30)  # the sandbox renews a certificate this long before its end

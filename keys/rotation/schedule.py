@@ -70,11 +70,6 @@ def fits(key: SigningKey, at: datetime) -> bool:
         return False
 
 
-def moment(when: datetime) -> str:
-    """A time for a person to read."""
-    return f"{when:%d %B %Y %H:%M} UTC"
-
-
 def _signed_long_enough(active: SigningKey) -> datetime:
     """When the active key has signed for its time, or its certificates are about to end."""
     if active.activated_at is None:

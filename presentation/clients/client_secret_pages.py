@@ -13,6 +13,7 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
+from keys.moments import moment
 from presentation.clients import client_secrets
 from presentation.forms import NewSecretForm
 from presentation.models import ClientSecret, RelyingParty
@@ -34,17 +35,19 @@ def page(
     """Whoever comes here may change the relying party: the caller has looked."""
     if request.method == "POST" and "end" in request.POST:
         return _ended(admin, request, relying_party)
-    form = NewSecretForm(request.POST or None)
+    now = timezone.now()
+    sent = request.POST if request.method == "POST" else None
+    form = NewSecretForm(sent, first=not client_secrets.live(relying_party, now=now))
     new = None
     if request.method == "POST" and form.is_valid():
-        new = _made(admin, request, relying_party, ends_before=form.cleaned_data["before"] == "end")
+        new = _made(admin, request, relying_party, ends_before=form.cleaned_data.get("before") == "end")
         form = NewSecretForm()
     context: dict[str, Any] = {
         **admin.admin_site.each_context(request),
         "opts": admin.opts,
         "original": relying_party,
         "title": _("Client secrets of %(name)s") % {"name": relying_party.name},
-        "secrets": client_secrets.live(relying_party, now=timezone.now()),
+        "secrets": client_secrets.live(relying_party, now=now),
         "form": form,
         "new": new,
     }
@@ -61,12 +64,8 @@ def _made(
         said = _("Two secrets work already, and nothing was changed. End one of them first.")
         admin.message_user(request, said, messages.ERROR)
         return None
-    said = (
-        _("Client secret %(number)s made, those before ended")
-        if ends_before
-        else _("Client secret %(number)s made")
-    )
-    admin.log_change(request, relying_party, said % {"number": new.row.pk})
+    said = _("Client secret made, those before ended") if ends_before else _("Client secret made")
+    admin.log_change(request, relying_party, said)
     return new
 
 
@@ -78,7 +77,7 @@ def _ended(
         ClientSecret, relying_party=relying_party, pk=int(number) if number.isdecimal() else None
     )
     if client_secrets.end(secret, now=timezone.now()):
-        said = _("Client secret %(number)s ended") % {"number": secret.pk}
+        said = _("Client secret of %(made)s ended") % {"made": moment(secret.created_at)}
         admin.log_change(request, relying_party, said)
         admin.message_user(request, said, messages.SUCCESS)
     else:

@@ -23,7 +23,7 @@ class Interaction(models.Model):
         TOKEN = "token", _("token")
         ERROR = "error", _("error")
 
-    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    id = models.UUIDField(_("ID"), primary_key=True, default=uuid.uuid4, editable=False)
     relying_party = models.ForeignKey(
         RelyingParty,
         on_delete=models.CASCADE,
@@ -32,8 +32,8 @@ class Interaction(models.Model):
         editable=False,
     )
     # As received (a loopback port may be added), or empty where the answer is posted.
-    redirect_uri = models.CharField(max_length=506, blank=True, editable=False)
-    response_uri = models.CharField(max_length=500, blank=True, editable=False)
+    redirect_uri = models.CharField(_("redirect URI"), max_length=506, blank=True, editable=False)
+    response_uri = models.CharField(_("response URI"), max_length=500, blank=True, editable=False)
     browser = models.CharField(max_length=64, editable=False)  # wallet.browser digest
     parameters = models.JSONField(editable=False)  # as received; emptied once answered
     request_hash = models.CharField(max_length=64, editable=False)  # SHA-256 hex over the parameters
@@ -44,9 +44,9 @@ class Interaction(models.Model):
         max_length=5, choices=Outcome, default=Outcome.NONE, blank=True, editable=False
     )
     error = models.CharField(max_length=40, blank=True, editable=False)
-    created_at = models.DateTimeField(editable=False)
-    expires_at = models.DateTimeField(editable=False, db_index=True)
-    answered_at = models.DateTimeField(null=True, editable=False)
+    created_at = models.DateTimeField(_("asked"), editable=False)
+    expires_at = models.DateTimeField(_("open until"), editable=False, db_index=True)
+    answered_at = models.DateTimeField(_("answered"), null=True, editable=False)
 
     class Meta:
         indexes = [

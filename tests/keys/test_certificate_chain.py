@@ -114,7 +114,7 @@ def _wrong_chains():
         "key id of another issuer": ((with_id, ISSUING, ROOT), "key identifiers of the leaf"),
         "issuing CA ended": (
             (leaf(ended), ended, ROOT),
-            "issuing CA “CN=Issuing CA” ended on 20 November 2026",
+            "issuing CA “CN=Issuing CA” ended on 20 Nov 2026",
         ),
         "leaf not yet valid": ((future, ISSUING, ROOT), "leaf “CN=wallet.example” is valid only from"),
         "issuer is no CA": (

@@ -14,8 +14,9 @@ from django.core.management.base import CommandError
 from django.utils import timezone
 
 from keys.models import Authority, KeyEvent, SigningKey
+from keys.moments import moment
 from keys.rotation import due_steps, moves
-from keys.rotation.schedule import PUBLISHED_BEFORE_SIGNING, moment
+from keys.rotation.schedule import PUBLISHED_BEFORE_SIGNING
 from keys.rotation.states import State, find, in_state
 from keys.sealed_columns import sealed_columns
 from tests.keys.test_rotation import chain_for

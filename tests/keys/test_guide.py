@@ -43,7 +43,7 @@ def test_every_option_in_the_guide_exists() -> None:
 
 EACH_TIME = [
     r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}",
-    r"\d+ \w+ \d{4} \d\d:\d\d UTC",
+    r"\d+ \w+ \d{4}, \d\d:\d\d UTC",
     r"\b[0-9a-f]{8}\b",
     r"\d+(?= (values|unexpired|keys))",
 ]

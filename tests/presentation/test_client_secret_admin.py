@@ -14,6 +14,7 @@ from django.core.management.base import CommandError
 from django.test import Client
 from django.utils import timezone
 
+from keys.moments import moment
 from presentation.clients import client_secrets
 from presentation.models import ClientSecret, RelyingParty
 from tests.forgery import new_key, public_jwk
@@ -75,8 +76,11 @@ def test_the_one_before_works_on_or_ends_as_was_chosen(acme_bank: RelyingParty) 
 def test_an_operator_ends_a_secret(acme_bank: RelyingParty) -> None:
     browser = operator(RELYING_PARTIES)
     secret = client_secrets.rotate(acme_bank, now=timezone.now())
-    assert f"End {secret.row.pk} now" in page(browser.get(address(acme_bank)))
-    for says in ("ended", "Somebody was faster"):
+    made = moment(secret.row.created_at)
+    assert f'End now<span class="visually-hidden"> the one made {made}' in page(
+        browser.get(address(acme_bank))
+    )
+    for says in (f"Client secret of {made} ended", "Somebody was faster"):
         response = browser.post(address(acme_bank), {"end": secret.row.pk}, follow=True)
         assert says in page(response)
 
@@ -95,9 +99,17 @@ def test_a_secret_of_somebody_else_or_none_cannot_be_ended(
     assert works(corner_shop, other.text)
 
 
-def test_an_empty_form_makes_nothing(acme_bank: RelyingParty) -> None:
+def test_an_empty_form_makes_nothing_where_there_is_one_before(acme_bank: RelyingParty) -> None:
+    client_secrets.rotate(acme_bank, now=timezone.now())
     assert "required" in page(operator(RELYING_PARTIES).post(address(acme_bank), {"before": ""}))
-    assert not ClientSecret.objects.exists()
+    assert ClientSecret.objects.count() == 1
+
+
+def test_the_first_asks_nothing_about_the_one_before(acme_bank: RelyingParty) -> None:
+    browser = operator(RELYING_PARTIES)
+    assert "The secret before" not in page(browser.get(address(acme_bank)))
+    assert works(acme_bank, shown(response := browser.post(address(acme_bank), {})))
+    assert "The secret before" in page(response)
 
 
 @pytest.mark.parametrize("role", [KEYS, IDENTITY_REVIEW, AUDIT])
@@ -116,7 +128,7 @@ def test_an_auditor_sees_when_secrets_end_and_were_used(acme_bank: RelyingParty)
     secret = client_secrets.rotate(acme_bank, now=timezone.now())
     said = page(operator(AUDIT).get(address(acme_bank, "change")))
 
-    assert f"<td>{secret.row.pk}</td>" in said
+    assert f"<td>{moment(secret.row.expires_at)}</td>" in said
     assert "<td>never</td>" in said
     assert secret.row.digest not in said
 

@@ -93,7 +93,7 @@ def test_scopes_and_types_are_boxes_to_tick(operator: Client) -> None:
         (["http://books.example/"], {}, "Use https."),
         (["https://books.example/#x"], {}, "A fragment (#) is not allowed"),
         (["https://b.example/", "https://b.example/"], {}, "duplicate"),
-        ([], {}, "at least 1"),
+        ([], {}, "Add at least one redirect URI."),
         (["https://b.example/"], {"allowed_scopes": []}, "Choose at least one scope."),
         (
             ["https://b.example/"],

@@ -58,9 +58,26 @@ def test_suspending_a_wallet_is_asked_once_more_and_signs_it_out(olga, alice, si
     assert not HolderSession.objects.exists()
     entry = LogEntry.objects.get()
     assert (entry.user.username, entry.object_id) == ("olga", str(alice.pk))
-    assert "Reported stolen" in entry.get_change_message()
+    assert entry.get_change_message() == "Suspended: Reported stolen"
     operate(olga, alice, "reinstate")
     assert Wallet.objects.get().state == "active"
+
+
+def test_afterwards_it_is_said_what_was_done_and_the_history_begins_with_the_last(olga, alice):
+    sent = {"reason": "Reported stolen"}
+    said = olga.post(address(alice, "do", "suspend"), sent, follow=True).content.decode()
+    assert f"Wallet {str(alice.id)[:8]}: Suspended: Reported stolen" in said
+    operate(olga, alice, "reinstate", reason="Found again")
+    history = olga.get(address(alice, "history")).content.decode()
+    assert history.index("Reinstated: Found again") < history.index("Suspended: Reported stolen")
+
+
+@pytest.mark.parametrize(
+    ("name", "red"), [("suspend", False), ("revoke", True)], ids=["can be undone", "cannot"]
+)
+def test_what_cannot_be_undone_has_a_button_of_its_own(olga, alice, name, red):
+    page = olga.get(address(alice.credential, "do", name)).content.decode()
+    assert ('class="default irreversible"' in page) is red
 
 
 @pytest.mark.parametrize(
@@ -115,7 +132,9 @@ def test_a_review_starts_from_what_was_read_and_ends_in_what_was_typed(olga, nor
     assert IdentityVerification.objects.get().state == "approved"
     assert Credential.objects.get().wallet == nora
     assert log_of(verification)[-1] == ("review", "approved", "olga", "Passport seen")
-    assert "Passport seen" in olga.get(address(verification)).content.decode()
+    shown = olga.get(address(verification)).content.decode()
+    assert "Passport seen" in shown
+    assert "<td>in review by a person</td><td>approved</td>" in shown
 
 
 def test_a_review_without_anything_read_starts_empty(olga, nora, now):

@@ -14,12 +14,14 @@ class Wallet(models.Model):
         ACTIVE = "active", _("active")
         SUSPENDED = "suspended", _("suspended")
 
-    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    id = models.UUIDField(_("ID"), primary_key=True, default=uuid.uuid4, editable=False)
     # Lower case, see sign_in.
     email = models.EmailField(unique=True, editable=False, verbose_name=_("e-mail address"))
     state = models.CharField(max_length=9, choices=State, default=State.ACTIVE, editable=False)
-    suspension_reason = models.CharField(max_length=200, blank=True, editable=False)
-    created_at = models.DateTimeField(editable=False)
+    suspension_reason = models.CharField(
+        _("reason for suspension"), max_length=200, blank=True, editable=False
+    )
+    created_at = models.DateTimeField(_("opened"), editable=False)
 
     class Meta:
         ordering = ["-created_at"]

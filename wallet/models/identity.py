@@ -29,18 +29,20 @@ class IdentityVerification(models.Model):
         CANCELLED = "cancelled", _("cancelled")
         EXPIRED = "expired", _("expired")
 
-    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    id = models.UUIDField(_("ID"), primary_key=True, default=uuid.uuid4, editable=False)
     wallet = models.ForeignKey(Wallet, on_delete=models.CASCADE, related_name="verifications", editable=False)
     # What it is done for at the moment: where the browser goes back to from the provider.
     errand = models.ForeignKey(Errand, null=True, on_delete=models.SET_NULL, related_name="+", editable=False)
     state = models.CharField(max_length=10, choices=State, default=State.CREATED, editable=False)
     provider = models.CharField(max_length=100, editable=False)  # dotted path, as in settings
-    provider_reference = models.CharField(max_length=200, blank=True, editable=False)
+    provider_reference = models.CharField(
+        _("provider’s reference"), max_length=200, blank=True, editable=False
+    )
     reason = models.CharField(max_length=40, blank=True, editable=False)  # code, see providers.REASONS
     submissions = models.PositiveSmallIntegerField(default=0, editable=False)
     sealed_claims = models.BinaryField(null=True, editable=False)  # what the provider found, while in review
-    created_at = models.DateTimeField(editable=False)
-    changed_at = models.DateTimeField(editable=False)
+    created_at = models.DateTimeField(_("begun"), editable=False)
+    changed_at = models.DateTimeField(_("last change"), editable=False)
 
     class Meta:
         ordering = ["-created_at"]
@@ -94,9 +96,10 @@ class IdentityVerificationTransition(models.Model):
     )
     from_state = models.CharField(max_length=10, blank=True, editable=False)
     to_state = models.CharField(max_length=10, editable=False)
-    actor = models.CharField(max_length=150, editable=False)  # "holder", "provider", "sweep", operator name
-    reason = models.CharField(max_length=200, blank=True, editable=False)
-    at = models.DateTimeField(editable=False)
+    # "holder", "provider", "sweep", or an operator’s name.
+    actor = models.CharField(_("who"), max_length=150, editable=False)
+    reason = models.CharField(_("why"), max_length=200, blank=True, editable=False)
+    at = models.DateTimeField(_("when"), editable=False)
 
     class Meta:
         ordering = ["at", "id"]
@@ -117,15 +120,15 @@ class Credential(models.Model):
         SUSPENDED = "suspended", _("suspended")
         REVOKED = "revoked", _("revoked")
 
-    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    id = models.UUIDField(_("ID"), primary_key=True, default=uuid.uuid4, editable=False)
     wallet = models.OneToOneField(Wallet, on_delete=models.CASCADE, related_name="credential", editable=False)
     verification = models.ForeignKey(
         IdentityVerification, on_delete=models.PROTECT, related_name="+", editable=False
     )
     state = models.CharField(max_length=9, choices=State, default=State.VALID, editable=False)
     sealed_identity = models.BinaryField(editable=False)  # JSON of `claims.Identity` under keys.sealing
-    issued_at = models.DateTimeField(editable=False)
-    expires_at = models.DateTimeField(editable=False, db_index=True)
+    issued_at = models.DateTimeField(_("issued"), editable=False)
+    expires_at = models.DateTimeField(_("ends"), editable=False, db_index=True)
 
     class Meta:
         ordering = ["-issued_at"]

@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand
 from django.utils.timezone import now
 
 from keys.models import SigningKey
-from keys.rotation.schedule import moment
+from keys.moments import moment
 from keys.rotation.stakes import unexpired_credentials
 from keys.rotation.states import State
 

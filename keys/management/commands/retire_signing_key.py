@@ -6,9 +6,10 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils.timezone import now
 
 from keys.certificates.chain import BrokenChainError
+from keys.moments import moment
 from keys.rotation.key_events import shell_user
 from keys.rotation.moves import RotationRefusedError, retire
-from keys.rotation.schedule import ended_at, moment
+from keys.rotation.schedule import ended_at
 from keys.rotation.states import State, in_state
 
 

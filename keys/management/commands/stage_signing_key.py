@@ -6,10 +6,11 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils.timezone import now
 
 from keys.models import SigningKey
+from keys.moments import moment
 from keys.private_keys.signer import SignerUnavailableError
 from keys.rotation.key_events import shell_user
 from keys.rotation.moves import RotationRefusedError, certificate_request, stage
-from keys.rotation.schedule import moment, ready_at
+from keys.rotation.schedule import ready_at
 from keys.sealing import SealError
 
 
