@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PICTURES = ROOT / "docs" / "screenshots"
 PHONE = {"width": 390, "height": 844}
 DESK = {"width": 1200, "height": 860}
-KEPT = {"consent", "dark-consent", "receipts", "wide-playground", "wide-answer", "admin-relying-party"}
+KEPT = {"consent", "dark-consent", "receipts", "wide-answer", "admin-relying-party"}
 
 
 def free_port() -> int:
@@ -74,6 +74,7 @@ def operate(browser: Browser, base: str, password: str) -> None:
     page.locator("input[type=submit]").click()
     page.goto(f"{base}/admin/presentation/relyingparty/")
     page.get_by_role("link", name="Acme Bank").click()
+    page.get_by_role("heading", name="Acme Bank").wait_for()
     keep(page, "admin-relying-party")
     opened.close()
 
