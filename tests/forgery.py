@@ -52,7 +52,11 @@ def public_jwk(key: Key) -> dict[str, str]:
 
 def sign_jwt(header: dict[str, Any], payload: dict[str, Any], key: Key) -> str:
     """A compact JWS by ES256, whatever the header claims."""
-    signed = ".".join(encode(json.dumps(part).encode()) for part in (header, payload))
+    return sign_text(".".join(encode(json.dumps(part).encode()) for part in (header, payload)), key)
+
+
+def sign_text(signed: str, key: Key) -> str:
+    """A compact JWS over this header and payload, as they are."""
     r, s = utils.decode_dss_signature(key.sign(signed.encode(), ec.ECDSA(hashes.SHA256())))
     return f"{signed}.{encode(r.to_bytes(32, 'big') + s.to_bytes(32, 'big'))}"
 

@@ -32,6 +32,7 @@ BASIC = "urn:service:params:scope:verifiable-credentials:basic"
 BASIC_CLAIMS = (("given_name",), ("family_name",), ("age_equal_or_over", "18"))
 OF_THE_TOKEN = {"iss", "iat", "nbf", "exp", "cnf", "vct", "vct#integrity", "status"}
 JWK_MEMBERS = {"kty", "kid", "use", "x5c", "crv", "x", "y"}
+HOLDER_KEY_MEMBERS = {"kty", "crv", "x", "y", "kid", "use", "alg", "key_ops"}  # public ones
 CLOCK_SKEW = 30
 FRESH = 300
 LONGEST_STATUS_LIST = 2**22  # bytes, unpacked
@@ -384,6 +385,8 @@ def disclosed_claims(jwt: Jwt, disclosures: Sequence[Disclosure]) -> dict[str, A
         result.repeated.append("a disclosure was sent twice")
     demand(not result.malformed, "disclosures-form", "; ".join(result.malformed))
     demand(not result.repeated, "digests-once", "; ".join(result.repeated))
+    salts = {disclosure.content[0] for disclosure in disclosures}
+    demand(len(salts) == len(disclosures), "disclosures-form", "two disclosures have the same salt")
     orphans = [d.encoded[:20] for d in disclosures if d.digest not in result.used]
     demand(not orphans, "disclosures-referenced", f"no signed digest for {orphans}")
     return {name: value for name, value in claims.items() if name not in OF_THE_TOKEN}
@@ -448,9 +451,12 @@ def verify_key_binding(jwt: Jwt, binding: Jwt, bound: str, *, audience: str, non
     """RFC 9901 §7.3 step 5: typed, signed by `cnf`, fresh, for us, over this very SD-JWT."""
     kind = (binding.header.get("typ"), binding.header.get("alg"))
     demand(kind == ("kb+jwt", "ES256"), "kb-typ", f"typ and alg are {kind}")
-    holder = jwt.payload.get("cnf", {}).get("jwk")
+    demand(set(binding.header) == {"typ", "alg"}, "kb-typ", f"the header has {sorted(binding.header)}")
+    cnf = jwt.payload.get("cnf", {})
+    holder = cnf.get("jwk")
     demand(holder, "kb-signature", "the issuer named no holder key")
-    demand("d" not in holder, "kb-signature", "cnf.jwk is a private key")
+    demand(set(cnf) == {"jwk"}, "kb-signature", f"cnf has {sorted(cnf)}")
+    demand(set(holder) <= HOLDER_KEY_MEMBERS, "kb-signature", f"cnf.jwk has {sorted(holder)}")
     verify_signature(binding, holder, "kb-signature")
     said = binding.payload
     iat = said.get("iat")

@@ -122,6 +122,12 @@ def without(*names: str) -> dict[str, None]:
 
 
 TOO_MUCH = encoded(session_data(payload={"ip_address": "192.0.2.7", "device_id": "d" * 40_000}))
+POSTED = {
+    "response_mode": "direct_post",
+    "response_uri": "https://bank.example/answers",
+    "redirect_uri": None,
+}
+ENCRYPTED = POSTED | {"response_mode": "direct_post.jwt"}
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "par-authorization-request-containing-request_uri-form-param": (
         {"request_uri": "urn:ietf:params:oauth:request_uri:x"},
@@ -148,6 +154,28 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "transaction data that is none": ({"transaction_data": "e30"}, "invalid_transaction_data"),
     "transaction data beyond its limit": ({"transaction_data": TOO_MUCH}, "invalid_request"),
     "a request object that is none": ({"request": "x"}, "invalid_request_object"),
+    "posted to nowhere": (POSTED | {"response_uri": None}, "invalid_request"),
+    "posted to an address that is not registered": (
+        POSTED | {"response_uri": "https://bank.example/elsewhere"},
+        "invalid_request",
+    ),
+    "posted to a redirect URI": (
+        POSTED | {"response_uri": "https://bank.example/callback"},
+        "invalid_request",
+    ),
+    "posted, and a redirect_uri": (
+        POSTED | {"redirect_uri": "https://bank.example/callback"},
+        "invalid_request",
+    ),
+    "posted, and encrypted to nobody": (ENCRYPTED, "invalid_request"),
+    "client metadata that is no JSON": (ENCRYPTED | {"client_metadata": "{"}, "invalid_request"),
+    "client metadata that is a list": (ENCRYPTED | {"client_metadata": "[]"}, "invalid_request"),
+    "client metadata without keys": (ENCRYPTED | {"client_metadata": "{}"}, "invalid_request"),
+    "client metadata with no key to encrypt to": (
+        ENCRYPTED | {"client_metadata": '{"jwks": {"keys": [{"kty": "EC"}]}}'},
+        "invalid_request",
+    ),
+    "client metadata beyond its limit": (ENCRYPTED | {"client_metadata": "x" * 8193}, "invalid_request"),
 }
 
 
@@ -156,6 +184,7 @@ def test_every_mistake_is_told_in_json_and_nothing_is_kept(
     client: Client, bank: tuple[RelyingParty, dict[str, str]], changes: dict[str, Any], error: str
 ) -> None:
     party, header = bank
+    party.response_uris.create(uri=POSTED["response_uri"])
 
     description = refused(send(client, asked(party, **changes), **header), error)
 

@@ -4,6 +4,7 @@ The names with hyphens are modules of the OpenID Foundation's suite (`fapi2-secu
 `oid4vp-1final-wallet-…`).
 """
 
+import hmac
 import json
 import time
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from django.test import Client
 from django.utils import timezone
 from hypothesis import given
@@ -20,10 +22,11 @@ from hypothesis import strategies as st
 
 from presentation import admission
 from presentation.client_metadata.request_uris import is_registered, problem_with
+from presentation.clients import client_secrets
 from presentation.models import Interaction, PushedRequest, RelyingParty
 from presentation.reception import signed_requests
 from presentation.requests.request_object import LIFETIME, RequestObjectError, read
-from tests.forgery import Key, new_key, public_jwk, sign_jwt
+from tests.forgery import Key, new_key, public_jwk, sign_jwt, sign_text
 from tests.people import register
 from tests.presentation.clients import assertion, by_assertion, with_key
 from tests.presentation.far_ends import FarEnd, answers, far_end, says
@@ -31,7 +34,7 @@ from tests.presentation.test_authorize import PATH, asked, encoded, fragment, se
 from tests.presentation.test_dcql_flow import query
 from tests.presentation.test_flow import SignIn, decide
 from tests.presentation.test_pushed_requests import go, send
-from tests.relying_party import take_apart
+from tests.relying_party import decode, encode, take_apart
 from wallet.limits import Limit
 from wallet.models import Wallet
 
@@ -106,6 +109,32 @@ def unsigned(party: RelyingParty, key: Key, issuer: str) -> str:
     return signed((party, key), issuer, header={"alg": "none"}).rpartition(".")[0] + "."
 
 
+def twice(name: str) -> Make:
+    """Good and well signed, with one claim there twice: readers differ on which of them counts."""
+
+    def make(party: RelyingParty, key: Key, issuer: str) -> str:
+        head, payload, _ = signed((party, key), issuer).split(".")
+        said = decode(payload).decode()
+        again = encode(f'{said[:-1]}, "{name}": {json.dumps(json.loads(said)[name])}}}'.encode())
+        return sign_text(f"{head}.{again}", key)
+
+    return make
+
+
+def by_secret(secret: Callable[[RelyingParty, Key], bytes]) -> Make:
+    """HMAC with what both sides have, or everybody: what is public is taken for a secret (RFC 8725 §2.1)."""
+
+    def make(party: RelyingParty, key: Key, issuer: str) -> str:
+        text = signed((party, key), issuer, header={"alg": "HS256"}).rpartition(".")[0]
+        return f"{text}.{encode(hmac.digest(secret(party, key), text.encode(), 'sha256'))}"
+
+    return make
+
+
+def as_pem(_party: RelyingParty, key: Key) -> bytes:
+    return key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+
+
 def a_client_assertion(party: RelyingParty, key: Key, issuer: str) -> str:
     return assertion(party.client_id, key, issuer=issuer)
 
@@ -125,6 +154,15 @@ NOT_ITS_OWN: dict[str, Make] = {
         (party, new_key()), issuer, header={"jku": "https://evil.example/jwks"}
     ),
     "an alg of secrets": header(alg="HS256"),
+    "signed with the client's secret": by_secret(
+        lambda party, _key: client_secrets.rotate(party, now=timezone.now()).text.encode()
+    ),
+    "signed with the text of the public key": by_secret(as_pem),
+    "signed with the registered JWK as text": by_secret(
+        lambda party, _key: json.dumps((party.jwks or {})["keys"][0]).encode()
+    ),
+    "a duplicate member: client_id": twice("client_id"),
+    "a duplicate member: nonce": twice("nonce"),
     "alg ES384": header(alg="ES384"),
     "alg RS256": header(alg="RS256"),
     "no alg": header(alg=None),
@@ -171,7 +209,7 @@ NOT_GOOD: dict[str, Make] = {
         (party, key), issuer, sub=party.client_id
     ),
     "a request in the request": claims(request="e30.e30.e30"),
-    "a request_uri in the request": claims(request_uri="https://bank.example/requests/1"),
+    "par-authorization-request-containing-request_uri": claims(request_uri="https://bank.example/requests/1"),
 }
 
 
@@ -285,20 +323,37 @@ def test_the_mistakes_inside_are_told_at_home_as_those_outside(
 # --- Nothing outside counts -------------------------------------------------------------------------------
 
 
-def test_ensure_different_nonce_and_state_inside_and_outside_request_object(
-    client: Client, bank: Bank, settings: Any, alice: Wallet, sign_in: SignIn
-) -> None:
+@pytest.fixture
+def answer_to(client: Client, bank: Bank, settings: Any, alice: Wallet, sign_in: SignIn) -> Any:
+    """Where Alice's answer to the good object goes, with these parameters beside it."""
     sign_in(alice)
-    outside = {"nonce": "another-nonce-altogether", "state": "outside", "scope": "openid"}
-    outside |= {"redirect_uri": "https://bank.example/other?lang=en", "login_hint": "bob@example.org"}
 
-    page = bring(client, bank, signed(bank, settings.BASE_URL), **outside).headers["Location"]
-    home = client.get(decide(client, page)).headers["Location"]
+    def answer_to(**outside: str) -> str:
+        page = bring(client, bank, signed(bank, settings.BASE_URL), **outside).headers["Location"]
+        home: str = client.get(decide(client, page)).headers["Location"]
+        return home
 
-    assert home.startswith("https://bank.example/callback#")
-    assert fragment(home)["state"] == "af0ifjsldkj"
+    return answer_to
+
+
+def test_ensure_different_nonce_inside_and_outside_request_object(answer_to: Any) -> None:
+    home = answer_to(nonce="another-nonce-altogether")
+
     _jwt, _disclosures, binding, _bound = take_apart(fragment(home)["vp_token"])
     assert binding.payload["nonce"] == "n-0S6_WzA2Mj~0123456"
+
+
+def test_ensure_different_state_inside_and_outside_request_object(answer_to: Any) -> None:
+    assert fragment(answer_to(state="outside"))["state"] == "af0ifjsldkj"
+
+
+def test_nothing_else_outside_counts_either(answer_to: Any) -> None:
+    home = answer_to(
+        scope="openid", redirect_uri="https://bank.example/other?lang=en", login_hint="bob@example.org"
+    )
+
+    assert home.startswith("https://bank.example/callback#")
+    assert "vp_token" in fragment(home)
 
 
 def test_state_only_outside_request_object_not_used(
@@ -384,6 +439,23 @@ def test_another_clients_object_cannot_be_pushed(client: Client, bank: Bank, set
     assert (told.status_code, told.json()["error"]) == (400, "invalid_request_object")
 
 
+@pytest.mark.parametrize("way", ["plain", "signed"])
+def test_par_without_duplicate_parameters(
+    client: Client, bank: Bank, settings: Any, alice: Wallet, sign_in: SignIn, way: str
+) -> None:
+    """What was pushed is not said again: the browser brings `client_id` and the handle, and that is all."""
+    sign_in(alice)
+    form = asked(bank[0]) if way == "plain" else {"request": signed(bank, settings.BASE_URL)}
+    proof = by_assertion(assertion(bank[0].client_id, bank[1], issuer=settings.BASE_URL))
+    handle = send(client, form | proof).json()["request_uri"]
+
+    page = client.get(PATH, {"client_id": bank[0].client_id, "request_uri": handle}).headers["Location"]
+
+    home = client.get(decide(client, page)).headers["Location"]
+    assert home.startswith("https://bank.example/callback#")
+    assert set(fragment(home)) == {"vp_token", "state"}
+
+
 # --- Published --------------------------------------------------------------------------------------------
 
 
@@ -454,6 +526,7 @@ def test_nothing_is_fetched_but_what_is_below_the_registered_address(
         "data:application/oauth-authz-req+jwt,x",
         "urn:ietf:params:oauth:request_uri:x",
         "urn:x",
+        "https://keys.bank.example/requests/" + "x" * 478,  # 513 characters
     ],
 )
 def test_no_other_address_is_even_looked_up(client: Client, bank: Bank, publisher: FarEnd, uri: str) -> None:
