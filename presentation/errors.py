@@ -75,6 +75,12 @@ class InvalidRequestUriError(AuthorizationError):
     error = "invalid_request_uri"
 
 
+class InvalidRequestUriMethodError(AuthorizationError):
+    """A published request is to be got in a way that there is not (OpenID4VP 1.0 §5.10)."""
+
+    error = "invalid_request_uri_method"
+
+
 class InvalidTransactionDataError(AuthorizationError):
     """A `transaction_data` value breaks the rules of its type (OpenID4VP 1.0 §8.5)."""
 

@@ -64,15 +64,18 @@ def read_published(value: Any) -> ClientKeys:
     return keys
 
 
-def problem_with(jwks: Any, jwks_uri: str) -> "StrOrPromise | None":
-    """Why these cannot be what is registered, for the person who typed them; None when they can."""
+def problem_with(jwks: Any, jwks_uri: str, *, loopback: bool = False) -> "StrOrPromise | None":
+    """Why these cannot be what is registered, for the person who typed them; None when they can.
+
+    loopback: an address with http on this machine can be.
+    """
     try:
         if jwks is not None and jwks_uri:
             return _("Give either the keys or their address, not both.")
         if jwks is not None:
             read(jwks)
         if jwks_uri:
-            parse(jwks_uri)
+            parse(jwks_uri, loopback=loopback)
     except (ClientKeysError, TargetError) as error:
         return error.reason
     return None

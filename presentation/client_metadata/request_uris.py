@@ -2,6 +2,8 @@
 
 import re
 from typing import TYPE_CHECKING
+from unicodedata import normalize
+from urllib.parse import unquote, urlsplit
 
 from django.utils.translation import gettext_lazy as _
 
@@ -10,26 +12,41 @@ from presentation.outbound.targets import TargetError, parse
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
 
-# What servers read in more than one way: steps upwards, and slashes that are not to be seen.
-_AMBIGUOUS = re.compile(r"/\.{1,2}(?:[/?]|$)|%2e|%2f|%5c|//", re.IGNORECASE)
+# What one server on the way may take for the end of a segment or of the path, and the next one not.
+_DIVIDES = re.compile(r"[\x00-\x1f\x7f/\\%;?#]")
 
 
-def problem_with(prefix: str) -> "StrOrPromise | None":
-    """Why this cannot be registered, for the person who typed it; None when it can."""
+def problem_with(prefix: str, *, loopback: bool = False) -> "StrOrPromise | None":
+    """Why this cannot be registered, for the person who typed it; None when it can.
+
+    loopback: http on this machine can be.
+    """
     try:
-        target = parse(prefix)
+        target = parse(prefix, loopback=loopback)
     except TargetError as error:
         return error.reason
     if not prefix.endswith("/") and target.path == "/":
         return _("End the address with a slash, or name the one that is meant.")
-    return _("The address has steps in it that can be read in two ways.") if _odd(prefix) else None
+    if _leads_elsewhere(urlsplit(prefix).path):
+        return _("The address has steps in it that can be read in two ways.")
+    return None
 
 
-def is_registered(uri: str, prefix: str) -> bool:
+def is_registered(uri: str, prefix: str, *, loopback: bool = False) -> bool:
     """Whether `uri` is the registered address, or below it where that ends with a slash."""
     below = prefix.endswith("/") and uri.startswith(prefix)
-    return bool(prefix) and (below or uri == prefix) and problem_with(uri) is None
+    return bool(prefix) and (below or uri == prefix) and problem_with(uri, loopback=loopback) is None
 
 
-def _odd(uri: str) -> bool:
-    return bool(_AMBIGUOUS.search(uri.partition("://")[2]))
+def _leads_elsewhere(path: str) -> bool:
+    """Whether any server could read the path as another one, however often and by whatever it decodes."""
+    *segments, last = path.split("/")[1:] or [""]
+    return "" in segments or any(map(_is_ambiguous, [*segments, last]))
+
+
+def _is_ambiguous(segment: str) -> bool:
+    try:
+        plain = normalize("NFKC", unquote(segment, errors="strict"))
+    except UnicodeDecodeError:
+        return True
+    return bool(_DIVIDES.search(plain)) or (plain != "" and not plain.strip(". "))

@@ -6,6 +6,7 @@ from threading import Lock
 from time import monotonic
 
 import structlog
+from django.conf import settings
 
 from presentation.client_metadata.public_keys import ClientKeys, ClientKeysError, read_published
 from presentation.outbound.calls import Outbound, OutboundError
@@ -17,7 +18,7 @@ FETCHED_EVERY = 60.0  # seconds between two tries, whoever asks for a key that i
 MOST = 1000  # addresses remembered per process
 SOON = 5  # seconds; fetching takes no longer
 
-outbound = Outbound()
+outbound = Outbound(loopback=settings.LOOPBACK_CALLS)
 
 
 class KeysUnderWayError(Exception):

@@ -3,6 +3,7 @@
 import secrets
 from collections.abc import Collection
 
+from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.validators import URLValidator
 from django.db import models
@@ -104,7 +105,6 @@ class RelyingParty(models.Model):
         _("address of signed requests"),
         blank=True,
         max_length=500,
-        validators=[validate_https],
         help_text=_("Where it publishes them, if it does: one address, or all below one that ends with /."),
     )
     grants = models.JSONField(_("access tokens"), default=list, blank=True)  # see `grants`
@@ -118,7 +118,6 @@ class RelyingParty(models.Model):
         _("address of its public keys"),
         blank=True,
         max_length=500,
-        validators=[validate_https],
         help_text=_("Instead of the keys themselves; fetched when they are needed."),
     )
     webhook_url = models.CharField(
@@ -176,9 +175,12 @@ class RelyingParty(models.Model):
             errors["allowed_scopes"] = ValidationError(_("Choose at least one scope."))
         if self.logo and (reason := logos.problem_with(bytes(self.logo))):
             errors["__all__"] = ValidationError(reason)
-        if problem := public_keys.problem_with(self.jwks, self.jwks_uri):
-            errors["jwks"] = ValidationError(problem)
-        if self.request_uri_prefix and (problem := request_uris.problem_with(self.request_uri_prefix)):
+        loopback = settings.LOOPBACK_CALLS
+        if problem := public_keys.problem_with(self.jwks, self.jwks_uri, loopback=loopback):
+            errors["jwks_uri" if self.jwks is None else "jwks"] = ValidationError(problem)
+        if self.request_uri_prefix and (
+            problem := request_uris.problem_with(self.request_uri_prefix, loopback=loopback)
+        ):
             errors["request_uri_prefix"] = ValidationError(problem)
         if self.requires_signed_requests and not (self.jwks or self.jwks_uri):
             errors["requires_signed_requests"] = ValidationError(

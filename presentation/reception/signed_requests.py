@@ -1,7 +1,12 @@
-"""Requests in signed objects: sent along, or published by the relying application (RFC 9101 §5)."""
+"""Requests in signed objects: sent along, or published by the relying application (RFC 9101 §5).
 
+A published one is read, or made for us when we ask for it with a nonce (OpenID4VP 1.0 §5.10).
+"""
+
+import secrets
 from datetime import datetime, timedelta
 from functools import partial
+from urllib.parse import urlencode
 
 import structlog
 from django.conf import settings
@@ -11,8 +16,9 @@ from keys.prepared_statements import PreparedRead
 from presentation.client_metadata import request_uris
 from presentation.clients.authentication import keys_of
 from presentation.errors import UntrustedRequestError
+from presentation.metadata import discovery_document
 from presentation.models import RelyingParty
-from presentation.outbound.calls import Outbound, OutboundError
+from presentation.outbound.calls import Answer, Outbound, OutboundError
 from presentation.registration import mistaken, not_admitted
 from presentation.requests import request_object
 from presentation.requests.arrival import Arrival
@@ -22,7 +28,7 @@ from wallet.limits import Limit, LimitReachedError
 
 log = structlog.get_logger(__name__)
 
-outbound = Outbound()
+outbound = Outbound(loopback=settings.LOOPBACK_CALLS)
 # Anybody's browser can make us fetch; per client address, and generous, because a company may share one.
 FETCHES = Limit("request-objects-fetched", most=100, window=timedelta(minutes=15))
 
@@ -41,18 +47,19 @@ def sent_along(text: str, *, client_id: str, now: datetime) -> Arrival:
     return _read(text, _client(client_id), now)
 
 
-def published_at(uri: str, *, client_id: str, address: str, now: datetime) -> Arrival:
-    """The request in the object that this client publishes there.
+def published_at(uri: str, *, client_id: str, post: bool, address: str, now: datetime) -> Arrival:
+    """The request in the object that this client publishes there, or with `post` makes for us.
 
     address: the network address that limits count by. Raises RequestObjectError, or UntrustedRequestError
     when it must not be fetched or cannot be.
     """
     party = _client(client_id)
-    if not request_uris.is_registered(uri, party.request_uri_prefix):
+    if not request_uris.is_registered(uri, party.request_uri_prefix, loopback=settings.LOOPBACK_CALLS):
         raise mistaken("request_uri must be a pushed request, or at the address registered for signed ones")
+    wallet_nonce = secrets.token_urlsafe(32) if post else None
     try:
         FETCHES.take(address, now=now)
-        answer = outbound.get(uri, accept=request_object.MEDIA_TYPE)
+        answer = _fetch(uri, wallet_nonce)
     except (LimitReachedError, OutboundError) as error:
         log.warning("request_object_not_fetched", client_id=client_id, reason=str(error))
         raise UntrustedRequestError(
@@ -61,14 +68,31 @@ def published_at(uri: str, *, client_id: str, address: str, now: datetime) -> Ar
         ) from error
     if answer.status != 200 or answer.content_type != request_object.MEDIA_TYPE:
         raise mistaken(f"request_uri must answer with status 200 and {request_object.MEDIA_TYPE}")
-    return _read(answer.body.decode("ascii", errors="replace").strip(), party, now)
+    return _read(answer.body.decode("ascii", errors="replace").strip(), party, now, wallet_nonce)
 
 
-def _read(text: str, party: RelyingParty, now: datetime) -> Arrival:
+def _fetch(uri: str, wallet_nonce: str | None) -> Answer:
+    if wallet_nonce is None:
+        return outbound.get(uri, accept=request_object.MEDIA_TYPE)
+    said = {"wallet_nonce": wallet_nonce, "wallet_metadata": discovery_document().decode()}
+    return outbound.post(
+        uri,
+        urlencode(said).encode(),
+        content_type="application/x-www-form-urlencoded",
+        headers={"Accept": request_object.MEDIA_TYPE},
+    )
+
+
+def _read(text: str, party: RelyingParty, now: datetime, wallet_nonce: str | None = None) -> Arrival:
     if len(text) > LIMITS["request"]:
         raise RequestObjectError("is too long")
     said = request_object.read(
-        text, client_id=party.client_id, find_keys=partial(keys_of, party), issuer=settings.BASE_URL, now=now
+        text,
+        client_id=party.client_id,
+        find_keys=partial(keys_of, party),
+        issuer=settings.BASE_URL,
+        now=now,
+        wallet_nonce=wallet_nonce,
     )
     return Arrival(said, signed=True)
 

@@ -65,6 +65,8 @@ def parse(parameters: Parameters, allowance: Allowance) -> AuthorizationRequest:
     """
     if problem := parameters.first_problem():
         raise InvalidRequestError(problem)
+    if parameters.get("request_uri_method"):
+        raise InvalidRequestError("request_uri_method must not be sent without request_uri")
     _check_response(parameters)
     query = _query(parameters, allowance)
     nonce = _nonce(parameters.get("nonce"))

@@ -31,6 +31,7 @@ LIMITS: Mapping[str, int] = MappingProxyType(
         "transaction_data": 32768,
         "request": 65536,
         "request_uri": 512,
+        "request_uri_method": 100,
     }
 )
 CARRIERS = frozenset({"request", "request_uri"})  # what a whole request may be carried in (RFC 9101 §5)

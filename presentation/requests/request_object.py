@@ -30,10 +30,18 @@ class RequestObjectError(ValueError):
         self.said = said
 
 
-def read(text: str, *, client_id: str, find_keys: FindKeys, issuer: str, now: datetime) -> Parameters:
+def read(
+    text: str,
+    *,
+    client_id: str,
+    find_keys: FindKeys,
+    issuer: str,
+    now: datetime,
+    wallet_nonce: str | None = None,
+) -> Parameters:
     """What the client `client_id` asks in the object `text`, as if it stood in the address.
 
-    Raises RequestObjectError.
+    wallet_nonce: what it was asked to repeat, if it was (OpenID4VP 1.0 §5.10). Raises RequestObjectError.
     """
     said: Parameters | None = None
     try:
@@ -43,6 +51,8 @@ def read(text: str, *, client_id: str, find_keys: FindKeys, issuer: str, now: da
         said = _parameters(claims)
         _check_meant_for(claims, {issuer, ANYBODY}, client_id)
         _check_times(claims, now)
+        if wallet_nonce is not None and claims.get("wallet_nonce") != wallet_nonce:
+            raise ClientJwtError("is an answer to another request for it: wallet_nonce must be repeated")
     except ClientJwtError as error:
         raise RequestObjectError(str(error), said) from error
     return said

@@ -15,6 +15,7 @@ FAMILY = [
     (errors.UnauthorizedClientError("x"), "unauthorized_client"),
     (errors.InvalidRequestObjectError("x"), "invalid_request_object"),
     (errors.InvalidRequestUriError("x"), "invalid_request_uri"),
+    (errors.InvalidRequestUriMethodError("x"), "invalid_request_uri_method"),
     (errors.InvalidTransactionDataError("x"), "invalid_transaction_data"),
     (errors.VpFormatsNotSupportedError("x"), "vp_formats_not_supported"),
     (errors.AccessDeniedError(), "access_denied"),

@@ -11,10 +11,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, unquote, urlencode
 
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from django.core.exceptions import ValidationError
 from django.test import Client
 from django.utils import timezone
 from hypothesis import given
@@ -23,6 +24,7 @@ from hypothesis import strategies as st
 from presentation import admission
 from presentation.client_metadata.request_uris import is_registered, problem_with
 from presentation.clients import client_secrets
+from presentation.metadata import discovery_document
 from presentation.models import Interaction, PushedRequest, RelyingParty
 from presentation.reception import signed_requests
 from presentation.requests.request_object import LIFETIME, RequestObjectError, read
@@ -498,6 +500,20 @@ UNREGISTERED = {
     "above it, encoded": "/requests/%2e%2E/other",
     "above it, by a slash that hides": "/requests/..%2fother",
     "above it, by a backslash that hides": "/requests/..%5Cother",
+    "above it, encoded twice": "/requests/%252e%252e/other",
+    "above it, past what a server takes for a parameter": "/requests/..;/other",
+    "above it, past an empty parameter": "/requests/..;a=b/other",
+    "above it, with a NUL between": "/requests/.%00./x",
+    "above it, with a space after": "/requests/..%20/other",
+    "above it, in wide letters": "/requests/%EF%BC%8E%EF%BC%8E/other",
+    "above it, in more octets than it needs": "/requests/%c0%ae%c0%ae/other",
+    "above it, by a wide slash": "/requests/..%EF%BC%8Fother",
+    "above it, at the end": "/requests/x/..",
+    "here": "/requests/./x",
+    "a slash that hides": "/requests/a%2Fb",
+    "an end of the path that hides": "/requests/a%3Fb",
+    "a line break": "/requests/a%0d%0ab",
+    "an escape that is none": "/requests/a%b",
     "an empty segment": "/requests//evil.example/",
     "the name without its slash": "/requests",
     "a longer name": "/requests-of-others/1",
@@ -572,6 +588,138 @@ def test_a_published_address_must_be_signed_for_as_well(
     assert refer(client, bank, publisher.url("/requests/1")).status_code == 400
 
 
+def test_in_a_sandbox_on_this_machine_requests_and_keys_may_be_published_on_it_as_well(
+    client: Client, bank: Bank, settings: Any
+) -> None:
+    """A developer's own machine, with the calls as the settings make them."""
+    jwks = json.dumps(bank[0].jwks).encode()
+    request = signed(bank, settings.BASE_URL).encode()
+
+    def behaviour(connection: Any) -> None:
+        asked_for_keys = connection.recv(65_536).startswith(b"GET /jwks ")
+        kind = "application/jwk-set+json" if asked_for_keys else f"application/{TYPE}"
+        answers(jwks if asked_for_keys else request, f"Content-Type: {kind}")(connection)
+
+    with far_end(behaviour, plain=True) as far:
+        here = f"http://127.0.0.1:{far.port}"
+        bank[0].jwks, bank[0].jwks_uri, bank[0].request_uri_prefix = None, f"{here}/jwks", f"{here}/requests/"
+        bank[0].full_clean()
+        bank[0].save()
+        page = refer(client, bank, f"{here}/requests/1")
+
+        assert page.headers["Location"].startswith("/wallet/")
+        assert far.connections == 2
+        settings.LOOPBACK_CALLS = False
+        with pytest.raises(ValidationError) as refused:
+            bank[0].full_clean()
+        assert refused.value.message_dict.keys() == {"jwks_uri", "request_uri_prefix"}
+        assert refer(client, bank, f"{here}/requests/1").status_code == 400
+        assert far.connections == 2
+
+
+# --- Made for us, with a nonce ----------------------------------------------------------------------------
+
+
+def makes(far: FarEnd, make: Callable[[dict[str, str]], str]) -> None:
+    """The publisher answers a posted form with the object that `make` makes of it."""
+
+    def behaviour(connection: Any) -> None:
+        form = dict(parse_qsl(far.requests[-1].partition(b"\r\n\r\n")[2].decode(), strict_parsing=True))
+        answers(make(form).encode(), f"Content-Type: application/{TYPE}")(connection)
+
+    far.behaviour = behaviour
+
+
+def test_an_object_that_is_posted_for_repeats_our_nonce_and_leads_to_the_answer(
+    client: Client, bank: Bank, publisher: FarEnd, settings: Any, alice: Wallet, sign_in: SignIn
+) -> None:
+    sign_in(alice)
+    forms: list[dict[str, str]] = []
+
+    def make(form: dict[str, str]) -> str:
+        forms.append(form)
+        audience = json.loads(form["wallet_metadata"])["issuer"]
+        return signed(bank, audience, wallet_nonce=form["wallet_nonce"])
+
+    makes(publisher, make)
+    for _ in range(2):
+        page = refer(client, bank, publisher.url("/requests/1"), request_uri_method="post")
+    answer = fragment(client.get(decide(client, page.headers["Location"])).headers["Location"])
+
+    assert "vp_token" in answer
+    for request in publisher.requests:
+        assert request.startswith(b"POST /requests/1 HTTP/1.1\r\n")
+        assert b"\r\nAccept: application/oauth-authz-req+jwt\r\n" in request
+        assert b"\r\nContent-Type: application/x-www-form-urlencoded\r\n" in request
+    first, second = (form["wallet_nonce"] for form in forms)
+    assert first != second
+    assert len(decode(first)) == len(decode(second)) == 32
+    assert all(form.keys() == {"wallet_nonce", "wallet_metadata"} for form in forms)
+    assert json.loads(forms[0]["wallet_metadata"]) == json.loads(discovery_document())
+
+
+@pytest.mark.parametrize("said", [None, "another", 7, ["x"]])
+def test_an_object_that_does_not_repeat_our_nonce_is_none(
+    client: Client, bank: Bank, publisher: FarEnd, settings: Any, said: Any
+) -> None:
+    makes(publisher, lambda _form: signed(bank, settings.BASE_URL, wallet_nonce=said))
+
+    home = refer(client, bank, publisher.url("/requests/1"), request_uri_method="post").headers["Location"]
+
+    assert fragment(home)["error"] == "invalid_request_object"
+    assert "wallet_nonce" in fragment(home)["error_description"]
+    assert not Interaction.objects.exists()
+
+
+def test_where_a_nonce_may_be_posted_is_as_registered_as_any_other(
+    client: Client, bank: Bank, publisher: FarEnd, settings: Any
+) -> None:
+    makes(publisher, lambda form: signed(bank, settings.BASE_URL, wallet_nonce=form["wallet_nonce"]))
+    elsewhere = refer(client, bank, publisher.url("/other/1"), request_uri_method="post")
+    publisher.behaviour = answers(b"", "Location: https://127.0.0.1/", status="307 Temporary Redirect")
+    redirected = refer(client, bank, publisher.url("/requests/1"), request_uri_method="post")
+
+    assert (elsewhere.status_code, redirected.status_code) == (400, 400)
+    assert publisher.connections == 1
+
+
+@pytest.mark.parametrize("method", ["POST", "Get", "put", "p" * 101])
+def test_no_other_method_is_used_to_fetch_and_that_is_told_at_home(
+    client: Client, bank: Bank, publisher: FarEnd, settings: Any, method: str
+) -> None:
+    publishes(publisher, signed(bank, settings.BASE_URL))
+
+    home = refer(client, bank, publisher.url("/requests/1"), request_uri_method=method).headers["Location"]
+
+    assert fragment(home)["error"] == "invalid_request_uri_method"
+    assert fragment(home)["state"] == "af0ifjsldkj"
+    assert publisher.requests[0].startswith(b"GET ")
+
+
+def test_get_may_be_said_and_twice_is_a_mistake(
+    client: Client, bank: Bank, publisher: FarEnd, settings: Any
+) -> None:
+    publishes(publisher, signed(bank, settings.BASE_URL))
+    uri = publisher.url("/requests/1")
+    beside = urlencode({"client_id": bank[0].client_id, "request_uri": uri})
+
+    assert refer(client, bank, uri, request_uri_method="get").headers["Location"].startswith("/wallet/")
+    twice = client.get(f"{PATH}?{beside}&request_uri_method=get&request_uri_method=post")
+    assert fragment(twice.headers["Location"])["error"] == "invalid_request_uri_method"
+
+
+def test_a_method_without_an_address_is_refused(client: Client, bank: Bank, settings: Any) -> None:
+    plain = client.get(PATH, asked(bank[0], request_uri_method="post"))
+    along = bring(client, bank, signed(bank, settings.BASE_URL), request_uri_method="get")
+    inside = bring(client, bank, signed(bank, settings.BASE_URL, request_uri_method="get"))
+    proof = by_assertion(assertion(bank[0].client_id, bank[1], issuer=settings.BASE_URL))
+    pushed = send(client, asked(bank[0], request_uri_method="post") | proof)
+
+    for response in (plain, along, inside):
+        assert fragment(response.headers["Location"])["error"] == "invalid_request"
+    assert (pushed.status_code, pushed.json()["error"]) == (400, "invalid_request")
+
+
 def test_a_strangers_browser_cannot_make_us_fetch_without_end(
     client: Client, bank: Bank, publisher: FarEnd, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -589,6 +737,8 @@ def test_a_strangers_browser_cannot_make_us_fetch_without_end(
     [
         ("https://a.example/r/", "https://a.example/r/1", True),
         ("https://a.example/r/", "https://a.example/r/", True),
+        ("https://a.example/r/", "https://a.example/r/1?to=https://a.example//x/../y;z%2f", True),
+        ("https://a.example/r/", "https://a.example/r/a%20b/%C3%A9/a.b/..c/~x=1,2", True),
         ("https://a.example/", "https://a.example/anything", True),
         ("https://a.example/r", "https://a.example/r", True),
         ("https://a.example/r", "https://a.example/r1", False),
@@ -623,7 +773,9 @@ def test_only_what_begins_with_it_is_below_it(rest: str) -> None:
     prefix = "https://a.example/r/"
     assert not is_registered(rest, prefix)
     if is_registered(prefix + rest, prefix):
-        assert ".." not in rest.split("?")[0].split("/")
+        path = unquote(unquote(rest.split("?")[0]))
+        assert not {".", ".."} & set(path.split("/"))
+        assert not set("\\;\x00") & set(path)
 
 
 # --- Whatever comes ---------------------------------------------------------------------------------------

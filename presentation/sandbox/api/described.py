@@ -7,6 +7,7 @@ The tests compare the paths with those that are routed, and what is said with wh
 from django.utils.translation import gettext_lazy as _
 
 from presentation.client_metadata.grants import GRANTS
+from presentation.reception import browsers
 from presentation.requests.parameters import LIMITS
 from presentation.responses.return_address import RESPONSE_MODES
 from presentation.sandbox.api.described_documents import DOCUMENTS
@@ -42,6 +43,10 @@ _MORE_PARAMETERS: dict[str, Text] = {
     "request_uri": _(
         "Instead of all but client_id: the handle of a pushed request, or where a signed one is."
     ),
+    "request_uri_method": _(
+        "How a signed request is fetched from request_uri: get, as when this is left out, or post, with a "
+        "wallet_nonce that it must repeat (OpenID4VP 1.0 §5.10)."
+    ),
 }
 # What else says it, where a parameter is left out.
 _NEEDED_UNLESS: dict[str, list[str]] = {
@@ -49,7 +54,12 @@ _NEEDED_UNLESS: dict[str, list[str]] = {
     "redirect_uri": ["response_uri"],
     "scope": ["dcql_query"],
 }
-_ONE_OF: dict[str, list[str]] = {"response_type": ["vp_token"], "response_mode": list(RESPONSE_MODES)}
+_ONE_OF: dict[str, list[str]] = {
+    "response_type": ["vp_token"],
+    "response_mode": list(RESPONSE_MODES),
+    "request_uri_method": [browsers.GET, browsers.POST],
+}
+NOT_PUSHED = {"request_uri", "request_uri_method"}
 
 
 _CLIENT = {
@@ -76,7 +86,7 @@ def _authorization_parameter(name: str) -> tuple[Text, Schema]:
 
 def _pushed_parameters() -> dict[str, Schema]:
     """What the authorization endpoint takes, as members of a form."""
-    known = {name: _authorization_parameter(name) for name in LIMITS if name != "request_uri"}
+    known = {name: _authorization_parameter(name) for name in LIMITS if name not in NOT_PUSHED}
     return {name: schema | {"description": about} for name, (about, schema) in known.items()} | _CLIENT
 
 

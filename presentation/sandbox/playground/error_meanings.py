@@ -70,6 +70,12 @@ ERRORS = (
         _("Push the request and send the browser at once; push anew for every try, with a new nonce."),
     ),
     ErrorMeaning(
+        "invalid_request_uri_method",
+        _("Nothing is fetched in this way"),
+        _("request_uri_method says something else than get or post."),
+        _("Leave it out, or write get or post in lower case."),
+    ),
+    ErrorMeaning(
         "vp_formats_not_supported",
         _("There are no credentials of this format here"),
         _("The query asks only for credentials of other formats, a mobile driving licence for example."),
