@@ -1,13 +1,10 @@
-"""Posting a form to a relying party (OpenID4VP 1.0 §8.2): what it answers, and how many at the same time.
+"""Posting a form to a relying party (OpenID4VP 1.0 §8.2): and what it answers.
 
 Only a 200 means that it was taken. Where its answer sends the browser is followed only to where it may be.
 """
 
-from collections import Counter
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection
 from datetime import datetime, timedelta
-from threading import Lock
 
 from django.conf import settings
 
@@ -16,19 +13,17 @@ from presentation.client_metadata.redirect_uris import RedirectUriError
 from presentation.models import RelyingParty
 from presentation.outbound import retry_after
 from presentation.outbound.calls import NotReachedError, Outbound, UnusableAnswerError
+from presentation.outbound.lanes import lane
 from presentation.registration import registered_uris
 from presentation.responses import posted_answer
 from presentation.responses.posted_answer import CONTENT_TYPE
 from presentation.responses.return_address import ReturnAddress
 from wallet.limits import Limit, LimitReachedError
 
-MOST_AT_ONCE = 2  # to one relying party, per process
 LONGEST_WAIT = timedelta(minutes=2)  # that it may ask for: what is posted is not kept for much longer
 GONE = 410
 # Anybody can send a browser here with a request that is wrong; each makes one call. Per client address.
 REPORTS = Limit("reported-errors", most=60, window=timedelta(minutes=15))
-_under_way: Counter[int] = Counter()
-_lock = Lock()
 
 outbound = Outbound(loopback=settings.LOOPBACK_CALLS)
 
@@ -46,7 +41,7 @@ def post(party: RelyingParty, response_uri: str, body: bytes, *, now: datetime) 
 
     Raises OutboundError: NotTakenError for every status but 200.
     """
-    with _lane(party):
+    with lane(party.pk):
         answer = outbound.post(
             response_uri, body, content_type=CONTENT_TYPE, headers={"Accept": "application/json"}
         )
@@ -82,19 +77,3 @@ def _may_be_followed(address: str, schemes: Collection[str]) -> bool:
     except RedirectUriError:
         return False
     return True
-
-
-@contextmanager
-def _lane(party: RelyingParty) -> Iterator[None]:
-    """One that is slow to answer must not take all the threads of this process."""
-    with _lock:
-        if _under_way[party.pk] >= MOST_AT_ONCE:
-            raise NotReachedError("Too many answers to it are under way.")
-        _under_way[party.pk] += 1
-    try:
-        yield
-    finally:
-        with _lock:
-            _under_way[party.pk] -= 1
-            if not _under_way[party.pk]:
-                del _under_way[party.pk]

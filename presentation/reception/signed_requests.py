@@ -19,6 +19,7 @@ from presentation.errors import UntrustedRequestError
 from presentation.metadata import discovery_document
 from presentation.models import RelyingParty
 from presentation.outbound.calls import Answer, Outbound, OutboundError
+from presentation.outbound.lanes import lane
 from presentation.registration import mistaken, not_admitted
 from presentation.requests import request_object
 from presentation.requests.arrival import Arrival
@@ -59,7 +60,8 @@ def published_at(uri: str, *, client_id: str, post: bool, address: str, now: dat
     wallet_nonce = secrets.token_urlsafe(32) if post else None
     try:
         FETCHES.take(address, now=now)
-        answer = _fetch(uri, wallet_nonce)
+        with lane(party.pk):
+            answer = _fetch(uri, wallet_nonce)
     except (LimitReachedError, OutboundError) as error:
         log.warning("request_object_not_fetched", client_id=client_id, reason=str(error))
         raise UntrustedRequestError(

@@ -20,6 +20,7 @@ from presentation import deliveries, posting
 from presentation.models import Delivery, Interaction, RelyingParty, ResponseURI
 from presentation.outbound import calls
 from presentation.outbound.calls import Outbound
+from presentation.outbound.lanes import lane
 from presentation.webhooks.models import WebhookEvent
 from tests.people import register
 from tests.presentation.far_ends import answers, far_end
@@ -1017,7 +1018,7 @@ def test_no_token_and_no_state_in_the_log(client: Client, hub: str, receiver: Re
 def test_one_slow_application_does_not_take_every_thread(
     client: Client, hub: str, bank: RelyingParty, receiver: Receiver
 ) -> None:
-    with posting._lane(bank), posting._lane(bank):
+    with lane(bank.pk), lane(bank.pk):
         share(client, hub)
 
     assert receiver.posted == []

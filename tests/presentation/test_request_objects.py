@@ -26,6 +26,7 @@ from presentation.client_metadata.request_uris import is_registered, problem_wit
 from presentation.clients import client_secrets
 from presentation.metadata import discovery_document
 from presentation.models import Interaction, PushedRequest, RelyingParty
+from presentation.outbound.lanes import lane
 from presentation.reception import signed_requests
 from presentation.requests.request_object import LIFETIME, RequestObjectError, read
 from tests.forgery import Key, new_key, public_jwk, sign_jwt, sign_text
@@ -730,6 +731,20 @@ def test_a_strangers_browser_cannot_make_us_fetch_without_end(
 
     assert statuses == [303, 303, 400, 400]
     assert publisher.connections == 2
+
+
+def test_one_slow_publisher_does_not_take_every_thread(
+    client: Client, bank: Bank, publisher: FarEnd, settings: Any
+) -> None:
+    publishes(publisher, signed(bank, settings.BASE_URL))
+    uri = publisher.url("/requests/1")
+
+    with lane(bank[0].pk), lane(bank[0].pk):
+        told = refer(client, bank, uri)
+
+    assert (told.status_code, publisher.connections) == (400, 0)
+    assert "try again later" in told.content.decode()
+    assert refer(client, bank, uri).status_code == 303
 
 
 @pytest.mark.parametrize(
