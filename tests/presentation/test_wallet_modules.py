@@ -1,170 +1,261 @@
-"""The wallet modules of the OpenID Foundation's suite (`oid4vp-1final-wallet-…`), answered in the fragment.
+"""The wallet modules of the OpenID Foundation's suite (`oid4vp-1final-wallet-…`), under their names.
 
-Each is tried however a request may come: in the address, signed and published, pushed, signed and sent along.
-Left out are the two for browsers' own interface (`multisigned-one-invalid-signature`,
+Each is tried however a request may come (in the address, signed and published, pushed, signed and sent
+along) and however its answer may go: the response modes of the suite's plan, and the fragment, which that
+lacks. Left out are the two for browsers' own interface (`multisigned-one-invalid-signature`,
 `negative-test-wrong-expected-origins`), which this service does not speak.
 """
 
 import json
 import secrets
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import product
 from typing import Any
 from urllib.parse import parse_qsl
 
 import pytest
-from django.conf import settings as django_settings
 from django.test import Client
+from joserfc.jwk import ECKey
 
+import tests.relying_party
+from config.urls import PUBLISHED_DOCUMENTS, PUBLISHED_FAMILIES
 from presentation.models import RelyingParty
 from presentation.reception import signed_requests
 from tests.forgery import Key, new_key
 from tests.presentation.clients import assertion, by_assertion, with_key
 from tests.presentation.far_ends import FarEnd, answers, far_end, says
-from tests.presentation.test_authorize import PATH, asked, encoded, fragment, session_data
-from tests.presentation.test_dcql_flow import disclosed, path, query
-from tests.presentation.test_flow import SignIn, decide
+from tests.presentation.test_authorize import PATH, asked
+from tests.presentation.test_dcql_flow import path, query
+from tests.presentation.test_flow import SignIn, hub_of
 from tests.presentation.test_pushed_requests import go, send
 from tests.presentation.test_request_objects import TYPE, signed
-from tests.receiver import listening
-from tests.relying_party import take_apart
+from tests.receiver import Receiver, listening
+from tests.relying_party import Answer
 from wallet.models import Wallet
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("signing_key")]
+CALLBACK = "https://bank.example/callback"
+NEXT = "https://bank.example/next#response_code=1"
 NAME = path("given_name")
-WAYS = ["url_query", "request_uri_signed", "pushed", "signed"]
+WAYS = ("url_query", "request_uri_signed", "pushed", "signed")
+MODES = ("fragment", "direct_post", "direct_post.jwt")
 
 
+def every(*ways: str) -> list[tuple[str, str]]:
+    """Each of these ways, in each response mode."""
+    return list(product(ways, MODES))
+
+
+def new_recipient(**members: str) -> ECKey:
+    return ECKey.generate_key("P-256", {"kid": secrets.token_urlsafe(8), "alg": "ECDH-ES", **members})
+
+
+@dataclass
 class Verifier:
-    """The suite's side: a relying party with a key and a server, and the browser of Alice."""
+    """The suite's side: a relying party with a key and servers, and the browser of Alice, signed in."""
 
-    def __init__(self, far: FarEnd, browser: Client, way: str) -> None:
-        self.party, self.key = with_key(wire_format=RelyingParty.WireFormat.OPENID4VP_1_0)
-        RelyingParty.objects.update(request_uri_prefix=far.url("/requests/"))
-        self.far, self.browser, self.way = far, browser, way
-        self.sent: dict[str, Any] = {}
+    way: str
+    mode: str
+    browser: Client
+    bank: tuple[RelyingParty, Key]
+    reading: tests.relying_party.RelyingParty
+    far: FarEnd
+    receiver: Receiver
+    opening: ECKey = field(default_factory=lambda: new_recipient(use="enc"))  # what answers are encrypted to
+    method: str | None = None  # request_uri_method
 
-    def asks(self, *, key: Key | None = None, header: Any = None, **changes: Any) -> Any:
-        """Send the browser here with a request of these parameters; what it is told."""
-        query_only = {"scope": None, "dcql_query": {"credentials": [query(NAME)]}}
-        fresh = {"nonce": secrets.token_urlsafe(24), "state": None}
-        self.sent = asked(self.party, **(query_only | fresh | changes))
-        given = dict.fromkeys(asked(self.party)) | self.sent
+    def asks(self, *, key: Key | None = None, header: Any = None, who: str = "", **changes: Any) -> Any:
+        """What the browser, or whoever pushes, is told to a request with these changes.
+
+        who: as whom, on every level; a change of `client_id` is one of the request alone.
+        """
+        who = who or self.bank[0].client_id
+        said = self._said() | {"client_id": who} | changes
+        self.reading.authorize_url(**{name: value and as_text(value) for name, value in said.items()})
+        said = {name: value for name, value in (self.reading.sent | said).items() if value is not None}
+        issuer, beside = self.reading.base_url, {"client_id": who}
+        as_texts = {name: as_text(value) for name, value in said.items()}
         if self.way == "url_query":
-            return self.browser.get(PATH, as_texts(self.sent))
+            return self.browser.get(PATH, as_texts)
         if self.way == "pushed":
-            proof = assertion(self.party.client_id, self.key, issuer=django_settings.BASE_URL)
-            told = send(self.browser, as_texts(self.sent) | by_assertion(proof))
-            return (
-                go(self.browser, told.json()["request_uri"], self.party) if told.status_code == 201 else told
-            )
-        bank = (self.party, self.key)
-        text = signed(bank, django_settings.BASE_URL, key=key, header=header, **given)
-        beside = {"client_id": self.party.client_id}
+            proof = by_assertion(assertion(who, self.bank[1], issuer=issuer))
+            told = send(self.browser, as_texts | proof)
+            pushed = told.status_code == 201
+            return go(self.browser, told.json()["request_uri"], self.bank[0]) if pushed else told
+        said = dict.fromkeys(asked(self.bank[0])) | said
+        make = lambda form: signed(self.bank, issuer, key=key, header=header, **(said | form))  # noqa: E731
         if self.way == "signed":
-            return self.browser.get(PATH, beside | {"request": text})
-        self.far.behaviour = answers(text.encode(), f"Content-Type: application/{TYPE}")
-        uri = self.far.url("/requests/1")
-        return self.browser.get(PATH, beside | {"request_uri": uri, "request_uri_method": "post"})
+            return self.browser.get(PATH, beside | {"request": make({})})
+        return self._refers(make, beside)
 
-    def is_answered(self, **changes: Any) -> dict[str, list[str]]:
-        """The presentations in the positive answer, after the checks that every module makes of one."""
-        page = self.asks(**changes).headers["Location"]
-        home = self.browser.get(decide(self.browser, page)).headers["Location"]
-        answer = fragment(home)
-        assert home.startswith("https://bank.example/callback#")
-        expected = {"vp_token", "iss", "state"} if "state" in self.sent else {"vp_token", "iss"}
-        assert answer.keys() == expected
-        assert answer.get("state") == self.sent.get("state")
-        presentations: dict[str, list[str]] = json.loads(answer["vp_token"])
-        asked_for = {one["id"] for one in self.sent["dcql_query"]["credentials"]}
-        assert presentations.keys() <= asked_for
-        for (token,) in presentations.values():
-            _jwt, _disclosures, binding, _bound = take_apart(token)
-            assert binding.header["typ"] == "kb+jwt"
-            assert binding.payload["aud"] == self.party.client_id
-            assert binding.payload["nonce"] == self.sent["nonce"]
-        return presentations
+    def _said(self) -> dict[str, Any]:
+        said: dict[str, Any] = {
+            "scope": None,
+            "dcql_query": {"credentials": [query(NAME)]},
+            "state": None,
+            "response_mode": self.mode,
+        }
+        if self.mode != "fragment":
+            said |= {"response_uri": self.receiver.uri, "redirect_uri": None}
+        if self.mode == "direct_post.jwt":
+            said["client_metadata"] = {"jwks": {"keys": [self.opening.as_dict(private=False)]}}
+        return said
+
+    def _refers(self, make: Callable[[dict[str, str]], str], beside: dict[str, str]) -> Any:
+        """The browser brings an address, and what is there is made when it is asked for."""
+
+        def behaviour(connection: Any) -> None:
+            form = dict(parse_qsl(self.far.requests[-1].partition(b"\r\n\r\n")[2].decode()))
+            form.pop("wallet_metadata", None)
+            answers(make(form).encode(), f"Content-Type: application/{TYPE}")(connection)
+
+        self.far.behaviour = behaviour
+        method = {"request_uri_method": self.method} if self.method else {}
+        return self.browser.get(PATH, beside | {"request_uri": self.far.url("/requests/1")} | method)
+
+    def gets(self, decision: str = "share", **changes: Any) -> Answer:
+        """The answer once the holder has decided."""
+        shown = self.asks(**changes)
+        assert shown.headers["Location"].startswith("/consent/"), shown.headers
+        return self.reads(self.browser.post(hub_of(), {"decision": decision}))
+
+    def reads(self, response: Any) -> Answer:
+        """The answer, from where it must be in this mode, and nowhere else."""
+        if self.mode == "fragment":
+            assert self.receiver.posted == []
+            return self.reading.read(response.headers["Location"])
+        assert response.headers.get("Location", NEXT).startswith(("/", NEXT))
+        (posted,) = self.receiver.posted
+        assert posted.headers["content-type"] == "application/x-www-form-urlencoded"
+        assert "?" not in posted.path
+        key = self.opening.as_dict(private=True) if self.mode == "direct_post.jwt" else None
+        return self.reading.read_posted(posted.body, key=key)
+
+    def claims(self, *asked_for: tuple[str, ...], **changes: Any) -> dict[str, Any]:
+        """What is disclosed, once every check of the suite on a positive answer has passed."""
+        answer = self.gets(**changes)
+        assert list(json.loads(str(answer.vp_token))) == ["identity"]
+        self.reading.claims = asked_for
+        return self.reading.verify(answer)
 
     def is_refused(self, error: str, **changes: Any) -> None:
         """At home, or where a request is pushed."""
         told = self.asks(**changes)
-        said = fragment(told.headers["Location"]) if "Location" in told.headers else told.json()
-        assert said["error"] == error
+        if self.way != "pushed":
+            assert self.reads(told).error == error
+            return
+        assert (told.status_code, told.json()["error"]) == (400, error)
+        assert self.receiver.posted == []
+
+    def is_turned_away(self, **changes: Any) -> None:
+        """Nobody is told but the person, or whoever pushes: an answer could go to somebody else."""
+        told = self.asks(**changes)
+        assert told.status_code in (400, 401)
+        assert "Location" not in told.headers
+        assert self.receiver.posted == []
 
 
-def as_texts(parameters: dict[str, Any]) -> dict[str, str]:
-    return {
-        name: value if isinstance(value, str) else json.dumps(value) for name, value in parameters.items()
-    }
+def as_text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
 
 
-@pytest.fixture(params=WAYS)
+@pytest.fixture(params=every(*WAYS), ids="-".join)
 def verifier(
-    request: Any, monkeypatch: pytest.MonkeyPatch, client: Client, alice: Wallet, sign_in: SignIn
+    request: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    client: Client,
+    settings: Any,
+    alice: Wallet,
+    sign_in: SignIn,
 ) -> Iterator[Verifier]:
-    with far_end(says(b"")) as far:
+    for document in (*PUBLISHED_DOCUMENTS.values(), *PUBLISHED_FAMILIES.values()):
+        document.refresh()
+    reading = tests.relying_party.RelyingParty(
+        "",
+        CALLBACK,
+        settings.BASE_URL,
+        fetch=lambda url: Client().get(url.removeprefix(settings.BASE_URL)).content,
+        wire_format="openid4vp-1.0",
+    )
+    with far_end(says(b"")) as far, listening() as receiver:
+        bank = with_key(
+            wire_format=RelyingParty.WireFormat.OPENID4VP_1_0, request_uri_prefix=far.url("/requests/")
+        )
+        bank[0].response_uris.create(uri=receiver.uri)
+        reading.client_id = bank[0].client_id
         monkeypatch.setattr(signed_requests, "outbound", far.outbound())
         sign_in(alice)
-        yield Verifier(far, client, request.param)
+        yield Verifier(*request.param, client, bank, reading, far, receiver)
 
 
 def test_happy_flow(verifier: Verifier) -> None:
-    (token,) = verifier.is_answered()["identity"]
-
-    assert disclosed(token) == {"given_name"}
+    assert verifier.claims(("given_name",)) == {"given_name": "Alice"}
 
 
 def test_alternate_happy_flow(verifier: Verifier) -> None:
-    reordered = dict(reversed(query(NAME).items()))
+    """Long state, unknown parameter, members in another order, a key without `use`, and a way on to open."""
+    verifier.opening = new_recipient()
+    verifier.receiver.redirects_to(NEXT)
+    reordered = {"credentials": [dict(reversed(query(NAME).items()))]}
     changes = {"state": secrets.token_urlsafe(48), "nonce": secrets.token_urlsafe(32), "unknown": "x"}
 
-    assert verifier.is_answered(**changes, iss="somebody else", dcql_query={"credentials": [reordered]})
-    assert (len(verifier.sent["state"]), len(verifier.sent["nonce"])) == (64, 43)
+    shown = verifier.asks(**changes, iss="somebody else", dcql_query=reordered)
+    assert shown.headers["Location"].startswith("/consent/")
+    response = verifier.browser.post(hub_of(), {"decision": "share"})
+
+    assert (response.headers["Location"] == NEXT) is (verifier.mode != "fragment")
+    verifier.reading.claims = (("given_name",),)
+    assert verifier.reading.verify(verifier.reads(response)) == {"given_name": "Alice"}
+    assert [len(verifier.reading.sent[name]) for name in ("state", "nonce")] == [64, 43]
 
 
-def test_request_uri_method_post(verifier: Verifier) -> None:
-    assert verifier.is_answered()
-    assert all(request.startswith(b"GET /requests/1 ") for request in verifier.far.requests)
-    assert bool(verifier.far.requests) is (verifier.way == "request_uri_signed")
+@pytest.mark.parametrize("verifier", every("request_uri_signed"), indirect=True, ids="-".join)
+@pytest.mark.parametrize("method", ["post", "get", None])
+def test_request_uri_method_post(verifier: Verifier, method: str | None) -> None:
+    """And its twins: a request that is to be read, and one that does not say how."""
+    verifier.method = method
+
+    assert verifier.claims(("given_name",)) == {"given_name": "Alice"}
+    (request,) = verifier.far.requests
+    assert request.startswith(b"POST " if method == "post" else b"GET ")
+    assert (b"&wallet_metadata=" in request) is (method == "post")
 
 
 def test_ignores_unusable_encryption_key(verifier: Verifier) -> None:
-    unusable = {"kty": "XYZ", "alg": "unknown", "kid": "x", "use": "enc"}
+    usable = verifier.opening.as_dict(private=False)
+    unusable = [{"kty": "AKP", "alg": "X-9", "kid": "z"}, {**usable, "alg": "X-9", "kid": "y"}]
 
-    assert verifier.is_answered(client_metadata={"jwks": {"keys": [unusable]}})
+    metadata = {"jwks": {"keys": [*unusable, usable]}}
+    assert verifier.claims(("given_name",), client_metadata=metadata) == {"given_name": "Alice"}
 
 
 def test_fewer_claims_than_available(verifier: Verifier) -> None:
-    (token,) = verifier.is_answered(dcql_query={"credentials": [query(path("age_equal_or_over", "18"))]})[
-        "identity"
-    ]
+    adult = {"credentials": [query(path("age_equal_or_over", "18"))]}
 
-    assert disclosed(token) == {"age_equal_or_over", "18"}
+    disclosed = verifier.claims(("age_equal_or_over", "18"), dcql_query=adult)
+
+    assert disclosed == {"age_equal_or_over": {"18": True}}
 
 
 def test_optional_credential_set(verifier: Verifier) -> None:
     elsewhere = query(NAME, id="elsewhere", meta={"vct_values": ["https://else.example"]})
     licence = {"id": "mdl", "format": "mso_mdoc", "meta": {"doctype_value": "org.iso.18013.5.1.mDL"}}
     sets = [{"options": [["mdl"], ["identity"]]}, {"options": [["elsewhere"], ["mdl"]], "required": False}]
+    asked_for = {"credentials": [query(NAME), elsewhere, licence], "credential_sets": sets}
 
-    answer = verifier.is_answered(
-        dcql_query={"credentials": [query(NAME), elsewhere, licence], "credential_sets": sets}
-    )
-
-    assert answer.keys() == {"identity"}
+    assert verifier.claims(("given_name",), dcql_query=asked_for) == {"given_name": "Alice"}
 
 
 def test_no_claims_in_dcql_query(verifier: Verifier) -> None:
-    (token,) = verifier.is_answered(dcql_query={"credentials": [query()]})["identity"]
-
-    assert disclosed(token) == set()
+    assert verifier.claims(dcql_query={"credentials": [query()]}) == {}
 
 
 def test_negative_test_response_uri_not_client_id(verifier: Verifier) -> None:
-    told = verifier.asks(redirect_uri="https://elsewhere.example/callback")
+    """Of a registered client: an address that it has not registered."""
+    name = "redirect_uri" if verifier.mode == "fragment" else "response_uri"
 
-    assert told.status_code == 400
-    assert "Location" not in told.headers
+    verifier.is_turned_away(**{name: "https://elsewhere.example/callback"})
 
 
 CHANGED: dict[str, Callable[[], dict[str, Any]]] = {
@@ -174,40 +265,29 @@ CHANGED: dict[str, Callable[[], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("change", CHANGED)
-@pytest.mark.parametrize("verifier", ["request_uri_signed", "signed"], indirect=True)
+@pytest.mark.parametrize("verifier", every("request_uri_signed", "signed"), indirect=True, ids="-".join)
 def test_negative_test_invalid_request_object_signature(verifier: Verifier, change: str) -> None:
-    told = verifier.asks(**CHANGED[change]())
-
-    assert told.status_code == 400
-    assert "Location" not in told.headers
+    verifier.is_turned_away(**CHANGED[change]())
 
 
-@pytest.mark.parametrize("verifier", WAYS[1:], indirect=True)  # in the address it stands once
+@pytest.mark.parametrize("verifier", every(*WAYS[1:]), indirect=True, ids="-".join)  # else it stands once
 def test_negative_test_mismatched_client_id(verifier: Verifier) -> None:
-    told = verifier.asks(client_id="somebody-else")
-
-    assert told.status_code in (400, 401)
-    assert "Location" not in told.headers
+    verifier.is_turned_away(client_id="somebody-else")
 
 
 @pytest.mark.parametrize("prefix", ["x509_san_dns", "redirect_uri", "origin", "nonsense"])
 def test_negative_test_invalid_client_id_prefix(verifier: Verifier, prefix: str) -> None:
-    told = verifier.browser.get(PATH, as_texts(asked(verifier.party, client_id=f"{prefix}:bank.example")))
-
-    assert told.status_code == 400
-    assert "Location" not in told.headers
+    verifier.is_turned_away(who=f"{prefix}:bank.example")
+    verifier.is_turned_away(who=f"{prefix}:{verifier.bank[0].client_id}")
+    assert verifier.far.connections == 0
 
 
 def test_negative_test_redirect_uri_with_direct_post(verifier: Verifier) -> None:
-    with listening() as receiver:
-        verifier.party.response_uris.create(uri=receiver.uri)
-        told = verifier.asks(response_mode="direct_post", response_uri=receiver.uri)
-
-    pushed = verifier.way == "pushed"
-    said = told.json()["error"] if pushed else dict(parse_qsl(receiver.posted[0].body))["error"]
-    assert said == "invalid_request"
-    assert told.status_code == 400
-    assert len(receiver.posted) == (0 if pushed else 1)
+    """The twin: a response_uri beside a redirect_uri is one parameter more that a fragment does not use."""
+    if verifier.mode == "fragment":
+        assert verifier.claims(("given_name",), response_uri=verifier.receiver.uri)
+    else:
+        verifier.is_refused("invalid_request", redirect_uri=CALLBACK)
 
 
 def test_negative_test_missing_nonce(verifier: Verifier) -> None:
@@ -215,9 +295,9 @@ def test_negative_test_missing_nonce(verifier: Verifier) -> None:
 
 
 def test_negative_test_unknown_transaction_data_type(verifier: Verifier) -> None:
-    value = encoded(session_data(type="urn:example:unknown", credential_ids=["identity"]))
+    unknown = tests.relying_party.encode_object({"type": "urn:x:unknown", "credential_ids": ["identity"]})
 
-    verifier.is_refused("invalid_transaction_data", transaction_data=[value])
+    verifier.is_refused("invalid_transaction_data", transaction_data=[unknown])
 
 
 def test_negative_test_required_non_matching_credential(verifier: Verifier) -> None:
@@ -225,5 +305,22 @@ def test_negative_test_required_non_matching_credential(verifier: Verifier) -> N
     hub = verifier.asks(dcql_query={"credentials": [query(NAME), elsewhere]}).headers["Location"]
 
     leave = verifier.browser.get(hub).context["leave"]
+    answer = verifier.reads(verifier.browser.get(leave))
 
-    assert fragment(verifier.browser.get(leave).headers["Location"])["error"] == "access_denied"
+    assert (answer.error, answer.vp_token) == ("access_denied", None)
+
+
+# --- Of `fapi2-security-profile-final-…` ------------------------------------------------------------------
+
+
+def test_user_rejects_authentication(verifier: Verifier) -> None:
+    assert verifier.gets("decline").error == "access_denied"
+
+
+def test_ensure_registered_redirect_uri(verifier: Verifier) -> None:
+    """With one character more."""
+    name, registered = "redirect_uri", CALLBACK
+    if verifier.mode != "fragment":
+        name, registered = "response_uri", verifier.receiver.uri
+
+    verifier.is_turned_away(**{name: registered + "/"})
