@@ -6,6 +6,7 @@ from django.db.models import Exists, OuterRef
 from django.utils.translation import gettext as _
 
 from keys.prepared_statements import PreparedRead
+from presentation.client_metadata import public_keys
 from presentation.errors import UntrustedRequestError
 from presentation.models import Interaction, RedirectURI, RelyingParty, ResponseURI
 from presentation.requests import authorization_request
@@ -92,6 +93,7 @@ def read_request(parameters: Parameters, party: RelyingParty) -> AuthorizationRe
         scopes=party.allowed_scopes,
         transaction_data_types=party.allowed_transaction_data_types,
         claims=party.claims_it_may_ask if "dcql_query" in parameters.values else (),
+        recipients=public_keys.for_encryption(party.jwks),
         several_queries=party.wire_format != RelyingParty.WireFormat.STRING,
     )
     return authorization_request.parse(parameters, allowance)

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 MOST = 20  # keys
 LONGEST_KID = 200
+ENCRYPTION = "ECDH-ES"
+_AGREEMENT = frozenset({"deriveKey", "deriveBits"})
 _PRIVATE = frozenset({"d", "p", "q", "dp", "dq", "qi", "oth", "k"})  # RFC 7518 §6
 
 ClientKeys = Mapping[str, ec.EllipticCurvePublicKey]  # by kid
@@ -29,23 +31,49 @@ class ClientKeysError(ValueError):
 
 
 def read(value: Any) -> ClientKeys:
-    """The keys as an operator typed them: every one must be usable. Raises ClientKeysError."""
+    """The keys for signatures as an operator typed them: every key must be usable. Raises ClientKeysError."""
     keys: dict[str, ec.EllipticCurvePublicKey] = {}
-    for jwk in _members(value):
+    members, kids = _members(value), set()
+    for jwk in members:
         kid = jwk.get("kid")
         if not isinstance(kid, str) or not 0 < len(kid) <= LONGEST_KID:
             raise ClientKeysError(_("Every key needs a kid of at most 200 characters."))
-        if kid in keys:
+        if kid in kids:
             raise ClientKeysError(_("Two keys have the same kid."))
-        if not _is_for_signatures(jwk):
-            raise ClientKeysError(_("A key is marked for something else than ES256 signatures."))
+        kids.add(kid)
         try:
-            keys[kid] = public_key_of(jwk)
+            key = public_key_of(jwk)
         except JwsError:
             raise ClientKeysError(_("Every key must be a public key on the curve P-256.")) from None
-    if not keys:
+        if _is_for_signatures(jwk):
+            keys[kid] = key
+        elif not is_for_encryption(jwk):
+            raise ClientKeysError(_("A key is marked for something else than ES256 or ECDH-ES."))
+    if not members:
         raise ClientKeysError(_("The set has no key."))
     return keys
+
+
+def for_encryption(value: Any) -> list[Mapping[str, Any]]:
+    """Those of a set that answers can be encrypted to, in their order; none where there is no set."""
+    keys = value.get("keys") if isinstance(value, dict) else None
+    return [jwk for jwk in keys if is_for_encryption(jwk)] if isinstance(keys, list) else []
+
+
+def is_for_encryption(jwk: Any) -> bool:
+    """Whether this is a public P-256 key that says it is for ECDH-ES (OpenID4VP 1.0 §8.3)."""
+    if not isinstance(jwk, dict) or jwk.get("alg") != ENCRYPTION or jwk.get("use", "enc") != "enc":
+        return False
+    kid, operations = jwk.get("kid"), jwk.get("key_ops", [])  # a public key may have none (RFC 7517 §4.3)
+    if kid is not None and not (isinstance(kid, str) and 0 < len(kid) <= LONGEST_KID):
+        return False
+    if not isinstance(operations, list) or (operations and not _AGREEMENT & set(map(str, operations))):
+        return False
+    try:
+        public_key_of(jwk)
+    except JwsError:
+        return False
+    return True
 
 
 def read_published(value: Any) -> ClientKeys:

@@ -7,8 +7,9 @@ address are known, so every error may go home.
 import hashlib
 import json
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
@@ -43,6 +44,7 @@ class Allowance:
     scopes: Collection[str] = ()
     transaction_data_types: Collection[str] = ()
     claims: Collection[ClaimPath] = ()  # in a DCQL query
+    recipients: Sequence[Mapping[str, Any]] = ()  # registered keys that answers may be encrypted to
     several_queries: bool = False  # whether its answers say which credential query they are for
 
 
@@ -81,7 +83,7 @@ def parse(parameters: Parameters, allowance: Allowance) -> AuthorizationRequest:
             credential_ids=[asked.id for asked in query.credentials if asked.holder_binding],
             allowed_types=allowance.transaction_data_types,
         ),
-        recipient=_recipient(parameters),
+        recipient=_recipient(parameters, allowance),
     )
 
 
@@ -109,11 +111,11 @@ def _check_response(parameters: Parameters) -> None:
         raise InvalidRequestError(f"redirect_uri must not be sent with response_mode {response_mode}")
 
 
-def _recipient(parameters: Parameters) -> Recipient | None:
+def _recipient(parameters: Parameters, allowance: Allowance) -> Recipient | None:
     if parameters.get("response_mode") != DIRECT_POST_JWT:
         return None
     try:
-        return recipient(parameters.get("client_metadata"))
+        return recipient(parameters.get("client_metadata"), allowance.recipients)
     except NoRecipientError as error:
         raise InvalidRequestError(str(error)) from None
 

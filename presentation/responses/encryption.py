@@ -4,22 +4,21 @@ ECDH-ES on P-256 straight to the content key (RFC 7518 §4.6), A256GCM before A1
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from jwcrypto import jwe, jwk
 
 from keys.jwk import public_jwk, public_key_of
-from keys.jws import JwsError
 from presentation import strict_json
+from presentation.client_metadata.public_keys import ENCRYPTION, is_for_encryption
 from presentation.strict_json import StrictJsonError
 
-ALGORITHM = "ECDH-ES"
+ALGORITHM = ENCRYPTION
 METHODS = ("A256GCM", "A128GCM")  # what is preferred comes first
 METHOD_LEFT_OUT = "A128GCM"
 MOST_KEYS = 20
-LONGEST_KID = 200
 
 
 class NoRecipientError(ValueError):
@@ -43,44 +42,31 @@ class Recipient:
         return str(token.serialize(compact=True))
 
 
-def recipient(client_metadata: str | None) -> Recipient:
+def recipient(client_metadata: str | None, registered: Sequence[Mapping[str, Any]] = ()) -> Recipient:
     """Whom to encrypt to, by the request's `client_metadata`: its first usable key, and the best method.
 
-    Keys for other things are passed over (RFC 7517 §5). Raises NoRecipientError.
+    Keys for other things are passed over (RFC 7517 §5). registered: those to take when it brings none.
+    Raises NoRecipientError.
     """
-    if client_metadata is None:
-        raise NoRecipientError("client_metadata is missing: direct_post.jwt needs a key to encrypt to")
     try:
-        metadata = strict_json.loads(client_metadata)
+        metadata = strict_json.loads("{}" if client_metadata is None else client_metadata)
     except StrictJsonError as error:
         raise NoRecipientError(f"client_metadata {error}") from None
     if not isinstance(metadata, dict):
         raise NoRecipientError("client_metadata must be a JSON object")
-    found = _usable(metadata.get("jwks"))
-    return Recipient(public_jwk(public_key_of(found)), found.get("kid"), _method(metadata))
+    usable = [*_usable(metadata.get("jwks", {"keys": []})), *registered]
+    if not usable:
+        raise NoRecipientError(
+            "direct_post.jwt needs a public P-256 key with alg ECDH-ES, in client_metadata.jwks or registered"
+        )
+    return Recipient(public_jwk(public_key_of(usable[0])), usable[0].get("kid"), _method(metadata))
 
 
-def _usable(jwks: Any) -> Mapping[str, Any]:
+def _usable(jwks: Any) -> list[Mapping[str, Any]]:
     keys = jwks.get("keys") if isinstance(jwks, dict) else None
     if not isinstance(keys, list) or len(keys) > MOST_KEYS:
         raise NoRecipientError(f"client_metadata.jwks must be a JWK set of at most {MOST_KEYS} keys")
-    for key in keys:
-        if isinstance(key, dict) and _is_for_encryption(key):
-            return key
-    raise NoRecipientError("client_metadata.jwks has no public P-256 key with alg ECDH-ES")
-
-
-def _is_for_encryption(key: Mapping[str, Any]) -> bool:
-    kid = key.get("kid")
-    if key.get("alg") != ALGORITHM or key.get("use", "enc") != "enc":
-        return False
-    if kid is not None and not (isinstance(kid, str) and 0 < len(kid) <= LONGEST_KID):
-        return False
-    try:
-        public_key_of(key)
-    except JwsError:
-        return False
-    return True
+    return [key for key in keys if is_for_encryption(key)]
 
 
 def _method(metadata: Mapping[str, Any]) -> str:

@@ -17,11 +17,13 @@ import tests.relying_party
 from consent import decisions
 from consent.models import Consent
 from presentation import deliveries, posting
+from presentation.client_metadata import public_keys
 from presentation.models import Delivery, Interaction, RelyingParty, ResponseURI
 from presentation.outbound import calls
 from presentation.outbound.calls import Outbound
 from presentation.outbound.lanes import lane
 from presentation.webhooks.models import WebhookEvent
+from tests.forgery import new_key, public_jwk
 from tests.people import register
 from tests.presentation.far_ends import answers, far_end
 from tests.presentation.test_authorize import PATH, asked, fragment
@@ -205,6 +207,23 @@ def encryption(methods: Any = None) -> tuple[dict[str, Any], dict[str, Any]]:
     if methods:
         metadata["encrypted_response_enc_values_supported"] = methods
     return key.as_dict(private=True), metadata
+
+
+def test_direct_post_jwt_is_encrypted_to_a_registered_key_when_the_request_brings_none(
+    client: Client, bank: RelyingParty, asks: Any, receiver: Receiver, settings: Any
+) -> None:
+    key, metadata = encryption()
+    signing = {"kid": "signs", **public_jwk(new_key())}
+    bank.jwks = {"keys": [signing, *metadata["jwks"]["keys"]]}
+    bank.full_clean()
+    bank.save()
+    asks(response_mode="direct_post.jwt")
+
+    share(client, hub_of())
+
+    party = verifier(bank, settings)
+    party.verify(party.read_posted(receiver.posted[0].body, key=key))
+    assert public_keys.read(bank.jwks).keys() == {"signs"}, "nobody signs with the other one"
 
 
 def test_an_error_of_direct_post_jwt_can_be_read_without_the_key(

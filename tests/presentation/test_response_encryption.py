@@ -58,6 +58,10 @@ PASSED_OVER = {
     "not on the curve": {**PUBLIC, "y": PUBLIC["x"]},
     "with a kid that is a number": {**PUBLIC, "kid": 1},
     "with an endless kid": {**PUBLIC, "kid": "k" * 201},
+    "for verifying": {**PUBLIC, "key_ops": ["verify"]},
+    "for wrapping": {**PUBLIC, "key_ops": ["wrapKey"]},
+    "for an operation that is no list": {**PUBLIC, "key_ops": "deriveBits"},
+    "for operations that are no texts": {**PUBLIC, "key_ops": [{}]},
     "with a padded coordinate": {**PUBLIC, "x": PUBLIC["x"] + "="},
     "no object": "key",
 }
@@ -68,6 +72,29 @@ def test_a_key_that_cannot_be_used_is_passed_over(key: Any) -> None:
     assert recipient(metadata(key, PUBLIC)).kid == "one"
     with pytest.raises(NoRecipientError):
         recipient(metadata(key))
+
+
+OPERATIONS: list[list[str]] = [[], ["deriveBits"], ["deriveKey", "deriveBits"]]
+
+
+@pytest.mark.parametrize("operations", OPERATIONS)
+def test_a_key_for_agreement_may_say_so(operations: list[str]) -> None:
+    assert recipient(metadata({**PUBLIC, "key_ops": operations})).kid == "one"
+
+
+def test_a_registered_key_is_taken_when_the_request_brings_none() -> None:
+    other = ECKey.generate_key("P-256", {"kid": "two", "use": "enc", "alg": "ECDH-ES"}).as_dict(private=False)
+    both_methods = json.dumps({"encrypted_response_enc_values_supported": ["A128GCM", "A256GCM"]})
+    for_signatures = {**PUBLIC, "use": "sig", "alg": "ES256"}
+
+    assert recipient(None, [other]).kid == "two"
+    assert recipient(metadata(for_signatures), [other]).kid == "two"
+    chosen = recipient(both_methods, [other])
+    assert (chosen.kid, chosen.method) == ("two", "A256GCM")
+    assert recipient(metadata(PUBLIC), [other]).kid == "one"
+    for said in ("{", "[]", '{"jwks": {"keys": {}}}'):
+        with pytest.raises(NoRecipientError):
+            recipient(said, [other])
 
 
 @pytest.mark.parametrize("usable", [without("use"), without("kid"), PUBLIC])
