@@ -1,12 +1,12 @@
 // Relying applications made of others' libraries send requests: given {"issuer", "clientId", "jwk", "parameters",
-// "query", "transactionData"} on standard input, it prints where each would send the browser. openid-client pushes
+// "query", "transactionData", "posted"} on standard input, it prints where each would send the browser. openid-client pushes
 // (RFC 9126), signs (RFC 9101) and does both; @openid4vc/openid4vp makes an OpenID4VP request object, which jose signs.
 import { readFileSync } from "node:fs";
 import { Openid4vpVerifier } from "@openid4vc/openid4vp";
 import { SignJWT, importJWK } from "jose";
 import * as client from "openid-client";
 
-const { issuer, clientId, jwk, parameters, query, transactionData } = JSON.parse(readFileSync(0, "utf8"));
+const { issuer, clientId, jwk, parameters, query, transactionData, posted } = JSON.parse(readFileSync(0, "utf8"));
 const ecdsa = { name: "ECDSA", namedCurve: "P-256" };
 const key = { key: await crypto.subtle.importKey("jwk", jwk, ecdsa, false, ["sign"]), kid: jwk.kid };
 const options = { execute: [client.allowInsecureRequests] };
@@ -22,27 +22,31 @@ async function signJwt(_signer, { header, payload }) {
 }
 
 const verifier = new Openid4vpVerifier({ callbacks: { signJwt } });
-const { scope, ...others } = fresh(4);
-const made = await verifier.createOpenId4vpAuthorizationRequest({
-  scheme: config.serverMetadata().authorization_endpoint,
-  authorizationRequestPayload: {
-    ...others,
-    client_id: clientId,
-    dcql_query: query,
-    transaction_data: transactionData,
-  },
-  jar: {
-    jwtSigner: { method: "custom", alg: "ES256", kid: jwk.kid },
-    expiresInSeconds: 60,
-    additionalJwtPayload: { aud: issuer },
-  },
-});
+const make = async ({ scope, ...others }) => {
+  const { authorizationRequest } = await verifier.createOpenId4vpAuthorizationRequest({
+    scheme: config.serverMetadata().authorization_endpoint,
+    authorizationRequestPayload: {
+      ...others,
+      client_id: clientId,
+      dcql_query: query,
+      transaction_data: transactionData,
+    },
+    jar: {
+      jwtSigner: { method: "custom", alg: "ES256", kid: jwk.kid },
+      expiresInSeconds: 60,
+      additionalJwtPayload: { aud: issuer },
+    },
+  });
+  return authorizationRequest;
+};
+const { redirect_uri, ...withoutRedirect } = fresh(5);
 
 console.log(
   JSON.stringify({
     pushed: await client.buildAuthorizationUrlWithPAR(config, fresh(1)),
     signed,
     both: await client.buildAuthorizationUrlWithPAR(config, object.searchParams),
-    openid4vp: made.authorizationRequest,
+    openid4vp: await make(fresh(4)),
+    posted: await make({ ...withoutRedirect, ...posted }),
   }),
 );

@@ -3,14 +3,18 @@
 import json
 import subprocess
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, parse_qsl, urlsplit
 
 import pytest
 from django.test import Client
+from joserfc.jwk import ECKey
 
+from presentation import posting
 from presentation.models import RelyingParty
 from tests.conftest import NODE_PACKAGES
 from tests.presentation.clients import with_key
+from tests.presentation.far_ends import answers as answers_with
+from tests.presentation.far_ends import far_end
 from tests.presentation.test_authorize import asked, encoded, fragment, session_data
 from tests.presentation.test_dcql_flow import disclosed, path, query
 from tests.presentation.test_flow import SignIn, decide
@@ -34,7 +38,7 @@ def by_node(program: str, task: dict[str, Any]) -> Any:
 
 
 def test_requests_that_others_push_and_sign_are_answered(
-    service: Any, alice: Wallet, sign_in: SignIn
+    service: Any, alice: Wallet, sign_in: SignIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     party, key = with_key()
     RelyingParty.objects.update(wire_format=RelyingParty.WireFormat.OPENID4VP_1_0)
@@ -45,12 +49,27 @@ def test_requests_that_others_push_and_sign_are_answered(
     parameters = asked(party, client_id=None)
     task = {"issuer": service.url, "clientId": party.client_id, "jwk": private_jwk(key)}
 
-    ways = by_node(
-        "requests.mjs",
-        task | {"parameters": parameters, "query": asked_for, "transactionData": [bound]},
-    )
+    opening = ECKey.generate_key("P-256", {"kid": "fresh", "use": "enc", "alg": "ECDH-ES"})
+    with far_end(answers_with(b"{}", "Content-Type: application/json")) as far:
+        monkeypatch.setattr(posting, "outbound", far.outbound())
+        party.response_uris.create(uri=far.url("/answers"))
+        posted = {
+            "response_mode": "direct_post.jwt",
+            "response_uri": far.url("/answers"),
+            "client_metadata": {
+                "jwks": {"keys": [opening.as_dict(private=False)]},
+                "encrypted_response_enc_values_supported": ["A256GCM", "A128GCM"],
+                "vp_formats_supported": {"dc+sd-jwt": {}},
+            },
+        }
+        task |= {"parameters": parameters, "query": asked_for, "transactionData": [bound], "posted": posted}
+        ways = by_node("requests.mjs", task)
+        in_posted_request = ways.pop("posted")
+        answers = {way: answered(browser, url) for way, url in ways.items()}
+        decided(browser, in_posted_request)
+    (arrived,) = far.requests
+    encrypted = dict(parse_qsl(arrived.partition(b"\r\n\r\n")[2].decode(), strict_parsing=True))
 
-    answers = {way: answered(browser, url) for way, url in ways.items()}
     for way, carrier in (("pushed", "request_uri"), ("both", "request_uri"), ("openid4vp", "request")):
         assert parse_qs(urlsplit(ways[way]).query).keys() == {"client_id", carrier}
     assert {answer["state"] for answer in answers.values()} == {parameters["state"]}
@@ -73,12 +92,35 @@ def test_requests_that_others_push_and_sign_are_answered(
         "presentations": {"basic": [token]},
         "nonce": binding.payload["nonce"],
         "matched": 1,
+        "encrypted": None,
     }
+
+    assert encrypted.keys() == {"response"}
+    request |= {"nonce": f"{parameters['nonce']}-5", **posted}
+    del request["redirect_uri"]
+    read = by_node(
+        "answer.mjs",
+        {
+            "request": request,
+            "answer": encrypted,
+            "bound": {"basic": [binding.payload]},
+            "opening": opening.as_dict(private=True),
+        },
+    )
+    assert (read["type"], read["encrypted"]) == ("dcql", "Encrypted")
+    (opened,) = read["presentations"]["basic"]
+    _jwt, _disclosures, binding, _bound = take_apart(opened)
+    assert binding.payload["nonce"] == read["nonce"] == request["nonce"]
+
+
+def decided(browser: Client, url: str) -> Any:
+    """What Alice's browser is told when she has said yes to the request at this address."""
+    parts = urlsplit(url)
+    page = browser.get(f"{parts.path}?{parts.query}").headers["Location"]
+    return browser.get(decide(browser, page))
 
 
 def answered(browser: Client, url: str) -> dict[str, str]:
-    parts = urlsplit(url)
-    page = browser.get(f"{parts.path}?{parts.query}").headers["Location"]
-    answer = fragment(browser.get(decide(browser, page)).headers["Location"])
+    answer = fragment(decided(browser, url).headers["Location"])
     assert "vp_token" in answer, answer
     return answer
