@@ -209,7 +209,7 @@ def _refuse_at_once(
     except OutboundError:
         told = False
     if onward:
-        return redirects.redirect_to(onward)
+        return redirects.redirect_to(redirects.with_own_fragment(onward))
     context = {"relying_party": party.name, "told": told, "hint": error.description}
     return render(request, "presentation/refused.html", context, status=400)
 

@@ -43,6 +43,14 @@ def redirect_to(address: str) -> HttpResponse:
     )
 
 
+def with_own_fragment(address: str) -> str:
+    """The address so that no browser hangs the fragment of the one before on it (RFC 9700 §4.1.3).
+
+    For the redirect that answers an address which anybody may have made up.
+    """
+    return address if "#" in address else f"{address}#"
+
+
 def way_back(interaction: Interaction, *, own: bool) -> str:
     """Where the page about a closed interaction leads: home to the relying application.
 

@@ -130,6 +130,20 @@ def test_production_cookies_are_bound_to_the_host_and_to_tls() -> None:
     assert shown[4:] == ["True"] * 3
 
 
+@pytest.mark.parametrize(("proxies", "believed"), [("0", "False"), ("1", "True")])
+def test_whether_a_request_came_by_tls_is_believed_only_of_a_proxy_that_is_there(
+    proxies: str, believed: str
+) -> None:
+    code = (
+        "from django.test import RequestFactory;"
+        "print(RequestFactory().get('/', headers={'X-Forwarded-Proto': 'https'}).is_secure())"
+    )
+
+    run = start(production_environment() | {"TRUSTED_PROXY_COUNT": proxies}, code)
+
+    assert (run.returncode, run.stdout.strip()) == (0, believed), run.stderr
+
+
 def test_the_sandbox_makes_its_secrets_once_and_for_its_owner_only(tmp_path: Path) -> None:
     environment = {"STATE_DIRECTORY": str(tmp_path / "state")}
     first, second = (start(environment, "print(settings.SECRET_KEY)") for _ in range(2))

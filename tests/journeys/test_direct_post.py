@@ -76,6 +76,21 @@ def test_an_answer_that_does_not_arrive_is_sent_again_by_a_button(
     bank.verify(bank.read_posted(receiver.posted[0].body))
 
 
+def test_a_fragment_that_somebody_hung_on_a_request_does_not_get_to_the_application(
+    holder: MakeHolder, bank: RelyingParty, receiver: Receiver, application: Application
+) -> None:
+    """Browsers carry it over a redirect to an address that has none (RFC 9700 §4.1.3)."""
+    receiver.redirects_to(f"{application.origin}/welcome")
+    direct = {"response_mode": "direct_post", "response_uri": receiver.uri, "redirect_uri": None}
+    page = holder().page
+
+    page.goto(bank.authorize_url(**direct, nonce=None) + "#vp_token=forged")
+
+    expect(page.get_by_text("You are back at the application")).to_be_visible()
+    assert page.evaluate("location.hash") == ""
+    assert "forged" not in page.url
+
+
 def test_giving_up_leads_to_the_application(
     holder: MakeHolder, alice: Wallet, receiver: Receiver, application: Application
 ) -> None:

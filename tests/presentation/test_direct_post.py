@@ -877,7 +877,9 @@ def test_after_a_wrong_request_the_browser_goes_where_the_application_says(
 ) -> None:
     receiver.redirects_to(HERE)
 
-    assert asks(nonce=None).headers["Location"] == HERE
+    assert asks(nonce=None).headers["Location"] == f"{HERE}#"  # so that none is taken along
+    receiver.redirects_to(f"{HERE}#own")
+    assert asks(nonce=None).headers["Location"] == f"{HERE}#own"
 
 
 def test_a_wrong_request_that_cannot_be_told_is_a_page(asks: Any, receiver: Receiver) -> None:
