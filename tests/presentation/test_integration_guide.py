@@ -153,6 +153,7 @@ def test_the_guides_browser_test_passes_as_it_is_printed(shop: str, page: Any) -
     sent_away.goto(f"{shop}/callback#error=access_denied&state=unknown")
 
     sent_away.get_by_text("Please start again.").wait_for()
+    assert sent_away.url == f"{shop}/callback", "what came in the fragment is in no history"
 
 
 def test_the_guide_asks_and_verifies(service: Any, signing_key: Any, alice: Wallet, sign_in: Any) -> None:

@@ -543,7 +543,6 @@ def test_nothing_is_fetched_but_what_is_below_the_registered_address(
         "data:application/oauth-authz-req+jwt,x",
         "urn:ietf:params:oauth:request_uri:x",
         "urn:x",
-        "https://keys.bank.example/requests/" + "x" * 478,  # 513 characters
     ],
 )
 def test_no_other_address_is_even_looked_up(client: Client, bank: Bank, publisher: FarEnd, uri: str) -> None:
@@ -579,6 +578,22 @@ def test_what_is_published_wrongly_gets_a_page(
 
     assert response.status_code == 400
     assert "Location" not in response.headers
+
+
+@pytest.mark.parametrize(("length", "status"), [(500, 303), (501, 400), (512, 400), (513, 400)])
+def test_an_address_has_a_length(
+    client: Client, bank: Bank, publisher: FarEnd, settings: Any, length: int, status: int
+) -> None:
+    """RFC 9101 §5.2 has 512 characters for it, of which a called one may have 500, as it is registered."""
+    publishes(publisher, signed(bank, settings.BASE_URL))
+    below = publisher.url("/requests/")
+    uri = below + "x" * (length - len(below))
+
+    told = refer(client, bank, uri)
+
+    assert told.status_code == status
+    assert publisher.connections == (status == 303)
+    assert ("not be longer than 512" in told.content.decode()) is (length > 512)
 
 
 def test_a_published_address_must_be_signed_for_as_well(
