@@ -196,7 +196,7 @@ def test_an_operator_reviews_an_identity(visit: Any, live_server: Any, now: Any)
     picture(page, "admin-approve", "Approve")
     page.get_by_label("Reason").fill("Passport seen")
     page.get_by_role("button", name="Approve").click()
-    page.get_by_text("Passport seen").wait_for()
+    page.get_by_role("cell", name="Passport seen").wait_for()
     assert Credential.objects.get().wallet.email == NORA
     page.goto(live_server.url + reverse("admin:wallet_wallet_changelist"))
     picture(page, "admin-wallets", "Select wallet to view")
