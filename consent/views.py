@@ -6,7 +6,6 @@ from datetime import datetime
 from http import HTTPStatus
 from typing import Any
 
-from django.conf import settings
 from django.core.exceptions import BadRequest
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
@@ -18,7 +17,7 @@ from django.views.decorators.http import require_http_methods
 
 from consent import decisions
 from consent.models import Consent
-from consent.pages import Question, Receipt
+from consent.pages import REVIEW_CSP, Question, Receipt
 from keys.prepared_statements import PreparedRead
 from keys.sealing import SealError
 from wallet import credentials, sessions
@@ -32,8 +31,6 @@ DECISIONS = {
     "share": (decisions.grant, Consent.Decision.GRANTED),
     "decline": (decisions.decline, Consent.Decision.DECLINED),
 }
-# Browsers apply form-action to the redirects that follow a form, and the answer goes to another origin.
-REVIEW_CSP = {name: sources for name, sources in settings.SECURE_CSP.items() if name != "form-action"}
 
 _by_id = PreparedRead(lambda value: Consent.objects.filter(id=value("id")))
 

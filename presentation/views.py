@@ -4,16 +4,15 @@ import uuid
 from contextlib import suppress
 
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import gettext as _
 from django.views.decorators.cache import cache_control
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_http_methods
 
-from consent.views import REVIEW_CSP, take_decision
-from presentation import answers, deliveries, interactions, posting
+from consent.views import take_decision
+from presentation import answers, deliveries, interactions, pages, posting
 from presentation.errors import AccessDeniedError, AuthorizationError, UntrustedRequestError
 from presentation.interactions import InteractionGoneError
 from presentation.models import Interaction, RelyingParty
@@ -37,7 +36,7 @@ def authorize(request: HttpRequest) -> HttpResponse:
         arrival = receive(parameters, address=browser.address(request), now=now)
         registration = identify(arrival.parameters)
     except UntrustedRequestError as error:
-        return _untrusted(request, error)
+        return pages.untrusted(request, error)
     secret, digest = browser.ensure(request)
     session = sessions.current(request, now=now)
     try:
@@ -72,7 +71,7 @@ def resume(request: HttpRequest, interaction_id: uuid.UUID) -> HttpResponse:
         closed = _decided(request, gone.interaction, session) if gone.own else None
         return _lapsed(gone) or closed or _gone(request, gone)
     except UntrustedRequestError as error:
-        return _untrusted(request, error)
+        return pages.untrusted(request, error)
 
 
 @csrf_exempt  # other methods are refused as such
@@ -86,7 +85,7 @@ def leave(request: HttpRequest, interaction_id: uuid.UUID) -> HttpResponse:
     except InteractionGoneError as gone:
         return _lapsed(gone) or _gone(request, gone)
     except UntrustedRequestError as error:
-        return _untrusted(request, error)
+        return pages.untrusted(request, error)
 
 
 @require_http_methods(["GET", "POST"])
@@ -106,20 +105,7 @@ def delivery(request: HttpRequest, interaction_id: uuid.UUID) -> HttpResponse:
         return _gone(request, InteractionGoneError(interaction, own=True))
     if onward := deliveries.onward(kept, now=now):
         return redirects.redirect_to(onward)
-    context = {
-        "relying_party": interaction.relying_party.name,
-        "standing": deliveries.standing(kept, now=now).name.lower(),
-        "refusal": interaction.outcome == Interaction.Outcome.ERROR,
-        "lapsed": interaction.answered_at is not None and interaction.answered_at >= interaction.expires_at,
-        "may_have_arrived": kept.left_here,
-        "refused": kept.refused,
-        "held_for": deliveries.held_for(kept, now=now),
-        "front_page": redirects.front_page(interaction.relying_party),
-    }
-    response = render(request, "presentation/delivery.html", context)
-    response.headers["Cache-Control"] = "no-store"
-    response._csp_config = REVIEW_CSP  # type: ignore[attr-defined]
-    return response
+    return pages.delivery(request, interaction, kept, now=now)
 
 
 @only_read
@@ -149,7 +135,7 @@ def _go_on(request: HttpRequest, passage: Passage, session: HolderSession | None
             answer = answers.answer(passage, session, now=now)
             return _send(passage, answer)
         if step is Step.UNAVAILABLE:
-            return _unavailable(request, passage)
+            return pages.unavailable(request, passage)
         interactions.prepare(passage, step, session, now=now)
     except AuthorizationError as error:
         return _refuse(passage, error)
@@ -210,24 +196,7 @@ def _refuse_at_once(
         told = False
     if onward:
         return redirects.redirect_to(redirects.with_own_fragment(onward))
-    context = {"relying_party": party.name, "told": told, "hint": error.description}
-    return render(request, "presentation/refused.html", context, status=400)
-
-
-def _unavailable(request: HttpRequest, passage: Passage) -> HttpResponse:
-    """What was asked for is not there. Only the holder is told; home goes the refusal of a click, as ever."""
-    context = {
-        "relying_party": passage.relying_party.name,
-        "leave": reverse("leave", args=[passage.interaction.id]),
-    }
-    response = render(request, "presentation/unavailable.html", context)
-    response.headers["Cache-Control"] = "no-store"
-    return response
-
-
-def _untrusted(request: HttpRequest, error: UntrustedRequestError) -> HttpResponse:
-    """A page, never a redirect: nobody has vouched for where it would go (RFC 6749 §4.2.2.1)."""
-    return render(request, "presentation/untrusted.html", {"error": error}, status=400)
+    return pages.refused(request, party, error, told=told)
 
 
 def _lapsed(gone: InteractionGoneError) -> HttpResponse | None:
@@ -245,16 +214,7 @@ def _lapsed(gone: InteractionGoneError) -> HttpResponse | None:
 
 
 def _gone(request: HttpRequest, gone: InteractionGoneError) -> HttpResponse:
-    """A page that leads back to the relying application, which can start again."""
-    context: dict[str, object] = {"title": _("This request is no longer open")}
+    """How a posted answer stands, or a page that leads back to the relying application."""
     if gone.own and gone.interaction is not None and gone.interaction.answer_is_posted:
         return _after_delivery(gone.interaction)
-    if gone.interaction is not None:
-        context |= {
-            "relying_party": gone.interaction.relying_party.name,
-            "way_back": redirects.way_back(gone.interaction, own=gone.own),
-            "answered": gone.own and bool(gone.interaction.outcome),
-        }
-    response = render(request, "presentation/gone.html", context, status=410)
-    response.headers["Cache-Control"] = "no-store"
-    return response
+    return pages.gone(request, gone)

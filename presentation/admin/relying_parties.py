@@ -1,68 +1,30 @@
-"""The operators' side of relying parties: register, find, integrate, suspend; and how requests went."""
+"""The operators' side of relying parties: register, find, integrate, suspend."""
 
 import secrets
 from collections.abc import Callable
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db import models
-from django.db.models import QuerySet
-from django.forms import BaseInlineFormSet, Form
+from django.forms import Form
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.loader import render_to_string
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
-from django.utils import timezone
-from django.utils.formats import date_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _t
 from django.utils.translation import gettext_lazy as _
 
 from keys.histories import NewestFirst
-from keys.row_ids import short_id
-from presentation import admission, deliveries, integration
+from presentation import admission, integration
+from presentation.admin.addresses import RedirectURIInline, ResponseURIInline
 from presentation.clients import client_secret_pages
-from presentation.deliveries import Standing
 from presentation.forms import ReinstatementForm, RelyingPartyForm, SuspensionForm
-from presentation.models import Interaction, RedirectURI, RelyingParty, RelyingPartyEvent, ResponseURI
+from presentation.models import RelyingParty, RelyingPartyEvent
 from presentation.webhooks import admin as webhooks
-
-
-class RedirectURIFormSet(BaseInlineFormSet):
-    default_error_messages: ClassVar = {"too_few_forms": _("Add at least one redirect URI.")}
-
-
-class RedirectURIInline(admin.StackedInline):
-    model = RedirectURI
-    formset = RedirectURIFormSet
-    extra = 0
-    min_num = 1
-
-    def get_formset(self, request: HttpRequest, obj: RelyingParty | None = None, **kwargs: Any) -> Any:
-        """A relying party without a redirect URI could never get an answer."""
-        return super().get_formset(request, obj, validate_min=True, **kwargs)
-
-
-class ResponseURIInline(admin.StackedInline):
-    """Whoever may register relying parties may say where their answers are posted."""
-
-    model = ResponseURI
-    extra = 0
-
-    def has_view_permission(self, request: HttpRequest, obj: RelyingParty | None = None) -> bool:
-        return request.user.has_perm("presentation.view_relyingparty")
-
-    def has_add_permission(self, request: HttpRequest, obj: RelyingParty | None = None) -> bool:
-        return request.user.has_perm(f"presentation.{'change' if obj else 'add'}_relyingparty")
-
-    def has_change_permission(self, request: HttpRequest, obj: RelyingParty | None = None) -> bool:
-        return self.has_add_permission(request, obj)
-
-    def has_delete_permission(self, request: HttpRequest, obj: RelyingParty | None = None) -> bool:
-        return self.has_add_permission(request, obj)
 
 
 @admin.register(RelyingParty)
@@ -248,60 +210,6 @@ class RelyingPartyAdmin(NewestFirst):
             "back": _address(relying_party),
         }
         return TemplateResponse(request, "admin/presentation/relyingparty/confirm_move.html", context)
-
-
-@admin.register(Interaction)
-class InteractionAdmin(admin.ModelAdmin):
-    """To answer “what happened?”, never to change it; what was asked (e-mail address, payment) stays out."""
-
-    list_display = (short_id, "relying_party", "created_at", "outcome", "error")
-    list_filter = ("outcome", "error", "created_at")
-    search_fields = ("=id", "relying_party__name", "=relying_party__client_id")
-    search_help_text = _("Interaction ID, or a relying party’s name or client ID")
-    list_select_related = ("relying_party",)
-    ordering = ("-created_at",)
-    show_full_result_count = False
-    fields = readonly_fields = (
-        "id",
-        "relying_party",
-        "redirect_uri",
-        "response_uri",
-        "outcome",
-        "error",
-        "created_at",
-        "expires_at",
-        "answered_at",
-        "posted",
-    )
-
-    @admin.display(description=_("posted"))
-    def posted(self, interaction: Interaction) -> str:
-        """What became of an answer that is posted: when it arrived, or how often it was tried."""
-        kept = deliveries.of(interaction)
-        if kept is None:
-            return "-"
-        if kept.delivered_at is not None:
-            return _t("arrived at %(at)s") % {"at": date_format(kept.delivered_at, "DATETIME_FORMAT")}
-        if deliveries.standing(kept, now=timezone.now()) is Standing.ENDED:
-            return _t("has not arrived and is gone; tried %(tries)s times") % {"tries": kept.tries}
-        return _t("has not arrived; tried %(tries)s times") % {"tries": kept.tries}
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Interaction]:
-        """Without the parameters, so that no page can show them by accident."""
-        return super().get_queryset(request).defer("parameters")
-
-    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
-        """By the filters of the page only: `?parameters__login_hint=…` would answer what is not shown."""
-        return lookup.split("__")[0] in self.list_filter
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Interaction | None = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Interaction | None = None) -> bool:
-        return False
 
 
 def _address(relying_party: RelyingParty) -> str:

@@ -1,0 +1,6 @@
+"""The operators' side of relying parties and their requests; importing it registers them."""
+
+from presentation.admin import interactions, relying_parties
+from presentation.webhooks import admin as webhooks
+
+__all__ = ["interactions", "relying_parties", "webhooks"]

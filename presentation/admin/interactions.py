@@ -1,0 +1,68 @@
+"""How requests went, for operators: to be read, never changed."""
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _t
+from django.utils.translation import gettext_lazy as _
+
+from keys.row_ids import short_id
+from presentation import deliveries
+from presentation.deliveries import Standing
+from presentation.models import Interaction
+
+
+@admin.register(Interaction)
+class InteractionAdmin(admin.ModelAdmin):
+    """To answer “what happened?”, never to change it; what was asked (e-mail address, payment) stays out."""
+
+    list_display = (short_id, "relying_party", "created_at", "outcome", "error")
+    list_filter = ("outcome", "error", "created_at")
+    search_fields = ("=id", "relying_party__name", "=relying_party__client_id")
+    search_help_text = _("Interaction ID, or a relying party’s name or client ID")
+    list_select_related = ("relying_party",)
+    ordering = ("-created_at",)
+    show_full_result_count = False
+    fields = readonly_fields = (
+        "id",
+        "relying_party",
+        "redirect_uri",
+        "response_uri",
+        "outcome",
+        "error",
+        "created_at",
+        "expires_at",
+        "answered_at",
+        "posted",
+    )
+
+    @admin.display(description=_("posted"))
+    def posted(self, interaction: Interaction) -> str:
+        """What became of an answer that is posted: when it arrived, or how often it was tried."""
+        kept = deliveries.of(interaction)
+        if kept is None:
+            return "-"
+        if kept.delivered_at is not None:
+            return _t("arrived at %(at)s") % {"at": date_format(kept.delivered_at, "DATETIME_FORMAT")}
+        if deliveries.standing(kept, now=timezone.now()) is Standing.ENDED:
+            return _t("has not arrived and is gone; tried %(tries)s times") % {"tries": kept.tries}
+        return _t("has not arrived; tried %(tries)s times") % {"tries": kept.tries}
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Interaction]:
+        """Without the parameters, so that no page can show them by accident."""
+        return super().get_queryset(request).defer("parameters")
+
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
+        """By the filters of the page only: `?parameters__login_hint=…` would answer what is not shown."""
+        return lookup.split("__")[0] in self.list_filter
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Interaction | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Interaction | None = None) -> bool:
+        return False
