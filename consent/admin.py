@@ -11,11 +11,12 @@ from django.utils.translation import gettext as _t
 from django.utils.translation import gettext_lazy as _
 
 from consent.models import Consent
+from keys.read_only import ReadOnly
 from keys.row_ids import short_id
 
 
 @admin.register(Consent)
-class ConsentAdmin(admin.ModelAdmin):
+class ConsentAdmin(ReadOnly, admin.ModelAdmin):
     """Read-only. The holder appears as the wallet's id, never by name or e-mail address."""
 
     list_display = [short_id, "requester_name", "decision", "asked_at", "decided_at"]
@@ -40,15 +41,6 @@ class ConsentAdmin(admin.ModelAdmin):
         "request_hash",
     ]
     fields = [*readonly_fields]
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Consent | None = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Consent | None = None) -> bool:
-        return False
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Consent], search_term: str

@@ -21,6 +21,7 @@ from keys.models import Authority, KeyEvent, SigningKey
 from keys.moments import moment
 from keys.operations import OPERATIONS, Done, Operation, offered
 from keys.private_keys.signer import SignerUnavailableError
+from keys.read_only import ReadOnly
 from keys.rotation.moves import certificate_request
 from keys.rotation.plan import outlook, plan
 from keys.rotation.states import RotationRefusedError
@@ -173,7 +174,7 @@ class SigningKeyAdmin(NewestFirst):
 
 
 @admin.register(Authority)
-class AuthorityAdmin(admin.ModelAdmin):
+class AuthorityAdmin(ReadOnly, admin.ModelAdmin):
     """The sandbox's authority, to be read: what relying parties have to trust."""
 
     list_display = ("subject", "ends", "fingerprint")
@@ -182,15 +183,6 @@ class AuthorityAdmin(admin.ModelAdmin):
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         return settings.SELF_CERTIFYING_AUTHORITY and super().has_module_permission(request)
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Authority | None = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Authority | None = None) -> bool:
-        return False
 
     @admin.display(description=_("root"))
     def subject(self, authority: Authority) -> str:
@@ -206,7 +198,7 @@ class AuthorityAdmin(admin.ModelAdmin):
 
 
 @admin.register(KeyEvent)
-class KeyEventAdmin(admin.ModelAdmin):
+class KeyEventAdmin(ReadOnly, admin.ModelAdmin):
     """What was done with the keys, by whom and why: to be read by whoever may see keys."""
 
     list_display = ("at", "action", "key", "actor", "reason")
@@ -223,15 +215,6 @@ class KeyEventAdmin(admin.ModelAdmin):
 
     def has_view_permission(self, request: HttpRequest, obj: KeyEvent | None = None) -> bool:
         return request.user.has_perm("keys.view_signingkey")
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: KeyEvent | None = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: KeyEvent | None = None) -> bool:
-        return False
 
 
 def _picture() -> dict[str, Any]:

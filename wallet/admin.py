@@ -20,6 +20,7 @@ from django.utils.translation import gettext as _t
 from django.utils.translation import gettext_lazy as _
 
 from keys.histories import NewestFirst
+from keys.read_only import ReadOnly
 from keys.row_ids import pointed_at, short, short_id
 from wallet.models import (
     Credential,
@@ -31,19 +32,6 @@ from wallet.models import (
 )
 from wallet.operations import REFUSALS, Operation, offered, state_of
 from wallet.status_lists.standing import standing, unexpired
-
-
-class ReadOnly:
-    """Nothing can be added, typed in or deleted."""
-
-    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
 
 
 class OperatedAdmin(ReadOnly, NewestFirst):

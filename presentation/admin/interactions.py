@@ -8,6 +8,7 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _t
 from django.utils.translation import gettext_lazy as _
 
+from keys.read_only import ReadOnly
 from keys.row_ids import short_id
 from presentation import deliveries
 from presentation.deliveries import Standing
@@ -15,7 +16,7 @@ from presentation.models import Interaction
 
 
 @admin.register(Interaction)
-class InteractionAdmin(admin.ModelAdmin):
+class InteractionAdmin(ReadOnly, admin.ModelAdmin):
     """To answer “what happened?”, never to change it; what was asked (e-mail address, payment) stays out."""
 
     list_display = (short_id, "relying_party", "created_at", "outcome", "error")
@@ -57,12 +58,3 @@ class InteractionAdmin(admin.ModelAdmin):
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
         """By the filters of the page only: `?parameters__login_hint=…` would answer what is not shown."""
         return lookup.split("__")[0] in self.list_filter
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Interaction | None = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Interaction | None = None) -> bool:
-        return False

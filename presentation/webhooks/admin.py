@@ -18,6 +18,7 @@ from django.utils.translation import gettext as _t
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
+from keys.read_only import ReadOnly
 from presentation.forms import NewSecretForm
 from presentation.models import RelyingParty
 from presentation.webhooks import delivery, outlook, signing_secrets
@@ -31,7 +32,7 @@ _NOT_SENT = _("%(count)d will not be sent: the relying party is not told of this
 
 
 @admin.register(WebhookEvent)
-class WebhookEventAdmin(admin.ModelAdmin):
+class WebhookEventAdmin(ReadOnly, admin.ModelAdmin):
     """What was told to whom, and how that went; to be read, and sent again."""
 
     list_display = ("created_at", "relying_party", "type", "last_result", "attempts", "next_try")
@@ -125,15 +126,6 @@ class WebhookEventAdmin(admin.ModelAdmin):
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         return self.has_view_permission(request)
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: WebhookEvent | None = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: WebhookEvent | None = None) -> bool:
-        return False
 
 
 def standing(relying_party: RelyingParty) -> "StrOrPromise":

@@ -568,6 +568,7 @@ def test_no_transaction_is_open_while_a_call_is_made(acme_bank: RelyingParty) ->
     assert open_then == [False]
 
 
+@pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
 def test_the_command_calls_several_addresses_at_the_same_time(
     acme_bank: RelyingParty, corner_shop: RelyingParty
