@@ -46,6 +46,8 @@ class FarEnd:
         )
 
     def close(self) -> None:
+        with suppress(OSError):  # closing alone would leave the thread in `accept` for ever
+            self._listening.shutdown(socket.SHUT_RDWR)
         self._listening.close()
 
     def _serve(self) -> None:

@@ -427,8 +427,8 @@ def fresh(verification):
 @pytest.mark.postgresql
 def test_eight_tabs_open_one_attempt(newcomer, now):
     errand = make_errand(Client(), now=now)
-    attempts = together(lambda number: attempts.attempt(newcomer, errand, now=now))
-    assert len({attempt.id for attempt in attempts}) == 1
+    begun = together(lambda number: attempts.attempt(newcomer, errand, now=now))
+    assert len({attempt.id for attempt in begun}) == 1
     assert IdentityVerificationTransition.objects.count() == 1
 
 
