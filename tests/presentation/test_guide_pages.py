@@ -77,6 +77,15 @@ def test_the_addresses_are_this_sandboxs_own(db: None, settings: Any) -> None:
     assert "{base_url}" not in html
     assert "https://sandbox.example/sandbox/relying-parties/" in html
     assert 'SANDBOX_URL", "https://sandbox.example")' in html.replace("&quot;", '"')
+    assert "export BASE_URL=https://sandbox.example<" in html
+
+
+def test_it_reads_as_other_pages_do(db: None) -> None:
+    html = page(GUIDE)
+
+    assert "An hour’s work" in html
+    assert "secrets.token_urlsafe" in html  # code is left alone
+    assert '"response_type": "vp_token"' in html.replace("&quot;", '"')
 
 
 def test_there_are_no_other_files_to_be_read(db: None) -> None:

@@ -47,13 +47,17 @@ def rendered(text: str, *, base_url: str, link_to: Callable[[str], str | None]) 
     """
     # "commonmark" with HTML switched off: what looks like a tag is text, and only http(s) and relative
     # addresses become links.
-    parser = MarkdownIt("commonmark", {"html": False}, renderer_cls=_Renderer).enable("table")
+    options = {"html": False, "typographer": True}
+    parser = MarkdownIt("commonmark", options, renderer_cls=_Renderer).enable(["table", "smartquotes"])
     tokens = parser.parse(text.replace("{base_url}", base_url))
     title = tokens[1].content
     contents = list(_anchored(tokens))
     for token in tokens:
         if token.type == "fence":
             token.content = token.content.replace(LOCAL, base_url)
+        for child in token.children or ():
+            if child.type == "code_inline" and child.content.startswith("export "):
+                child.content = child.content.replace(LOCAL, base_url)
         token.children = list(_linked(token.children, link_to)) if token.children else token.children
     return Document(title, contents, parser.renderer.render(tokens[3:], parser.options, {}))
 
