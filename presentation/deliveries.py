@@ -63,8 +63,8 @@ def keep(
 def deliver(interaction: Interaction, *, now: datetime) -> None:
     """Post the answer, unless it has arrived, has expired, must wait, or another request is at it.
 
-    How it went is to be read from `standing`. May take as long as `outbound.DONE_WITHIN`. That it arrived is
-    written down together with the webhook that tells so; after a crash it is neither.
+    How it went is to be read from `standing`. May take as long as `outbound.calls.DONE_WITHIN`. That it
+    arrived is written down together with the webhook that tells so; after a crash it is neither.
     """
     if not _may_still_go(interaction):
         give_up(interaction, now=now)
