@@ -26,12 +26,14 @@ tests/node/node_modules: tests/node/package-lock.json
 	 else echo "npm is not installed: tests that verify with npm packages will be listed as not run"; fi
 
 sandbox: $(VENV)/production ## run the sandbox on http://localhost:8000 (PORT= changes it, FRESH=1 starts over)
-	@exec $(PY) manage.py sandbox $(if $(FRESH),--fresh)
+	@ENVIRONMENT=sandbox exec $(PY) manage.py sandbox $(if $(FRESH),--fresh)
 
 test: $(VENV)/development tests/node/node_modules ## run every test: PostgreSQL, then SQLite, Chromium and npm where installed
 	$(PY) -m pytest
 	SECOND_DATABASE=1 DATABASE_URL=sqlite:///$${TMPDIR:-/tmp}/presentation-tests.sqlite3 $(PY) -m pytest
 
+# mypy and makemigrations read the settings.
+lint: export ENVIRONMENT := sandbox
 lint: $(VENV)/development ## ruff, mypy, missing migrations, Django's deployment checks
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .

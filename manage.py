@@ -3,6 +3,9 @@
 
 import os
 import sys
+from pathlib import Path
+
+STATE = Path(__file__).resolve().parent / "var"
 
 
 def main() -> None:
@@ -10,6 +13,11 @@ def main() -> None:
     from django.core.exceptions import ImproperlyConfigured
     from django.core.management import execute_from_command_line
 
+    from keys.sandbox_folder import says_sandbox
+
+    if "ENVIRONMENT" not in os.environ and says_sandbox(STATE, os.environ):
+        os.environ["ENVIRONMENT"] = "sandbox"
+        sys.stderr.write("ENVIRONMENT is not set; using the sandbox of this folder.\n")
     try:
         execute_from_command_line(sys.argv)
     except ImproperlyConfigured as error:

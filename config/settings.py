@@ -1,6 +1,7 @@
 """Every setting of the service, read once from the environment.
 
-The sandbox runs with nothing set; production refuses to start until everything is said.
+ENVIRONMENT says which of the two this is, and nothing starts without it. The sandbox needs nothing else;
+production refuses to start until everything is set, and both refuse what cannot be right.
 No other module asks which environment this is: what differs between the two is decided here.
 docs/operate.md has the table of environment variables.
 """
@@ -10,6 +11,7 @@ import re
 import secrets
 from contextlib import suppress
 from datetime import timedelta
+from email.utils import parseaddr
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
@@ -18,41 +20,37 @@ from urllib.parse import urlsplit
 import environ
 from django.core.exceptions import ImproperlyConfigured
 
+from config import origins
 from config.logs import logging_config
+from config.variables import file_instead_of as _file_instead_of
+from config.variables import listed as _listed
+from config.variables import number as _number
+from config.variables import switch as _switch
+from config.variables import text as _text
+from config.variables import url_config as _url_config
 from keys.private_keys.secret_file import SecretFileError, secrets_in
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-env = environ.Env()
 
-_sandbox = {"sandbox": True, "production": False}.get(env.str("ENVIRONMENT", default="sandbox"))
-if _sandbox is None:
+_environment = os.environ.get("ENVIRONMENT", "")
+if not _environment:
+    raise ImproperlyConfigured(
+        "ENVIRONMENT is not set: set it to 'production', or to 'sandbox', where anybody can be anybody "
+        "(`make sandbox` does)."
+    )
+if _environment not in ("sandbox", "production"):
     raise ImproperlyConfigured("ENVIRONMENT must be 'sandbox' or 'production'.")
-_var = Path(env.str("STATE_DIRECTORY", default=str(BASE_DIR / "var")))
+_sandbox = _environment == "sandbox"
+_var = Path(_text("STATE_DIRECTORY", default=str(BASE_DIR / "var")))
 _unsaid: list[str] = []
 
 
 def _say(name: str, sandbox: str) -> str:
     """The variable's value; in the sandbox a default, in production a complaint when it is missing."""
-    value = env.str(name, default="")
+    value = _text(name)
     if not value and not _sandbox:
         _unsaid.append(name)
     return value or (sandbox if _sandbox else "")
-
-
-def _number(name: str, default: int) -> int:
-    """A whole number from 1 to 10 000."""
-    value = env.str(name, default=str(default))
-    if not re.fullmatch("[1-9][0-9]{0,3}|10000", value):
-        raise ImproperlyConfigured(f"{name} must be a whole number from 1 to 10000.")
-    return int(value)
-
-
-def _file_instead_of(name: str) -> str:
-    """The path in NAME_FILE, which takes the place of NAME."""
-    path = env.str(f"{name}_FILE", default="")
-    if path and env.str(name, default=""):
-        raise ImproperlyConfigured(f"{name} and {name}_FILE are both set; keep one of them.")
-    return path
 
 
 def _sandbox_secret(name: str) -> str:
@@ -77,24 +75,34 @@ def _sandbox_secret(name: str) -> str:
 # --- Where we are -----------------------------------------------------------------------------------------
 
 ENVIRONMENT_BANNER = "Sandbox" if _sandbox else ""
-BASE_URL = _say("BASE_URL", sandbox=f"http://localhost:{env.int('PORT', default=8000)}").rstrip("/")
+# What `migrate` writes into a database, and what every process compares (keys.database_mark).
+DATABASE_MARK = _environment
+_port = _number("PORT", default=8000, most=65_535) if _sandbox else 0  # platforms set PORT for their own use
+BASE_URL = _say("BASE_URL", sandbox=f"http://localhost:{_port}").removesuffix("/")
+if BASE_URL and (_fault := origins.fault(BASE_URL)):
+    raise ImproperlyConfigured(f"BASE_URL {_fault}.")
 _base = urlsplit(BASE_URL)
 _https = _base.scheme == "https"
-if BASE_URL and (not _base.hostname or _base.path or _base.query or _base.fragment or _base.username):
-    raise ImproperlyConfigured("BASE_URL must be an origin such as https://wallet.example, without a path.")
 if BASE_URL and not _https and not _sandbox:
     raise ImproperlyConfigured("BASE_URL must begin with https:// in production.")
 
-ALLOWED_HOSTS = [_base.hostname or "", *(["localhost", "127.0.0.1", "[::1]"] if _sandbox else [])]
-TRUSTED_PROXY_COUNT = env.int("TRUSTED_PROXY_COUNT", default=0)
+_host = f"[{_base.hostname}]" if ":" in (_base.hostname or "") else _base.hostname or ""
+ALLOWED_HOSTS = [_host, *(["localhost", "127.0.0.1", "[::1]"] if _sandbox else [])]
+TRUSTED_PROXY_COUNT = _number("TRUSTED_PROXY_COUNT", default=0, least=0, most=20)
 if TRUSTED_PROXY_COUNT:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 
 # --- Secrets ----------------------------------------------------------------------------------------------
 
 SECRET_KEY = _say("SECRET_KEY", sandbox=_sandbox_secret("django"))
-SECRET_KEY_FALLBACKS = env.list("SECRET_KEY_FALLBACKS", default=[])
-KEY_SEALING_KEYS = env.list("KEY_SEALING_KEYS", default=[])
+SECRET_KEY_FALLBACKS = _listed("SECRET_KEY_FALLBACKS")
+for _key in (SECRET_KEY, *SECRET_KEY_FALLBACKS) if SECRET_KEY and not _sandbox else ():
+    # The bounds of Django's own deployment check, which a start of gunicorn alone does not run.
+    if len(_key) < 50 or len(set(_key)) < 5 or _key.startswith("django-insecure-"):
+        raise ImproperlyConfigured(
+            "SECRET_KEY and each of SECRET_KEY_FALLBACKS must be 50 random characters or more."
+        )
+KEY_SEALING_KEYS = _listed("KEY_SEALING_KEYS")
 KEY_SEALING_KEYS_FILE = _file_instead_of("KEY_SEALING_KEYS")
 if KEY_SEALING_KEYS_FILE:
     try:
@@ -107,12 +115,12 @@ if not KEY_SEALING_KEYS:
     _unsaid.append("KEY_SEALING_KEYS")
 
 # A hardware module that holds private keys: its PKCS#11 library, the label of the token, and its pin.
-PKCS11_MODULE = env.str("PKCS11_MODULE", default="")
-PKCS11_TOKEN = env.str("PKCS11_TOKEN", default="")
-PKCS11_PIN = env.str("PKCS11_PIN", default="")
+PKCS11_MODULE = _text("PKCS11_MODULE")
+PKCS11_TOKEN = _text("PKCS11_TOKEN")
+PKCS11_PIN = _text("PKCS11_PIN")
 PKCS11_PIN_FILE = _file_instead_of("PKCS11_PIN")  # read whenever the module is opened
 # Where the private keys of new signing keys live: `software` (sealed in the database) or `pkcs11`.
-SIGNING_KEY_STORE = env.str("SIGNING_KEY_STORE", default="software")
+SIGNING_KEY_STORE = _text("SIGNING_KEY_STORE", default="software")
 
 # --- What is installed ------------------------------------------------------------------------------------
 
@@ -174,7 +182,7 @@ TEMPLATES = [
 IDENTITY_PROVIDER = (
     "wallet.sandbox.provider.SandboxProvider"
     if _sandbox
-    else env.str("IDENTITY_PROVIDER", default="wallet.providers.operator.OperatorProvider")
+    else _text("IDENTITY_PROVIDER", default="wallet.providers.operator.OperatorProvider")
 )
 if not _sandbox and ".sandbox." in IDENTITY_PROVIDER:
     raise ImproperlyConfigured("IDENTITY_PROVIDER names a sandbox provider; production refuses it.")
@@ -189,21 +197,26 @@ LOOPBACK_CALLS = _sandbox and _base.hostname in ("localhost", "127.0.0.1", "::1"
 # certificate authority does, and `manage.py certify_signing_key` takes its chain.
 SELF_CERTIFYING_AUTHORITY = _sandbox
 # What a certificate request says of the subject besides the host, e.g. `O=Example Ltd,C=DE` (RFC 4514).
-CERTIFICATE_SUBJECT = env.str("CERTIFICATE_SUBJECT", default="")
+CERTIFICATE_SUBJECT = _text("CERTIFICATE_SUBJECT")
 SIGNING_KEY_PERIOD = timedelta(days=_number("SIGNING_KEY_DAYS", default=90))
 SIGNING_KEY_STAGED_FOR = timedelta(hours=_number("SIGNING_KEY_STAGED_HOURS", default=48))
 
 # A client assertion names the issuer as its audience and nothing else. Clients from before 2026 name the
 # token endpoint, or several: taken only where somebody still runs such clients.
-LEGACY_ASSERTION_AUDIENCES = env.bool("LEGACY_ASSERTION_AUDIENCES", default=False)
+LEGACY_ASSERTION_AUDIENCES = _switch("LEGACY_ASSERTION_AUDIENCES", default=False)
 
 # --- Database ---------------------------------------------------------------------------------------------
 
 _database_url = _say("DATABASE_URL", sandbox=f"sqlite:///{_var / 'sandbox.sqlite3'}")
 DATABASES: dict[str, dict[str, Any]] = {
-    "default": environ.Env.db_url_config(_database_url) if _database_url else {}
+    "default": _url_config("DATABASE_URL", _database_url, environ.Env.db_url_config) if _database_url else {}
 }
 _database = DATABASES["default"]
+_engines = ("postgresql", "sqlite3") if _sandbox else ("postgresql",)
+if _database and (_database["ENGINE"].rpartition(".")[2] not in _engines or not _database["NAME"]):
+    raise ImproperlyConfigured(
+        "DATABASE_URL must name a PostgreSQL database: postgresql://user:password@host/name."
+    )
 if _database.get("ENGINE", "").endswith("sqlite3"):
     # SQLite queues writers only under IMMEDIATE, and readers pass them only under WAL.
     _database["OPTIONS"] = {
@@ -213,20 +226,20 @@ if _database.get("ENGINE", "").endswith("sqlite3"):
     }
 elif _database:
     # Connections are kept and statements prepared: both dominate what a short request costs.
-    _database["CONN_MAX_AGE"] = env.int("DATABASE_CONN_MAX_AGE", default=600)
+    _database["CONN_MAX_AGE"] = _number("DATABASE_CONN_MAX_AGE", default=600, least=0, most=86_400)
     # config.wsgi drops those the server has closed, without the round trip of CONN_HEALTH_CHECKS.
     _database.setdefault("OPTIONS", {}).update(server_side_binding=True, prepare_threshold=2)
 
 # --- E-mail -----------------------------------------------------------------------------------------------
 
 _email_url = _say("EMAIL_URL", sandbox="consolemail://")
-_email = environ.Env.email_url_config(_email_url or "consolemail://")
+_email = _url_config("EMAIL_URL", _email_url or "consolemail://", environ.Env.email_url_config)
 if _email_url and not _sandbox and not _email_url.startswith(("smtp+tls://", "smtp+ssl://")):
     raise ImproperlyConfigured("EMAIL_URL must begin with smtp+tls:// or smtp+ssl://, for sign-in codes.")
 EMAIL_BACKEND = "wallet.sandbox.mailbox.EmailBackend" if _sandbox else _email["EMAIL_BACKEND"]
 # Sandbox only: what sends letters to developers who register their own application. With EMAIL_URL they are
 # really sent, and only who reads them gets in; otherwise the page shows what the letter would say.
-DEVELOPER_EMAIL_BACKEND = _email["EMAIL_BACKEND"] if _sandbox and env.str("EMAIL_URL", default="") else ""
+DEVELOPER_EMAIL_BACKEND = _email["EMAIL_BACKEND"] if _sandbox and _text("EMAIL_URL") else ""
 EMAIL_HOST = _email.get("EMAIL_HOST") or "localhost"
 EMAIL_PORT = _email.get("EMAIL_PORT") or 25
 EMAIL_HOST_USER = _email.get("EMAIL_HOST_USER") or ""
@@ -235,6 +248,11 @@ EMAIL_USE_TLS = _email.get("EMAIL_USE_TLS", False)
 EMAIL_USE_SSL = _email.get("EMAIL_USE_SSL", False)
 EMAIL_TIMEOUT = 10
 DEFAULT_FROM_EMAIL = _say("DEFAULT_FROM_EMAIL", sandbox="Wallet <wallet@localhost>")
+_sender = "" if set(DEFAULT_FROM_EMAIL) & {"\r", "\n"} else parseaddr(DEFAULT_FROM_EMAIL)[1]
+if DEFAULT_FROM_EMAIL and not re.fullmatch(r"[^@\s]+@[^@\s]+", _sender):
+    raise ImproperlyConfigured(
+        "DEFAULT_FROM_EMAIL must be a sender such as Wallet <no-reply@wallet.example>."
+    )
 
 # --- Browser security -------------------------------------------------------------------------------------
 
@@ -261,9 +279,20 @@ HOLDER_COOKIE_NAME = f"{_host_prefix}holder"
 BROWSER_COOKIE_NAME = f"{_host_prefix}browser"
 HOLDER_COOKIE_SECURE = _https
 DEVELOPER_COOKIE_NAME = f"{_host_prefix}developer"  # sandbox only
-SECURE_SSL_REDIRECT = _https and env.bool("SECURE_SSL_REDIRECT", default=True)
-SECURE_HSTS_SECONDS = env.int("SECURE_HSTS_SECONDS", default=31_536_000) if _https else 0
-SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = _https
+SECURE_SSL_REDIRECT = _switch("SECURE_SSL_REDIRECT", default=True) and _https
+SECURE_HSTS_SECONDS = (
+    _number("SECURE_HSTS_SECONDS", default=31_536_000, least=0, most=315_360_000) if _https else 0
+)
+# Both bind addresses that are not this service's, so that only the operator of the domain can decide.
+SECURE_HSTS_INCLUDE_SUBDOMAINS = _switch("SECURE_HSTS_INCLUDE_SUBDOMAINS", default=False)
+SECURE_HSTS_PRELOAD = _switch("SECURE_HSTS_PRELOAD", default=False)
+if SECURE_HSTS_PRELOAD and not (SECURE_HSTS_INCLUDE_SUBDOMAINS and SECURE_HSTS_SECONDS >= 31_536_000):
+    raise ImproperlyConfigured(
+        "SECURE_HSTS_PRELOAD needs SECURE_HSTS_INCLUDE_SUBDOMAINS and SECURE_HSTS_SECONDS of a year or more: "
+        "browsers take nothing less into their lists."
+    )
+# Django warns of each of these; docs/operate.md leaves them to the operator.
+SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W008", "security.W021"]
 SECURE_REFERRER_POLICY = "same-origin"
 SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
@@ -318,10 +347,13 @@ SPECTACULAR_SETTINGS = {
     "POSTPROCESSING_HOOKS": [],
 }
 # Who may read `/metrics`; while nobody is said, there is no such address.
-METRICS_TOKEN = env.str("METRICS_TOKEN", default="")
+METRICS_TOKEN = _text("METRICS_TOKEN")
 if METRICS_TOKEN and not re.fullmatch("[!-~]{32,}", METRICS_TOKEN):
     raise ImproperlyConfigured("METRICS_TOKEN must be 32 visible ASCII characters or more.")
-LOGGING = logging_config(level=env.str("LOG_LEVEL", default="INFO"), as_json=not _sandbox)
+_level = _text("LOG_LEVEL", default="INFO")
+if _level not in ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"):
+    raise ImproperlyConfigured("LOG_LEVEL must be DEBUG, INFO, WARNING, ERROR or CRITICAL.")
+LOGGING = logging_config(level=_level, as_json=not _sandbox)
 
 if _unsaid:
     raise ImproperlyConfigured(

@@ -5,15 +5,19 @@ request (sessions, CSRF, hosts, the request log) means anything for them.
 """
 
 import os
+import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from django.core.checks import run_checks
+from django.core.exceptions import ImproperlyConfigured
 from django.core.signals import request_finished, request_started
 from django.core.wsgi import get_wsgi_application
 
 from keys.kept_connections import close_dead_connections, drop_cursors
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+GUNICORN_GIVES_UP = 3  # after a worker with another status gunicorn starts the next one, for ever
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
 
@@ -35,6 +39,23 @@ def _documents_before(django: Application) -> Application:
     return application
 
 
+def _started() -> Application:
+    """The service, unless its settings or its database are wrong: then one sentence and the end."""
+    try:
+        django = get_wsgi_application()
+        # What every command checks first. Without it gunicorn alone would start with what `check` refuses.
+        errors = [found.msg for found in run_checks() if found.is_serious() and not found.is_silenced()]
+        if errors:
+            raise ImproperlyConfigured(" ".join(errors))
+        from keys.database_mark import refuse_foreign_database
+
+        refuse_foreign_database()
+    except ImproperlyConfigured as error:
+        sys.stderr.write(f"Cannot start: {error}\n")
+        sys.exit(GUNICORN_GIVES_UP)
+    return _documents_before(django)
+
+
 request_started.connect(close_dead_connections)
 request_finished.connect(drop_cursors)
-application = _documents_before(get_wsgi_application())
+application = _started()

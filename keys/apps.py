@@ -1,4 +1,6 @@
 from django.apps import AppConfig
+from django.db.backends.signals import connection_created
+from django.db.models.signals import post_migrate
 
 
 class KeysConfig(AppConfig):
@@ -7,4 +9,7 @@ class KeysConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from keys import checks  # noqa: F401 (registers itself)
+        from keys import checks, database_mark  # noqa: F401 (checks register themselves)
+
+        connection_created.connect(database_mark.compare_first_connection)
+        post_migrate.connect(database_mark.write, sender=self)

@@ -9,10 +9,11 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, Info, Tags, Warning, register
 from django.core.exceptions import ImproperlyConfigured
 from django.db import Error as DatabaseError
-from django.db import transaction
+from django.db import connection, transaction
 from django.utils.timezone import now
 
 from keys.certificates.authority import Place, SubjectError, requested_subject
+from keys.database_mark import ForeignDatabaseError, compare
 from keys.models import SigningKey
 from keys.private_keys.secret_file import SecretFileError, others_can_read, secret_in
 from keys.rotation.schedule import PUBLISHED_BEFORE_SIGNING
@@ -175,3 +176,16 @@ def keys_in_hardware(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
             ]
     except (DatabaseError, ImproperlyConfigured):
         return []  # the others say so
+
+
+@register(Tags.security, deploy=True)
+def database_mark(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """The database belongs to this environment. Looks into the database, if there is one."""
+    try:
+        with transaction.atomic():
+            compare(connection)
+    except ForeignDatabaseError as error:
+        return [Error(str(error), id="keys.E010")]
+    except (DatabaseError, ImproperlyConfigured):
+        return []  # the others say so, or it has no mark before `migrate`
+    return []

@@ -107,7 +107,8 @@ _running: list[Cluster] = []
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config, parser: Any, args: list[str]) -> None:
-    """Start before pytest-django reads the settings."""
+    """Start before pytest-django reads the settings, and say that the tests are a sandbox."""
+    os.environ["ENVIRONMENT"] = "sandbox"
     bindir = binaries()
     if "DATABASE_URL" not in os.environ and bindir:
         _running.append(Cluster(bindir))

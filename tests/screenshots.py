@@ -88,7 +88,7 @@ def main() -> None:
     PICTURES.mkdir(parents=True, exist_ok=True)
     port = free_port()
     with tempfile.TemporaryDirectory() as state, (Path(state) / "log").open("w+") as log:
-        environment = os.environ | {"STATE_DIRECTORY": state, "PORT": str(port)}
+        environment = os.environ | {"ENVIRONMENT": "sandbox", "STATE_DIRECTORY": state, "PORT": str(port)}
         command = [sys.executable, "manage.py", "sandbox"]
         sandbox = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
         try:

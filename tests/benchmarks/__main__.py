@@ -56,6 +56,7 @@ def main() -> None:
     rows: list[Row] = []
     if "a" in chosen.only:
         os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+        os.environ.setdefault("ENVIRONMENT", "sandbox")
         django.setup()
         rows += minting.run()
     if set(chosen.only) & set("bcdeg"):
@@ -70,6 +71,7 @@ def main() -> None:
             print("SoftHSM 2 is not installed, so signatures are not measured.", file=sys.stderr)
     if "g" in chosen.only:
         os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+        os.environ.setdefault("ENVIRONMENT", "sandbox")
         django.setup()
         rows += verifying.run()
     print(render(rows))

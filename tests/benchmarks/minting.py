@@ -136,5 +136,6 @@ def _floor() -> Task:
 
 if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    os.environ.setdefault("ENVIRONMENT", "sandbox")
     django.setup()
     print(render(run()))

@@ -97,7 +97,10 @@ def _prepared(cluster: Cluster, folder: Path) -> tuple[Prepared, Prepared]:
         Work(["-m", "tests.benchmarks.oauth_toolkit.prepare", str(HOLDERS)], theirs) as their_filling,
     ):
         collecting.done()
-        service = Prepared("config.wsgi", ours, "/openid-connect/jwks", json.loads(filling.done()))
+        facts_of_ours = json.loads(filling.done())
+        with psycopg.connect(ours["DATABASE_URL"], autocommit=True) as connection:
+            connection.execute("UPDATE keys_databasemark SET environment = 'production'")
+        service = Prepared("config.wsgi", ours, "/openid-connect/jwks", facts_of_ours)
         facts = json.loads(their_filling.done())
     return service, Prepared("tests.benchmarks.oauth_toolkit.wsgi", theirs, "/ready", facts)
 
@@ -107,7 +110,7 @@ def _service_environment(cluster: Cluster, folder: Path) -> dict[str, str]:
         "ENVIRONMENT": "production",
         "BASE_URL": ORIGIN,
         "DATABASE_URL": _database(cluster, "service"),
-        "SECRET_KEY": secrets.token_urlsafe(32),
+        "SECRET_KEY": secrets.token_urlsafe(64),
         "KEY_SEALING_KEYS": secrets.token_urlsafe(32),
         "STATE_DIRECTORY": str(folder),
         "TRUSTED_PROXY_COUNT": "1",

@@ -145,7 +145,7 @@ def test_whether_a_request_came_by_tls_is_believed_only_of_a_proxy_that_is_there
 
 
 def test_the_sandbox_makes_its_secrets_once_and_for_its_owner_only(tmp_path: Path) -> None:
-    environment = {"STATE_DIRECTORY": str(tmp_path / "state")}
+    environment = {"ENVIRONMENT": "sandbox", "STATE_DIRECTORY": str(tmp_path / "state")}
     first, second = (start(environment, "print(settings.SECRET_KEY)") for _ in range(2))
 
     assert first.stdout == second.stdout != ""
@@ -153,7 +153,8 @@ def test_the_sandbox_makes_its_secrets_once_and_for_its_owner_only(tmp_path: Pat
         assert secret.stat().st_mode & 0o077 == 0
 
 
-def test_the_two_environments_make_different_base_addresses_of_nothing() -> None:
-    shown = start({"PORT": "8123"}, "print(settings.BASE_URL, settings.ENVIRONMENT_BANNER)")
+def test_the_two_environments_make_different_base_addresses_of_nothing(tmp_path: Path) -> None:
+    environment = {"ENVIRONMENT": "sandbox", "STATE_DIRECTORY": str(tmp_path), "PORT": "8123"}
+    shown = start(environment, "print(settings.BASE_URL, settings.ENVIRONMENT_BANNER)")
 
     assert shown.stdout.split() == ["http://localhost:8123", "Sandbox"]

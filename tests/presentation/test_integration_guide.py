@@ -64,7 +64,8 @@ def typed(tmp_path: Path) -> list[str]:
     """What the guide's commands print, block by block, typed into one shell beside a new sandbox."""
     port = str(free_port())
     base_url = f"http://localhost:{port}"
-    environment = {"PATH": os.environ["PATH"], "STATE_DIRECTORY": str(tmp_path / "state"), "PORT": port}
+    environment = {"PATH": os.environ["PATH"], "ENVIRONMENT": "sandbox", "PORT": port}
+    environment["STATE_DIRECTORY"] = str(tmp_path / "state")
     (tmp_path / ".venv").symlink_to(sys.prefix)
     (tmp_path / "manage.py").symlink_to(GUIDE.parents[1] / "manage.py")
     command = [".venv/bin/python", "manage.py", "sandbox"]

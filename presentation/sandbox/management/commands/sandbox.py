@@ -21,6 +21,7 @@ from keys.issuer_key import active_issuer_key
 from keys.models import SigningKey
 from keys.private_keys.signer import SignerUnavailableError
 from keys.rotation import due_steps
+from keys.sandbox_folder import leave_mark
 from keys.sealing import SealError
 from presentation.dcql.queries import SCOPES
 from presentation.models import RedirectURI, RelyingParty, ResponseURI
@@ -56,7 +57,7 @@ class Command(BaseCommand):
         parser.add_argument("--prepare-only", action="store_true", help="prepare and do not serve")
 
     def handle(self, *args: Any, fresh: bool, prepare_only: bool, **options: Any) -> None:
-        port = int(os.environ.get("PORT", "8000"))
+        port = int(os.environ.get("PORT") or 8000)
         if not prepare_only:
             refuse_taken_port(port)
         try:
@@ -75,6 +76,7 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
         except DatabaseError as error:
             raise CommandError(f"The sandbox's database cannot be used: {error}".strip()) from error
+        leave_mark(settings.STATIC_ROOT.parent)
         self.stdout.write(welcome(password))
         for message in checks.developers_prove_their_address(None):
             self.stderr.write(str(message))
