@@ -10,7 +10,7 @@ from typing import Any
 from django.apps import apps
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
-from django.db import DEFAULT_DB_ALIAS, DatabaseError, connection
+from django.db import DEFAULT_DB_ALIAS, DatabaseError, connection, connections
 from django.utils import timezone
 
 from keys.models import Authority, DatabaseMark, SigningKey
@@ -47,13 +47,14 @@ def compare_first_connection(sender: Any, connection: Any, **_: Any) -> None:
         return  # no table yet, or no answer; the next connection compares
 
 
-def refuse_foreign_database(*, within: float = 3) -> None:
+def refuse_foreign_database(*, within: float = 5) -> None:
     """Compare before the first request; raises ForeignDatabaseError.
 
     A database that is away or hangs must not keep the service from starting, so this waits `within` seconds
     at most; the first connection compares again.
     """
     refused: list[ForeignDatabaseError] = []
+    connections[DEFAULT_DB_ALIAS]  # imports the driver, which is not to count
 
     def ask() -> None:
         try:

@@ -1,0 +1,223 @@
+"""A database belongs to one environment: production and a sandbox refuse each other's, in real processes."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from django.db import connection, connections
+from django.utils import timezone
+
+from keys import database_mark
+from keys.checks import database_mark as mark_check
+from keys.models import DatabaseMark
+from tests.own_databases import gunicorn, manage, own_database, production, reason, sandbox
+
+REGISTER = (
+    *("register_relying_party", "--name", "Shop", "--redirect-uri", "https://shop.example/callback"),
+    *("--scope", "urn:service:params:scope:verifiable-credentials:basic"),
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("state")
+
+
+@pytest.fixture(scope="module")
+def productions(folder: Path) -> Iterator[str]:
+    """A database that production migrated."""
+    with own_database() as url:
+        migrated = manage(production(url, folder), "migrate", "--verbosity", "0")
+        assert migrated.returncode == 0, migrated.stderr
+        yield url
+
+
+@pytest.fixture(scope="module")
+def sandboxes(folder: Path) -> Iterator[str]:
+    """A database that a sandbox migrated and works with."""
+    with own_database() as url:
+        prepared = manage(sandbox(url, folder), "sandbox", "--prepare-only")
+        assert prepared.returncode == 0, prepared.stderr
+        yield url
+
+
+@pytest.fixture
+def refusing_sandbox(productions: str, folder: Path) -> dict[str, str]:
+    return sandbox(productions, folder)
+
+
+@pytest.fixture
+def refusing_production(sandboxes: str, folder: Path) -> dict[str, str]:
+    return production(sandboxes, folder)
+
+
+REFUSED = [("migrate",), ("clear_expired",), REGISTER]
+
+
+@pytest.mark.postgresql
+@pytest.mark.parametrize("words", [*REFUSED, ("sandbox", "--prepare-only")], ids=lambda words: words[0])
+def test_no_command_of_a_sandbox_touches_the_database_of_production(
+    refusing_sandbox: dict[str, str], words: tuple[str, ...]
+) -> None:
+    said = reason(manage(refusing_sandbox, *words))
+
+    assert "database of the production environment, and ENVIRONMENT is sandbox" in said
+
+
+@pytest.mark.postgresql
+@pytest.mark.parametrize("words", REFUSED, ids=lambda words: words[0])
+def test_no_command_of_production_touches_the_database_of_a_sandbox(
+    refusing_production: dict[str, str], words: tuple[str, ...]
+) -> None:
+    said = reason(manage(refusing_production, *words))
+
+    assert "database of the sandbox environment, and ENVIRONMENT is production" in said
+
+
+@pytest.mark.postgresql
+@pytest.mark.parametrize("options", [(), ("--preload",)], ids=["", "preload"])
+def test_the_web_server_of_either_does_not_start_on_the_others_database(
+    refusing_sandbox: dict[str, str], refusing_production: dict[str, str], options: tuple[str, ...]
+) -> None:
+    assert "of the production environment" in reason(gunicorn(refusing_sandbox, *options))
+    assert "of the sandbox environment" in reason(gunicorn(refusing_production, *options))
+
+
+@pytest.mark.postgresql
+def test_the_deployment_check_names_the_foreign_database(refusing_production: dict[str, str]) -> None:
+    checked = manage(refusing_production, "check", "--deploy")
+
+    assert checked.returncode != 0
+    assert "keys.E010" in checked.stderr
+
+
+@pytest.mark.postgresql
+def test_each_environment_goes_on_with_its_own_database(
+    productions: str, sandboxes: str, folder: Path
+) -> None:
+    for environment in (production(productions, folder), sandbox(sandboxes, folder)):
+        assert manage(environment, "migrate", "--verbosity", "0").returncode == 0
+        assert manage(environment, "clear_expired").returncode == 0
+
+
+def test_a_marked_sqlite_file_is_refused_as_well(tmp_path: Path) -> None:
+    """Production takes no SQLite at all, so here its mark is written by hand."""
+    file = tmp_path / "some.sqlite3"
+    environment = sandbox(f"sqlite:///{file}", tmp_path)
+    assert manage(environment, "migrate", "--verbosity", "0").returncode == 0
+    with closing(sqlite3.connect(file)) as database, database:
+        assert database.execute("SELECT environment FROM keys_databasemark").fetchall() == [("sandbox",)]
+        database.execute("UPDATE keys_databasemark SET environment = 'production'")
+
+    for words in REFUSED[:2]:
+        assert "of the production environment" in reason(manage(environment, *words))
+    assert "of the production environment" in reason(gunicorn(environment))
+    refused = manage(production(f"sqlite:///{file}", tmp_path), "migrate")
+    assert "DATABASE_URL must name a PostgreSQL database" in reason(refused)
+
+
+# --- Databases from before there were marks ---------------------------------------------------------------
+
+
+def without_mark(url: str, environment: dict[str, str]) -> None:
+    back = manage(environment, "migrate", "keys", "0005", "--verbosity", "0")
+    assert back.returncode == 0, back.stderr
+    with psycopg.connect(url) as connection:
+        assert connection.execute("SELECT to_regclass('keys_databasemark')").fetchone() == (None,)
+
+
+def mark_of(url: str) -> list[tuple[Any, ...]]:
+    with psycopg.connect(url) as connection:
+        return connection.execute("SELECT environment FROM keys_databasemark").fetchall()
+
+
+@pytest.mark.postgresql
+def test_a_production_database_from_before_is_marked_by_production_and_refused_by_a_sandbox(
+    productions: str, folder: Path
+) -> None:
+    with own_database(template=productions) as url:
+        ours, theirs = production(url, folder), sandbox(url, folder)
+        assert manage(ours, "stage_signing_key").returncode == 0
+        without_mark(url, ours)
+
+        refused = reason(manage(theirs, "migrate"))
+        assert "its keys are those of production" in refused
+        assert "migrate --adopt" in refused
+        assert manage(ours, "migrate", "--verbosity", "0").returncode == 0
+        assert mark_of(url) == [("production",)]
+        assert "of the production environment" in reason(manage(theirs, "migrate", "--adopt"))
+
+
+@pytest.mark.postgresql
+def test_a_sandboxs_database_from_before_is_marked_by_the_sandbox_and_adopted_only_on_demand(
+    sandboxes: str, folder: Path
+) -> None:
+    with own_database(template=sandboxes) as url:
+        ours, theirs = sandbox(url, folder), production(url, folder)
+        without_mark(url, ours)
+
+        assert "its keys are those of a sandbox" in reason(manage(theirs, "migrate"))
+        assert manage(ours, "migrate", "--verbosity", "0").returncode == 0
+        assert mark_of(url) == [("sandbox",)]
+
+        without_mark(url, ours)
+        assert manage(theirs, "migrate", "--adopt", "--verbosity", "0").returncode == 0
+        assert mark_of(url) == [("production",)]
+
+
+# --- In one process ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def foreign(db: None, settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The database of this test belongs to the other environment, and this process has not looked yet."""
+    monkeypatch.setattr(database_mark, "_compared", set())
+    settings.DATABASE_MARK = "production"
+    DatabaseMark.objects.all().delete()
+    DatabaseMark.objects.create(environment="sandbox", marked_at=timezone.now())
+
+
+def test_a_process_compares_once_and_not_with_each_connection(db: None, statements: Any) -> None:
+    database_mark.write(None, "default")
+    database_mark.compare(connection)
+
+    with statements() as asked:
+        database_mark.compare_first_connection(None, connection)
+
+    assert asked.texts == []
+
+
+@pytest.mark.usefixtures("foreign")
+def test_the_deployment_check_finds_it_and_says_nothing_of_a_database_that_fits(settings: Any) -> None:
+    assert [error.id for error in mark_check(None)] == ["keys.E010"]
+    settings.DATABASE_MARK = "sandbox"
+    assert mark_check(None) == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_connection_to_a_foreign_database_is_closed_and_so_is_the_next(
+    settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database_mark.write(None, "default")
+    monkeypatch.setattr(database_mark, "_compared", set())
+    settings.DATABASE_MARK = "production"
+    connections.close_all()
+    try:
+        for _attempt in range(2):
+            with pytest.raises(database_mark.ForeignDatabaseError):
+                DatabaseMark.objects.count()
+            assert connection.connection is None
+    finally:
+        settings.DATABASE_MARK = "sandbox"
+
+
+def test_flushing_a_database_leaves_it_to_its_environment(transactional_db: None) -> None:
+    from django.core.management import call_command
+
+    call_command("flush", interactive=False, verbosity=0)
+
+    assert DatabaseMark.objects.get().environment == "sandbox"
