@@ -236,6 +236,8 @@ _email_url = _say("EMAIL_URL", sandbox="consolemail://")
 _email = _url_config("EMAIL_URL", _email_url or "consolemail://", environ.Env.email_url_config)
 if _email_url and not _sandbox and not _email_url.startswith(("smtp+tls://", "smtp+ssl://")):
     raise ImproperlyConfigured("EMAIL_URL must begin with smtp+tls:// or smtp+ssl://, for sign-in codes.")
+if _email_url and not _sandbox and not _email.get("EMAIL_HOST"):
+    raise ImproperlyConfigured("EMAIL_URL must name the mail server, as smtp+tls://user:password@host:587.")
 EMAIL_BACKEND = "wallet.sandbox.mailbox.EmailBackend" if _sandbox else _email["EMAIL_BACKEND"]
 # Sandbox only: what sends letters to developers who register their own application. With EMAIL_URL they are
 # really sent, and only who reads them gets in; otherwise the page shows what the letter would say.

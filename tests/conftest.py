@@ -35,6 +35,11 @@ def chromium() -> str | None:
     return next((path for name in names if name and (path := shutil.which(name))), None)
 
 
+def nginx() -> str | None:
+    """The path of the web server; Debian keeps it where only root looks."""
+    return shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin:/usr/local/sbin")
+
+
 def _missing(item: pytest.Item) -> str | None:
     if item.get_closest_marker("postgresql") and "postgresql" not in os.environ.get("DATABASE_URL", ""):
         return None if os.environ.get("SECOND_DATABASE") == "1" else "PostgreSQL"
@@ -44,6 +49,8 @@ def _missing(item: pytest.Item) -> str | None:
         return "Node.js with the packages of tests/node"
     if item.get_closest_marker("curl") and not shutil.which("curl"):
         return "curl"
+    if item.get_closest_marker("nginx") and not nginx():
+        return "nginx"
     if item.get_closest_marker("softhsm") and not softhsm.INSTALLED:
         return "SoftHSM 2 and p11-kit's server (Debian's softhsm2, p11-kit and p11-kit-modules)"
     return None

@@ -1,12 +1,15 @@
-"""Production refuses to start until everything is said; the sandbox needs nothing said."""
+"""Nothing starts without an environment; production refuses what is missing, both refuse what is wrong."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.benchmarks.sites import Site
 from tests.deployment_check import production_environment
+from tests.own_databases import gunicorn, manage, reason
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -25,6 +28,26 @@ def start(environment: dict[str, str], code: str = "") -> subprocess.CompletedPr
 
 def test_production_starts_when_everything_is_said() -> None:
     assert start(production_environment()).returncode == 0
+
+
+NOT_SET = "ENVIRONMENT is not set: set it to 'production', or to 'sandbox', where anybody can be anybody"
+
+
+@pytest.mark.parametrize("said", [{}, {"ENVIRONMENT": ""}], ids=["left out", "empty"])
+def test_nothing_starts_while_the_environment_is_forgotten(said: dict[str, str]) -> None:
+    environment = production_environment()
+    del environment["ENVIRONMENT"]
+    environment |= said
+
+    for words in ("check", "--deploy"), ("migrate",), ("sandbox",), ("register_relying_party",):
+        assert reason(manage(environment, *words)).startswith(NOT_SET)
+    assert reason(gunicorn(environment)).startswith(NOT_SET)
+    assert NOT_SET in start(environment).stderr
+
+
+def test_the_service_starts_and_serves_documents_while_the_database_is_away() -> None:
+    with Site("config.wsgi", production_environment(), ready="/.well-known/openid-configuration"):
+        pass
 
 
 @pytest.mark.parametrize(
@@ -53,7 +76,35 @@ def test_everything_that_is_missing_is_named_at_once() -> None:
         ("ENVIRONMENT", "staging", "'sandbox' or 'production'"),
         ("BASE_URL", "http://wallet.example", "https://"),
         ("BASE_URL", "https://wallet.example/path", "without a path"),
-        ("BASE_URL", "https://user@wallet.example", "without a path"),
+        ("BASE_URL", "https://user@wallet.example", "without a path or a user"),
+        ("BASE_URL", "https://Wallet.example", "lower case"),
+        ("BASE_URL", "https://wallet.example:443", "must leave out the port 443"),
+        ("BASE_URL", "https://wallet.example:99999", "a port from 1 to 65535"),
+        ("BASE_URL", "https://wallet.example.", "as browsers write it"),
+        ("SECRET_KEY", "short", "50 random characters"),
+        ("SECRET_KEY", "a" * 60, "50 random characters"),
+        ("SECRET_KEY", "django-insecure-" + "0123456789" * 5, "50 random characters"),
+        ("SECRET_KEY_FALLBACKS", "short", "50 random characters"),
+        ("DATABASE_URL", "sqlite:////tmp/wallet.sqlite3", "must name a PostgreSQL database"),
+        ("DATABASE_URL", "mysql://wallet:hidden@db/wallet", "must name a PostgreSQL database"),
+        ("DATABASE_URL", "nonsense", "DATABASE_URL"),
+        ("DATABASE_URL", "postgresql://wallet:hidden@db", "must name a PostgreSQL database"),
+        ("DATABASE_URL", "postgresql://wallet:hidden@db:port/wallet", "DATABASE_URL is not an address"),
+        ("EMAIL_URL", "smtp+tls://wallet:hidden@mail.example:port", "EMAIL_URL is not an address"),
+        ("EMAIL_URL", "smtp+tls://", "EMAIL_URL must name the mail server"),
+        ("DEFAULT_FROM_EMAIL", "Wallet", "DEFAULT_FROM_EMAIL must be a sender"),
+        ("DEFAULT_FROM_EMAIL", "a@wallet.example\nBcc: b@wallet.example", "must be a sender"),
+        ("TRUSTED_PROXY_COUNT", "-1", "whole number from 0 to 20"),
+        ("TRUSTED_PROXY_COUNT", "one", "whole number from 0 to 20"),
+        ("TRUSTED_PROXY_COUNT", "9" * 5000, "whole number from 0 to 20"),
+        ("TRUSTED_PROXY_COUNT", "²", "whole number from 0 to 20"),
+        ("DATABASE_CONN_MAX_AGE", "-1", "whole number from 0"),
+        ("SECURE_HSTS_SECONDS", "1 year", "whole number from 0"),
+        ("SECURE_HSTS_PRELOAD", "true", "needs SECURE_HSTS_INCLUDE_SUBDOMAINS"),
+        ("SECURE_HSTS_INCLUDE_SUBDOMAINS", "maybe", "'true' or 'false'"),
+        ("SECURE_SSL_REDIRECT", "flase", "'true' or 'false'"),
+        ("LEGACY_ASSERTION_AUDIENCES", "2", "'true' or 'false'"),
+        ("LOG_LEVEL", "verbose", "LOG_LEVEL must be DEBUG"),
         ("EMAIL_URL", "smtp://mail.example:25", "smtp+tls://"),
         ("EMAIL_URL", "consolemail://", "smtp+tls://"),
         ("METRICS_TOKEN", "too-short", "32 visible ASCII characters"),
@@ -66,7 +117,97 @@ def test_production_refuses_what_would_be_wrong(name: str, value: str, word: str
     refused = start(production_environment() | {name: value})
 
     assert refused.returncode != 0
-    assert word in refused.stderr
+    last = refused.stderr.splitlines()[-1]  # one sentence, and no other error on the way to it
+    assert last.startswith("django.core.exceptions.ImproperlyConfigured: ")
+    assert word in last
+    assert "hidden" not in refused.stderr
+    assert "During handling" not in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("wrong", "word"),
+    [
+        ({"KEY_SEALING_KEYS": "12345"}, "KEY_SEALING_KEYS: shorter than 32 characters at position 1."),
+        ({"SIGNING_KEY_STORE": "drawer"}, "SIGNING_KEY_STORE must be software or pkcs11."),
+        ({"PKCS11_TOKEN": "wallet"}, "PKCS11_MODULE is not set, and this is: PKCS11_TOKEN."),
+        ({"CERTIFICATE_SUBJECT": "Example Ltd"}, "CERTIFICATE_SUBJECT is no distinguished name"),
+        ({"SIGNING_KEY_STAGED_HOURS": "1"}, "SIGNING_KEY_STAGED_HOURS is too short"),
+        ({"IDENTITY_PROVIDER": "wallet.providers.nobody.Provider"}, "IDENTITY_PROVIDER"),
+        ({"TRUSTED_PROXY_COUNT": "-1"}, "TRUSTED_PROXY_COUNT must be"),
+        ({"DATABASE_URL": "sqlite:////tmp/wallet.sqlite3"}, "DATABASE_URL must name a PostgreSQL database"),
+        ({"WEB_THREADS": "many"}, "WEB_THREADS must be a whole number from 1 to 1000."),
+        ({"WEB_CONCURRENCY": "0"}, "WEB_CONCURRENCY must be a whole number from 1 to 1000."),
+    ],
+)
+def test_gunicorn_alone_refuses_it_as_well(wrong: dict[str, str], word: str) -> None:
+    assert word in reason(gunicorn(production_environment() | wrong))
+
+
+def test_preloading_gunicorn_refuses_it_as_well() -> None:
+    wrong = {"KEY_SEALING_KEYS": "12345"}
+
+    assert "KEY_SEALING_KEYS" in reason(gunicorn(production_environment() | wrong, "--preload"))
+
+
+@pytest.mark.parametrize(
+    ("url", "host"),
+    [
+        ("https://wallet.example:8443", "wallet.example"),
+        ("https://192.0.2.1", "192.0.2.1"),
+        ("https://[2001:db8::1]:8443", "[2001:db8::1]"),
+    ],
+)
+def test_the_service_answers_to_the_host_of_its_base_address(url: str, host: str) -> None:
+    code = (
+        "from django.test import RequestFactory;"
+        f"request = RequestFactory().get('/', headers={{'Host': '{url[8:]}'}});"
+        "print(request.get_host(), *settings.ALLOWED_HOSTS)"
+    )
+
+    run = start(production_environment() | {"BASE_URL": url}, code)
+
+    assert (run.returncode, run.stdout.split()) == (0, [url[8:], host]), run.stderr
+
+
+def test_a_secret_may_begin_with_a_dollar_sign() -> None:
+    """django-environ takes what follows for another variable's name."""
+    given = {"PKCS11_PIN": "$1234", "METRICS_TOKEN": "$" + "m" * 40}
+
+    run = start(production_environment() | given, "print(settings.PKCS11_PIN, settings.METRICS_TOKEN)")
+
+    assert run.stdout.split() == list(given.values()), run.stderr
+
+
+def test_subdomains_are_bound_to_tls_only_where_the_operator_says_so() -> None:
+    code = (
+        "from django.test import Client;"
+        "path, host = '/.well-known/openid-configuration', {'Host': 'wallet.example'};"
+        "print(Client().get(path, secure=True, headers=host).headers['Strict-Transport-Security'])"
+    )
+    asked_for = {"SECURE_HSTS_INCLUDE_SUBDOMAINS": "true", "SECURE_HSTS_PRELOAD": "true"}
+
+    left_out, said = (start(production_environment() | more, code) for more in ({}, asked_for))
+
+    assert left_out.stdout.strip() == "max-age=31536000", left_out.stderr
+    assert said.stdout.strip() == "max-age=31536000; includeSubDomains; preload", said.stderr
+
+
+def test_the_deployment_check_leaves_to_operators_what_is_theirs_to_decide() -> None:
+    environment = production_environment() | {"SECURE_SSL_REDIRECT": "false"}
+
+    checked = manage(environment, "check", "--deploy", "--fail-level", "WARNING")
+
+    assert checked.returncode == 0, checked.stderr
+
+
+def test_every_variable_that_settings_read_is_in_the_operators_table() -> None:
+    code = (ROOT / "config" / "settings.py").read_text() + (ROOT / "deploy" / "gunicorn.conf.py").read_text()
+    readers = r"(?:_text|_number|_switch|_listed|_say|number|environ\.get)"
+    read = set(re.findall(readers + r'\(\s*"([A-Z0-9_]+)"', code))
+    rows = re.findall(r"^\| (`.*?) \|", (ROOT / "docs" / "operate.md").read_text(), re.MULTILINE)
+
+    assert {"BASE_URL", "WEB_THREADS", "TRUSTED_PROXY_COUNT"} <= read
+    assert read - set(re.findall(r"`([A-Z0-9_]+)`", " ".join(rows))) == set()
 
 
 def test_sealing_keys_may_come_from_a_file_instead(tmp_path: Path) -> None:
