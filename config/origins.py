@@ -9,7 +9,7 @@ import re
 from contextlib import suppress
 
 LONGEST = 300  # a host name has 253 characters at most (RFC 1035 §2.3.4)
-_SHAPE = re.compile(r"(https?)://(\[[0-9a-f:.]+\]|[a-z0-9.-]+)(?::([1-9][0-9]{0,4}))?")
+_SHAPE = re.compile(r"(https?)://(\[[0-9a-f:]+\]|[a-z0-9.-]+)(?::([1-9][0-9]{0,4}))?")
 _LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 

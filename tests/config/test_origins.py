@@ -77,7 +77,6 @@ def test_an_origin_as_browsers_write_it_is_taken(url: str) -> None:
 @pytest.mark.parametrize("url", BAD)
 def test_everything_else_is_refused_with_the_end_of_a_sentence(url: str) -> None:
     assert fault(url).startswith("must ")
-    assert url == "" or url not in fault(url)
 
 
 @pytest.mark.node
@@ -94,29 +93,14 @@ def test_a_browsers_url_parser_agrees() -> None:
     assert origins[: len(GOOD)] == GOOD
     # Browsers put up with these, and either Django does not or no certificate can name them.
     tolerated = {"ftp://wallet.example", "https://wallet.example.", "https://wallet_one.example"}
+    tolerated |= {"https://wallet.example:0", "https://wallet.example;a"}
     tolerated |= {"https://.wallet.example", "https://wallet..example", "https://-wallet.example"}
     tolerated |= {url for url in BAD if "*" in url or len(url) > 70}
     assert {url for url, origin in zip(BAD, origins[len(GOOD) :], strict=True) if url == origin} <= tolerated
 
 
 PARTS = st.sampled_from(
-    [
-        "https://",
-        "http://",
-        "wallet",
-        ".",
-        "example",
-        ":",
-        "8443",
-        "443",
-        "[",
-        "]",
-        "::1",
-        "@",
-        "/",
-        "1",
-        "0x1",
-    ]
+    ["https://", "http://", "wallet", ".", "-", ":", "8443", "443", "[", "]", "::1", "@", "/", "1", "0x1"]
 )
 
 

@@ -1,0 +1,164 @@
+"""The shipped nginx in front of the shipped gunicorn, in production form and on another port than 443."""
+
+import os
+import re
+import signal
+import ssl
+import subprocess
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from http.client import HTTPResponse, HTTPSConnection
+from http.cookies import SimpleCookie
+from pathlib import Path
+from time import sleep
+from urllib.parse import urlencode
+
+import pytest
+
+from tests.benchmarks.sites import Site
+from tests.conftest import nginx
+from tests.own_databases import ROOT, manage, own_database, production
+from tests.screenshots import free_port
+
+pytestmark = [pytest.mark.nginx, pytest.mark.postgresql]
+HOST = "wallet.example"
+SHIPPED = (ROOT / "deploy" / "nginx.conf").read_text()
+TOKEN = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')
+
+
+class Visitor:
+    """A browser reduced to what a form needs: cookies, `Origin`, and the host with its port."""
+
+    def __init__(self, port: int, name: str) -> None:
+        self.port, self.name, self.cookies = port, name, SimpleCookie()
+
+    def ask(self, method: str, path: str, body: str = "", **headers: str) -> tuple[HTTPResponse, str]:
+        context = ssl.create_default_context()
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        sent = {"Host": self.name, "Cookie": self.cookies.output(attrs=[], header="", sep=";").strip()}
+        with closing(HTTPSConnection("127.0.0.1", self.port, timeout=30, context=context)) as connection:
+            connection.request(method, path, body, sent | headers)
+            answer = connection.getresponse()
+            text = answer.read().decode()
+        for cookie in answer.headers.get_all("Set-Cookie", []):
+            self.cookies.load(cookie)
+        return answer, text
+
+    def submit(self, path: str, **fields: str) -> tuple[HTTPResponse, str]:
+        """Open the page with the form, then send it as a browser would."""
+        answer, page = self.ask("GET", path)
+        assert answer.status == 200, page
+        token = TOKEN.search(page)
+        assert token
+        body = urlencode({"csrfmiddlewaretoken": token[1], **fields})
+        origin = f"https://{self.name}"
+        form = {"Content-Type": "application/x-www-form-urlencoded", "Origin": origin}
+        return self.ask("POST", path, body, **form, Referer=f"{origin}{path}")
+
+
+@contextmanager
+def proxy(folder: Path, port: int, service: int) -> Iterator[None]:
+    """The shipped configuration, with the paths, ports and certificate of this test."""
+    key, certificate = folder / "key.pem", folder / "certificate.pem"
+    made = f"openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN={HOST}"
+    subprocess.run(
+        [*made.split(), "-keyout", str(key), "-out", str(certificate)], check=True, capture_output=True
+    )
+    text = SHIPPED
+    for shipped, here in {
+        "listen 443 ssl http2": f"listen 127.0.0.1:{port} ssl http2",
+        "listen 80": f"listen 127.0.0.1:{free_port()}",
+        "http://127.0.0.1:8000": f"http://127.0.0.1:{service}",
+        "/etc/ssl/wallet.example/fullchain.pem": str(certificate),
+        "/etc/ssl/wallet.example/privkey.pem": str(key),
+        "/var/log/nginx": str(folder),
+    }.items():
+        assert shipped in text
+        text = text.replace(shipped, here)
+    kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    paths = " ".join(f"{kind}_temp_path {folder / kind};" for kind in kinds)
+    (folder / "site.conf").write_text(text)
+    (folder / "nginx.conf").write_text(
+        f"daemon off; worker_processes 1; pid {folder}/pid; error_log stderr;\n"
+        f"events {{}}\nhttp {{ {paths} include {folder}/site.conf; }}\n"
+    )
+    command = [str(nginx()), "-p", str(folder), "-c", str(folder / "nginx.conf"), "-e", "stderr"]
+    if os.geteuid() == 0:
+        command += ["-g", "user root;"]  # its workers would be www-data, which cannot write here
+    running = subprocess.Popen(command)
+    try:
+        for _ in range(200):
+            assert running.poll() is None
+            with suppress(OSError):
+                Visitor(port, HOST).ask("GET", "/nowhere")
+                break
+            sleep(0.05)
+        yield
+    finally:
+        running.send_signal(signal.SIGTERM)
+        running.wait(20)
+
+
+@pytest.fixture(scope="module")
+def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    """The port of nginx in front of a service whose base address names that port."""
+    folder, port = tmp_path_factory.mktemp("nginx"), free_port()
+    with own_database() as url:
+        environment = production(url, folder) | {
+            "BASE_URL": f"https://{HOST}:{port}",
+            "TRUSTED_PROXY_COUNT": "1",
+            "DJANGO_SUPERUSER_PASSWORD": "a-long-enough-password",
+        }
+        operator = ("createsuperuser", "--no-input", "--username", "operator", "--email", "o@wallet.example")
+        for words in (("migrate", "--verbosity", "0"), ("collectstatic", "--no-input"), operator):
+            done = manage(environment, *words)
+            assert done.returncode == 0, done.stderr
+        with (
+            Site("config.wsgi", environment, ready="/.well-known/openid-configuration") as site,
+            proxy(folder, port, site.port),
+        ):
+            yield port
+
+
+def test_an_operator_signs_in_through_nginx_on_a_port_of_its_own(port: int) -> None:
+    answer, page = Visitor(port, f"{HOST}:{port}").submit(
+        "/admin/login/?next=/admin/", username="operator", password="a-long-enough-password"
+    )
+
+    assert (answer.status, answer.headers["Location"]) == (302, "/admin/"), page
+
+
+def test_a_holders_form_is_read_through_nginx_on_a_port_of_its_own(port: int) -> None:
+    answer, page = Visitor(port, f"{HOST}:{port}").submit("/wallet/sign-in/", email="no address")
+
+    assert answer.status == 422, page
+
+
+@pytest.mark.parametrize("origin", ["https://evil.example", f"https://{HOST}", f"https://{HOST}:1"])
+def test_a_form_of_another_origin_is_still_refused(port: int, origin: str) -> None:
+    visitor = Visitor(port, f"{HOST}:{port}")
+    _answer, page = visitor.ask("GET", "/admin/login/")
+    token = TOKEN.search(page)
+    assert token
+    body = urlencode({"csrfmiddlewaretoken": token[1], "username": "operator", "password": "x"})
+
+    form = {"Content-Type": "application/x-www-form-urlencoded", "Origin": origin}
+    answer, _page = visitor.ask("POST", "/admin/login/", body, **form)
+
+    assert answer.status == 403
+
+
+@pytest.mark.parametrize("name", ["evil.example", f"{HOST}.evil.example", f"{HOST}@evil.example", "[::1]"])
+def test_a_made_up_host_is_refused_and_appears_nowhere(port: int, name: str) -> None:
+    answer, page = Visitor(port, name).ask("GET", "/wallet/")
+
+    assert answer.status == 400
+    assert "evil" not in page + str(answer.headers)
+
+
+def test_a_made_up_port_changes_no_address_that_the_service_writes(port: int) -> None:
+    answer, page = Visitor(port, f"{HOST}:1").ask("GET", "/.well-known/openid-configuration")
+
+    assert answer.status == 200
+    assert f"https://{HOST}:{port}/" in page
+    assert f"{HOST}:1/" not in page
