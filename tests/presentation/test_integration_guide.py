@@ -35,6 +35,7 @@ from tests.presentation.clients import access_token
 from tests.presentation.test_flow import decide
 from tests.presentation.test_real_clients import private_jwk
 from tests.presentation.webhooks import opted_in, receiving
+from tests.project_copy import copy_project, recipe
 from tests.receiver import listening
 from tests.screenshots import free_port
 from tests.wallet.statuses import SAID, present
@@ -64,11 +65,8 @@ def typed(tmp_path: Path) -> list[str]:
     """What the guide's commands print, block by block, typed into one shell beside a new sandbox."""
     port = str(free_port())
     base_url = f"http://localhost:{port}"
-    environment = {"PATH": os.environ["PATH"], "ENVIRONMENT": "sandbox", "PORT": port}
-    environment["STATE_DIRECTORY"] = str(tmp_path / "state")
-    (tmp_path / ".venv").symlink_to(sys.prefix)
-    (tmp_path / "manage.py").symlink_to(GUIDE.parents[1] / "manage.py")
-    command = [".venv/bin/python", "manage.py", "sandbox"]
+    environment = {"PATH": os.environ["PATH"], "PORT": port}
+    command = ["sh", "-c", recipe("sandbox", copy_project(tmp_path))]
     with subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL) as sandbox:
         try:
             while sandbox.poll() is None:  # it may take as long as it takes
