@@ -9,6 +9,7 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import choose_encoder
 
 from keys.metrics import KeyCollector
+from presentation.machine_errors import for_machines
 from presentation.webhooks.metrics import WebhookCollector
 
 _registry = CollectorRegistry()  # of this service's facts only; numbers of a process differ between workers
@@ -16,6 +17,7 @@ _registry.register(KeyCollector())
 _registry.register(WebhookCollector())
 
 
+@for_machines
 @csrf_exempt  # other methods are refused as such
 def metrics(request: HttpRequest) -> HttpResponse:
     """The numbers. Without METRICS_TOKEN this address does not exist."""

@@ -1,6 +1,8 @@
 """Pages of no room in particular: the front page, and what went wrong, in plain words with a reference."""
 
-from django.http import HttpRequest, HttpResponse
+import sys
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.urls import NoReverseMatch, reverse
@@ -10,8 +12,12 @@ from django.views.decorators.cache import never_cache
 
 from config.context import environment
 from config.middleware import ADMIN
+from keys.outages import means_away
+from presentation.machine_errors import MachineError, OurFaultError, UnavailableError, is_for_machines
 from wallet import sessions
 from wallet.reading import only_read
+
+RETRY_AFTER = 10  # seconds
 
 
 @never_cache
@@ -45,11 +51,30 @@ def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpR
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """500: our fault. Asks nothing of the database, which may be the trouble."""
+    """500: our fault; or 503 while the database is away. Neither asks anything of the database.
+
+    Django calls this while it handles the exception, whichever view or middleware raised it.
+    """
+    away = means_away(sys.exception())
+    if is_for_machines(request):
+        return _for_machines(request, away=away)
     context = {"reference": getattr(request, "reference", ""), **environment(request)}
-    return HttpResponse(
-        render_to_string("500.html", context), status=500, headers={"Cache-Control": "no-store"}
-    )
+    headers = {"Cache-Control": "no-store"}
+    if not away:
+        return HttpResponse(render_to_string("500.html", context), status=500, headers=headers)
+    form_sent = request.method not in ("GET", "HEAD")  # a COMMIT without an answer may have been done
+    context |= {"form_sent": form_sent, "again": _page_of_form(request) if form_sent else ""}
+    headers["Retry-After"] = str(RETRY_AFTER)
+    return HttpResponse(render_to_string("503.html", context), status=503, headers=headers)
+
+
+def _for_machines(request: HttpRequest, *, away: bool) -> HttpResponse:
+    """The same as JSON, for views that are not pages."""
+    error: MachineError = OurFaultError(getattr(request, "reference", ""))
+    if away:
+        error = UnavailableError(seconds=RETRY_AFTER)
+    headers = {**error.headers(), "Cache-Control": "no-store"}
+    return JsonResponse(error.as_members(), status=error.status, headers=headers)
 
 
 def _went_wrong(request: HttpRequest, template: str, status: int, **context: str) -> HttpResponse:

@@ -4,7 +4,7 @@ from contextlib import nullcontext
 from datetime import datetime
 
 import structlog
-from django.db import IntegrityError, OperationalError, transaction
+from django.db import IntegrityError, InterfaceError, OperationalError, transaction
 from django.utils.timezone import localdate
 from django.utils.translation import gettext as _
 
@@ -73,7 +73,7 @@ def answer(passage: Passage, session: HolderSession, *, now: datetime) -> dict[s
     except (NoSigningKeyError, BrokenChainError, SealError) as error:
         log.exception("presentation failed", interaction=str(interaction.id))
         raise ServerError from error
-    except (OperationalError, SignerUnavailableError) as error:
+    except (OperationalError, InterfaceError, SignerUnavailableError) as error:
         log.exception("presentation failed", interaction=str(interaction.id))
         raise TemporarilyUnavailableError from error
     log.info("answered", interaction=str(interaction.id), client_id=passage.relying_party.client_id)

@@ -6,7 +6,6 @@ All answer JSON, whatever goes wrong.
 from typing import Any
 
 import structlog
-from django.db import InterfaceError, OperationalError
 from django.http import UnreadablePostError
 from django.utils import timezone
 from rest_framework.exceptions import APIException
@@ -15,6 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from keys.outages import means_away
 from presentation import outcomes, verification, verification_request
 from presentation.client_metadata.grants import READ, VERIFY
 from presentation.clients import credentials_grant
@@ -95,7 +95,7 @@ class MachineView(APIView):
 
     def _our_fault(self, exc: Exception) -> MachineError:
         log.exception("machine_request_failed")
-        if isinstance(exc, OperationalError | InterfaceError):
+        if means_away(exc):
             return UnavailableError(seconds=10)
         return OurFaultError(getattr(self.request._request, "reference", ""))
 

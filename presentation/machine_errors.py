@@ -3,11 +3,26 @@
 The token endpoint's errors are RFC 6749 §5.2, those of an access token RFC 6750 §3.1.
 """
 
+from collections.abc import Callable
 from datetime import datetime
+from typing import Any, TypeVar
 
 from presentation.errors import printable
 
 REALM = "presentation"
+View = TypeVar("View", bound=Callable[..., Any])
+
+
+def for_machines(view: View) -> View:
+    """Marks a Django view that machines call: what it does not handle itself is answered as JSON too."""
+    view.for_machines = True  # type: ignore[attr-defined]
+    return view
+
+
+def is_for_machines(request: Any) -> bool:
+    """Whether the view of this request is marked so."""
+    match = getattr(request, "resolver_match", None)
+    return bool(match and getattr(match.func, "for_machines", False))
 
 
 class MachineError(Exception):

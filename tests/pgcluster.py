@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -49,11 +50,12 @@ class Cluster:
     """One running server; `url` is what Django's DATABASE_URL takes."""
 
     def __init__(self, bindir: Path) -> None:
+        self._bindir = bindir
         identity = _unprivileged()
         self.root = Path(tempfile.mkdtemp(prefix="pgtest-", dir="/tmp"))  # short: a socket path has 107 bytes
         if identity:
             os.chown(self.root, identity["user"], identity["group"])
-        common: dict[str, Any] = {
+        self._common: dict[str, Any] = {
             "cwd": "/",
             "env": {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "HOME": "/tmp"},
             **identity,
@@ -63,8 +65,13 @@ class Cluster:
             [*initdb, "-E", "UTF8", "--locale=C.UTF-8", "--no-sync", "--no-instructions"],
             check=True,
             capture_output=True,
-            **common,
+            **self._common,
         )
+        self.url = f"postgresql://postgres@/postgres?host={self.root}"
+        self.start()
+
+    def start(self) -> None:
+        """Start the server, for the first time or after `shut_down`."""
         options = {
             "fsync": "off",
             "synchronous_commit": "off",
@@ -74,15 +81,14 @@ class Cluster:
             "timezone": "UTC",
         }
         flags = [word for name, value in options.items() for word in ("-c", f"{name}={value}")]
-        with open(self.root / "log", "wb") as log:
+        with open(self.root / "log", "ab") as log:
             self.process = subprocess.Popen(
-                [bindir / "postgres", "-D", self.root / "d", "-k", self.root, "-h", "", *flags],
+                [self._bindir / "postgres", "-D", self.root / "d", "-k", self.root, "-h", "", *flags],
                 stdout=log,
                 stderr=log,
                 preexec_fn=_die_with_parent,
-                **common,
+                **self._common,
             )
-        self.url = f"postgresql://postgres@/postgres?host={self.root}"
         self._wait()
 
     def _wait(self) -> None:
@@ -96,9 +102,31 @@ class Cluster:
                 time.sleep(0.02)
         raise RuntimeError("PostgreSQL did not start within ten seconds")
 
-    def stop(self) -> None:
+    def shut_down(self) -> None:
+        """End the server at once and keep its data."""
         self.process.send_signal(signal.SIGQUIT)
         self.process.wait(10)
+
+    @contextlib.contextmanager
+    def hanging(self) -> Iterator[None]:
+        """Meanwhile the server accepts connections, as the kernel does, and answers nothing."""
+        os.kill(self.process.pid, signal.SIGSTOP)
+        stopped = [self.process.pid, *self._children()]
+        for pid in stopped[1:]:
+            os.kill(pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            for pid in reversed(stopped):
+                os.kill(pid, signal.SIGCONT)
+
+    def _children(self) -> list[int]:
+        listed = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text()
+        return [int(pid) for pid in listed.split()]
+
+    def stop(self) -> None:
+        if self.process.poll() is None:
+            self.shut_down()
         shutil.rmtree(self.root, ignore_errors=True)
 
 

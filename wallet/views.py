@@ -127,7 +127,9 @@ def _send_code(request: HttpRequest, errand: Errand, now: datetime) -> HttpRespo
         return _not_now(request, errand, limit.retry_at, now)
     except signing_in.NotSentError:
         problem = _("The e-mail could not be sent just now. Please try again.")
-        return show(request, "sign_in", errand, problem=problem, status=503)
+        response = show(request, "sign_in", errand, problem=problem, status=503)
+        response.headers["Retry-After"] = "60"
+        return response
     return see_other("wallet_code", errand.id)
 
 

@@ -1,5 +1,6 @@
 """What machines call in the sandbox only: the holder for tests."""
 
+from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -37,11 +38,14 @@ class HolderView(MachineView):
             call = HolderCall.from_json(self.body(request), endpoint=endpoint)
             parts = urlsplit(call.authorize_url)
             path = f"{parts.path}?{parts.query}"
-            return Response(_said(holder.answer(path, persona=call.persona, decision=call.decision)))
+            ending = holder.answer(path, persona=call.persona, decision=call.decision)
         except HolderCallError as error:
             raise MalformedRequestError(str(error)) from error
         except holder.BusyError as error:
             raise AddressBusyError from error
+        if ending.status == HTTPStatus.SERVICE_UNAVAILABLE:  # a page on the way met a database that is away
+            raise UnavailableError(seconds=10)
+        return Response(_said(ending))
 
 
 def _said(ending: holder.Ending) -> dict[str, Any]:

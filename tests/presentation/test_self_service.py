@@ -405,6 +405,7 @@ def test_a_letter_that_cannot_be_sent_is_said(db: None, settings: Any) -> None:
     response = Client().post(HOME, {"email": DEVELOPER})
 
     assert response.status_code == 503
+    assert int(response.headers["Retry-After"]) > 0
     assert "could not be sent" in text(response)
 
 

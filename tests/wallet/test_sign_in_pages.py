@@ -120,6 +120,7 @@ def test_a_letter_that_cannot_be_sent_is_said_and_can_be_tried_again(client, err
     settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", 1
     response = client.post(page("wallet_sign_in", errand))
     assert response.status_code == 503
+    assert int(response.headers["Retry-After"]) > 0
     assert "could not be sent" in response.content.decode()
     settings.EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
     assert ask_for_code(client, errand)

@@ -68,7 +68,9 @@ def begin(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) -
         return render(request, "wallet/identity_paused.html", facts, status=429)
     except ProviderError:
         facts = {"errand": errand, "signed_in_as": wallet.email}
-        return render(request, "wallet/identity_error.html", facts, status=503)
+        response = render(request, "wallet/identity_error.html", facts, status=503)
+        response.headers["Retry-After"] = "60"
+        return response
     address = providers.configured().address(verification)
     # Elsewhere only by a link: `form-action` would stop the redirect that follows a form.
     return see_other(address) if address.startswith("/") else see_other("wallet_identity", errand.id)

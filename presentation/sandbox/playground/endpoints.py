@@ -11,6 +11,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST
 
+from presentation.machine_errors import for_machines
 from presentation.requests import posted_form
 from presentation.responses.posted_answer import CONTENT_TYPE
 from presentation.sandbox.playground import posted_answers
@@ -18,6 +19,7 @@ from wallet import browser
 from wallet.limits import LimitReachedError
 
 
+@for_machines
 @csrf_exempt
 @require_POST
 @never_cache
@@ -37,6 +39,7 @@ def answers(request: HttpRequest) -> JsonResponse:
     return JsonResponse({"redirect_uri": onward})
 
 
+@for_machines
 @csrf_exempt
 @require_POST
 @never_cache

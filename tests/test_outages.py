@@ -1,0 +1,205 @@
+"""The database is away, or hangs: people see a calm page, machines get 503, and no restart is needed after it.
+
+A PostgreSQL of its own that is stopped, started and suspended, behind a gunicorn as in production.
+"""
+
+import json
+import re
+import secrets
+from collections.abc import Iterator
+from http.client import HTTPConnection
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
+
+import psycopg
+import pytest
+
+from tests.benchmarks.browsers import HOST, ORIGIN, Browser
+from tests.benchmarks.flows import AUTHORIZE, SCOPE
+from tests.benchmarks.sites import Site
+from tests.benchmarks.stage import Work
+from tests.config.test_pages import ADDRESSES
+from tests.pgcluster import Cluster, binaries
+
+pytestmark = pytest.mark.postgresql
+JWKS = "/openid-connect/jwks"
+TOKEN = secrets.token_urlsafe(32)
+
+
+class Answer(NamedTuple):
+    status: int
+    headers: dict[str, str]
+    body: str
+
+
+class Service:
+    """A gunicorn on a database of its own, and what a browser of a signed-in holder sends to it."""
+
+    def __init__(self, site: Site, facts: dict[str, Any]) -> None:
+        self.site, self.facts = site, facts
+
+    def ask(self, path: str, method: str = "GET", body: str = "", **headers: str) -> Answer:
+        connection = HTTPConnection("127.0.0.1", self.site.port, timeout=30)
+        cookies = "; ".join(f"{name}={value}" for name, value in self.facts["cookies"][0].items())
+        base = {"Host": HOST, "X-Forwarded-Proto": "https", "Cookie": cookies, "Origin": ORIGIN}
+        if body:
+            base["Content-Type"] = "application/x-www-form-urlencoded"
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        connection.request(method, path, body or None, {**base, **named})
+        response = connection.getresponse()
+        answer = Answer(
+            response.status, dict(response.getheaders()), response.read().decode(errors="replace")
+        )
+        connection.close()
+        return answer
+
+    def request(self) -> str:
+        """The address of a new authorization request of this holder."""
+        parameters = {
+            "response_type": "vp_token",
+            "client_id": self.facts["client_id"],
+            "redirect_uri": self.facts["redirect_uri"],
+            "scope": SCOPE,
+            "nonce": secrets.token_urlsafe(24),
+            "state": secrets.token_urlsafe(12),
+            "login_hint": self.facts["emails"][0],
+        }
+        return f"{AUTHORIZE}?{urlencode(parameters)}"
+
+    def presents(self) -> str:
+        """A whole flow; the address at the relying party where it ends."""
+        with Browser(self.site.port, self.facts["cookies"][0]) as browser:
+            return browser.give(self.request(), ("decision", "share"))
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    bindir = binaries()
+    if bindir is None:
+        pytest.skip("could not run without PostgreSQL's programs")
+    running = Cluster(bindir)
+    yield running
+    running.stop()
+
+
+@pytest.fixture(scope="module")
+def environment(cluster: Cluster, tmp_path_factory: Any) -> dict[str, str]:
+    with psycopg.connect(cluster.url, autocommit=True) as connection:
+        connection.execute("CREATE DATABASE service")
+    return {
+        "ENVIRONMENT": "sandbox",
+        "BASE_URL": ORIGIN,
+        "DATABASE_URL": cluster.url.replace("/postgres?", "/service?"),
+        "SECRET_KEY": secrets.token_urlsafe(32),
+        "KEY_SEALING_KEYS": secrets.token_urlsafe(32),
+        "STATE_DIRECTORY": str(tmp_path_factory.mktemp("state")),
+        "TRUSTED_PROXY_COUNT": "1",
+        "METRICS_TOKEN": TOKEN,
+        "LOG_LEVEL": "ERROR",
+    }
+
+
+@pytest.fixture(scope="module")
+def facts(environment: dict[str, str]) -> dict[str, Any]:
+    with Work(["-m", "tests.benchmarks.holders", "4"], environment) as filling:
+        return json.loads(filling.done())
+
+
+@pytest.fixture
+def service(environment: dict[str, str], facts: dict[str, Any]) -> Iterator[Service]:
+    with Site("config.wsgi", environment, ready=JWKS) as site:
+        yield Service(site, facts)
+
+
+# --- Away -------------------------------------------------------------------------------------------------
+
+LOGO = "/relying-parties/x/logo"
+SECRET = "a" * 32
+"""A CSRF token, and the name of an operator's session that nobody has."""
+
+
+def is_a_calm_page(answer: Answer) -> bool:
+    return (
+        answer.status == 503
+        and int(answer.headers["Retry-After"]) > 0
+        and answer.headers["Cache-Control"] == "no-store"
+        and "default-src 'none'" in answer.headers["Content-Security-Policy"]
+        and answer.headers["Content-Type"].startswith("text/html")
+        and "The service is not available right now" in answer.body
+        and re.search("give this reference: <strong[^>]*>[0-9A-F]{8}<", answer.body) is not None
+    )
+
+
+def is_told_as_json(answer: Answer) -> bool:
+    return (
+        answer.status == 503
+        and int(answer.headers["Retry-After"]) > 0
+        and answer.headers["Cache-Control"] == "no-store"
+        and json.loads(answer.body)["error"] == "temporarily_unavailable"
+    )
+
+
+def pages(service: Service) -> dict[str, Answer]:
+    """Every page, read and posted to; the admin's by an operator with a session."""
+    admin = [
+        "/admin/",
+        *(f"/admin/{path}/" for path in ("login", "presentation/webhookevent", "keys/signingkey")),
+    ]
+    # Another holder than the one who presents: this one is signed out by a form below.
+    cookies = "; ".join(f"{name}={value}" for name, value in service.facts["cookies"][1].items())
+    cookies += f"; __Host-operator={SECRET}; __Host-csrf={SECRET}"
+    form = urlencode(
+        {"csrfmiddlewaretoken": SECRET, "email": "a@b.example", "username": "a", "password": "b"}
+    )
+    asked = {}
+    for path in [*ADDRESSES, *admin, service.request()]:
+        asked[f"GET {path}"] = service.ask(path, Cookie=cookies)
+        asked[f"POST {path}"] = service.ask(path, "POST", form, Cookie=cookies, Referer=f"{ORIGIN}/the/form/")
+    return asked
+
+
+def machines(service: Service) -> dict[str, Answer]:
+    """Every endpoint for machines."""
+    presentation, bearer = "/verifiable-credentials/v1/presentation", "Bearer a.b.c"
+    client_id, client_secret = service.facts["clients"][0]
+    form = {"client_id": client_id, "client_secret": client_secret, "grant_type": "client_credentials"}
+    call = json.dumps({"authorize_url": ORIGIN + service.request()})
+    as_json = {"Content_Type": "application/json"}
+    return {
+        "token": service.ask("/oauth/v2/token", "POST", urlencode(form)),
+        "push": service.ask(f"{presentation}/par", "POST", urlencode(form)),
+        "verify": service.ask(f"{presentation}/verify", "POST", "{}", Authorization=bearer, **as_json),
+        "outcome": service.ask(f"{presentation}/outcome?nonce=x", Authorization=bearer),
+        "holder": service.ask("/sandbox/holder", "POST", call, **as_json),
+        "metrics": service.ask("/metrics", Authorization=f"Bearer {TOKEN}"),
+        "answers": service.ask("/playground/answers/", "POST", "state=x&error=y"),
+        "read": service.ask("/playground/answers/read/", "POST", "response_code=x&state=y"),
+    }
+
+
+def test_while_the_database_is_away_people_and_machines_are_told_to_come_back_and_then_it_is_over(
+    service: Service, cluster: Cluster
+) -> None:
+    assert service.presents().startswith(service.facts["redirect_uri"])
+    before = {name: answer.status for name, answer in {**pages(service), **machines(service)}.items()}
+    assert {name for name, status in before.items() if status >= 500} == set()
+
+    cluster.shut_down()
+    try:
+        answered, told = pages(service), machines(service)
+    finally:
+        cluster.start()
+
+    failed = {name: answer for name, answer in answered.items() if answer.status >= 500}
+    strange = {n: a for n, a in failed.items() if not is_a_calm_page(a) and not is_told_as_json(a)}
+    assert strange == {}
+    calm = {name for name, answer in failed.items() if is_a_calm_page(answer)}
+    assert {"GET /", "GET /admin/", "POST /admin/login/", "GET /wallet/history/", "GET /playground/"} <= calm
+    assert {f"GET {LOGO}", "POST /wallet/sign-in/"} <= calm
+    assert len(calm) > 20
+    for name in calm:
+        honest = "We cannot tell whether your last step was saved" in failed[name].body
+        assert honest == name.startswith("POST"), name
+        assert (f'href="{ORIGIN}/the/form/"' in failed[name].body) == name.startswith("POST"), name
+    assert {name: answer for name, answer in told.items() if not is_told_as_json(answer)} == {}
+    assert service.presents().startswith(service.facts["redirect_uri"])
