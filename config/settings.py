@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 import environ
 from django.core.exceptions import ImproperlyConfigured
 
-from config import origins
+from config import database, origins
 from config.logs import logging_config
 from config.variables import file_instead_of as _file_instead_of
 from config.variables import listed as _listed
@@ -208,8 +208,17 @@ LEGACY_ASSERTION_AUDIENCES = _switch("LEGACY_ASSERTION_AUDIENCES", default=False
 # --- Database ---------------------------------------------------------------------------------------------
 
 _database_url = _say("DATABASE_URL", sandbox=f"sqlite:///{_var / 'sandbox.sqlite3'}")
+# Whether a pooler shares connections to the database, and in which mode: `none`, `session` or `transaction`.
+DATABASE_POOLER = _text("DATABASE_POOLER", default="none")
 DATABASES: dict[str, dict[str, Any]] = {
-    "default": _url_config("DATABASE_URL", _database_url, environ.Env.db_url_config) if _database_url else {}
+    "default": database.connection_settings(
+        _database_url,
+        pooler=DATABASE_POOLER,
+        connect_timeout=_number("DATABASE_CONNECT_TIMEOUT", default=3),
+        conn_max_age=_number("DATABASE_CONN_MAX_AGE", default=600, least=0, most=86_400),
+    )
+    if _database_url
+    else {}
 }
 _database = DATABASES["default"]
 _engines = ("postgresql", "sqlite3") if _sandbox else ("postgresql",)
@@ -217,18 +226,16 @@ if _database and (_database["ENGINE"].rpartition(".")[2] not in _engines or not 
     raise ImproperlyConfigured(
         "DATABASE_URL must name a PostgreSQL database: postgresql://user:password@host/name."
     )
-if _database.get("ENGINE", "").endswith("sqlite3"):
-    # SQLite queues writers only under IMMEDIATE, and readers pass them only under WAL.
-    _database["OPTIONS"] = {
-        "transaction_mode": "IMMEDIATE",
-        "timeout": 20,
-        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA busy_timeout=20000;",
-    }
-elif _database:
-    # Connections are kept and statements prepared: both dominate what a short request costs.
-    _database["CONN_MAX_AGE"] = _number("DATABASE_CONN_MAX_AGE", default=600, least=0, most=86_400)
-    # config.wsgi drops those the server has closed, without the round trip of CONN_HEALTH_CHECKS.
-    _database.setdefault("OPTIONS", {}).update(server_side_binding=True, prepare_threshold=2)
+# Limits of requests, not of commands: `keys.hung_database` has why the last one is needed as well.
+DATABASE_ANSWER_TIMEOUT = _number("DATABASE_ANSWER_TIMEOUT", default=8)
+DATABASE_LIMITS = database.limits(
+    DATABASE_POOLER,
+    statement=_number("DATABASE_STATEMENT_TIMEOUT", default=5),
+    lock=_number("DATABASE_LOCK_TIMEOUT", default=2),
+    answer=DATABASE_ANSWER_TIMEOUT,
+)
+# All threads of a worker but one may wait long for the database; that one serves the published documents.
+DATABASE_WAITING_THREADS = max(1, _number("WEB_THREADS", default=4) - 1)
 
 # --- E-mail -----------------------------------------------------------------------------------------------
 

@@ -10,6 +10,8 @@ class KeysConfig(AppConfig):
 
     def ready(self) -> None:
         from keys import checks, database_mark  # noqa: F401 (checks register themselves)
+        from keys.poolers import refuse_unknown_pooler
 
+        connection_created.connect(refuse_unknown_pooler)
         connection_created.connect(database_mark.compare_first_connection)
         post_migrate.connect(database_mark.write, sender=self)

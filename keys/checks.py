@@ -8,8 +8,8 @@ from typing import Any
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Info, Tags, Warning, register
 from django.core.exceptions import ImproperlyConfigured
+from django.db import DEFAULT_DB_ALIAS, connection, connections, transaction
 from django.db import Error as DatabaseError
-from django.db import connection, transaction
 from django.utils.timezone import now
 
 from keys.certificates.authority import Place, SubjectError, requested_subject
@@ -189,3 +189,23 @@ def database_mark(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     except (DatabaseError, ImproperlyConfigured):
         return []  # the others say so, or it has no mark before `migrate`
     return []
+
+
+@register(Tags.security, deploy=True)
+def pooler(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """A pooler in front of the database is one that DATABASE_POOLER names, and is sent nothing it drops."""
+    found: list[CheckMessage] = []
+    if settings.DATABASE_POOLER != "none" and "options" in settings.DATABASES["default"].get("OPTIONS", {}):
+        message = "DATABASE_URL has options, which PgBouncer refuses, or drops without a word."
+        hint = "Set them in the database: ALTER ROLE … IN DATABASE … SET …; docs/operate.md."
+        found.append(Warning(message, hint=hint, id="keys.W002"))
+    try:
+        connections[DEFAULT_DB_ALIAS].ensure_connection()  # `keys.poolers` looks at each new connection
+    except ForeignDatabaseError:
+        pass  # `database_mark` says so
+    except ImproperlyConfigured as error:
+        if settings.DATABASES["default"]:
+            found.append(Error(str(error), id="keys.E011"))
+    except DatabaseError:
+        pass  # the others say so
+    return found

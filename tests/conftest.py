@@ -17,7 +17,7 @@ from django.db import connection
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
-from tests import softhsm
+from tests import pgbouncer, softhsm
 
 # How long an example takes is the machine's business. The rest is as Hypothesis has it, here and in CI.
 hypothesis_settings.register_profile(
@@ -53,6 +53,8 @@ def _missing(item: pytest.Item) -> str | None:
         return "nginx"
     if item.get_closest_marker("softhsm") and not softhsm.INSTALLED:
         return "SoftHSM 2 and p11-kit's server (Debian's softhsm2, p11-kit and p11-kit-modules)"
+    if item.get_closest_marker("pgbouncer") and not pgbouncer.program():
+        return "PgBouncer (Debian's pgbouncer)"
     return None
 
 

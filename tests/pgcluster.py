@@ -86,8 +86,7 @@ class Cluster:
                 [self._bindir / "postgres", "-D", self.root / "d", "-k", self.root, "-h", "", *flags],
                 stdout=log,
                 stderr=log,
-                preexec_fn=_die_with_parent,
-                **self._common,
+                **self.as_owner(),
             )
         self._wait()
 
@@ -101,6 +100,10 @@ class Cluster:
                     raise RuntimeError((self.root / "log").read_text()) from None
                 time.sleep(0.02)
         raise RuntimeError("PostgreSQL did not start within ten seconds")
+
+    def as_owner(self) -> dict[str, Any]:
+        """How a program is started that is to run as the server's user, and end when we do."""
+        return {"preexec_fn": _die_with_parent, **self._common}
 
     def shut_down(self) -> None:
         """End the server at once and keep its data."""

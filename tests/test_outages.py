@@ -1,4 +1,4 @@
-"""The database is away, or hangs: people see a calm page, machines get 503, and no restart is needed after it.
+"""The database is away, or hangs: people see a calm page, machines get 503, and no restart is needed.
 
 A PostgreSQL of its own that is stopped, started and suspended, behind a gunicorn as in production.
 """

@@ -1,5 +1,6 @@
 """Nothing starts without an environment; production refuses what is missing, both refuse what is wrong."""
 
+import json
 import re
 import subprocess
 import sys
@@ -299,3 +300,81 @@ def test_the_two_environments_make_different_base_addresses_of_nothing(tmp_path:
     shown = start(environment, "print(settings.BASE_URL, settings.ENVIRONMENT_BANNER)")
 
     assert shown.stdout.split() == ["http://localhost:8123", "Sandbox"]
+
+
+def database_of(url: str, **more: str) -> subprocess.CompletedProcess[str]:
+    environment = production_environment() | {"DATABASE_URL": url} | more
+    return start(environment, "import json; print(json.dumps(settings.DATABASES['default']))")
+
+
+def test_a_connection_has_a_timeout_and_prepared_statements_unless_the_address_says_otherwise() -> None:
+    plain = json.loads(database_of("postgresql://u:p@db.example/wallet").stdout)
+    said = json.loads(
+        database_of(
+            "postgresql://u:p@h1:5432,h2:5433/wallet?target_session_attrs=read-write&connect_timeout=7"
+            "&prepare_threshold=none&server_side_binding=false&conn_max_age=5"
+            "&disable_server_side_cursors=true&options=-c%20statement_timeout%3D9s"
+        ).stdout
+    )
+
+    assert plain["OPTIONS"] == {"connect_timeout": 3, "server_side_binding": True, "prepare_threshold": 2}
+    assert plain["CONN_MAX_AGE"] == 600
+    assert "DISABLE_SERVER_SIDE_CURSORS" not in plain
+    assert (said["HOST"], said["PORT"]) == ("h1,h2", "5432,5433")
+    assert said["OPTIONS"] == {
+        "target_session_attrs": "read-write",
+        "connect_timeout": 7,
+        "prepare_threshold": None,
+        "server_side_binding": False,
+        "options": "-c statement_timeout=9s",
+    }
+    assert (said["CONN_MAX_AGE"], said["DISABLE_SERVER_SIDE_CURSORS"]) == (5, True)
+
+
+def test_a_pooler_in_transaction_mode_rules_out_what_is_kept_on_a_connection() -> None:
+    environment = production_environment() | {"DATABASE_POOLER": "transaction"}
+    shown = start(environment, "print(settings.DATABASES['default'], settings.DATABASE_LIMITS == '')").stdout
+
+    assert "'prepare_threshold': None" in shown
+    assert "'DISABLE_SERVER_SIDE_CURSORS': True" in shown
+    assert shown.endswith("True\n")
+
+
+@pytest.mark.parametrize(
+    ("query", "more", "word"),
+    [
+        ("", {"DATABASE_POOLER": "statement"}, "DATABASE_POOLER must be one of none, session, transaction."),
+        ("?prepare_threshold=2", {"DATABASE_POOLER": "transaction"}, "rules out prepared statements"),
+        (
+            "?disable_server_side_cursors=false",
+            {"DATABASE_POOLER": "transaction"},
+            "rules out server-side cursors",
+        ),
+        ("?prepare_threshold=often", {}, "prepare_threshold must be a whole number"),
+        ("?prepare_threshold=-1", {}, "prepare_threshold must be a whole number"),
+        ("?server_side_binding=perhaps", {}, "server_side_binding must be true or false"),
+        ("?disable_server_side_cursors=2", {}, "disable_server_side_cursors must be true or false"),
+        ("?connect_timeout=soon", {}, "connect_timeout must be a whole number"),
+        ("?connect_timeout=0", {}, "connect_timeout must be a whole number"),
+        ("", {"DATABASE_CONNECT_TIMEOUT": "0"}, "DATABASE_CONNECT_TIMEOUT must be a whole number"),
+        ("", {"DATABASE_STATEMENT_TIMEOUT": "5s"}, "DATABASE_STATEMENT_TIMEOUT must be a whole number"),
+        ("", {"DATABASE_LOCK_TIMEOUT": "-1"}, "DATABASE_LOCK_TIMEOUT must be a whole number"),
+        ("", {"DATABASE_ANSWER_TIMEOUT": "1.5"}, "DATABASE_ANSWER_TIMEOUT must be a whole number"),
+        ("", {"DATABASE_LOCK_TIMEOUT": "6"}, "must not be longer than DATABASE_STATEMENT_TIMEOUT"),
+        ("", {"DATABASE_STATEMENT_TIMEOUT": "8"}, "shorter than DATABASE_ANSWER_TIMEOUT"),
+    ],
+)
+def test_a_database_setting_that_cannot_be_meant_is_refused(
+    query: str, more: dict[str, str], word: str
+) -> None:
+    refused = database_of(f"postgresql://u:p@db.example/wallet{query}", **more)
+
+    assert refused.returncode != 0
+    assert word in refused.stderr
+
+
+def test_an_address_whose_ports_stand_apart_from_their_hosts_is_refused() -> None:
+    refused = database_of("postgresql://u:p@h1,h2:5432,5433/wallet")
+
+    assert refused.returncode != 0
+    assert "host1:5432,host2:5432" in refused.stderr

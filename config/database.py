@@ -1,0 +1,104 @@
+"""The database connection that DATABASE_URL and DATABASE_POOLER describe. Reads no environment itself.
+
+What DATABASE_URL says about a connection is kept; what it leaves out is set here.
+"""
+
+import re
+from typing import Any
+from urllib.parse import urlsplit
+
+import environ
+from django.core.exceptions import ImproperlyConfigured
+
+from config.variables import url_config
+
+# `session` and `transaction`: a pooler such as PgBouncer, in that mode, is between us and the server.
+POOLERS = ("none", "session", "transaction")
+_SWITCHES = {"true": True, "on": True, "1": True, "false": False, "off": False, "0": False}
+_SWITCHES_OF_DJANGO = ("ATOMIC_REQUESTS", "AUTOCOMMIT", "CONN_HEALTH_CHECKS", "DISABLE_SERVER_SIDE_CURSORS")
+
+
+def connection_settings(url: str, *, pooler: str, connect_timeout: int, conn_max_age: int) -> dict[str, Any]:
+    """The entry of `DATABASES`. Raises ImproperlyConfigured for what cannot be meant."""
+    if pooler not in POOLERS:
+        raise ImproperlyConfigured(f"DATABASE_POOLER must be one of {', '.join(POOLERS)}.")
+    found: dict[str, Any] = url_config("DATABASE_URL", url, environ.Env.db_url_config)
+    if found.get("ENGINE", "").endswith("sqlite3"):
+        return found | {"OPTIONS": _sqlite() | found.get("OPTIONS", {})}
+    if re.search(r"(^|,)\d+(,|$)", urlsplit(url).netloc.rpartition("@")[2]):
+        raise ImproperlyConfigured("DATABASE_URL must name each host with its port: host1:5432,host2:5432.")
+    options = found.setdefault("OPTIONS", {})
+    _read_options(options)
+    found |= {name: _switch(name, found[name]) for name in _SWITCHES_OF_DJANGO if name in found}
+    # Connections are kept and statements prepared: both dominate what a short request costs. config.wsgi
+    # drops connections that the server has closed, without the round trip of CONN_HEALTH_CHECKS.
+    found.setdefault("CONN_MAX_AGE", conn_max_age)
+    options.setdefault("connect_timeout", connect_timeout)
+    options.setdefault("server_side_binding", True)
+    if pooler == "transaction":
+        _share_connections(found)
+    options.setdefault("prepare_threshold", 2)
+    return found
+
+
+def limits(pooler: str, *, statement: int, lock: int, answer: int) -> str:
+    """What a connection for requests asks of the server when it begins (libpq's `options`).
+
+    Empty behind a pooler: PgBouncer refuses `options`, or drops them without a word. docs/operate.md has what
+    to set in the database instead.
+    """
+    if not lock <= statement < answer:
+        raise ImproperlyConfigured(
+            "DATABASE_LOCK_TIMEOUT must not be longer than DATABASE_STATEMENT_TIMEOUT, and that has to be "
+            "shorter than DATABASE_ANSWER_TIMEOUT."
+        )
+    return f"-c statement_timeout={statement}s -c lock_timeout={lock}s" if pooler == "none" else ""
+
+
+def _sqlite() -> dict[str, Any]:
+    """SQLite queues writers only under IMMEDIATE, and readers pass them only under WAL."""
+    return {
+        "transaction_mode": "IMMEDIATE",
+        "timeout": 20,
+        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA busy_timeout=20000;",
+    }
+
+
+def _share_connections(found: dict[str, Any]) -> None:
+    """No transaction finds the server connection of the one before, nor what that left on it.
+
+    Two clients give their prepared statements the same names, so one would run the other's.
+    """
+    if found["OPTIONS"].setdefault("prepare_threshold", None) is not None:
+        raise ImproperlyConfigured(
+            "DATABASE_URL has a prepare_threshold, and DATABASE_POOLER=transaction rules out prepared "
+            "statements: one client would get the rows of another."
+        )
+    if not found.setdefault("DISABLE_SERVER_SIDE_CURSORS", True):
+        raise ImproperlyConfigured(
+            "DATABASE_URL has disable_server_side_cursors=false, and DATABASE_POOLER=transaction rules out "
+            "server-side cursors."
+        )
+
+
+def _read_options(options: dict[str, Any]) -> None:
+    """The values of a URL are texts; these options have other types."""
+    if "server_side_binding" in options:
+        options["server_side_binding"] = _switch("server_side_binding", options["server_side_binding"])
+    threshold = options.get("prepare_threshold")
+    if str(threshold).lower() in ("none", ""):
+        options.update({"prepare_threshold": None} if "prepare_threshold" in options else {})
+    elif not isinstance(threshold, int) or threshold < 0:
+        raise ImproperlyConfigured("DATABASE_URL: prepare_threshold must be a whole number or `none`.")
+    timeout = options.get("connect_timeout", 1)
+    if not isinstance(timeout, int) or timeout < 1:
+        raise ImproperlyConfigured(
+            "DATABASE_URL: connect_timeout must be a whole number of seconds from 1 on."
+        )
+
+
+def _switch(name: str, value: Any) -> bool:
+    try:
+        return _SWITCHES[str(value).lower()]
+    except KeyError:
+        raise ImproperlyConfigured(f"DATABASE_URL: {name.lower()} must be true or false.") from None

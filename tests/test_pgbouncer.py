@@ -1,0 +1,138 @@
+"""A real PgBouncer whose server connections are shared: each client gets its own rows, or is refused."""
+
+import json
+import os
+import secrets
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from tests.benchmarks.browsers import ORIGIN
+from tests.benchmarks.flows import Holder, crowd, service_holders
+from tests.benchmarks.sites import Site
+from tests.benchmarks.stage import Prepared, Work
+from tests.pgbouncer import pgbouncer
+from tests.pgcluster import Cluster, binaries
+
+pytestmark = [pytest.mark.postgresql, pytest.mark.pgbouncer]
+ROOT = Path(__file__).resolve().parents[1]
+JWKS = "/openid-connect/jwks"
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    bindir = binaries()
+    if bindir is None:
+        pytest.skip("could not run without PostgreSQL's programs")
+    running = Cluster(bindir)
+    with psycopg.connect(running.url, autocommit=True) as connection:
+        connection.execute("CREATE DATABASE service")
+    yield running
+    running.stop()
+
+
+@pytest.fixture(scope="module")
+def environment(cluster: Cluster, tmp_path_factory: Any) -> dict[str, str]:
+    return {
+        "PATH": os.environ["PATH"],
+        "DJANGO_SETTINGS_MODULE": "config.settings",
+        "ENVIRONMENT": "sandbox",
+        "BASE_URL": ORIGIN,
+        "DATABASE_URL": of_service(cluster.url),
+        "SECRET_KEY": secrets.token_urlsafe(32),
+        "KEY_SEALING_KEYS": secrets.token_urlsafe(32),
+        "STATE_DIRECTORY": str(tmp_path_factory.mktemp("state")),
+        "TRUSTED_PROXY_COUNT": "1",
+        "LOG_LEVEL": "ERROR",
+    }
+
+
+@pytest.fixture(scope="module")
+def holders(environment: dict[str, str]) -> list[Holder]:
+    """Migrated and filled past PgBouncer, as docs/operate.md says."""
+    with Work(["-m", "tests.benchmarks.holders", "4"], environment) as filling:
+        facts = json.loads(filling.done())
+    return service_holders(Prepared("config.wsgi", environment, JWKS, facts))
+
+
+def of_service(url: str) -> str:
+    return url.replace("/postgres?", "/service?")
+
+
+def run(environment: dict[str, str], *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *words], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120
+    )
+
+
+def got(environment: dict[str, str]) -> Counter[str]:
+    """What `tests.pooled_clients` got."""
+    ended = run(environment, "-m", "tests.pooled_clients")
+    assert ended.returncode == 0, ended.stderr[-3000:]
+    return Counter(json.loads(ended.stdout))
+
+
+@pytest.mark.usefixtures("holders")
+def test_clients_that_share_connections_get_their_own_rows_and_no_error(
+    cluster: Cluster, environment: dict[str, str]
+) -> None:
+    with pgbouncer(cluster) as url:
+        found = got(environment | {"DATABASE_URL": of_service(url), "DATABASE_POOLER": "transaction"})
+
+    assert set(found) == {"mine"}
+
+
+@pytest.mark.usefixtures("holders")
+def test_with_prepared_statements_they_would_not(cluster: Cluster, environment: dict[str, str]) -> None:
+    """What the setting is for: a pooler in transaction mode that is said to be in session mode."""
+    with pgbouncer(cluster) as url:
+        found = got(environment | {"DATABASE_URL": of_service(url), "DATABASE_POOLER": "session"})
+
+    assert found.total() - found["mine"] > 0
+
+
+def test_whole_flows_of_several_holders_at_once_end_where_they_should(
+    cluster: Cluster, environment: dict[str, str], holders: list[Holder]
+) -> None:
+    with pgbouncer(cluster) as url:
+        pooled = environment | {"DATABASE_URL": of_service(url), "DATABASE_POOLER": "transaction"}
+        with Site("config.wsgi", pooled, ready=JWKS) as site:
+            crowd(site, holders, at_once=4)(24)
+
+
+@pytest.mark.usefixtures("holders")
+@pytest.mark.parametrize(("mode", "ignored"), [("transaction", "options"), ("session", "")])
+def test_a_pooler_that_nobody_declared_is_refused(
+    cluster: Cluster, environment: dict[str, str], mode: str, ignored: str
+) -> None:
+    with pgbouncer(cluster, mode=mode, ignored=ignored) as url:
+        undeclared = environment | {"DATABASE_URL": of_service(url)}
+        command = run(undeclared, "manage.py", "list_signing_keys")
+        check = run(undeclared, "manage.py", "check", "--deploy")
+        declared = run(undeclared | {"DATABASE_POOLER": mode}, "manage.py", "list_signing_keys")
+
+    assert command.returncode != 0
+    assert "Set DATABASE_POOLER to its mode" in command.stderr
+    assert "keys.E010" in check.stderr
+    assert declared.returncode == 0, declared.stderr
+
+
+@pytest.mark.usefixtures("holders")
+def test_options_in_the_address_of_a_pooler_are_warned_of(
+    cluster: Cluster, environment: dict[str, str]
+) -> None:
+    with pgbouncer(cluster, ignored="options") as url:
+        told = environment | {
+            "DATABASE_URL": f"{of_service(url)}&options=-c%20statement_timeout%3D1s",
+            "DATABASE_POOLER": "transaction",
+        }
+        check = run(told, "manage.py", "check", "--deploy")
+
+    assert "keys.W002" in check.stderr
+    assert "keys.E010" not in check.stderr
