@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from django.conf import settings
 from django.core.checks import run_checks
 from django.core.exceptions import ImproperlyConfigured
 from django.core.signals import request_finished, request_started
@@ -22,7 +23,11 @@ Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
 
 def _documents_before(django: Application) -> Application:
-    from config.urls import PUBLISHED_DOCUMENTS, PUBLISHED_FAMILIES  # only now that Django is set up
+    # Only now that Django is set up.
+    from config.urls import PUBLISHED_DOCUMENTS, PUBLISHED_FAMILIES
+    from keys import hung_database
+
+    request_finished.connect(hung_database.end)  # after Django's own receiver, which may ask the database
 
     documents: dict[str, Application] = {
         f"/{path}": document.wsgi for path, document in PUBLISHED_DOCUMENTS.items()
@@ -33,8 +38,11 @@ def _documents_before(django: Application) -> Application:
 
     def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         path = environ["PATH_INFO"]
-        answer = documents.get(path) or families.get(path[: path.rfind("/") + 1], django)
-        return answer(environ, start_response)
+        published = documents.get(path) or families.get(path[: path.rfind("/") + 1])
+        if published is not None:
+            return published(environ, start_response)
+        hung_database.begin(settings.DATABASE_ANSWER_TIMEOUT)
+        return django(environ, start_response)
 
     return application
 

@@ -69,5 +69,5 @@ def _as_json(document: dict[str, object]) -> bytes:
     return json.dumps(document, separators=(",", ":")).encode()
 
 
-discovery = PublishedDocument(discovery_document)
-credential_issuer = PublishedDocument(credential_issuer_document)
+discovery = PublishedDocument(discovery_document, asks_database=False)
+credential_issuer = PublishedDocument(credential_issuer_document, asks_database=False)

@@ -7,7 +7,9 @@ import json
 import re
 import secrets
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPConnection
+from time import sleep
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
@@ -203,3 +205,92 @@ def test_while_the_database_is_away_people_and_machines_are_told_to_come_back_an
         assert (f'href="{ORIGIN}/the/form/"' in failed[name].body) == name.startswith("POST"), name
     assert {name: answer for name, answer in told.items() if not is_told_as_json(answer)} == {}
     assert service.presents().startswith(service.facts["redirect_uri"])
+
+
+# --- Hanging ----------------------------------------------------------------------------------------------
+
+CONSTANT = [
+    "/.well-known/openid-configuration",
+    "/.well-known/jwt-vc-issuer",
+    "/credential-types/identity/v1",
+]
+MANY = 16  # more requests at once than a worker has threads
+
+
+def published(service: Service) -> list[str]:
+    """The addresses of everything that relying parties fetch, a status list among them."""
+    lists = json.loads(service.ask("/status-lists").body)["status_lists"]
+    assert lists
+    from_database = [JWKS, "/trust/root.pem", "/trust/root.der", "/status-lists"]
+    return [*CONSTANT, *from_database, *(address.removeprefix(ORIGIN) for address in lists)]
+
+
+def until(service: Service, path: str, status: int) -> None:
+    """Until this page is answered with this status; not for ever."""
+    for _ in range(150):
+        if service.ask(path).status == status:
+            return
+        sleep(0.2)
+    raise AssertionError(f"{path} is not answered with {status}")
+
+
+def test_while_the_database_hangs_documents_are_served_and_pages_give_up_and_then_it_is_over(
+    service: Service, cluster: Cluster
+) -> None:
+    service.presents()
+    documents = published(service)
+    served = {path: [service.ask(path)] for path in documents}
+    history, token = "/wallet/history/", "grant_type=client_credentials&client_id=a&client_secret=b"
+    with ThreadPoolExecutor(2 * MANY) as pool, cluster.hanging():
+        waiting = [pool.submit(service.ask, history) for _ in range(MANY)]
+        waiting += [pool.submit(service.ask, "/oauth/v2/token", "POST", token) for _ in range(MANY)]
+        while not all(one.done() for one in waiting):
+            for path in documents:
+                served[path].append(service.ask(path))
+        pages, told = [one.result() for one in waiting[:MANY]], [one.result() for one in waiting[MANY:]]
+        at_last = service.ask("/", "POST", "a=b"), service.ask(history)
+
+    assert {answer.status for answers in served.values() for answer in answers} == {200}
+    assert all(len({answer.body for answer in answers}) == 1 for answers in served.values())
+    assert all(len(answers) > 2 for answers in served.values())
+    assert [answer for answer in [*pages, at_last[1]] if not is_a_calm_page(answer)] == []
+    assert [answer for answer in told if not is_told_as_json(answer)] == []
+    until(service, history, 200)
+    assert service.presents().startswith(service.facts["redirect_uri"])
+    assert {service.ask(path).status for path in documents} == {200}
+
+
+def test_after_a_cold_start_with_a_hung_database_only_constant_documents_are_there(
+    environment: dict[str, str], facts: dict[str, Any], cluster: Cluster
+) -> None:
+    with cluster.hanging(), Site("config.wsgi", environment, ready=CONSTANT[0]) as site:
+        service = Service(site, facts)
+        constant = {path: service.ask(path).status for path in CONSTANT}
+        others = [service.ask(path) for path in (JWKS, "/trust/root.pem", "/status-lists", "/status-lists/1")]
+
+    assert set(constant.values()) == {200}
+    assert [(answer.status, int(answer.headers["Retry-After"]) > 0) for answer in others] == [(503, True)] * 4
+
+
+def test_requests_have_limits_and_commands_have_none(
+    environment: dict[str, str], facts: dict[str, Any], cluster: Cluster
+) -> None:
+    """The server ends a request's wait for a lock long before the client would hang up."""
+    limits = {
+        "DATABASE_LOCK_TIMEOUT": "1",
+        "DATABASE_STATEMENT_TIMEOUT": "25",
+        "DATABASE_ANSWER_TIMEOUT": "28",
+    }
+    with (
+        Site("config.wsgi", environment | limits, ready=JWKS) as site,
+        psycopg.connect(environment["DATABASE_URL"]) as locker,
+    ):
+        service = Service(site, facts)
+        locker.execute("LOCK TABLE consent_consent IN ACCESS EXCLUSIVE MODE")
+        refused = service.ask("/wallet/history/")
+        locker.rollback()
+        assert is_a_calm_page(refused)
+        until(service, "/wallet/history/", 200)
+        asked = "SELECT current_setting('lock_timeout')"
+        with psycopg.connect(environment["DATABASE_URL"]) as plain:
+            assert plain.execute(asked).fetchone() == ("0",)

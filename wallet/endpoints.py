@@ -4,4 +4,4 @@ from keys.published.documents import PublishedDocument
 from wallet.type_metadata import document
 
 # It changes with a new release only.
-credential_type = PublishedDocument(document, max_age=86_400, refresh_after=3_600)
+credential_type = PublishedDocument(document, max_age=86_400, refresh_after=3_600, asks_database=False)

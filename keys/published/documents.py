@@ -1,13 +1,15 @@
 """Public documents served from prepared bytes: discovery, key set, type metadata, the sandbox's root.
 
-They are rebuilt at most every few seconds, by one thread, off the others' way; validators, encodings, caching
-and CORS as in RFC 9110 §8.8 and §12.5.3, RFC 9111 and the Fetch standard.
+They are rebuilt at most every few seconds, by one thread, while the others are answered from memory. So they
+are while the database is away or hangs, for as long as the bytes are good. Validators, encodings, caching and
+CORS as in RFC 9110 §8.8 and §12.5.3, RFC 9111 and the Fetch standard.
 """
 
 import gzip
 import hashlib
 import re
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import lru_cache
 from threading import Lock
 from time import monotonic
@@ -20,12 +22,19 @@ from django.http.cookie import SimpleCookie
 from django.http.response import ResponseHeaders
 from django.utils.http import parse_etags
 
+from keys.hung_database import bounded
 from keys.kept_connections import close_dead_connections
 
 log = structlog.get_logger(__name__)
 
 _LAG = 30.0  # seconds the bytes may be served on while another thread rebuilds them
-_PATIENCE = 5.0  # seconds to wait for that thread when they may not
+_BRIEFLY = 1.0  # seconds to wait for that thread when they are older, and there is a hope of newer ones
+_PATIENCE = 5.0  # seconds to wait for it when there are none
+_BOUND = 2.0  # seconds that thread waits for an answer of the database
+_GOOD_FOR = 3600.0  # seconds bytes are served on that cannot be made anew
+_NEVER = float("inf")
+# One thread of the process asks the database on behalf of all documents, so a hung one holds no other.
+_one_asks = Lock()
 _LONGEST = 1000  # characters of a header that are looked at: a longer one costs more than our bytes do
 _METHODS = "GET, HEAD, OPTIONS"
 _ALWAYS = {
@@ -119,8 +128,8 @@ class _Answers:
 class PublishedDocument:
     """A view for a public document: GET, HEAD and preflights; callable like any Django view.
 
-    `build` makes the bytes; when it fails, the old ones are served on but not to be cached, so that no
-    cache holds what is out of date for longer than it may. Safe for threads.
+    `build` makes the bytes; when it fails, the old ones are served on as long as they are good but not to be
+    cached, so that no cache holds what is out of date for longer than it may. Safe for threads.
     """
 
     csrf_exempt = True  # changes nothing, whoever asks
@@ -133,16 +142,23 @@ class PublishedDocument:
         max_age: int = 3600,
         refresh_after: float = 5.0,
         compressed: bool = False,
+        good_for: Callable[[bytes], float] = lambda body: _GOOD_FOR,
+        asks_database: bool = True,
     ) -> None:
-        """compressed: keep a gzip of the bytes too, for those who take it."""
-        self._build = build
+        """compressed: keep a gzip of the bytes too, for those who take it.
+
+        good_for: how many seconds from now bytes may be served if they cannot be made anew.
+        """
+        self._build, self._good_for = build, good_for
         self._compressed = compressed
         self._name = getattr(build, "__qualname__", type(build).__name__)  # for the log
         self._headers = {"Content-Type": content_type, "Cache-Control": f"public, max-age={max_age}"}
         self._refresh_after = refresh_after
-        self._lock = Lock()
+        self._asks_database = asks_database
+        self._lock = _one_asks if asks_database else Lock()
         self._answers: _Answers | None = None
         self._due = 0.0  # on the monotonic clock
+        self._until = _NEVER  # on the same clock: not served from then on
         self._preflight = _Answer(b"", _PREFLIGHT, status=204)
         self._refusal = _Answer(b"", {"Allow": _METHODS}, status=405)
 
@@ -151,18 +167,15 @@ class PublishedDocument:
 
     def wsgi(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> list[bytes]:
         """The same as a WSGI application: for answering before Django is asked at all."""
-        if monotonic() >= self._due:
-            close_old_connections()  # ahead of Django no signal does it
-            close_dead_connections()
-        answer = self._answer(environ["REQUEST_METHOD"], environ)
+        answer = self._answer(environ["REQUEST_METHOD"], environ, ahead=True)
         start_response(answer.status, answer.headers.copy())
         return answer.body
 
-    def _answer(self, method: str, environ: dict[str, Any]) -> _Answer:
+    def _answer(self, method: str, environ: dict[str, Any], *, ahead: bool = False) -> _Answer:
         if method in ("GET", "HEAD"):
             answers = self._answers
             if answers is None or monotonic() >= self._due:
-                answers = self._refreshed()
+                answers = self._refreshed(ahead=ahead)
             if answers.gzipped and takes_gzip(environ.get("HTTP_ACCEPT_ENCODING", "")[:_LONGEST]):
                 answers = answers.gzipped
             return answers.to(method, environ.get("HTTP_IF_NONE_MATCH"))
@@ -172,33 +185,41 @@ class PublishedDocument:
         """Have the bytes made anew for the next request of this process."""
         self._due = 0.0
 
-    def _refreshed(self) -> _Answers:
+    def _refreshed(self, *, ahead: bool) -> _Answers:
         """Rebuilt by one thread; the others are served what there is, and wait only when there is nothing."""
-        answers = self._answers
-        may_lag = answers is not None and monotonic() < self._due + _LAG
-        if not self._lock.acquire(timeout=0 if may_lag else _PATIENCE):
-            if answers is None:
+        answers, now = self._answers, monotonic()
+        is_good = answers is not None and now < self._until
+        may_lag = is_good and now < self._due + _LAG
+        patience = 0 if may_lag else _BRIEFLY if is_good else _PATIENCE
+        if not self._lock.acquire(timeout=patience):
+            if answers is None or not is_good:
                 return _unavailable(503, "Not available at the moment.")
             return answers if may_lag else self._uncached(answers)
         try:
             if self._answers is None or monotonic() >= self._due:
-                self._answers = self._rebuilt()
-                self._due = monotonic() + self._refresh_after
+                with bounded(_BOUND) if self._asks_database else nullcontext():
+                    self._answers, self._until = self._rebuilt(ahead=ahead)
+                self._due = min(monotonic() + self._refresh_after, self._until)
             return self._answers
         finally:
             self._lock.release()
 
-    def _rebuilt(self) -> _Answers:
+    def _rebuilt(self, *, ahead: bool) -> tuple[_Answers, float]:
+        """The answers from now on, and until when; `ahead` of Django no signal closes connections."""
+        now = monotonic()
         try:
+            if ahead and self._asks_database:
+                close_old_connections()
+                close_dead_connections()
             body = self._build()
+            return _Answers(body, self._headers, compressed=self._compressed), now + self._good_for(body)
         except NothingToPublishError as nothing:
-            return _unavailable(nothing.status, str(nothing))
+            return _unavailable(nothing.status, str(nothing)), _NEVER
         except Exception:  # whatever it is, relying parties need the document more than we need to fail
             log.exception("document_not_rebuilt", document=self._name)
-            if self._answers is None or not self._answers.etag:
-                return _unavailable(503, "Not available at the moment.")
-            return self._uncached(self._answers)
-        return _Answers(body, self._headers, compressed=self._compressed)
+        if self._answers is None or not self._answers.etag or monotonic() >= self._until:
+            return _unavailable(503, "Not available at the moment."), _NEVER
+        return self._uncached(self._answers), self._until
 
     def _uncached(self, answers: _Answers) -> _Answers:
         """Bytes that may be out of date already, so that no cache prolongs that."""

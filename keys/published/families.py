@@ -9,12 +9,15 @@ import structlog
 from django.db import close_old_connections
 from django.http import HttpRequest, HttpResponse
 
+from keys.hung_database import bounded
 from keys.kept_connections import close_dead_connections
 from keys.published.documents import NothingToPublishError, PublishedDocument
 
 log = structlog.get_logger(__name__)
 
 _PAUSE = 0.1  # seconds between two questions which documents there are
+_BOUND = 2.0  # seconds that the database may take for one
+_PATIENCE = 1.0  # seconds to wait for another thread that asks
 
 
 def _no_document() -> bytes:
@@ -40,7 +43,9 @@ class PublishedFamily:
         self._documents: dict[str, PublishedDocument] = {}
         self._lock = Lock()
         self._due = 0.0  # on the monotonic clock
-        self._unknown, self._unavailable = PublishedDocument(_no_document), PublishedDocument(_no_answer)
+        self._unknown, self._unavailable = (
+            PublishedDocument(build, asks_database=False) for build in (_no_document, _no_answer)
+        )
 
     def __call__(self, request: HttpRequest, number: int) -> HttpResponse:
         return self._find(str(number))(request)
@@ -48,32 +53,35 @@ class PublishedFamily:
     def wsgi(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> list[bytes]:
         """The same as a WSGI application: for answering before Django is asked at all."""
         name = environ["PATH_INFO"].rpartition("/")[2]
-        document = self._documents.get(name)
-        if document is None:
-            close_old_connections()  # ahead of Django no signal does it
-            close_dead_connections()
-            document = self._find(name)
-        return document.wsgi(environ, start_response)
+        return self._find(name, ahead=True).wsgi(environ, start_response)
 
     def refresh(self) -> None:
         """Forget all documents of this process; they are made anew when asked for."""
         with self._lock:
             self._documents, self._due = {}, 0.0
 
-    def _find(self, name: str) -> PublishedDocument:
-        """By its number as written in the address: `7`, not `07`."""
+    def _find(self, name: str, *, ahead: bool = False) -> PublishedDocument:
+        """By its number as written in the address: `7`, not `07`. Those that are known wait for nothing."""
         document = self._documents.get(name)
         if document is None and name.isdecimal():
-            with self._lock:
-                if name not in self._documents and monotonic() >= self._due and not self._look():
+            if not self._lock.acquire(timeout=_PATIENCE):
+                return self._unavailable
+            try:
+                if name not in self._documents and monotonic() >= self._due and not self._look(ahead=ahead):
                     return self._unavailable
                 document = self._documents.get(name)
+            finally:
+                self._lock.release()
         return document or self._unknown
 
-    def _look(self) -> bool:
+    def _look(self, *, ahead: bool) -> bool:
         """Ask again which documents there are; those that are known stay as they are."""
         try:
-            numbers = list(self._numbers())
+            with bounded(_BOUND):
+                if ahead:
+                    close_old_connections()  # ahead of Django no signal does it
+                    close_dead_connections()
+                numbers = list(self._numbers())
         except Exception:
             log.exception("documents_not_found", family=self._numbers.__qualname__)
             return False

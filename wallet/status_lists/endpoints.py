@@ -4,13 +4,14 @@ How a list was at another time (§8.4) is not told: nobody is to learn what beca
 """
 
 from collections.abc import Callable
+from time import time
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 
 from keys.published.documents import NothingToPublishError, PublishedDocument
 from keys.published.families import PublishedFamily
-from wallet.status_lists import publication
+from wallet.status_lists import publication, token
 
 MAX_AGE = 30  # seconds: with the two delays of a few seconds before it, a change is out within a minute
 
@@ -21,6 +22,7 @@ def _document(list_id: int) -> PublishedDocument:
         content_type="application/statuslist+jwt",
         max_age=MAX_AGE,
         compressed=True,
+        good_for=lambda signed: token.ends_at(signed) - time(),
     )
 
 
@@ -31,7 +33,7 @@ def _history() -> bytes:
 class _StatusLists(PublishedFamily):
     """The lists as they are now, and 501 for who asks how one was."""
 
-    _history = PublishedDocument(_history)
+    _history = PublishedDocument(_history, asks_database=False)
 
     def __call__(self, request: HttpRequest, number: int) -> HttpResponse:
         if _asks_for_another_time(request.META):

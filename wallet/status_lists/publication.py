@@ -52,7 +52,7 @@ def current(list_id: int) -> bytes:
     except (NoSigningKeyError, BrokenChainError, SealError, SignerUnavailableError):
         log.exception("status_list_not_signed", status_list=row.pk)
         keys = SigningKey.objects.exclude(state=SigningKey.State.WITHDRAWN).values_list("id", flat=True)
-        if _signed_after(row, now - token.LIFETIME) and row.kid in keys:
+        if row.token and token.ends_at(row.token) > now.timestamp() and row.kid in keys:
             return row.token.encode()
         raise NothingToPublishError("The status list cannot be signed at the moment.", status=503) from None
 

@@ -6,7 +6,7 @@ from typing import Any
 from django.conf import settings
 
 from keys.issuer_key import IssuerKey
-from keys.jws import encode_segment, sign_segments
+from keys.jws import decode_segment, encode_segment, sign_segments
 from wallet.status_lists import encoding
 
 PATH = "/status-lists"
@@ -24,6 +24,12 @@ def address(list_id: int) -> str:
 def place(list_id: int, idx: int) -> dict[str, Any]:
     """The `status` claim of the credential at this place; never to be withheld."""
     return {"status_list": {"idx": idx, "uri": address(list_id)}}
+
+
+def ends_at(signed: str | bytes) -> float:
+    """The `exp` of a list's token that was signed here, in seconds since 1970."""
+    text = signed.decode() if isinstance(signed, bytes) else signed
+    return float(decode_segment(text.split(".")[1])["exp"])
 
 
 def signed(list_id: int, packed: bytes, *, issuer_key: IssuerKey, now: datetime) -> str:

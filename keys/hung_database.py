@@ -1,0 +1,167 @@
+"""A database that accepts connections and answers nothing must not hold the threads of this process.
+
+While the server is suspended, its kernel still acknowledges what we send: no timeout of the server ends the
+wait, and none of TCP. So the client hangs up after a while. The thread gets an OperationalError; whether a
+COMMIT on its way was done is then unknown. The last thread that does not wait yet may wait for a second only,
+so there is always one for the documents that are served from memory.
+
+Once a wait was cut off, a thread in the background asks the server for a sign of life, over and over. While
+there is none, whatever needs a new connection or a new answer fails at once.
+"""
+
+import os
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from time import monotonic, sleep
+from typing import Any
+
+import psycopg
+import structlog
+from django.conf import settings
+from django.db import DEFAULT_DB_ALIAS, connections
+
+log = structlog.get_logger(__name__)
+
+SHORT = 1.0  # seconds that every thread may wait
+LOOKED_AFTER_EVERY = 1.0  # seconds between two signs of life asked for
+SIGN_OF_LIFE = 2  # seconds that one may take
+
+_thread = threading.local()  # `seconds`: how long this thread may wait for one answer
+_places = threading.BoundedSemaphore(settings.DATABASE_WAITING_THREADS)  # taken by those who wait long
+_state = threading.Lock()  # guards the two below
+_looking = False  # whether a thread is asking for a sign of life
+_hangs = False  # whether that thread has found none
+
+
+def begin(seconds: float) -> None:
+    """From now on this thread waits no longer than this for an answer of the database."""
+    _thread.seconds = seconds
+    _watch(connections[DEFAULT_DB_ALIAS])
+
+
+def end(**_: Any) -> None:
+    """It waits as long as it takes again; a receiver of `request_finished`."""
+    _thread.seconds = None
+
+
+@contextmanager
+def bounded(seconds: float) -> Iterator[None]:
+    """The same for a block, and within a bound that is there already the shorter of the two."""
+    before = getattr(_thread, "seconds", None)
+    begin(seconds if before is None else min(seconds, before))
+    try:
+        yield
+    finally:
+        _thread.seconds = before
+
+
+class _BoundedConnection(psycopg.Connection[Any]):
+    """Every wait for the server goes through `wait`, also those of BEGIN and COMMIT."""
+
+    def wait(self, gen: Any, *args: Any, **kwargs: Any) -> Any:
+        seconds = getattr(_thread, "seconds", None)
+        return super().wait(gen if seconds is None else _cut_off(gen, self, seconds), *args, **kwargs)
+
+
+def _watch(connection: Any) -> None:
+    """Have Django's connection of this thread, and those it will open, waited for within the bound."""
+    if connection.vendor != "postgresql":
+        return
+    _bind(connection.connection)
+    if "get_new_connection" in connection.__dict__:
+        return
+    connect = connection.get_new_connection
+    connection.get_new_connection = lambda params: _connected(connect, params)
+
+
+def _bind(raw: Any) -> Any:
+    if type(raw) is psycopg.Connection:
+        raw.__class__ = _BoundedConnection
+    return raw
+
+
+def _connected(connect: Any, params: dict[str, Any]) -> Any:
+    """A new connection; for a request it begins with the limits of requests."""
+    if getattr(_thread, "seconds", None) is None:
+        return connect(params)
+    _refuse_while_it_hangs()
+    if not _places.acquire(timeout=SHORT):
+        raise psycopg.OperationalError("All other threads are waiting for the database already.")
+    try:
+        options = f"{settings.DATABASE_LIMITS} {params.get('options', '')}".strip()
+        return _bind(connect({**params, "options": options} if options else params))
+    except psycopg.errors.ConnectionTimeout:
+        _look_after_it()
+        raise
+    finally:
+        _places.release()
+
+
+def _cut_off(gen: Any, raw: Any, seconds: float) -> Any:
+    """The same generator (psycopg's, which is sent 0 every 0.1 s without news), ended by hanging up."""
+    if not getattr(_thread, "looks", False):
+        _refuse_while_it_hangs()
+    began, has_place, over = monotonic(), False, False
+    try:
+        wanted = next(gen)
+        while True:
+            ready = yield wanted
+            waited = 0.0 if ready or over else monotonic() - began
+            if waited >= SHORT and not has_place:
+                has_place = _places.acquire(blocking=False)
+            if waited >= seconds or (waited >= SHORT and not has_place):
+                over = True
+                _hang_up(raw)
+            wanted = gen.send(ready)
+    except StopIteration as end:
+        return end.value
+    finally:
+        if has_place:
+            _places.release()
+
+
+def _hang_up(raw: Any) -> None:
+    """End the conversation, so that libpq finds it ended. Not `cancel`, which asks the server that hangs."""
+    log.error("database_did_not_answer")
+    with socket.socket(fileno=os.dup(raw.pgconn.socket)) as duplicate:
+        duplicate.shutdown(socket.SHUT_RDWR)
+    _look_after_it()
+
+
+def _refuse_while_it_hangs() -> None:
+    if _hangs:
+        raise psycopg.OperationalError("The database gave no sign of life a moment ago.")
+
+
+def _look_after_it() -> None:
+    """Find out in the background whether the server hangs, and when it is back."""
+    global _looking
+    if getattr(_thread, "looks", False):
+        return
+    with _state:
+        if _looking:
+            return
+        _looking = True
+    params = connections[DEFAULT_DB_ALIAS].get_connection_params()
+    threading.Thread(target=_look, args=(params,), daemon=True, name="database-look").start()
+
+
+def _look(params: dict[str, Any]) -> None:
+    global _hangs, _looking
+    _thread.looks, _thread.seconds = True, SIGN_OF_LIFE
+    while not _gives_a_sign_of_life(params):
+        _hangs = True
+        sleep(LOOKED_AFTER_EVERY)
+    with _state:
+        _hangs = _looking = False
+
+
+def _gives_a_sign_of_life(params: dict[str, Any]) -> bool:
+    try:
+        with psycopg.connect(**{**params, "connect_timeout": SIGN_OF_LIFE, "autocommit": True}) as raw:
+            _bind(raw).execute("SELECT 1")
+    except psycopg.Error:
+        return False
+    return True

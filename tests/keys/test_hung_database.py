@@ -1,0 +1,183 @@
+"""A wait for an answer of the database ends, for every kind of statement, and one thread is always left."""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from threading import BoundedSemaphore, Event
+from time import sleep
+from typing import Any
+
+import psycopg
+import pytest
+from django.db import OperationalError, close_old_connections, connection, transaction
+
+from keys import hung_database
+from keys.hung_database import bounded
+from keys.outages import means_away
+from wallet.models import Wallet
+
+pytestmark = [pytest.mark.postgresql, pytest.mark.django_db(transaction=True)]
+SILENCE = "SELECT pg_sleep(4)"  # a server that does not answer, as far as the client can tell
+
+
+@pytest.fixture(autouse=True)
+def _its_own_state(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(hung_database, "_places", BoundedSemaphore(3))
+    yield
+    looked(lambda: not hung_database._looking)
+    hung_database.end()
+    connection.__dict__.pop("get_new_connection", None)
+    connection.close()
+
+
+def looked(found: Callable[[], bool]) -> None:
+    for _ in range(200):
+        if found():
+            return
+        sleep(0.05)
+    raise AssertionError("the thread that looks after the database found nothing")
+
+
+def ask(sql: str = SILENCE) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(sql)
+
+
+def test_a_statement_without_an_answer_is_given_up_and_the_next_request_has_another_connection() -> None:
+    with bounded(0.3), pytest.raises(OperationalError) as caught:
+        ask()
+    assert means_away(caught.value)
+
+    close_old_connections()  # as Django does after each request
+
+    assert Wallet.objects.count() == 0
+
+
+def test_a_transaction_that_is_given_up_leaves_nothing_behind() -> None:
+    def work() -> None:
+        with transaction.atomic():
+            ask("CREATE TABLE half_done (id int)")
+            ask()
+
+    with bounded(0.3), pytest.raises(OperationalError):
+        work()
+    close_old_connections()
+
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT to_regclass('half_done')")
+        assert cursor.fetchone() == (None,)
+
+
+def test_without_a_bound_an_answer_is_awaited_as_long_as_it_takes() -> None:
+    with bounded(0.1):
+        assert Wallet.objects.count() == 0
+    ask("SELECT pg_sleep(0.4)")
+
+
+def test_an_answer_within_the_bound_is_given() -> None:
+    with bounded(20):
+        ask("SELECT pg_sleep(1.3)")
+
+
+def test_a_bound_within_another_does_not_make_it_longer() -> None:
+    with bounded(0.3), pytest.raises(OperationalError), bounded(20):
+        ask()
+
+
+def test_a_commit_without_an_answer_is_given_up_too() -> None:
+    """A deferred trigger keeps COMMIT itself waiting."""
+    ask("CREATE TABLE slow (id int)")
+    try:
+        ask(
+            "CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS "
+            "'BEGIN PERFORM pg_sleep(4); RETURN NULL; END'"
+        )
+        ask(
+            "CREATE CONSTRAINT TRIGGER waits AFTER INSERT ON slow DEFERRABLE INITIALLY DEFERRED "
+            "FOR EACH ROW EXECUTE FUNCTION wait()"
+        )
+        with bounded(0.3), pytest.raises(OperationalError), transaction.atomic():
+            ask("INSERT INTO slow VALUES (1)")
+    finally:
+        connection.close()
+        ask("DROP TABLE slow CASCADE")  # waits until the server is done
+        ask("DROP FUNCTION wait")
+
+
+def test_of_several_threads_that_wait_one_is_cut_off_early(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hung_database, "_places", BoundedSemaphore(2))
+    done = Event()
+
+    def waits(_: int) -> str:
+        try:
+            with bounded(30):
+                ask("SELECT pg_sleep(2.5)")
+            return "answered"
+        except OperationalError:
+            return "answered by others first" if done.is_set() else "cut off"
+        finally:
+            done.set()
+            connection.close()
+
+    with ThreadPoolExecutor(3) as pool:
+        assert sorted(pool.map(waits, range(3))) == ["answered", "answered", "cut off"]
+
+
+def test_while_all_other_threads_connect_a_further_one_waits_for_a_second_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    connection.close()
+    places = BoundedSemaphore(1)
+    monkeypatch.setattr(hung_database, "_places", places)
+    with places, bounded(30), pytest.raises(OperationalError):
+        ask()
+    assert Wallet.objects.count() == 0
+
+
+def test_while_there_is_no_sign_of_life_everything_fails_at_once_and_then_works_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lives = Event()
+    truly = hung_database._gives_a_sign_of_life
+    monkeypatch.setattr(hung_database, "LOOKED_AFTER_EVERY", 0.05)
+    monkeypatch.setattr(
+        hung_database, "_gives_a_sign_of_life", lambda params: lives.is_set() and truly(params)
+    )
+    with bounded(0.3), pytest.raises(OperationalError):
+        ask()
+    looked(lambda: hung_database._hangs)
+    close_old_connections()
+    with bounded(30):
+        for _again in range(3):
+            with pytest.raises(OperationalError, match="no sign of life"):
+                ask()
+            close_old_connections()
+
+    lives.set()
+    looked(lambda: not hung_database._hangs)
+
+    with bounded(30):
+        assert Wallet.objects.count() == 0
+
+
+def test_a_connection_of_a_request_has_the_limits_and_what_the_address_says_wins(settings: Any) -> None:
+    settings.DATABASE_LIMITS = "-c statement_timeout=5s -c lock_timeout=2s"
+    connection.close()
+    options = connection.settings_dict["OPTIONS"]
+    connection.settings_dict["OPTIONS"] = options | {"options": "-c lock_timeout=7s"}
+    try:
+        with bounded(30), connection.cursor() as cursor:
+            cursor.execute("SELECT current_setting('statement_timeout'), current_setting('lock_timeout')")
+            assert cursor.fetchone() == ("5s", "7s")
+    finally:
+        connection.settings_dict["OPTIONS"] = options
+
+
+def test_a_server_that_takes_no_connection_is_given_up_after_the_timeout(monkeypatch: Any) -> None:
+    def times_out(params: Any) -> None:
+        raise psycopg.errors.ConnectionTimeout("connection timeout expired")
+
+    connection.close()
+    monkeypatch.setattr(connection, "get_new_connection", times_out)
+    with bounded(30), pytest.raises(OperationalError) as caught:
+        ask()
+    assert means_away(caught.value)
