@@ -297,3 +297,100 @@ def test_a_document_that_is_not_compressed_says_nothing_of_encodings(document: P
 
     assert "Vary" not in response
     assert "Content-Encoding" not in response
+
+
+class Clock:
+    """The monotonic clock of the documents, moved by hand."""
+
+    def __init__(self) -> None:
+        self.now = 1_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(documents, "monotonic", clock)
+    return clock
+
+
+def test_bytes_that_cannot_be_made_anew_are_served_for_an_hour_and_not_longer(
+    source: Source, clock: Clock
+) -> None:
+    document = PublishedDocument(source, max_age=600)
+    get(document)
+    source.now = OSError("the database is away")
+    for _asked in range(11):
+        clock.now += 300
+        assert (get(document).status_code, get(document)["Cache-Control"]) == (200, "no-cache")
+    clock.now += 299
+    assert get(document).content == b'{"a":1}'
+    clock.now += 1
+
+    response = get(document)
+
+    assert response.status_code == 503
+    assert int(response["Retry-After"]) > 0
+    source.now = b'{"a":2}'
+    clock.now += 10
+    assert get(document).content == b'{"a":2}'
+
+
+def test_bytes_with_an_end_of_their_own_are_served_until_then(source: Source, clock: Clock) -> None:
+    document = PublishedDocument(source, good_for=lambda body: float(body))
+    source.now = b"20"
+    get(document)
+    source.now = OSError("the database is away")
+    clock.now += 19.9
+    assert get(document).content == b"20"
+    clock.now += 0.1
+    assert get(document).status_code == 503
+
+
+def test_while_nothing_can_be_made_anew_it_is_tried_every_few_seconds_only(
+    source: Source, clock: Clock
+) -> None:
+    document = PublishedDocument(source)
+    source.now = OSError("the database is away")
+    for _asked in range(20):
+        get(document)
+    assert source.built == 1
+    source.now = b"1"
+    clock.now += 5
+    get(document)
+    source.now = OSError("the database is away")
+    clock.now += 5
+    for _asked in range(20):
+        get(document)
+    assert source.built == 3
+
+
+def test_one_document_that_is_slow_to_make_keeps_no_other_from_being_served() -> None:
+    go, building = Event(), Event()
+
+    def build() -> bytes:
+        building.set()
+        go.wait(10)
+        return b"slow"
+
+    slow, other = PublishedDocument(build), PublishedDocument(Source(), refresh_after=0)
+    constant = PublishedDocument(Source(b"constant"), asks_database=False)
+    get(other)
+    thread = Thread(target=get, args=(slow,))
+    thread.start()
+    assert building.wait(10)
+
+    assert get(other).content == b'{"a":1}'
+    assert get(constant).content == b"constant"
+
+    go.set()
+    thread.join(10)
+
+
+def test_first_requests_that_wait_for_nothing_are_told_to_come_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(documents, "_PATIENCE", 0.01)
+    with documents._one_asks:  # another thread hangs
+        response = get(PublishedDocument(Source()))
+    assert (response.status_code, response["Retry-After"]) == (503, "5")

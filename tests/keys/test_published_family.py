@@ -114,3 +114,14 @@ def test_many_at_once_ask_once(family: PublishedFamily, shelf: Shelf) -> None:
 
     assert found == [b"number 1"] * 8
     assert shelf.asked == 1
+
+
+def test_while_another_thread_asks_known_documents_are_served_and_unknown_ones_are_to_be_asked_for_again(
+    family: PublishedFamily, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    get(family, 1)
+    monkeypatch.setattr(families, "_PATIENCE", 0.01)
+    shelf.clock += 0.2
+    with family._lock:
+        assert get(family, 1).content == b"number 1"
+        assert get(family, 3).status_code == 503

@@ -9,6 +9,7 @@ from uuid import UUID
 
 import pytest
 from django.conf import settings
+from django.db import OperationalError
 from django.test import Client, RequestFactory
 from django.utils import timezone
 
@@ -311,6 +312,41 @@ def test_without_a_signing_key_the_last_list_is_served_unless_its_key_is_withdra
     with pytest.raises(NothingToPublishError) as refused:
         look(list_id, later=timedelta(hours=1), monkeypatch=monkeypatch)
     assert refused.value.status == 503
+
+
+def test_a_list_that_ended_with_the_certificates_of_its_key_is_not_served(
+    alice: Wallet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    list_id = presented(alice).status_list_id
+    before_end = active_issuer_key(now=timezone.now()).not_after - timezone.now() - timedelta(minutes=1)
+    stored = look(list_id, later=before_end, monkeypatch=monkeypatch)
+
+    assert look(list_id, later=before_end + timedelta(seconds=2), monkeypatch=monkeypatch) == stored
+    for later in (timedelta(seconds=62), timedelta(minutes=3)):
+        with pytest.raises(NothingToPublishError) as refused:
+            look(list_id, later=before_end + later, monkeypatch=monkeypatch)
+        assert refused.value.status == 503
+
+
+def test_while_the_database_is_away_a_list_is_served_until_it_ends(
+    client: Client, alice: Wallet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = address(presented(alice))
+    served, began = client.get(path).content, keys_published.monotonic()
+
+    def away(list_id: int) -> bytes:
+        raise OperationalError("connection refused")
+
+    monkeypatch.setattr(publication, "current", away)
+    answers = []
+    for hours in (1, 2, 3, 3.9, 4.1):
+        monkeypatch.setattr(keys_published, "monotonic", lambda now=began + hours * 3600: now)
+        answers.append(client.get(path))
+
+    assert [answer.status_code for answer in answers] == [200, 200, 200, 200, 503]
+    assert {answer.content for answer in answers[:-1]} == {served}
+    assert {answer["Cache-Control"] for answer in answers[:-1]} == {"no-cache"}
+    assert int(answers[-1]["Retry-After"]) > 0
 
 
 def test_while_the_hardware_module_is_away_the_last_list_is_served(

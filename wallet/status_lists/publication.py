@@ -45,14 +45,14 @@ def current(list_id: int) -> bytes:
     """
     now = timezone.now()
     row = _find(list_id)
-    if not _claim(row, now) and _signed_after(row, now - token.TTL):
+    if not _claim(row, now) and _signed_after(row, now - token.TTL) and _has_not_ended(row, now):
         return row.token.encode()  # another instance is looking, or has just looked
     try:
         return _renewed(row, now).encode()
     except (NoSigningKeyError, BrokenChainError, SealError, SignerUnavailableError):
         log.exception("status_list_not_signed", status_list=row.pk)
         keys = SigningKey.objects.exclude(state=SigningKey.State.WITHDRAWN).values_list("id", flat=True)
-        if row.token and token.ends_at(row.token) > now.timestamp() and row.kid in keys:
+        if _has_not_ended(row, now) and row.kid in keys:
             return row.token.encode()
         raise NothingToPublishError("The status list cannot be signed at the moment.", status=503) from None
 
@@ -66,6 +66,11 @@ def _find(list_id: int) -> StatusList:
 
 def _signed_after(row: StatusList, moment: datetime) -> bool:
     return row.signed_at is not None and row.signed_at > moment
+
+
+def _has_not_ended(row: StatusList, now: datetime) -> bool:
+    """Before `exp`, which is earlier than LIFETIME says when a certificate of the key ends earlier."""
+    return bool(row.token) and token.ends_at(row.token) > now.timestamp()
 
 
 def _claim(row: StatusList, now: datetime) -> bool:
