@@ -8,12 +8,13 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from time import sleep
 from typing import Any
 
 import psycopg
 import pytest
 
-from tests.benchmarks.browsers import ORIGIN
+from tests.benchmarks.browsers import ORIGIN, Browser
 from tests.benchmarks.flows import Holder, crowd, service_holders
 from tests.benchmarks.sites import Site
 from tests.benchmarks.stage import Prepared, Work
@@ -136,3 +137,30 @@ def test_options_in_the_address_of_a_pooler_are_warned_of(
 
     assert "keys.W002" in check.stderr
     assert "keys.E011" not in check.stderr
+
+
+def test_a_database_that_hangs_behind_it_is_given_up_and_found_again(
+    cluster: Cluster, environment: dict[str, str], holders: list[Holder]
+) -> None:
+    with pgbouncer(cluster) as url:
+        pooled = environment | {"DATABASE_URL": of_service(url), "DATABASE_POOLER": "transaction"}
+        told = {
+            "DATABASE_LOCK_TIMEOUT": "1",
+            "DATABASE_STATEMENT_TIMEOUT": "2",
+            "DATABASE_ANSWER_TIMEOUT": "3",
+        }
+        with Site("config.wsgi", pooled | told, ready=JWKS) as site:
+
+            def status(path: str) -> int:
+                with Browser(site.port, holders[0].cookies) as browser:
+                    return browser.get(path).status
+
+            assert status("/wallet/history/") == 200
+            with cluster.hanging():
+                assert [status("/wallet/history/") for _ in range(3)] == [503] * 3
+                assert status(JWKS) == 200
+            for _ in range(100):
+                if status("/wallet/history/") == 200:
+                    break
+                sleep(0.2)
+            crowd(site, holders, at_once=4)(4)

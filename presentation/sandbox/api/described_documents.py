@@ -24,8 +24,9 @@ def document(path: str, name: str, summary: Text, schema: Schema, media: str = J
     answers = [Answer(200, _("The document; cache it as Cache-Control says."), schema, media, CACHED)]
     if path.startswith(("trust/", "status-lists/")):
         answers += [Answer(404, _("There is none."), text(), PLAIN), Answer(404, "", text(), HTML)]
-    if path.startswith("openid-connect/"):
-        answers += [Answer(503, _("There is no key yet."), text(), PLAIN)]
+    if path.startswith(("openid-connect/", "trust/", "status-lists")):
+        away = _("It cannot be made at the moment; Retry-After says how many seconds to wait.")
+        answers += [Answer(503, away, text(), PLAIN, ("Retry-After",))]
     return Described(path, "get", name, KEYS, summary, answers)
 
 
