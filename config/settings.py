@@ -201,6 +201,11 @@ CERTIFICATE_SUBJECT = _text("CERTIFICATE_SUBJECT")
 SIGNING_KEY_PERIOD = timedelta(days=_number("SIGNING_KEY_DAYS", default=90))
 SIGNING_KEY_STAGED_FOR = timedelta(hours=_number("SIGNING_KEY_STAGED_HOURS", default=48))
 
+# How long records of consent say what the holder was shown of a transaction; then that is erased.
+TRANSACTION_RETENTION_YEARS = _number("TRANSACTION_RETENTION_YEARS", default=7)
+if TRANSACTION_RETENTION_YEARS > 100:
+    raise ImproperlyConfigured("TRANSACTION_RETENTION_YEARS must be a whole number from 1 to 100.")
+
 # A client assertion names the issuer as its audience and nothing else. Clients from before 2026 name the
 # token endpoint, or several: taken only where somebody still runs such clients.
 LEGACY_ASSERTION_AUDIENCES = _switch("LEGACY_ASSERTION_AUDIENCES", default=False)

@@ -10,6 +10,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _t
 from django.utils.translation import gettext_lazy as _
 
+from consent import transactions
 from consent.models import Consent
 from keys.read_only import ReadOnly
 from keys.row_ids import short_id
@@ -69,4 +70,9 @@ class ConsentAdmin(ReadOnly, admin.ModelAdmin):
 
     @admin.display(description=_("transactions as shown"))
     def transactions_shown(self, consent: Consent) -> SafeString:
-        return render_to_string("admin/consent/transactions.html", {"transactions": consent.transactions})
+        context = {
+            "transactions": transactions.kept(consent),
+            "erased_at": consent.erased_at,
+            "erased_after": transactions.years_until_erased(consent),
+        }
+        return render_to_string("admin/consent/transactions.html", context)

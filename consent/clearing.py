@@ -1,4 +1,4 @@
-"""Forgetting the questions that nobody answered, so that the table grows only with answers."""
+"""What does not stay: questions that nobody answered, and the content of transactions after some years."""
 
 from datetime import datetime
 
@@ -17,6 +17,27 @@ def clear_unanswered(*, lapsed_before: datetime, batch: int) -> int:
         deleted, _ = _unanswered(lapsed_before).filter(id__in=ids).delete()
         cleared += deleted
     return cleared
+
+
+def erase_transactions(*, asked_before: datetime, now: datetime, batch: int) -> int:
+    """Erase the content of the transactions in records older than that, `batch` per transaction; how many.
+
+    That the holder was asked and what they answered stays, with the type and the hash of each transaction.
+    A run of `reseal` at the same time puts nothing back: it replaces only the value that it has read.
+    """
+    erased = 0
+    old = Consent.objects.filter(asked_at__lt=asked_before, sealed_transactions__isnull=False)
+    while ids := list(old.order_by("asked_at").values_list("id", flat=True)[:batch]):
+        erased += old.filter(id__in=ids).update(sealed_transactions=None, erased_at=now)
+    return erased
+
+
+def years_before(now: datetime, years: int) -> datetime:
+    """The same moment so many calendar years earlier; on 29 February the day before it, if need be."""
+    try:
+        return now.replace(year=now.year - years)
+    except ValueError:
+        return now.replace(year=now.year - years, day=28)
 
 
 def _unanswered(lapsed_before: datetime) -> QuerySet[Consent]:

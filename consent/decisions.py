@@ -10,6 +10,7 @@ from datetime import datetime
 
 from consent.models import Consent
 from consent.question import Requester, Transaction
+from consent.transactions import seal_in
 from keys.prepared_statements import PreparedInsert, PreparedRead, PreparedUpdate
 from wallet.models import Wallet
 
@@ -83,6 +84,7 @@ def ask(
     requester: Requester,
     claims: Iterable[Sequence[str]],
     transactions: Iterable[object],
+    transaction_hashes: Sequence[str],
     request_hash: str,
     return_to: str,
     now: datetime,
@@ -90,21 +92,21 @@ def ask(
 ) -> Consent:
     """Put a question to the holder of `wallet`; the browser goes to `consent_review` with its id.
 
-    `transactions` are `Transaction`s as JSON; `request_hash` names the exact request an answer is good for.
+    `transactions` are `Transaction`s as JSON, `transaction_hashes` the hash of each one's value as received;
+    `request_hash` names the exact request an answer is good for.
     Raises `question.QuestionFormatError` for what no page could show.
     """
-    shown = [Transaction.from_json(transaction).to_json() for transaction in transactions]
     consent = Consent(
         wallet=wallet,
         requester_id=requester_id,
         requester=requester.to_json(),
         claims=[list(path) for path in claims],
-        transactions=shown,
         request_hash=request_hash,
         return_to=return_to,
         asked_at=now,
         expires_at=expires_at,
     )
+    seal_in(consent, transactions, transaction_hashes)
     _new.run(consent)
     return consent
 

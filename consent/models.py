@@ -13,11 +13,20 @@ from wallet.models import Wallet
 class Consent(AppendOnly):
     """One question put to a holder and its answer; append-only; outlives what it was asked for.
 
-    The row is written when it is asked and changed by `decisions` only: when it is answered, and when a yes
-    came to nothing. `clearing` removes what was not answered.
-    It says what was shown, never a claim's value: claim names, the transaction as displayed, who asked
-    under which name then, and the hash of the exact request the answer is good for.
+    The row is written when the question is put. Afterwards only these change it:
+
+    * `decisions`, when the holder answers, and when a yes came to nothing;
+    * `clearing`, which deletes questions that nobody answered, and erases the content of transactions at the
+      end of their retention time;
+    * `manage.py reseal`, which moves that content to another sealing key, or empties it when its key is lost.
+
+    The row says what was shown, never a claim's value: claim names, the transactions as displayed (sealed,
+    because they name accounts), who asked under which name then, and the hash of the exact request that the
+    answer is good for.
     """
+
+    # Sealed columns and the associated data each is bound to: see `transactions` and `keys.sealed_columns`.
+    SEALED = {"sealed_transactions": "consent_consent.sealed_transactions:{pk}"}
 
     class Decision(models.TextChoices):
         ASKED = "asked", _("not answered")
@@ -29,7 +38,9 @@ class Consent(AppendOnly):
     requester_id = models.CharField(_("client ID of the requester"), max_length=100, editable=False)
     requester = models.JSONField(editable=False)  # decisions.Requester as shown then
     claims = models.JSONField(editable=False)  # list of claim paths, e.g. [["given_name"]]
-    transactions = models.JSONField(editable=False)  # list of decisions.Transaction as shown
+    transactions = models.JSONField(editable=False)  # of each one its kind, title and hash
+    # JSON list of question.Transaction as shown; null when there is none, or when it was erased.
+    sealed_transactions = models.BinaryField(null=True, editable=False)
     # SHA-256 hex of the request answered.
     request_hash = models.CharField(_("hash of the request"), max_length=64, editable=False)
     return_to = models.CharField(max_length=200, editable=False)  # path here that acts on the decision
@@ -41,6 +52,8 @@ class Consent(AppendOnly):
     decided_at = models.DateTimeField(_("answered"), null=True, editable=False)
     # When it turned out that nothing could be shared in spite of a yes.
     undelivered_at = models.DateTimeField(_("found undeliverable"), null=True, editable=False)
+    # When the content of its transactions was erased at the end of the retention time.
+    erased_at = models.DateTimeField(_("transactions erased"), null=True, editable=False)
 
     class Meta:
         verbose_name = _("consent")
@@ -55,6 +68,10 @@ class Consent(AppendOnly):
                 condition=Q(undelivered_at=None) | Q(decision="granted"),
                 name="consent_undelivered_was_granted",
             ),
+            models.CheckConstraint(
+                condition=Q(erased_at=None) | Q(sealed_transactions=None),
+                name="consent_erased_transactions_are_gone",
+            ),
         ]
         indexes = [
             models.Index(fields=["wallet", "-decided_at"], name="consent_receipts_of_wallet"),
@@ -62,6 +79,11 @@ class Consent(AppendOnly):
             models.Index(fields=["wallet", "requester_id", "-decided_at"], name="consent_last_shared_with"),
             models.Index(
                 fields=["expires_at"], condition=Q(decision="asked"), name="consent_unanswered_by_expiry"
+            ),
+            models.Index(
+                fields=["asked_at"],
+                condition=Q(sealed_transactions__isnull=False),
+                name="consent_transactions_by_age",
             ),
         ]
 

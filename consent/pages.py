@@ -7,9 +7,10 @@ from typing import Self
 from django.conf import settings
 from django.utils.timezone import localdate
 
-from consent import decisions
+from consent import decisions, transactions
 from consent.models import Consent
 from consent.question import Requester, Transaction
+from consent.transactions import KeptTransaction
 from wallet import claims, credentials
 from wallet.credentials import ClaimPreview
 from wallet.models import Credential
@@ -33,13 +34,16 @@ class Question:
 
     @classmethod
     def of(cls, consent: Consent, credential: Credential) -> Self:
-        """One query: when the holder last shared with whoever asks. Ages are those of the day of asking."""
+        """One query: when the holder last shared with whoever asks. Ages are those of the day of asking.
+
+        Raises `SealError` when the identity or the transactions do not open.
+        """
         paths = [tuple(path) for path in consent.claims]
         before = decisions.last_shared(credential.wallet, consent.requester_id)
         return cls(
             consent=consent,
             requester=Requester.from_json(consent.requester),
-            transactions=_transactions(consent),
+            transactions=transactions.shown(consent),
             claims=tuple(credentials.preview(credential, paths, today=localdate(consent.asked_at))),
             not_shared=tuple(str(label) for label in claims.not_shared(paths)),
             last_shared_at=before.at if before else None,
@@ -57,7 +61,7 @@ class Receipt:
 
     consent: Consent
     requester: Requester
-    transactions: tuple[Transaction, ...]
+    transactions: tuple[KeptTransaction, ...]
     claims: tuple[str, ...]  # labels
     status: Status | None  # of what was shared; None once it has ended, or when nothing was
 
@@ -66,7 +70,7 @@ class Receipt:
         return cls(
             consent=consent,
             requester=Requester.from_json(consent.requester),
-            transactions=_transactions(consent),
+            transactions=transactions.kept(consent),
             claims=tuple(_label(tuple(path)) for path in consent.claims),
             status=status,
         )
@@ -87,9 +91,10 @@ class Receipt:
     def undelivered(self) -> bool:
         return self.consent.undelivered_at is not None
 
-
-def _transactions(consent: Consent) -> tuple[Transaction, ...]:
-    return tuple(Transaction.from_json(transaction) for transaction in consent.transactions)
+    @property
+    def erased_after(self) -> int | None:
+        """The years after which what the transactions said was erased; None if it was not."""
+        return transactions.years_until_erased(self.consent)
 
 
 def _label(path: tuple[str, ...]) -> str:

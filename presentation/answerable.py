@@ -11,6 +11,8 @@ from functools import lru_cache
 import structlog
 from django.utils import timezone
 
+from consent import transactions
+from consent.models import Consent
 from keys.certificates.chain import BrokenChainError
 from keys.issuer_key import NoSigningKeyError, active_issuer_key
 from keys.private_keys.signer import SignerUnavailableError
@@ -29,8 +31,14 @@ log = structlog.get_logger(__name__)
 
 def require_readable(credential: Credential) -> None:
     """Raises `ServerError` when the credential does not open: a sealing key is missing, or it was changed."""
-    with _our_fault():
+    with our_fault():
         credentials.require_readable(credential)
+
+
+def require_shown(consent: Consent) -> None:
+    """Raises `ServerError` when the transactions of an open question do not open: no page can show them."""
+    with our_fault():
+        transactions.shown(consent)
 
 
 def selection(request: AuthorizationRequest, credential: Credential, *, today: date) -> Selection | None:
@@ -39,7 +47,7 @@ def selection(request: AuthorizationRequest, credential: Credential, *, today: d
     Raises `ServerError`, `TemporarilyUnavailableError` when that cannot be found out.
     """
     query = request.query
-    with _our_fault():
+    with our_fault():
         offer, found, same = _at_best(query, credentials.credential_type(), _authorities(query))
         if not same:
             found = evaluation.select(query, offer, credentials.whole(credential, today=today))
@@ -49,14 +57,14 @@ def selection(request: AuthorizationRequest, credential: Credential, *, today: d
 def by_anyone(request: AuthorizationRequest) -> bool:
     """Whether some holder could answer: if not, nobody need be verified for it. Raises as `selection`."""
     query = request.query
-    with _our_fault():
+    with our_fault():
         _offer, found, _same = _at_best(query, credentials.credential_type(), _authorities(query))
     return found is not None and _binds_all(request, found)
 
 
 @contextmanager
-def _our_fault() -> Iterator[None]:
-    """Trouble with keys is nobody's fault who asks: told to the log, and home goes that it was ours."""
+def our_fault() -> Iterator[None]:
+    """Trouble with keys is the service's fault: it is logged, and the relying party gets a server error."""
     try:
         yield
     except (NoSigningKeyError, BrokenChainError, SealError) as error:

@@ -32,7 +32,6 @@ from presentation.passage import Passage
 from presentation.reception import pushed_requests
 from presentation.registration import check_return_address
 from presentation.requests import authorization_request
-from presentation.requests.parameters import Parameters
 from presentation.responses import vp_token
 from presentation.webhooks import telling
 from wallet import credentials
@@ -45,6 +44,7 @@ _open_interaction = PreparedUpdate(
     "error",
     "answered_at",
     "parameters",
+    "sealed_transaction_data",
     "errand",
 )
 
@@ -120,7 +120,7 @@ def _present(passage: Passage, session: HolderSession, *, now: datetime) -> tupl
 def _agreed(passage: Passage, session: HolderSession, *, now: datetime) -> tuple[Consent, Selection]:
     """The holder's yes, if it was said to this request, and what it comes to, if that was shown."""
     interaction, consent = passage.interaction, passage.interaction.consent
-    if authorization_request.parameters_hash(Parameters(interaction.parameters)) != interaction.request_hash:
+    if authorization_request.parameters_hash(passage.parameters) != interaction.request_hash:
         raise ServerError
     if consent is None or not decisions.granted_for(
         consent, request_hash=interaction.request_hash, wallet=session.wallet
@@ -167,7 +167,13 @@ def _close(interaction: Interaction, outcome: Interaction.Outcome, *, error: str
         if outcome == Interaction.Outcome.TOKEN and not first:
             raise InvalidRequestUriError("request_uri was used already; every request is pushed anew")
         closed = _open_interaction.run(
-            id=interaction.id, outcome=outcome, error=error, answered_at=now, parameters={}, errand=None
+            id=interaction.id,
+            outcome=outcome,
+            error=error,
+            answered_at=now,
+            parameters={},
+            sealed_transaction_data=None,
+            errand=None,
         )
         if closed != 1:
             interaction.refresh_from_db()

@@ -14,6 +14,7 @@ from django.utils.timezone import localdate
 
 from consent import decisions
 from keys.prepared_statements import PreparedInsert, PreparedRead
+from presentation import stored_parameters
 from presentation.errors import InvalidRequestError, TemporarilyUnavailableError
 from presentation.models import Interaction, RedirectURI
 from presentation.passage import Passage, Step, earliest_sign_in, next_step, path_of
@@ -100,16 +101,17 @@ def _written_down(
 ) -> Interaction:
     """The row of a new interaction, not saved yet; parsed once, stored as it was said."""
     address = registration.return_address
-    return Interaction(
+    interaction = Interaction(
         relying_party=registration.relying_party,
         redirect_uri="" if address.posted else address.uri,
         response_uri=address.uri if address.posted else "",
         browser=browser,
-        parameters=dict(parameters.values),
         request_hash=authorization_request.parameters_hash(parameters),
         created_at=now,
         expires_at=now + LIFETIME,
     )
+    stored_parameters.store(interaction, parameters)
+    return interaction
 
 
 def recall(interaction_id: uuid.UUID, *, browser: str | None, now: datetime) -> Passage:
@@ -167,6 +169,7 @@ def _prepare(passage: Passage, step: Step, session: HolderSession | None, *, now
             requester=_requester(passage),
             claims=selection.claims if selection else (),
             transactions=[entries.display(value) for value in passage.request.transaction_data],
+            transaction_hashes=[value.hash for value in passage.request.transaction_data],
             request_hash=interaction.request_hash,
             return_to=path_of(interaction),
             now=now,

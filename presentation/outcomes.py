@@ -85,7 +85,7 @@ def _counting(client_id: str, nonce: str) -> Interaction | None:
             Coalesce("answered_at", "created_at").desc(),
         )
         .select_related("delivery", "consent__wallet")
-        .defer("parameters")
+        .defer("parameters", "sealed_transaction_data")
         .first()
     )
 

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils.timezone import localdate
 
 from consent import decisions
-from presentation import answerable
+from presentation import answerable, stored_parameters
 from presentation.dcql.evaluation import Selection
 from presentation.models import Interaction, RelyingParty
 from presentation.registration import read_request
@@ -42,9 +42,15 @@ class Passage:
     still_registered: bool  # exactly this address, when the interaction was read
 
     @cached_property
+    def parameters(self) -> Parameters:
+        """The parameters as they were received; raises `ServerError` when they do not open."""
+        with answerable.our_fault():
+            return stored_parameters.stored(self.interaction)
+
+    @cached_property
     def request(self) -> AuthorizationRequest:
         """What was asked, as far as this relying party may ask it now; raises `AuthorizationError`."""
-        return read_request(Parameters(self.interaction.parameters), self.relying_party)
+        return read_request(self.parameters, self.relying_party)
 
     @property
     def relying_party(self) -> RelyingParty:
@@ -78,6 +84,8 @@ def next_step(passage: Passage, session: HolderSession | None, *, now: datetime)
         return Step.ANSWER
     if consent is None and passage.selection(credential, today=localdate(now)) is None:
         return Step.UNAVAILABLE
+    if consent is not None and consent.decision == consent.Decision.ASKED:
+        answerable.require_shown(consent)
     return Step.CONSENT
 
 

@@ -18,6 +18,9 @@ class Interaction(models.Model):
     What must happen next is computed from them (`passage.next_step`).
     """
 
+    # Sealed columns and the associated data each is bound to: see `stored_parameters`.
+    SEALED = {"sealed_transaction_data": "presentation_interaction.sealed_transaction_data:{pk}"}
+
     class Outcome(models.TextChoices):
         NONE = "", _("not answered yet")
         TOKEN = "token", _("token")
@@ -35,7 +38,9 @@ class Interaction(models.Model):
     redirect_uri = models.CharField(_("redirect URI"), max_length=506, blank=True, editable=False)
     response_uri = models.CharField(_("response URI"), max_length=500, blank=True, editable=False)
     browser = models.CharField(max_length=64, editable=False)  # wallet.browser digest
-    parameters = models.JSONField(editable=False)  # as received; emptied once answered
+    # As received, without transaction data; both columns are emptied once answered.
+    parameters = models.JSONField(editable=False)
+    sealed_transaction_data = models.BinaryField(null=True, editable=False)
     request_hash = models.CharField(max_length=64, editable=False)  # SHA-256 hex over the parameters
     nonce_digest = models.CharField(max_length=64, editable=False)
     consent = models.OneToOneField(Consent, null=True, on_delete=models.PROTECT, editable=False)
@@ -50,7 +55,13 @@ class Interaction(models.Model):
 
     class Meta:
         indexes = [
-            models.Index(fields=["relying_party", "nonce_digest"], name="presentation_interaction_asked")
+            models.Index(fields=["relying_party", "nonce_digest"], name="presentation_interaction_asked"),
+            # For `reseal` and `check --deploy`: the table keeps answered interactions for long.
+            models.Index(
+                fields=["id"],
+                condition=Q(sealed_transaction_data__isnull=False),
+                name="presentation_sealed_requests",
+            ),
         ]
         constraints = [
             models.UniqueConstraint(

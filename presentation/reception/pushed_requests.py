@@ -4,10 +4,18 @@ import secrets
 from datetime import datetime, timedelta
 from hashlib import sha256
 
+import structlog
 from django.utils.translation import gettext_lazy as _
 
 from keys.prepared_statements import PreparedInsert, PreparedRead
-from presentation.errors import InvalidRequestUriError, UntrustedRequestError
+from keys.sealing import SealError
+from presentation import stored_parameters
+from presentation.errors import (
+    AuthorizationError,
+    InvalidRequestUriError,
+    ServerError,
+    UntrustedRequestError,
+)
 from presentation.models import PushedRequest
 from presentation.registration import mistaken
 from presentation.requests.arrival import Arrival
@@ -16,6 +24,8 @@ from presentation.requests.parameters import Parameters
 HANDLE = "urn:ietf:params:oauth:request_uri:"  # and 256 random bits
 LIFETIME = timedelta(seconds=60)
 
+log = structlog.get_logger(__name__)
+
 _by_digest = PreparedRead(lambda value: PushedRequest.objects.filter(digest=value("digest")))
 _new = PreparedInsert(PushedRequest)
 
@@ -23,15 +33,11 @@ _new = PreparedInsert(PushedRequest)
 def keep(arrival: Arrival, *, client_id: str, now: datetime) -> str:
     """Keep a request that was checked; gives its handle."""
     handle = HANDLE + secrets.token_urlsafe(32)
-    _new.run(
-        PushedRequest(
-            digest=_digest(handle),
-            client_id=client_id,
-            parameters=dict(arrival.parameters.values),
-            signed=arrival.signed,
-            expires_at=now + LIFETIME,
-        )
+    row = PushedRequest(
+        digest=_digest(handle), client_id=client_id, signed=arrival.signed, expires_at=now + LIFETIME
     )
+    stored_parameters.store(row, arrival.parameters)
+    _new.run(row)
     return handle
 
 
@@ -45,16 +51,25 @@ def recall(handle: str, *, client_id: str, now: datetime) -> Arrival:
             _("This request was answered already. Go back to the application and start again."),
             "request_uri was used; every request is pushed anew",
         )
-    expired = InvalidRequestUriError("request_uri has expired") if row.expires_at <= now else None
-    # Its digest stays with the parameters, so that whoever answers them can use the handle up.
-    parameters = Parameters({**row.parameters, "request_uri": row.digest})
-    return Arrival(parameters, signed=row.signed, pushed=True, problem=expired)
+    problem: AuthorizationError | None = None
+    values = row.parameters
+    if row.expires_at <= now:
+        problem = InvalidRequestUriError("request_uri has expired")
+    else:
+        try:
+            values = stored_parameters.stored(row).values
+        except SealError:
+            log.exception("request not evaluated")
+            problem = ServerError()
+    # Its digest stays with the parameters, so that the answer to them can use the handle up.
+    parameters = Parameters({**values, "request_uri": row.digest})
+    return Arrival(parameters, signed=row.signed, pushed=True, problem=problem)
 
 
 def use_up(digest: str, *, now: datetime) -> bool:
     """It is answered, and what was asked is forgotten; whether this was the first answer."""
     still_open = PushedRequest.objects.filter(digest=digest, used_at=None)
-    return still_open.update(used_at=now, parameters={}) == 1
+    return still_open.update(used_at=now, parameters={}, sealed_transaction_data=None) == 1
 
 
 def _digest(handle: str) -> str:

@@ -18,6 +18,7 @@ from presentation.transaction_data import money
 from presentation.transaction_data.display import blocks
 from presentation.transaction_data.fields import FieldError
 from presentation.transaction_data.types import TYPES, TransactionDataType
+from wallet.sd_jwt.issuance import digest
 
 MOST_VALUES = 10
 LONGEST_VALUE = 8192
@@ -35,6 +36,11 @@ class TransactionData:
     type: str
     credential_ids: tuple[str, ...]
     payload: dict[str, Any]
+
+    @property
+    def hash(self) -> str:
+        """What stands for it in `transaction_data_hashes`."""
+        return digest(self.received)
 
     @property
     def consequential(self) -> bool:

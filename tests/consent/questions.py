@@ -18,6 +18,7 @@ ACME = Requester(
     terms_url="https://bank.example/terms",
 )
 BASIC = [("given_name",), ("family_name",), ("age_equal_or_over", "18")]
+HASH = "QCjIGqYPYTopZ-mmPxlM6dfkBVEd2aEBinWeYfs3MNU"
 WIRE: dict[str, Any] = {
     "kind": "urn:example:wire",
     "title": "Wire transfer",
@@ -49,4 +50,6 @@ def put(wallet: Wallet, *, now: datetime | None = None, **changes: Any) -> Conse
         "return_to": "/back/to/acme/",
         "expires_at": now + timedelta(minutes=30),
     }
-    return decisions.ask(wallet=wallet, now=now, **(question | changes))
+    question |= changes
+    question.setdefault("transaction_hashes", [HASH] * len(question["transactions"]))
+    return decisions.ask(wallet=wallet, now=now, **question)
