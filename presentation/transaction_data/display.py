@@ -4,13 +4,12 @@ The blocks are what `consent` renders without knowing the types; every string in
 """
 
 import re
-from decimal import Decimal
 from typing import Any
 
 from django.utils.translation import gettext as _
 
 from presentation.characters import legible
-from presentation.transaction_data import money
+from presentation.transaction_data import line_items, money
 from presentation.transaction_data.fields import AccountNumber, Field, ListOf, Object
 from presentation.transaction_data.types import Figure, Items, Part, Quote, Rows, TransactionDataType
 
@@ -28,12 +27,9 @@ def blocks(declared: TransactionDataType, payload: dict[str, Any]) -> list[Block
 def _block(part: Part, schema: Object, payload: dict[str, Any]) -> Block | None:
     match part:
         case Figure():
-            amount = _sum(payload[part.sum_of]) if part.sum_of else payload[part.field]
-            return {
-                "block": "amount",
-                "label": str(part.label),
-                "value": money.shown(amount, payload["currency"]),
-            }
+            currency = payload["currency"]
+            amount = line_items.total(payload[part.sum_of], currency) if part.sum_of else payload[part.field]
+            return {"block": "amount", "label": str(part.label), "value": money.shown(amount, currency)}
         case Quote():
             return {"block": "quote", "text": legible(payload[part.field], keep_lines=True)}
         case Rows():
@@ -65,22 +61,24 @@ def _items(part: Items, schema: Field, payload: dict[str, Any]) -> Block:
     return {
         "block": "items",
         "heading": str(part.heading),
-        "columns": [str(label), str(quantity), str(cost), _("Line total")],
+        "columns": [str(label), str(quantity), str(cost), _line_total_heading(items, currency)],
         "rows": [
             [
                 legible(item["label"]),
                 f"{item['quantity']:,}",
-                money.shown(item["unit_cost"], currency),
-                money.shown(item["quantity"] * item["unit_cost"], currency),
+                money.price_shown(item["unit_cost"], currency),
+                money.shown(line_items.line_total(item, currency), currency),
             ]
             for item in items
         ],
-        "total": [_("Total"), money.shown(_sum(items), currency)],
+        "total": [_("Total"), money.shown(line_items.total(items, currency), currency)],
     }
 
 
-def _sum(items: tuple[dict[str, Any], ...]) -> Decimal:
-    return sum((item["quantity"] * item["unit_cost"] for item in items), Decimal(0))
+def _line_total_heading(items: tuple[dict[str, Any], ...], currency: str) -> str:
+    """Says so when a line is not exactly quantity times price."""
+    rounded = any(line_items.line_total(item, currency) != line_items.exact_total(item) for item in items)
+    return _("Line total, rounded") if rounded else _("Line total")
 
 
 def _text(field: Field, value: str) -> str:

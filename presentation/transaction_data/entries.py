@@ -14,10 +14,10 @@ from typing import Any
 from presentation import strict_json
 from presentation.errors import InvalidTransactionDataError
 from presentation.strict_json import StrictJsonError
-from presentation.transaction_data import money
+from presentation.transaction_data import line_items, money
 from presentation.transaction_data.display import blocks
-from presentation.transaction_data.fields import FieldError
-from presentation.transaction_data.types import TYPES, TransactionDataType
+from presentation.transaction_data.fields import MOST_MONEY, FieldError
+from presentation.transaction_data.types import TYPES, Figure, TransactionDataType
 from wallet.sd_jwt.issuance import digest
 
 MOST_VALUES = 10
@@ -105,7 +105,7 @@ def _parse_value(value: Any, credential_ids: Collection[str], allowed: Collectio
             )
     if HASH_ALGORITHM not in clean.get("transaction_data_hashes_alg", (HASH_ALGORITHM,)):
         raise FieldError(f"transaction_data_hashes_alg must contain {HASH_ALGORITHM}")
-    _check_minor_units(declared, clean["payload"])
+    _check_money(declared, clean["payload"])
     return TransactionData(value, declared.urn, clean["credential_ids"], clean["payload"])
 
 
@@ -124,12 +124,16 @@ def _declared(said: Any, allowed: Collection[str]) -> TransactionDataType:
     return TYPES[urn]
 
 
-def _check_minor_units(declared: TransactionDataType, payload: dict[str, Any]) -> None:
+def _check_money(declared: TransactionDataType, payload: dict[str, Any]) -> None:
+    """What depends on the currency: minor units, and what line items come to."""
     for where, amount in declared.payload.amounts(payload, "payload"):
         try:
             money.in_minor_units(amount, payload["currency"])
         except ValueError as error:
             raise FieldError(f"{where} {error}") from None
+    for name in (part.sum_of for part in declared.layout if isinstance(part, Figure) and part.sum_of):
+        if not 0 <= line_items.total(payload[name], payload["currency"]) < MOST_MONEY:
+            raise FieldError(f"payload.{name} must come to zero or more, and less than {MOST_MONEY}")
 
 
 def _decoded(value: Any) -> Any:

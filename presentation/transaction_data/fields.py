@@ -11,7 +11,7 @@ from typing import Any
 
 from django.utils.functional import Promise
 
-from presentation.transaction_data.money import MINOR_UNITS
+from presentation.transaction_data.money import MINOR_UNITS, PRICE_PLACES
 
 MOST_MONEY = 10**12
 
@@ -152,9 +152,7 @@ class Amount(Field):
         return f"{least}, less than {MOST_MONEY:,}; no more decimal places than the currency has"
 
     def read(self, value: Any, where: str) -> Decimal:
-        if type(value) is not int and not isinstance(value, Decimal):
-            raise FieldError(f"{where} must be a number")
-        amount = Decimal(value)
+        amount = _number(value, where)
         if amount < 0 or (amount == 0 and not self.zero):
             raise FieldError(f"{where} must be {'zero or more' if self.zero else 'more than zero'}")
         if amount >= MOST_MONEY:
@@ -163,6 +161,31 @@ class Amount(Field):
 
     def amounts(self, value: Any, where: str) -> Iterator[tuple[str, Decimal]]:
         yield where, value
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnitPrice(Field):
+    """The price of one of several; negative for a discount. Finer than the currency: only sums are paid."""
+
+    @property
+    def type_name(self) -> str:
+        return "Float"
+
+    @property
+    def rule(self) -> str:
+        return (
+            f"more than -{MOST_MONEY:,}, less than {MOST_MONEY:,}; at most {PRICE_PLACES} decimal places; "
+            "negative for a discount"
+        )
+
+    def read(self, value: Any, where: str) -> Decimal:
+        price = _number(value, where)
+        if not -MOST_MONEY < price < MOST_MONEY:
+            raise FieldError(f"{where} must be more than -{MOST_MONEY} and less than {MOST_MONEY}")
+        exact = price.quantize(Decimal(1).scaleb(-PRICE_PLACES))
+        if exact != price:
+            raise FieldError(f"{where} must not have more than {PRICE_PLACES} decimal places")
+        return exact or exact.copy_abs()  # there is a negative zero
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -224,6 +247,12 @@ class ListOf(Field):
     def amounts(self, value: Any, where: str) -> Iterator[tuple[str, Decimal]]:
         for index, item in enumerate(value):
             yield from self.item.amounts(item, f"{where}[{index}]")
+
+
+def _number(value: Any, where: str) -> Decimal:
+    if type(value) is not int and not isinstance(value, Decimal):
+        raise FieldError(f"{where} must be a number")
+    return Decimal(value)
 
 
 def _inside(where: str, name: str) -> str:

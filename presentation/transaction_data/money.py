@@ -24,6 +24,9 @@ MINOR_UNITS: dict[str, int] = dict.fromkeys(_CODES.split(), 2) | {
 }
 
 
+PRICE_PLACES = 6  # how many decimal places the price of a single item may have
+
+
 def in_minor_units(amount: Decimal, currency: str) -> Decimal:
     """The amount with exactly the currency's decimal places.
 
@@ -37,5 +40,16 @@ def in_minor_units(amount: Decimal, currency: str) -> Decimal:
 
 
 def shown(amount: Decimal, currency: str) -> str:
-    """The amount as people read it, such as `1,234.50 EUR`; never broken over two lines."""
-    return f"{in_minor_units(amount, currency):,f}\N{NO-BREAK SPACE}{currency}"
+    """The amount as people read it, such as `1,234.50 EUR` or `−5.00 EUR`; never broken over two lines."""
+    return _written(in_minor_units(amount, currency), currency)
+
+
+def price_shown(price: Decimal, currency: str) -> str:
+    """A price with all of its decimal places, and with those of the currency at least: `0.00042 EUR`."""
+    places = max(-int(price.normalize().as_tuple().exponent), MINOR_UNITS[currency])
+    return _written(price.quantize(Decimal(1).scaleb(-places)), currency)
+
+
+def _written(amount: Decimal, currency: str) -> str:
+    """With a minus sign instead of a hyphen, which is easily overlooked."""
+    return f"{amount:,f}\N{NO-BREAK SPACE}{currency}".replace("-", "\N{MINUS SIGN}")

@@ -21,7 +21,7 @@ from presentation.transaction_data.types import TYPES, TransactionDataType
 
 _HEAD = f"""# Transaction data
 
-<!-- Written by `manage.py transaction_data_reference` from presentation/transaction_data_types.py. -->
+<!-- Written by `manage.py transaction_data_reference` from presentation/transaction_data/types.py. -->
 
 `transaction_data` binds a presentation to something the person agrees to together with sharing their
 claims. The person sees it before they decide, and the Key Binding JWT carries a hash of it.
@@ -69,6 +69,7 @@ def _type_section(declared: TransactionDataType) -> str:
             f"\n## `{declared.urn}`\n",
             declared.about + "\n",
             *_tables("payload", declared.payload),
+            *([f"Rules:\n\n{declared.rules}"] if declared.rules else []),
             "An example, as JSON:\n",
             f"```json\n{text}\n```\n",
             f"As a value (written without spaces):\n\n```\n{encoded.decode()}\n```\n",
@@ -96,9 +97,13 @@ def _table(title: str, declared: Object) -> Iterator[str]:
 
 
 _EXAMPLES: dict[str, Any] = {
+    "items": [
+        {"quantity": 2, "unit_cost": 24.5, "label": "Tea"},
+        {"quantity": 1500, "unit_cost": 0.000345, "label": "Text messages"},
+        {"quantity": 1, "unit_cost": -5, "label": "Voucher"},
+    ],
     "title": "Order 1042",
     "description": "Breakfast for two",
-    "label": "Tea",
     "individual_name": "Alice Archer",
     "institution_name": "First Bank",
     "routing_number": "021000021",
@@ -127,7 +132,7 @@ def _example(name: str, field: Field) -> Any:
         case Object():
             return {inner_name: _example(inner_name, inner) for inner_name, inner in field.fields.items()}
         case ListOf():
-            return [_example(name, field.item)]
+            return _EXAMPLES[name]
         case Integer():
             return 2
         case Amount():

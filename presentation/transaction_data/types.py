@@ -10,6 +10,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from presentation.transaction_data.fields import (
+    MOST_MONEY,
     AccountNumber,
     Amount,
     Currency,
@@ -18,6 +19,7 @@ from presentation.transaction_data.fields import (
     ListOf,
     Object,
     Text,
+    UnitPrice,
 )
 
 _URN = "urn:service:params:vc:transaction-data:"
@@ -63,7 +65,7 @@ Part = Figure | Quote | Rows | Items
 class TransactionDataType:
     """One type: its name on the wire, what it asks of the person, its payload, and how that is laid out.
 
-    `consequential` says that agreeing moves money.
+    `consequential` says that agreeing moves money; `rules` is Markdown for what no single field can say.
     """
 
     urn: str
@@ -72,6 +74,7 @@ class TransactionDataType:
     payload: Object
     layout: tuple[Part, ...]
     consequential: bool = True
+    rules: str = ""
 
     @property
     def envelope(self) -> Object:
@@ -97,6 +100,17 @@ class TransactionDataType:
 
 def _currency() -> Currency:
     return Currency(label=_("Currency"), about="Currency code")
+
+
+_LINE_ITEMS = f"""\
+* The total of a line is `quantity` × `unit_cost`, rounded to the currency's own minor units (two decimal
+  places for `EUR`, none for `JPY`). Exact halves are rounded away from zero: 0.125 EUR becomes 0.13 EUR, and
+  -0.125 EUR becomes -0.13 EUR.
+* The amount to pay is the sum of the rounded lines. It must be zero or more, and less than {MOST_MONEY:,}.
+* The person sees quantity, price and rounded total of each line, and the sum. Work out the amount that you
+  charge in the same way, with decimal numbers: in binary floating point `0.1 + 0.2` is not `0.3`.
+* A discount is a line with a negative `unit_cost`. A `quantity` is never negative.
+"""
 
 
 SESSION_DATA = TransactionDataType(
@@ -140,7 +154,7 @@ PAYMENT_ITEMIZED = TransactionDataType(
                         "quantity": Integer(
                             label=_("Quantity"), about="Quantity of the item", least=1, most=1_000_000
                         ),
-                        "unit_cost": Amount(label=_("Price each"), about="Cost per unit", zero=True),
+                        "unit_cost": UnitPrice(label=_("Price each"), about="Cost per unit"),
                         "label": Text(label=_("Item"), about="Label describing the item"),
                     },
                 ),
@@ -152,6 +166,7 @@ PAYMENT_ITEMIZED = TransactionDataType(
         Rows(fields=("title", "description")),
         Items("items", _("Items")),
     ),
+    rules=_LINE_ITEMS,
 )
 
 WIRE_INSTRUCTIONS = TransactionDataType(

@@ -27,6 +27,30 @@ def test_amounts_are_shown_in_the_currencys_own_minor_units(amount: str, currenc
     assert money.shown(Decimal(amount), currency).replace("\xa0", " ") == shown
 
 
+@pytest.mark.parametrize(
+    ("price", "currency", "shown"),
+    [
+        ("0.000001", "EUR", "0.000001 EUR"),
+        ("0.12345", "JPY", "0.12345 JPY"),
+        ("24.5", "EUR", "24.50 EUR"),
+        ("24.500000", "EUR", "24.50 EUR"),
+        ("1234", "JPY", "1,234 JPY"),
+        ("1E+3", "KWD", "1,000.000 KWD"),
+        ("-1234.5678", "EUR", "−1,234.5678 EUR"),
+        ("-5", "EUR", "−5.00 EUR"),
+        ("0", "EUR", "0.00 EUR"),
+    ],
+)
+def test_a_price_has_all_its_decimal_places_and_those_of_the_currency(
+    price: str, currency: str, shown: str
+) -> None:
+    assert money.price_shown(Decimal(price), currency).replace("\xa0", " ") == shown
+
+
+def test_what_is_taken_off_has_a_minus_sign() -> None:
+    assert money.shown(Decimal("-5"), "EUR") == "\N{MINUS SIGN}5.00\xa0EUR"
+
+
 def test_an_amount_is_never_broken_over_two_lines() -> None:
     assert " " not in money.shown(Decimal(1), "EUR")
 

@@ -1,5 +1,6 @@
 """The playground's pages: a request any developer could copy, and mistakes that fail as promised."""
 
+import base64
 import json
 import re
 import subprocess
@@ -168,6 +169,13 @@ def test_every_mistake_ends_as_the_page_promises(client: Client, bank: RelyingPa
 
 
 HOSTILE = "\"><script>alert(1)</script>'&\x00\u202e"
+
+
+def test_numbers_of_an_edited_transaction_are_sent_as_they_were_written() -> None:
+    written = '{ "a b\\" c":\t[999999999999.000001 , 1.10, -0, 1e2],\n "d": " \\u0020 " }'
+    sent = encode_transaction(written)
+    octets = base64.urlsafe_b64decode(sent + "=" * (-len(sent) % 4))
+    assert octets.decode() == '{"a b\\" c":[999999999999.000001,1.10,-0,1e2],"d":" \\u0020 "}'
 
 
 @pytest.mark.parametrize("name", ["client_id", "scope", "login_hint", "transaction", "transaction_text"])

@@ -139,9 +139,13 @@ WRONG_PAYLOADS = [
     (ITEMIZED, {"items.0.unit_cost": "9.99"}, "payload.items[0].unit_cost must be a number"),
     (ITEMIZED, {"items.0.unit_cost": True}, "payload.items[0].unit_cost must be a number"),
     (ITEMIZED, {"items.0.unit_cost": None}, "payload.items[0].unit_cost must be a number"),
-    (ITEMIZED, {"items.0.unit_cost": -0.01}, "payload.items[0].unit_cost must be zero or more"),
-    (ITEMIZED, {"items.0.unit_cost": 10**12}, "payload.items[0].unit_cost must be less than 10000"),
-    (ITEMIZED, {"items.0.unit_cost": 9.999}, "payload.items[0].unit_cost has more decimal places than EUR"),
+    (ITEMIZED, {"items.0.unit_cost": 10**12}, "payload.items[0].unit_cost must be more than -10000000"),
+    (ITEMIZED, {"items.0.unit_cost": -(10**12)}, "payload.items[0].unit_cost must be more than -10000000"),
+    (ITEMIZED, {"items.0.unit_cost": 1.1234567}, "payload.items[0].unit_cost must not have more than 6 dec"),
+    (ITEMIZED, {"items.0.unit_cost": -(10**-7)}, "payload.items[0].unit_cost must not have more than 6 dec"),
+    (ITEMIZED, {"items.0.unit_cost": -1000}, "payload.items must come to zero or more, and less than 1000"),
+    (ITEMIZED, {"items.0.unit_cost": -400.005}, "payload.items must come to zero or more"),  # 0.02 too much
+    (ITEMIZED, {"items.1.unit_cost": 10**9}, "payload.items must come to zero or more, and less than 1000"),
     (ITEMIZED, {"items.0.label": "  "}, "payload.items[0].label must not be blank"),
     (ITEMIZED, {"items.0.sku": "x"}, "payload.items[0].sku is unknown"),
     (ITEMIZED, {"total": 30}, "payload.total is unknown"),
@@ -319,6 +323,45 @@ def test_amounts_are_decimals_exactly_as_written() -> None:
         assert isinstance(data.payload["amount"], Decimal)
         assert data.payload["amount"] == Decimal(amount)
         assert not data.payload["amount"].is_signed()
+
+
+@pytest.mark.parametrize(
+    ("written", "price"),
+    [
+        ("9.999", "9.999"),
+        ("0.000001", "0.000001"),
+        ("1e-6", "0.000001"),
+        ("1.000001000000000", "1.000001"),
+        ("999999999999.999999e-6", None),
+        ("0.1", "0.1"),
+        ("12E-1", "1.2"),
+        ("-0.01", "-0.01"),
+        ("-9", "-9"),
+        ("-0", "0"),
+        ("-0.0", "0"),
+        ("-0e-9", "0"),
+        ("1e-7", None),
+        ("-1e-400", None),
+        ("1e-999999", None),
+        ("0.1e-999999", None),
+        ("1e999999", None),
+        ("-1e999999", None),
+        ("-1E+12", None),
+        ("-" + "9" * 4000, None),
+    ],
+)
+def test_a_price_is_a_decimal_exactly_as_written_of_six_decimal_places(
+    written: str, price: str | None
+) -> None:
+    payload = json.dumps(FULL[ITEMIZED]).replace("9.99", written)
+    if price is None:
+        with pytest.raises(InvalidTransactionDataError, match=r"payload\.items\[0\]\.unit_cost"):
+            read(around(ITEMIZED, payload))
+        return
+    (data,) = read(around(ITEMIZED, payload))
+    cost = data.payload["items"][0]["unit_cost"]
+    assert (type(cost), cost) == (Decimal, Decimal(price))
+    assert cost.is_signed() is price.startswith("-")
 
 
 @pytest.mark.parametrize("number", ["1e-400", "1e400", "1e999999", "0.1e-999999", "1E+12", "1000000000000"])

@@ -2,15 +2,22 @@
 
 import json
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import Any
 
 import pytest
 from django.utils import translation
+from hypothesis import given
+from hypothesis import strategies as st
 
 from consent.question import Transaction
+from presentation import strict_json
+from presentation.errors import InvalidTransactionDataError
+from presentation.transaction_data import line_items
 from presentation.transaction_data.entries import display, parse
+from presentation.transaction_data.money import MINOR_UNITS
 from presentation.transaction_data.types import TYPES
-from tests.presentation.payloads import FULL, ITEMIZED, MANDATE, SESSION, WIRE, value, with_changes
+from tests.presentation.payloads import FULL, ITEMIZED, MANDATE, SESSION, WIRE, around, value, with_changes
 
 
 def shown(urn: str, changes: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -132,6 +139,100 @@ def test_line_totals_are_exact() -> None:
 
     assert [row[3] for row in block["rows"]] == ["0.30 EUR", "7.70 EUR"]
     assert block["total"] == ["Total", "8.00 EUR"]
+
+
+def test_a_discount_and_a_fine_price_are_shown_with_what_each_line_comes_to() -> None:
+    items = [
+        {"quantity": 2, "unit_cost": 24.5, "label": "Tea"},
+        {"quantity": 1500, "unit_cost": 0.000345, "label": "Messages"},
+        {"quantity": 3, "unit_cost": -1.5, "label": "Voucher"},
+    ]
+
+    blocks = shown(ITEMIZED, {"items": items})["blocks"]
+
+    assert blocks[0]["value"] == "45.02 EUR"
+    assert blocks[2]["columns"] == ["Item", "Quantity", "Price each", "Line total, rounded"]
+    assert blocks[2]["rows"] == [
+        ["Tea", "2", "24.50 EUR", "49.00 EUR"],
+        ["Messages", "1,500", "0.000345 EUR", "0.52 EUR"],
+        ["Voucher", "3", "−1.50 EUR", "−4.50 EUR"],
+    ]
+    assert blocks[2]["total"] == ["Total", "45.02 EUR"]
+
+
+@pytest.mark.parametrize(
+    ("currency", "quantity", "cost", "total"),
+    [
+        ("EUR", 1, "0.125", "0.13"),
+        ("EUR", 1, "0.115", "0.12"),
+        ("EUR", 1, "0.124999", "0.12"),
+        ("EUR", 1, "-0.125", "−0.13"),
+        ("EUR", 1, "-0.124999", "−0.12"),
+        ("EUR", 1, "-0.004999", "0.00"),
+        ("EUR", 3, "0.333333", "1.00"),
+        ("JPY", 1, "0.5", "1"),
+        ("JPY", 1, "-0.5", "−1"),
+        ("KWD", 7, "0.0005", "0.004"),
+        ("CLF", 1, "0.00005", "0.0001"),
+        ("EUR", 1_000_000, "0.000001", "1.00"),
+    ],
+)
+def test_a_line_is_rounded_half_away_from_zero(currency: str, quantity: int, cost: str, total: str) -> None:
+    line = f'{{"quantity":{quantity},"unit_cost":{cost},"label":"x"}}'
+    rest = '{"quantity":1,"unit_cost":5,"label":"y"}'
+    payload = f'{{"currency":"{currency}","items":[{line},{rest}]}}'
+    (data,) = parse(around(ITEMIZED, payload), credential_ids=["basic"], allowed_types=list(TYPES))
+
+    assert display(data)["blocks"][1]["rows"][0][3] == f"{total}\xa0{currency}"
+
+
+PRICES = st.decimals(-2000, 2000, places=6) | st.decimals(-2000, 2000, places=2) | st.integers(-9, 9)
+LINES = st.lists(st.tuples(st.integers(1, 1_000_000), PRICES), min_size=1, max_size=12)
+
+
+def in_whole_numbers(quantity: int, cost: Decimal | int, places: int) -> int:
+    """A line's total in minor units, rounded with integers only: an independent way to the same figure."""
+    millionths = int(Decimal(cost) * 10**6) * quantity
+    unit = 10 ** (6 - places)
+    size = (abs(millionths) + unit // 2) // unit
+    return size if millionths >= 0 else -size
+
+
+def figure(text: str) -> Decimal:
+    return Decimal(text.split("\xa0")[0].replace(",", "").replace("−", "-"))
+
+
+@given(LINES, st.sampled_from(["EUR", "JPY", "KWD", "CLF", "USD"]))
+def test_the_lines_that_are_shown_come_to_the_sum_that_is_shown(lines: Any, currency: str) -> None:
+    places = MINOR_UNITS[currency]
+    written = ",".join(f'{{"quantity":{n},"unit_cost":{cost:f},"label":"x"}}' for n, cost in lines)
+    expected = [in_whole_numbers(n, cost, places) for n, cost in lines]
+    value = around(ITEMIZED, f'{{"currency":"{currency}","items":[{written}]}}')
+
+    if sum(expected) < 0:
+        with pytest.raises(InvalidTransactionDataError, match="must come to zero or more"):
+            parse(value, credential_ids=["basic"], allowed_types=list(TYPES))
+        return
+    (data,) = parse(value, credential_ids=["basic"], allowed_types=list(TYPES))
+    amount, items = display(data)["blocks"]
+
+    totals = [figure(row[3]) for row in items["rows"]]
+    assert totals == [Decimal(minor).scaleb(-places) for minor in expected]
+    assert not any(total.is_signed() and not total for total in totals)
+    assert figure(items["total"][1]) == figure(amount["value"]) == sum(totals) >= 0
+    assert [figure(row[2]) for row in items["rows"]] == [cost for _, cost in lines]
+    exact = all(Decimal(cost) * n == total for (n, cost), total in zip(lines, totals, strict=True))
+    assert items["columns"][3] == ("Line total" if exact else "Line total, rounded")
+
+
+def test_the_greatest_bill_there_can_be_is_added_up_exactly() -> None:
+    line = '{"quantity":1000000,"unit_cost":%s999999999999.999999,"label":"x"}'
+    last = '{"quantity":1,"unit_cost":999999999999.989999,"label":"x"}'
+    items = ",".join([line % "", line % "-"] * 49 + [last])
+    payload = f'{{"currency":"CLF","items":[{items}]}}'
+    schema = TYPES[ITEMIZED].payload.read(strict_json.loads(payload), "payload")
+
+    assert line_items.total(schema["items"], "CLF") == Decimal("999999999999.9900")
 
 
 def test_text_that_hides_or_reorders_is_made_visible_everywhere() -> None:

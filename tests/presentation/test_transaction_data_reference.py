@@ -23,6 +23,13 @@ def test_the_page_is_up_to_date() -> None:
     )
 
 
+def test_every_module_that_the_page_names_exists() -> None:
+    named = re.findall(r"[\w/]+\.py\b", documentation().replace("manage.py", ""))
+
+    assert named
+    assert [path for path in named if not (PAGE.parents[1] / path).is_file()] == []
+
+
 def test_the_command_prints_the_page() -> None:
     printed = StringIO()
     call_command("transaction_data_reference", stdout=printed)

@@ -15,6 +15,8 @@ _PAYLOADS: dict[str, dict[str, Any]] = {
         "items": [
             {"quantity": 2, "unit_cost": 11.9, "label": "Rioja, 0.75 l"},
             {"quantity": 6, "unit_cost": 1.45, "label": "Pale ale, 0.33 l"},
+            {"quantity": 340, "unit_cost": 0.012345, "label": "Olives, per gram"},
+            {"quantity": 1, "unit_cost": -2.5, "label": "Regular customer’s discount"},
         ],
     },
     types.WIRE_INSTRUCTIONS.urn: {

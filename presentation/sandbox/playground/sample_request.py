@@ -6,6 +6,7 @@ With JavaScript the page builds the same address itself (request-page.js), with 
 import base64
 import contextlib
 import json
+import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from urllib.parse import quote, urlencode
@@ -20,6 +21,7 @@ from presentation.sandbox.playground.examples import EXAMPLES
 
 DEFAULT_EMAIL = "alice@example.org"
 LONGEST_TEXT = 6000
+_WHITE_SPACE = re.compile(r'("(?:[^"\\]|\\.)*")|[ \t\r\n]+')  # or a string, which is kept
 
 
 @dataclass(frozen=True)
@@ -95,9 +97,13 @@ def address(endpoint: str, parameters: Mapping[str, str | None]) -> str:
 
 
 def encode_transaction(text: str) -> str:
-    """base64url of the JSON without its white space; what is no JSON goes out as it is, to be refused."""
+    """base64url of the JSON without its white space; what is no JSON goes out as it is, to be refused.
+
+    Numbers stay as they were written: read into floats, a price of 999999999999.000001 would become another.
+    """
     with contextlib.suppress(ValueError):
-        text = json.dumps(json.loads(text), separators=(",", ":"), ensure_ascii=False)
+        json.loads(text)
+        text = _WHITE_SPACE.sub(r"\1", text)
     return base64.urlsafe_b64encode(text.encode()).rstrip(b"=").decode()
 
 

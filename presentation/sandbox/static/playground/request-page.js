@@ -56,9 +56,11 @@ function encodeTransaction(text) {
   return btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }
 
+/** Numbers stay as they were written: JSON.stringify would make another price of 999999999999.000001. */
 function compact(text) {
   try {
-    return JSON.stringify(JSON.parse(text));
+    JSON.parse(text);
+    return text.replace(/("(?:[^"\\]|\\.)*")|[ \t\r\n]+/g, "$1");
   } catch {
     return null;
   }

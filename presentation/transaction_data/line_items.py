@@ -1,0 +1,32 @@
+"""What line items come to: each line is rounded to the currency's minor units, then the lines are summed.
+
+Exact halves are rounded away from zero, in discounts as in prices. Invoices do it this way (EN 16931: the net
+amount of a line has two decimals, and the sum is that of the lines), and so do people who add up by hand: the
+lines that are shown come to the sum that is shown.
+"""
+
+from collections.abc import Iterable, Mapping
+from decimal import ROUND_HALF_UP, Decimal
+from typing import Any
+
+from presentation.transaction_data.money import MINOR_UNITS
+
+Item = Mapping[str, Any]  # clean: its `quantity` is an int, its `unit_cost` a Decimal
+
+
+def line_total(item: Item, currency: str) -> Decimal:
+    """Quantity times price, rounded."""
+    smallest = Decimal(1).scaleb(-MINOR_UNITS[currency])
+    rounded = exact_total(item).quantize(smallest, rounding=ROUND_HALF_UP)
+    return rounded or rounded.copy_abs()  # there is a negative zero
+
+
+def exact_total(item: Item) -> Decimal:
+    """Quantity times price; at most 25 digits, which Decimal's context keeps all."""
+    cost: Decimal = item["unit_cost"]
+    return item["quantity"] * cost
+
+
+def total(items: Iterable[Item], currency: str) -> Decimal:
+    """The sum of the rounded lines."""
+    return sum((line_total(item, currency) for item in items), Decimal(0))
