@@ -10,6 +10,8 @@ from typing import Any, ClassVar, Self
 
 MAX_TEXT = 32_768
 MAX_ENTRIES = 500
+MOST_IN_COLUMNS = 32  # characters
+MOST_IN_LARGE_FIGURE = 13  # characters
 WEB_ADDRESS = ("https://", "http://")
 
 
@@ -87,6 +89,11 @@ class Items:
     rows: tuple[tuple[str, ...], ...]
     total: tuple[str, str]
 
+    @property
+    def long(self) -> bool:
+        """Whether the columns after the first would leave no place for the first."""
+        return any(sum(len(cell) for cell in row[1:]) > MOST_IN_COLUMNS for row in self.rows)
+
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Self:
         members = _object(value, {"block", "heading", "columns", "rows", "total"})
@@ -104,6 +111,11 @@ class Amount:
     block: ClassVar = "amount"
     label: str
     value: str
+
+    @property
+    def long(self) -> bool:
+        """Whether a narrow screen would break it in two, so that it read as a smaller figure."""
+        return len(self.value) > MOST_IN_LARGE_FIGURE
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Self:

@@ -14,8 +14,11 @@ from playwright.sync_api import expect
 from consent import decisions
 from consent.decisions import Requester
 from consent.models import Consent
+from presentation.transaction_data.entries import display, parse
+from presentation.transaction_data.types import TYPES
 from tests.consent.questions import WIRE, put
 from tests.people import register
+from tests.presentation.payloads import ITEMIZED, around
 from tests.presentation.test_flow import ask
 from wallet import sessions
 from wallet.models import Wallet
@@ -70,6 +73,42 @@ def test_the_question_is_for_everybody(
 ) -> None:
     changes = {"requester": requester} if requester else {}
     as_alice.goto(f"{live_server.url}/consent/{put(alice, transactions=[WIRE], **changes).id}/")
+    check(as_alice)
+
+
+def bill(*lines: tuple[str, int, str]) -> dict[str, Any]:
+    """A bill as the consent page shows it, from label, quantity and price of each line."""
+    items = ",".join(
+        f'{{"quantity":{quantity},"unit_cost":{cost},"label":"{label}"}}' for label, quantity, cost in lines
+    )
+    payload = f'{{"title":"Order 17","currency":"CLF","items":[{items}]}}'
+    (data,) = parse(around(ITEMIZED, payload), credential_ids=["basic"], allowed_types=list(TYPES))
+    return display(data)
+
+
+BILLS = [
+    bill(("Rioja, 0.75 l", 2, "24.5"), ("Requests", 1_000_000, "0.000345"), ("Discount", 1, "-2.5")),
+    bill(("The greatest bill", 1, "999999999999.9999"), ("Rückvergütung", 12, "-1234.567891")),
+]
+
+
+@pytest.mark.parametrize("shown", BILLS)
+def test_no_figure_of_a_bill_is_broken_or_leaves_its_card(
+    as_alice: Any, alice: Wallet, live_server: Any, shown: Any
+) -> None:
+    as_alice.goto(f"{live_server.url}/consent/{put(alice, transactions=[shown]).id}/")
+    for width in (320, 390, 480, 481, 800):
+        as_alice.set_viewport_size({"width": width, "height": 800})
+        card = as_alice.locator(".transaction").bounding_box()
+        figures = as_alice.locator(".amount-value bdi, .items td bdi").all()
+        assert len(figures) > 4
+        for figure in figures:
+            box, words = figure.bounding_box(), figure.inner_text()
+            lines = figure.evaluate("element => element.getClientRects().length")
+            assert lines == 1, f"{words} is broken at {width}"
+            assert card["x"] < box["x"], f"{words} at {width}"
+            assert box["x"] + box["width"] < card["x"] + card["width"], f"{words} at {width}"
+    expect(as_alice.locator(".transaction")).to_contain_text("\N{MINUS SIGN}")
     check(as_alice)
 
 
