@@ -15,41 +15,54 @@ CONTEXT = "consent_consent.sealed_transactions:{pk}"
 
 
 def sealed(pk, said, _content):
+    """The content and what stays in clear; None when that was done before."""
     if "blocks" not in said[0]:
         return None
     plain = json.dumps(said, ensure_ascii=False).encode()
     clear = [{"kind": one["kind"], "title": one["title"], "hash": ""} for one in said]
-    return {"transactions": clear, "sealed_transactions": seal(plain, context=CONTEXT.format(pk=pk))}
+    return clear, seal(plain, context=CONTEXT.format(pk=pk))
 
 
 def opened(pk, said, content):
+    """The same backwards."""
     if "blocks" in said[0]:
         return None
     if content:
-        shown = json.loads(unseal(content, context=CONTEXT.format(pk=pk)))
-    else:
-        gone = {"blocks": [], "consequential": False}
-        shown = [{"kind": one["kind"], "title": one["title"], **gone} for one in said]
-    return {"transactions": shown, "sealed_transactions": None}
+        return json.loads(unseal(content, context=CONTEXT.format(pk=pk))), None
+    gone = {"blocks": [], "consequential": False}
+    return [{"kind": one["kind"], "title": one["title"], **gone} for one in said], None
 
 
 def every_record(change):
     """What goes through all records with transactions, in the order of their ids."""
 
     def run(apps, schema_editor):
-        alias = schema_editor.connection.alias
-        records = apps.get_model("consent", "Consent").objects.using(alias)
-        rows = records.exclude(transactions=[]).order_by("pk")
+        connection = schema_editor.connection
+        records = apps.get_model("consent", "Consent")
+        rows = records.objects.using(connection.alias).exclude(transactions=[]).order_by("pk")
         rows = rows.values_list("pk", "transactions", "sealed_transactions")
         batch = list(rows[:BATCH])
         while batch:
-            with transaction.atomic(using=alias):
-                for pk, said, content in batch:
-                    if changes := change(pk, said, content):
-                        records.filter(pk=pk).update(**changes)
+            changes = [(pk, change(pk, said, content)) for pk, said, content in batch]
+            write(connection, records, [(*columns, pk) for pk, columns in changes if columns])
             batch = list(rows.filter(pk__gt=batch[-1][0])[:BATCH])
 
     return run
+
+
+def write(connection, records, changes):
+    """All changes of a batch at once: one by one through the ORM they take several times as long."""
+    table = connection.ops.quote_name(records._meta.db_table)
+    statement = f"UPDATE {table} SET transactions = %s, sealed_transactions = %s WHERE id = %s"
+    fields = [records._meta.get_field(name) for name in ("transactions", "sealed_transactions", "id")]
+    with transaction.atomic(using=connection.alias), connection.cursor() as cursor:
+        cursor.executemany(
+            statement,
+            [
+                [field.get_db_prep_save(value, connection) for field, value in zip(fields, row, strict=True)]
+                for row in changes
+            ],
+        )
 
 
 class Migration(migrations.Migration):
