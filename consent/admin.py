@@ -34,6 +34,7 @@ class ConsentAdmin(ReadOnly, admin.ModelAdmin):
         "decided_at",
         "undelivered_at",
         "expires_at",
+        "erased_at",
         "wallet",
         "requester_id",
         "requester_shown",

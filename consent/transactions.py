@@ -60,8 +60,9 @@ def kept(consent: Consent) -> tuple[KeptTransaction, ...]:
             contents = shown(consent)
         except SealError as error:
             log.warning("transaction_does_not_open", consent=str(consent.pk), reason=str(error))
+    # Without a hash are those that an instance of an older release wrote while it was being replaced.
     return tuple(
-        KeptTransaction(clear["kind"], clear["title"], clear["hash"], content)
+        KeptTransaction(clear["kind"], clear["title"], clear.get("hash", ""), content)
         for clear, content in zip(consent.transactions, contents, strict=True)
     )
 

@@ -111,6 +111,9 @@ def test_everything_that_is_missing_is_named_at_once() -> None:
         ("METRICS_TOKEN", "too-short", "32 visible ASCII characters"),
         ("SIGNING_KEY_DAYS", "90 days", "whole number from 1 to 10000"),
         ("SIGNING_KEY_STAGED_HOURS", "0", "whole number from 1 to 10000"),
+        ("TRANSACTION_RETENTION_YEARS", "0", "whole number from 1 to"),
+        ("TRANSACTION_RETENTION_YEARS", "101", "whole number from 1 to 100."),
+        ("TRANSACTION_RETENTION_YEARS", "seven", "whole number from 1 to"),
         ("IDENTITY_PROVIDER", "wallet.sandbox.provider.SandboxProvider", "production refuses"),
     ],
 )
@@ -209,6 +212,14 @@ def test_every_variable_that_settings_read_is_in_the_operators_table() -> None:
 
     assert {"BASE_URL", "WEB_THREADS", "TRUSTED_PROXY_COUNT"} <= read
     assert read - set(re.findall(r"`([A-Z0-9_]+)`", " ".join(rows))) == set()
+
+
+def test_transactions_are_kept_for_seven_years_unless_it_says_otherwise() -> None:
+    show = "print(settings.TRANSACTION_RETENTION_YEARS)"
+
+    assert start(production_environment(), show).stdout.strip() == "7"
+    longer = start(production_environment() | {"TRANSACTION_RETENTION_YEARS": "100"}, show)
+    assert longer.stdout.strip() == "100"
 
 
 def test_sealing_keys_may_come_from_a_file_instead(tmp_path: Path) -> None:

@@ -288,3 +288,15 @@ def test_what_is_old_is_found_by_an_index(alice: Wallet) -> None:
         cursor.execute("SET LOCAL enable_seqscan = off")
     old = Consent.objects.filter(asked_at__lt=timezone.now(), sealed_transactions__isnull=False)
     assert "consent_transactions_by_age" in old.order_by("asked_at").values_list("id")[:10].explain()
+
+
+def test_a_record_that_an_older_release_wrote_meanwhile_breaks_no_page(
+    client: Client, alice: Wallet, sign_in
+) -> None:
+    sign_in(alice)
+    consent = answered(alice)
+    Consent.objects.filter(id=consent.id).update(transactions=[WIRE], sealed_transactions=None)
+
+    page = client.get(HISTORY).content.decode()
+
+    assert "The details cannot be shown." in page
