@@ -2,6 +2,7 @@
 """Django's command line for this service."""
 
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -18,6 +19,8 @@ def main() -> None:
     if "ENVIRONMENT" not in os.environ and says_sandbox(STATE, os.environ):
         os.environ["ENVIRONMENT"] = "sandbox"
         sys.stderr.write("ENVIRONMENT is not set; using the sandbox of this folder.\n")
+    if any(re.search("[\ud800-\udfff]", argument) for argument in sys.argv):  # octets that are no UTF-8
+        sys.exit("An argument is not UTF-8, so no database can hold it.")
     try:
         execute_from_command_line(sys.argv)
     except ImproperlyConfigured as error:

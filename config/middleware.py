@@ -2,6 +2,7 @@
 the CSP, and who operates.
 """
 
+import re
 import secrets
 from collections.abc import Callable
 from time import perf_counter
@@ -18,6 +19,7 @@ from django.utils.deprecation import MiddlewareMixin
 log = structlog.get_logger(__name__)
 GetResponse = Callable[[HttpRequest], HttpResponse]
 ADMIN = "/admin/"
+_SESSION_KEY = re.compile("[a-z0-9]{32}")
 
 
 class RequestLogMiddleware:
@@ -89,7 +91,11 @@ class _InTheAdmin(MiddlewareMixin):
 
 
 class OperatorSessionMiddleware(_InTheAdmin, SessionMiddleware):
-    pass
+    def process_request(self, request: HttpRequest) -> None:
+        """Only what Django itself could have sent is looked up: a cookie can spell NUL (`"\\000"`)."""
+        if not _SESSION_KEY.fullmatch(request.COOKIES.get(settings.SESSION_COOKIE_NAME, "")):
+            request.COOKIES.pop(settings.SESSION_COOKIE_NAME, None)
+        super().process_request(request)
 
 
 class OperatorAuthenticationMiddleware(_InTheAdmin, AuthenticationMiddleware):

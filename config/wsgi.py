@@ -9,20 +9,40 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import django
 from django.conf import settings
 from django.core.checks import run_checks
 from django.core.exceptions import ImproperlyConfigured
+from django.core.handlers.wsgi import WSGIHandler, WSGIRequest
 from django.core.signals import request_finished, request_started
-from django.core.wsgi import get_wsgi_application
+from django.utils.http import parse_header_parameters
 
 from keys.kept_connections import close_dead_connections, drop_cursors
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 GUNICORN_GIVES_UP = 3  # after a worker with another status gunicorn starts the next one, for ever
+
+
+class Request(WSGIRequest):
+    """Django's, except that no `Content-Type` breaks it: it is read before any view or middleware."""
+
+    def _set_content_type_params(self, meta: dict[str, Any]) -> None:
+        """A media type that cannot be read is none; and text is UTF-8 here, whatever `charset` says."""
+        try:
+            read = parse_header_parameters(meta.get("CONTENT_TYPE", ""))
+        except (ValueError, LookupError):  # an encoding that nobody knows (RFC 2231)
+            read = ("", {})
+        self.content_type, self.content_params = read
+
+
+class Handler(WSGIHandler):
+    request_class = Request
+
+
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
 
-def _documents_before(django: Application) -> Application:
+def _documents_before(handler: Application) -> Application:
     # Only now that Django is set up.
     from config.urls import PUBLISHED_DOCUMENTS, PUBLISHED_FAMILIES
     from keys import hung_database
@@ -42,7 +62,7 @@ def _documents_before(django: Application) -> Application:
         if published is not None:
             return published(environ, start_response)
         hung_database.begin(settings.DATABASE_ANSWER_TIMEOUT)
-        return django(environ, start_response)
+        return handler(environ, start_response)
 
     return application
 
@@ -50,7 +70,7 @@ def _documents_before(django: Application) -> Application:
 def _started() -> Application:
     """The service, unless its settings or its database are wrong: then one sentence and the end."""
     try:
-        django = get_wsgi_application()
+        django.setup(set_prefix=False)
         # What every command checks first. Without it gunicorn alone would start with what `check` refuses.
         errors = [found.msg for found in run_checks() if found.is_serious() and not found.is_silenced()]
         if errors:
@@ -61,7 +81,7 @@ def _started() -> Application:
     except ImproperlyConfigured as error:
         sys.stderr.write(f"Cannot start: {error}\n")
         sys.exit(GUNICORN_GIVES_UP)
-    return _documents_before(django)
+    return _documents_before(Handler())
 
 
 request_started.connect(close_dead_connections)

@@ -27,9 +27,11 @@ def public_key_of(jwk: Mapping[str, Any]) -> ec.EllipticCurvePublicKey:
         raise JwsError("not a P-256 key")
     if "d" in jwk:
         raise JwsError("a private key where a public one belongs")
-    point = b"\x04" + from_b64url(x) + from_b64url(y)
+    coordinates = [from_b64url(x), from_b64url(y)]
+    if any(len(coordinate) != 32 for coordinate in coordinates):
+        raise JwsError("not the coordinates of a P-256 key")
     try:
-        return ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), point)
+        return ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), b"\x04" + b"".join(coordinates))
     except ValueError:
         raise JwsError("not a point on P-256") from None
 

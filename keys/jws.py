@@ -128,6 +128,8 @@ def take_apart(token: str) -> UnverifiedJws:
     """The token before any signature was looked at; raises JwsError."""
     if len(token) > MAX_LENGTH:
         raise JwsError(f"longer than {MAX_LENGTH} characters")
+    if not token.isascii():  # the signature is over ASCII (RFC 7515 §5.2), and looked at before the payload
+        raise JwsError("a character that no token has")
     if token.count(".") != 2:
         raise JwsError("not three segments")
     signed, _, signature = token.rpartition(".")

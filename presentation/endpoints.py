@@ -3,6 +3,7 @@
 All answer JSON, whatever goes wrong.
 """
 
+import re
 from typing import Any
 
 import structlog
@@ -39,6 +40,9 @@ from wallet.limits import LimitReachedError
 
 log = structlog.get_logger(__name__)
 
+# A longer number is too large; Python refuses to read one of thousands of digits.
+_LENGTH = re.compile("[0-9]{1,9}")
+
 
 class OnlyJson(BaseContentNegotiation):
     """JSON, whatever `Accept` says: libraries send what they like, and there is nothing to choose from."""
@@ -64,7 +68,7 @@ class MachineView(APIView):
         if django_request.META.get("HTTP_TRANSFER_ENCODING"):  # Django would take it for empty
             raise NoLengthError("The body must come in one piece, with Content-Length.")
         length = django_request.META.get("CONTENT_LENGTH") or "0"
-        if not length.isdecimal() or int(length) > self.longest_body:
+        if not _LENGTH.fullmatch(length) or int(length) > self.longest_body:
             raise TooLargeError(f"The body may have {self.longest_body} bytes.")
         if django_request.content_type != self.content_type:
             raise MalformedRequestError(f"The body must be {self.content_type}.")

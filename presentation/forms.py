@@ -3,10 +3,11 @@
 from typing import Any
 
 from django import forms
+from django.forms.fields import InvalidJSONInput
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from presentation.client_metadata import logos
+from presentation.client_metadata import logos, public_keys
 from presentation.client_metadata.grants import GRANTS
 from presentation.dcql.queries import SCOPES, claims_of
 from presentation.models import RelyingParty
@@ -21,7 +22,20 @@ def _scope_label(scope: str) -> str:
 
 
 class KeySetField(forms.JSONField):
-    """A JWK set as text; an empty field where there is none, instead of `null`."""
+    """A JWK set as text; an empty field where there is none, instead of `null`. Read as strictly as any."""
+
+    def to_python(self, value: Any) -> Any:
+        """The JSON value; Django’s own field stumbles over numbers of thousands of digits and over depth."""
+        if not isinstance(value, str) or value in self.empty_values:
+            return super().to_python(value)
+        try:
+            return public_keys.from_json(value)
+        except public_keys.ClientKeysError:
+            raise forms.ValidationError(self.error_messages["invalid"], code="invalid") from None
+
+    def bound_data(self, data: Any, initial: Any) -> Any:
+        """What was typed, to be shown again, whether it can be read or not."""
+        return None if data is None else InvalidJSONInput(data)
 
     def prepare_value(self, value: Any) -> Any:
         return "" if value is None else super().prepare_value(value)

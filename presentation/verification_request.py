@@ -51,8 +51,10 @@ def _transaction_data(said: Any) -> tuple[str, ...]:
         raise VerificationRequestError(f"{error.description}.") from None
     if values is None:
         return ()
-    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
-        raise VerificationRequestError("transaction_data must be a list of the strings that were sent.")
+    if not isinstance(values, list) or not all(map(entries.is_base64url, values)):
+        raise VerificationRequestError(
+            "transaction_data must be a list of the strings that were sent, which are base64url."
+        )
     if len(values) > entries.MOST_VALUES or sum(map(len, values)) > entries.LONGEST_IN_ALL:
         raise VerificationRequestError("transaction_data is more than a request may have.")
     return tuple(values)

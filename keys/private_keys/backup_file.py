@@ -51,6 +51,7 @@ def unlock(text: str, passphrase: str) -> bytes:
         header.keys() != {"alg", "enc", "p2c", "p2s"}
         or (header["alg"], header["enc"]) != (ALG, ENC)
         or type(rounds) is not int
+        or not isinstance(header["p2s"], str)
         or not FEWEST_ROUNDS <= rounds <= MOST_ROUNDS
     ):
         raise BackupError("This is not a backup of keys, or it was changed.")

@@ -1,5 +1,6 @@
 """The public keys of a relying application as a JWK set (RFC 7517 §5): P-256 only, nothing private. Pure."""
 
+import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -8,12 +9,15 @@ from django.utils.translation import gettext_lazy as _
 
 from keys.jwk import public_key_of
 from keys.jws import JwsError
+from presentation import strict_json
 from presentation.outbound.targets import TargetError, parse
+from presentation.strict_json import StrictJsonError
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
 
 MOST = 20  # keys
+DEEPEST = 10  # levels of JSON; a JWK set has three
 LONGEST_KID = 200
 ENCRYPTION = "ECDH-ES"
 _AGREEMENT = frozenset({"deriveKey", "deriveBits"})
@@ -28,6 +32,14 @@ class ClientKeysError(ValueError):
     def __init__(self, reason: "StrOrPromise") -> None:
         super().__init__(str(reason))
         self.reason = reason
+
+
+def from_json(text: str) -> Any:
+    """The JSON value that should be a JWK set; raises ClientKeysError."""
+    try:
+        return strict_json.loads(text, deepest=DEEPEST)
+    except StrictJsonError:
+        raise ClientKeysError(_("This is not JSON.")) from None
 
 
 def read(value: Any) -> ClientKeys:
@@ -102,11 +114,22 @@ def problem_with(jwks: Any, jwks_uri: str, *, loopback: bool = False) -> "StrOrP
             return _("Give either the keys or their address, not both.")
         if jwks is not None:
             read(jwks)
+            _check_storable(jwks)
         if jwks_uri:
             parse(jwks_uri, loopback=loopback)
     except (ClientKeysError, TargetError) as error:
         return error.reason
     return None
+
+
+def _check_storable(jwks: Any) -> None:
+    """Neither a fraction, which no JWK has, nor NUL, which PostgreSQL takes in no text."""
+    try:
+        text = json.dumps(jwks)
+    except (TypeError, ValueError, RecursionError):
+        text = ""
+    if not text or "\\u0000" in text:
+        raise ClientKeysError(_("A key has a member that cannot be stored."))
 
 
 def _members(value: Any) -> list[dict[str, Any]]:

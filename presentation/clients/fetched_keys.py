@@ -1,6 +1,5 @@
 """The keys that relying applications publish themselves (`jwks_uri`): fetched when needed, kept a while."""
 
-import json
 from collections import OrderedDict
 from threading import Lock
 from time import monotonic
@@ -8,7 +7,7 @@ from time import monotonic
 import structlog
 from django.conf import settings
 
-from presentation.client_metadata.public_keys import ClientKeys, ClientKeysError, read_published
+from presentation.client_metadata.public_keys import ClientKeys, ClientKeysError, from_json, read_published
 from presentation.outbound.calls import Outbound, OutboundError
 
 log = structlog.get_logger(__name__)
@@ -94,7 +93,7 @@ def _fetch(uri: str) -> ClientKeys:
     if answer.status != 200:
         raise OutboundError(f"It answered with status {answer.status}.")
     try:
-        value = json.loads(answer.body)
-    except (ValueError, RecursionError):
-        raise ClientKeysError("It did not answer with JSON.") from None
-    return read_published(value)
+        text = answer.body.decode("utf-8-sig")  # with a byte order mark or without (RFC 8259 §8.1)
+    except UnicodeDecodeError:
+        raise ClientKeysError("It did not answer in UTF-8.") from None
+    return read_published(from_json(text))

@@ -67,8 +67,14 @@ class KeyBinding(NamedTuple):
 
 
 def digest(text: str) -> str:
-    """SHA-256 of an ASCII text, base64url: of Disclosures, `sd_hash` and transaction data alike."""
-    return b64url(sha256(text.encode("ascii")).digest())
+    """SHA-256 of an ASCII text, base64url: of Disclosures, `sd_hash` and transaction data alike.
+
+    Raises SdJwtError for any other text: nothing that can be hashed here has one.
+    """
+    try:
+        return b64url(sha256(text.encode("ascii")).digest())
+    except UnicodeEncodeError:
+        raise SdJwtError("a text beyond ASCII") from None
 
 
 def all_withheld(claims: dict[str, Any]) -> dict[str, Any]:

@@ -197,6 +197,8 @@ def _transaction_data_hashes(claims: dict[str, Any], transaction_data: Sequence[
     hashes = claims.get("transaction_data_hashes", [])
     if not isinstance(hashes, list) or claims.get("transaction_data_hashes_alg", "sha-256") != "sha-256":
         raise SdJwtError("the hashes of transaction data are not understood", "transaction-data")
+    if not all(map(str.isascii, transaction_data)):
+        raise SdJwtError("transaction data is not base64url", "transaction-data")
     if hashes != [digest(value) for value in transaction_data]:
         raise SdJwtError("the key binding is over other transaction data", "transaction-data")
     return tuple(hashes)

@@ -12,6 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from presentation import admission, history, integration
+from presentation.client_metadata import public_keys
 from presentation.client_metadata.grants import GRANTS
 from presentation.dcql.queries import SCOPES
 from presentation.models import RelyingParty
@@ -106,8 +107,8 @@ def _add_repeated(group: ArgumentGroup, name: str, metavar: str, text: str) -> N
 
 def _read(path: str) -> Any:
     try:
-        return json.loads(Path(path).read_bytes())
-    except (OSError, ValueError, RecursionError):
+        return public_keys.from_json(Path(path).read_bytes().decode("utf-8-sig"))
+    except (OSError, ValueError):
         raise CommandError(f"Nothing was registered.\n--jwks: {path} cannot be read as JSON.") from None
 
 

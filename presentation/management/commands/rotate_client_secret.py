@@ -65,7 +65,7 @@ class Command(BaseCommand):
 
 def _days(least: int, most: int) -> Any:
     def days(text: str) -> timedelta:
-        if not text.isdecimal() or not least <= int(text[:4]) <= most or len(text) > 4:
+        if not (text.isascii() and text.isdecimal()) or not least <= int(text[:4]) <= most or len(text) > 4:
             raise ValueError
         return timedelta(days=int(text))
 

@@ -4,7 +4,8 @@ Neither looks at a cookie, so there is nothing that another site's form could us
 """
 
 from django.conf import settings
-from django.http import HttpRequest, JsonResponse
+from django.core.exceptions import RequestDataTooBig
+from django.http import HttpRequest, JsonResponse, UnreadablePostError
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
@@ -30,7 +31,7 @@ def answers(request: HttpRequest) -> JsonResponse:
         posted_answers.POSTED.take(browser.address(request), now=now)
         if request.content_type != CONTENT_TYPE:
             raise posted_answers.NotAnAnswerError(f"The media type must be {CONTENT_TYPE}.")
-        code = posted_answers.keep(request.body, now=now)
+        code = posted_answers.keep(_body(request), now=now)
     except LimitReachedError:
         return _refused("Too many answers came from one network address.", status=429)
     except posted_answers.NotAnAnswerError as error:
@@ -46,14 +47,22 @@ def answers(request: HttpRequest) -> JsonResponse:
 def read(request: HttpRequest) -> JsonResponse:
     """Gives `form`, as it was posted, to who knows `response_code` and `state`; once."""
     try:
-        fields = posted_form.read(request.body[: posted_answers.LONGEST])
-    except posted_form.UnreadableFormError as error:
+        fields = posted_form.read(_body(request)[: posted_answers.LONGEST])
+    except (posted_answers.NotAnAnswerError, posted_form.UnreadableFormError) as error:
         return _refused(str(error), status=400)
     code, state = fields.get("response_code", ""), fields.get("state", "")
     form = posted_answers.take(code, state, now=timezone.now())
     return (
         JsonResponse({"form": form}) if form is not None else _refused("There is no such answer.", status=404)
     )
+
+
+def _body(request: HttpRequest) -> bytes:
+    """Raises NotAnAnswerError instead of what Django would answer with a page."""
+    try:
+        return request.body
+    except (RequestDataTooBig, UnreadablePostError):
+        raise posted_answers.NotAnAnswerError("The body is too long, or ended too soon.") from None
 
 
 def _refused(description: str, *, status: int) -> JsonResponse:

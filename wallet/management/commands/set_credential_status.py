@@ -83,7 +83,7 @@ class Command(BaseCommand):
     def _presented(self, options: dict[str, Any], action: Action, now: datetime) -> Target:
         where: dict[str, Any] = {"reference": options["receipt"]}
         if options["presented"]:
-            numbers = re.fullmatch(r"(\d{1,18})/(\d{1,9})", options["presented"])
+            numbers = re.fullmatch(r"([0-9]{1,18})/([0-9]{1,9})", options["presented"])
             if numbers is None:
                 raise CommandError("Say list and index as in 7/123456; the token's status has both.")
             where = {"status_list": int(numbers[1]), "idx": int(numbers[2])}
