@@ -14,6 +14,7 @@ from django.contrib.auth.middleware import AuthenticationMiddleware
 from django.contrib.messages.middleware import MessageMiddleware
 from django.contrib.sessions.middleware import SessionMiddleware
 from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.utils.deprecation import MiddlewareMixin
 
 log = structlog.get_logger(__name__)
@@ -96,6 +97,12 @@ class OperatorSessionMiddleware(_InTheAdmin, SessionMiddleware):
         if not _SESSION_KEY.fullmatch(request.COOKIES.get(settings.SESSION_COOKIE_NAME, "")):
             request.COOKIES.pop(settings.SESSION_COOKIE_NAME, None)
         super().process_request(request)
+
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+        """What operators see is kept nowhere; Django itself says so of most pages, not of all."""
+        response = super().process_response(request, response)
+        response.headers.setdefault("Cache-Control", "no-store")
+        return response
 
 
 class OperatorAuthenticationMiddleware(_InTheAdmin, AuthenticationMiddleware):

@@ -141,8 +141,8 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "config.middleware.RequestLogMiddleware",
     "config.middleware.ContentSecurityPolicyMiddleware",
-    "config.middleware.ReadablePathMiddleware",
     "django.middleware.security.SecurityMiddleware",
+    "config.middleware.ReadablePathMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "config.middleware.OperatorSessionMiddleware",
     "django.middleware.common.CommonMiddleware",

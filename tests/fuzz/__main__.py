@@ -1,0 +1,105 @@
+"""`make fuzz`: spoilt requests in their thousands, over every address, through gunicorn's parser.
+
+No traffic leaves the machine, and the database is thrown away. A story that fails is played again alone by
+`--seed` and `--story`.
+"""
+
+import argparse
+import json
+import os
+import secrets
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from tests.fuzz.gateway import BASE_URL
+from tests.fuzz.table import Sum, render
+from tests.pgcluster import Cluster, binaries
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def main() -> None:
+    asked = arguments()
+    bindir = binaries()
+    if bindir is None:
+        sys.exit("The fuzz run needs PostgreSQL's binaries (Debian's postgresql, or PG_BINDIR).")
+    print(f"seed {asked.seed}, {asked.count} requests in {asked.processes} processes", flush=True)
+    cluster = Cluster(bindir)
+    try:
+        with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
+            total = Sum.of(played(asked, cluster, Path(folder)))
+    finally:
+        cluster.stop()
+    print(render(total, seed=asked.seed))
+    sys.exit(1 if total.failures else 0)
+
+
+def arguments() -> argparse.Namespace:
+    """What was asked for on the command line."""
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
+    parser.add_argument("--count", type=int, default=200_000, help="requests (200,000)")
+    parser.add_argument("--seed", default=secrets.token_hex(4), help="printed, so that a run can be repeated")
+    parser.add_argument("--processes", type=int, default=min(2, os.cpu_count() or 1))
+    parser.add_argument("--story", type=int, help="play this one story only")
+    parser.add_argument("--only", default="", help="stories of this name only")
+    parser.add_argument("--plant", default="nothing", help="break the service on purpose: see `planting`")
+    asked = parser.parse_args()
+    if asked.story is not None:
+        asked.count, asked.processes = 1, 1
+    return asked
+
+
+def played(asked: argparse.Namespace, cluster: Cluster, folder: Path) -> list[dict[str, Any]]:
+    """What each process says that came of its share."""
+    players = [start(asked, number, cluster, folder) for number in range(asked.processes)]
+    try:
+        said = []
+        for player in players:
+            out, _ = player.communicate()
+            if player.returncode:
+                sys.exit("A process of the fuzz run ended too soon; its error is above.")
+            said.append(json.loads(out.splitlines()[-1]))
+        return said
+    finally:
+        for player in players:
+            if player.poll() is None:
+                player.kill()
+                player.communicate()
+
+
+def start(asked: argparse.Namespace, number: int, cluster: Cluster, folder: Path) -> "subprocess.Popen[str]":
+    """One process with a database of its own."""
+    name = f"fuzz{number}"
+    with psycopg.connect(cluster.url, autocommit=True) as connection:
+        connection.execute(f'CREATE DATABASE "{name}"')
+    share = -(-asked.count // asked.processes)
+    first = number if asked.story is None else asked.story
+    numbers = {"seed": asked.seed, "first": first, "step": asked.processes, "count": share}
+    words = [
+        f"--{key}={value}" for key, value in (numbers | {"only": asked.only, "plant": asked.plant}).items()
+    ]
+    surroundings = {
+        "PATH": os.environ["PATH"],
+        "FUZZ_PROGRESS": os.environ.get("FUZZ_PROGRESS", ""),
+        "DJANGO_SETTINGS_MODULE": "config.settings",
+        "ENVIRONMENT": "sandbox",
+        "BASE_URL": BASE_URL,
+        "DATABASE_URL": cluster.url.replace("/postgres?", f"/{name}?"),
+        "SECRET_KEY": secrets.token_urlsafe(32),
+        "KEY_SEALING_KEYS": secrets.token_urlsafe(32),
+        "STATE_DIRECTORY": str(folder / name),
+        "TRUSTED_PROXY_COUNT": "1",
+        "METRICS_TOKEN": "m" * 40,
+        "LOG_LEVEL": "ERROR",
+    }
+    command = [sys.executable, "-m", "tests.fuzz.player", *words]
+    return subprocess.Popen(command, cwd=ROOT, env=surroundings, stdout=subprocess.PIPE, text=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,97 @@
+"""What must hold of every reply, whatever was asked."""
+
+import json
+from collections.abc import Callable, Collection, Iterator
+from urllib.parse import parse_qsl, urlsplit
+
+from tests.fuzz.gateway import BASE_URL, HOST, Reply
+
+PRESENTATION = "/verifiable-credentials/v1/presentation/"
+JSON = (
+    *("/oauth/v2/token", *(PRESENTATION + name for name in ("par", "verify", "outcome")), "/sandbox/holder"),
+    *("/playground/answers/", "/playground/answers/read/", "/sandbox/api/openapi.json"),
+    *("/.well-known/openid-configuration", "/.well-known/oauth-authorization-server"),
+    *("/.well-known/jwt-vc-issuer", "/openid-connect/jwks", "/credential-types/identity/v1", "/status-lists"),
+)
+# What a person or a machine may see here is nobody else's.
+PERSONAL = (
+    *("/wallet/", "/consent/", "/admin/", "/sandbox/identity/", "/sandbox/mailbox/", "/sandbox/holder"),
+    *("/sandbox/relying-parties/", "/oauth/", "/metrics", "/playground/"),
+    *(PRESENTATION + name for name in ("interactions/", "par", "verify", "outcome")),
+)
+
+RegisteredFor = Callable[[Collection[str]], Collection[str]]  # the URIs of these clients
+
+
+class Oracles:
+    """Tells what is wrong with a reply."""
+
+    def __init__(self, redirect_uris: RegisteredFor, client_of: Callable[[str], str]) -> None:
+        """client_of: who asked in the interaction that is named in a path."""
+        self._redirect_uris, self._client_of = redirect_uris, client_of
+        self.onward = ""  # where a relying party's server sent the browser last
+
+    def wrong(self, reply: Reply) -> Iterator[str]:
+        """Each breach in a few words that name no value, so that equal ones are counted together."""
+        if reply.escaped is not None:
+            yield f"{type(reply.escaped).__name__} escaped"
+            return
+        if reply.status == 503 and reply.header("Retry-After"):
+            return
+        if reply.status >= 500:
+            yield f"status {reply.status}"
+            return
+        yield from self._headers(reply)
+        yield from self._redirect(reply)
+        yield from self._json(reply)
+
+    def _headers(self, reply: Reply) -> Iterator[str]:
+        for name in ("Content-Security-Policy", "X-Content-Type-Options"):
+            if not reply.header(name):
+                yield f"no {name}"
+        personal = reply.path.startswith(PERSONAL) and reply.status == 200 and reply.body
+        stored = "no-store" not in (reply.header("Cache-Control") or "")
+        if stored and (personal or "#" in reply.location) and not reply.path.startswith("/admin/jsi18n/"):
+            yield "no no-store"
+        if any("\r" in value or "\n" in value or "\0" in value for _, value in reply.headers):
+            yield "a line break in a header"
+
+    def _redirect(self, reply: Reply) -> Iterator[str]:
+        if not (300 <= reply.status < 400) or not reply.location:
+            return
+        address = reply.location
+        if address.startswith("/") and not address.startswith(("//", "/\\")):
+            return
+        if address.startswith(f"{BASE_URL}/"):
+            return
+        uri = address.partition("#")[0]
+        if uri not in self._allowed(reply) and not (self.onward and uri == self.onward.partition("#")[0]):
+            yield "a redirect to an address that the party asked for has not registered"
+
+    def _allowed(self, reply: Reply) -> Collection[str]:
+        """Addresses of the parties that this request could be about."""
+        if reply.path.startswith(PRESENTATION + "interactions/"):
+            return self._redirect_uris([self._client_of(reply.path)])
+        if reply.path == PRESENTATION + "authorize":
+            named = [value for name, value in parse_qsl(reply.query) if name == "client_id"]
+            return self._redirect_uris(named)
+        return ()
+
+    def _json(self, reply: Reply) -> Iterator[str]:
+        if reply.path not in JSON or reply.method == "HEAD" or not reply.body:
+            return
+        if reply.status in (304, 405) or (reply.status == 400 and reply.host not in ("", HOST)):
+            return  # what is meant for another host comes to no endpoint
+        if not (reply.header("Content-Type") or "").startswith(("application/json", "application/vnd.oai")):
+            yield f"no JSON with status {reply.status}"
+            return
+        try:
+            json.loads(reply.body)
+        except ValueError:
+            yield "JSON that is none"
+
+
+def same_place(address: str) -> str:
+    """Origin and path, for the table."""
+    parts = urlsplit(address)
+    return f"{parts.scheme}://{parts.netloc}{parts.path}"

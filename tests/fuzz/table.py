@@ -1,0 +1,80 @@
+"""What came of a run, to be read: how deep it got, replies by address and status, and every failure once."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+_CLASSES = ("1xx", "2xx", "3xx", "4xx", "5xx", "escaped")
+
+
+@dataclass
+class Sum:
+    """All processes together."""
+
+    sent: Counter[str] = field(default_factory=Counter)
+    refused: int = 0
+    replies: Counter[str] = field(default_factory=Counter)
+    reached: Counter[str] = field(default_factory=Counter)
+    failures: dict[str, dict[str, Any]] = field(default_factory=dict)
+    routes: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+
+    @classmethod
+    def of(cls, said: Iterable[dict[str, Any]]) -> "Sum":
+        total = cls()
+        for one in said:
+            for name in ("sent", "replies", "reached"):
+                getattr(total, name).update(one[name])
+            total.refused += one["refused"]
+            total.seconds = max(total.seconds, one["seconds"])
+            total.routes = one["routes"]
+            for key, failure in one["failures"].items():
+                known = total.failures.setdefault(key, {**failure, "count": 0})
+                known["count"] += failure["count"]
+        return total
+
+    @property
+    def requests(self) -> int:
+        return sum(self.sent.values())
+
+    @property
+    def missed(self) -> list[str]:
+        """Addresses of the URLconf that nothing was sent to."""
+        found = {key.rpartition(" ")[0] for key in self.replies}
+        return [route for route in self.routes if route not in found and "(?P<url>" not in route]
+
+
+def render(total: Sum, *, seed: str) -> str:
+    """The whole account as text."""
+    rate = total.requests / total.seconds if total.seconds else 0
+    lines = [*_replies(total), "", "How deep it got:"]
+    lines += [f"  {count:>9,}  {name}" for name, count in sorted(total.reached.items())]
+    lines += ["", "Requests by story:", *(f"  {n:>9,}  {name}" for name, n in sorted(total.sent.items()))]
+    if total.missed:
+        lines += ["", f"Never reached ({len(total.missed)}):", *(f"  {route}" for route in total.missed)]
+    for key, failure in sorted(total.failures.items(), key=lambda item: -item[1]["count"]):
+        lines += ["", f"FAILURE, {failure['count']} times: {key}"]
+        lines += [f"  again: python -m tests.fuzz --seed {seed} --story {failure['story']}"]
+        lines += [f"  status {failure['status']} {failure['location']}", f"  {failure['error']}"]
+        lines += ["    " + line for line in repr(failure["request"])[:1500].split("\\r\\n")[:14]]
+        lines += ["    | " + line for line in failure["traceback"].splitlines()[-12:]]
+    server = sum(n for key, n in total.replies.items() if key.endswith((" 5xx", " escaped")))
+    lines += [
+        "",
+        f"{total.requests:,} requests (gunicorn refused {total.refused:,} more) in {total.seconds:,.0f} s: "
+        f"{rate:,.0f} a second; seed {seed}",
+        f"{server:,} with a status of 5xx, {len(total.failures)} kinds of failure",
+    ]
+    return "\n".join(lines)
+
+
+def _replies(total: Sum) -> list[str]:
+    rows: dict[str, Counter[str]] = defaultdict(Counter)
+    for key, count in total.replies.items():
+        route, _, kind = key.rpartition(" ")
+        rows[route][kind] += count
+    lines = ["  ".join(f"{kind:>7}" for kind in _CLASSES) + "  address"]
+    for route, found in sorted(rows.items()):
+        lines.append("  ".join(f"{found[kind] or '':>7}" for kind in _CLASSES) + f"  {route}")
+    return lines

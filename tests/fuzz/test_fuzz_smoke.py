@@ -1,0 +1,123 @@
+"""That the fuzz run runs, gets deep and finds what is wrong; `make fuzz` is the run itself."""
+
+import random
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.fuzz.gateway import Gateway, Wire
+from tests.fuzz.oracles import Oracles
+from tests.fuzz.spoiling import METHODS, Spoiler
+from tests.fuzz.table import Sum, render
+
+ROOT = Path(__file__).resolve().parents[2]
+AUTHORIZE = "/verifiable-credentials/v1/presentation/authorize"
+
+
+def fuzz(*words: str) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "tests.fuzz", "--processes", "1", *words]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+
+
+@pytest.mark.postgresql
+def test_a_short_run_ends_well_and_says_how_deep_it_got() -> None:
+    done = fuzz("--count", "400", "--seed", "smoke")
+
+    assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-5000:]
+    assert "0 with a status of 5xx, 0 kinds of failure" in done.stdout
+    assert re.search(r" [1-9][0-9]*  access tokens given", done.stdout)
+    assert re.search(r" [1-9][0-9]*  consent pages", done.stdout)
+    assert AUTHORIZE in done.stdout
+
+
+@pytest.mark.postgresql
+@pytest.mark.parametrize(
+    ("plant", "story", "found"),
+    [("unguarded-ascii", "verify", "status 500"), ("any-redirect", "present", "a redirect to an address")],
+)
+def test_a_fault_that_was_put_in_is_found_and_found_again_by_its_number(
+    plant: str, story: str, found: str
+) -> None:
+    planted = ("--plant", plant, "--only", story, "--seed", "planted")
+    done = fuzz(*planted, "--count", "800")
+    again = re.search(rf"{found}.*\n  again: .*--story (\d+)", done.stdout)
+
+    assert done.returncode == 1
+    assert again, done.stdout[-5000:]
+    assert found in fuzz(*planted, "--story", again[1]).stdout
+
+
+def nobody(environ: object, start_response: object) -> list[bytes]:
+    raise RuntimeError
+
+
+@pytest.mark.parametrize(
+    "wire",
+    [
+        Wire("GET", "/\xe9"),
+        Wire("GET", "/", (("a b", "c"),)),
+        Wire("GET", "/", (("A", "\0"),)),
+        Wire("POST", "/", length="-1"),
+        Wire("get", "/"),
+    ],
+)
+def test_what_gunicorn_refuses_does_not_reach_the_application(wire: Wire) -> None:
+    assert Gateway(nobody).send(wire).refused
+
+
+def test_whatever_escapes_the_application_is_seen() -> None:
+    reply = Gateway(nobody).send(Wire("GET", "/"))
+
+    assert list(Oracles(lambda _: (), lambda _: "").wrong(reply)) == ["RuntimeError escaped"]
+
+
+def test_the_oracles_see_each_breach() -> None:
+    from tests.fuzz.gateway import Reply
+
+    good = (("Content-Security-Policy", "x"), ("X-Content-Type-Options", "nosniff"))
+    uri = "https://bank.example/callback"
+    oracles = Oracles(lambda clients: [uri] if "bank" in clients else [], lambda _: "bank")
+
+    def wrong(status: int, path: str, body: bytes = b"", query: str = "", **headers: str) -> list[str]:
+        said = tuple((name.replace("_", "-"), value) for name, value in headers.items())
+        return list(oracles.wrong(Reply(status, (*good, *said), body, path, query, "GET")))
+
+    assert wrong(200, "/") == []
+    assert wrong(500, "/") == ["status 500"]
+    assert wrong(503, "/") == ["status 503"]
+    assert wrong(503, "/", Retry_After="5") == []
+    assert wrong(200, "/wallet/history/", b"x") == ["no no-store"]
+    assert wrong(400, "/oauth/v2/token", b"<p>") == ["no JSON with status 400"]
+    assert wrong(400, "/oauth/v2/token", b"{", Content_Type="application/json") == ["JSON that is none"]
+    home = {"Location": f"{uri}#vp_token=x", "Cache_Control": "no-store"}
+    elsewhere = {"Location": "https://evil.example/", "Cache_Control": "no-store"}
+    assert wrong(303, AUTHORIZE, query="client_id=bank", **home) == []
+    assert len(wrong(303, AUTHORIZE, query="client_id=shop", **home)) == 1
+    assert len(wrong(303, AUTHORIZE, query="client_id=bank", **elsewhere)) == 1
+    assert len(wrong(302, "/admin/login/", Location="//evil.example")) == 1
+    assert [list(oracles.wrong(Reply(200, (), b"", "/", "", "GET")))] == [
+        ["no Content-Security-Policy", "no X-Content-Type-Options"]
+    ]
+
+
+def test_the_same_chance_spoils_in_the_same_way_and_none_spoils_nothing() -> None:
+    pairs = [("client_id", "bank"), ("nonce", "n" * 16)]
+
+    def spoilt(wildness: float) -> list[object]:
+        spoiler = Spoiler(random.Random("x"), wildness)
+        return [spoiler.form(pairs) for _ in range(50)] + [spoiler.json({"a": [1]}) for _ in range(50)]
+
+    assert spoilt(0.6) == spoilt(0.6)
+    assert len(set(map(str, spoilt(0.6)))) > 20
+    assert set(map(str, spoilt(0.0))) == {"client_id=bank&nonce=" + "n" * 16, '{"a": [1]}'}
+    assert all(re.fullmatch("[A-Z-]+", method) for method in METHODS)
+
+
+def test_the_table_names_what_was_never_reached() -> None:
+    total = Sum.of([{**vars(Sum()), "routes": ["/", "/nowhere/"], "replies": {"/ 2xx": 3}, "seconds": 1.0}])
+
+    assert total.missed == ["/nowhere/"]
+    assert "/nowhere/" in render(total, seed="x")
