@@ -4,7 +4,7 @@ PY := $(VENV)/bin/python
 PORT ?= 8000
 export PORT
 
-.PHONY: help sandbox test lint format lock bench screenshots clean
+.PHONY: help sandbox test lint format lock bench screenshots fuzz clean
 
 help:
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -55,6 +55,9 @@ screenshots: $(VENV)/development ## take the pictures of docs/screenshots anew
 
 bench: $(VENV)/development ## measure speed beside public peers, as ratios
 	$(PY) -m tests.benchmarks
+
+fuzz: $(VENV)/development ## spoilt requests over every address: COUNT=200000, SEED= repeats a run
+	$(PY) -m tests.fuzz $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED))
 
 clean: ## forget the sandbox and the virtual environment
 	rm -rf var $(VENV) tests/node/node_modules

@@ -125,6 +125,7 @@ def play_holder(browser: "Browser") -> None:
     body = {"authorize_url": address, "persona": chance.choice(("adult", "under-18", "review"))}
     body["decision"] = chance.choice(("share", "decline"))
     reply = browser.send("POST", "/sandbox/holder", browser.spoiler.json(body), JSON_TYPE)
+    browser.player.account.reached["redirects by the sandbox’s holder"] += b'"redirect_to":"' in reply.body
     browser.player.account.reached["tokens by the sandbox’s holder"] += b"vp_token=" in reply.body
 
 

@@ -1,8 +1,9 @@
 """What must hold of every reply, whatever was asked."""
 
 import json
+import re
 from collections.abc import Callable, Collection, Iterator
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, quote, urljoin
 
 from tests.fuzz.gateway import BASE_URL, HOST, Reply
 
@@ -59,9 +60,7 @@ class Oracles:
     def _redirect(self, reply: Reply) -> Iterator[str]:
         if not (300 <= reply.status < 400) or not reply.location:
             return
-        address = reply.location
-        if address.startswith("/") and not address.startswith(("//", "/\\")):
-            return
+        address = as_browsers_read(reply.location, reply.path)
         if address.startswith(f"{BASE_URL}/"):
             return
         uri = address.partition("#")[0]
@@ -91,7 +90,11 @@ class Oracles:
             yield "JSON that is none"
 
 
-def same_place(address: str) -> str:
-    """Origin and path, for the table."""
-    parts = urlsplit(address)
-    return f"{parts.scheme}://{parts.netloc}{parts.path}"
+def as_browsers_read(location: str, path: str) -> str:
+    """The address that a browser goes to (WHATWG URL §4.4): no white space, and a backslash is a slash."""
+    plain = re.sub("[\\t\\r\\n]", "", location).strip("".join(map(chr, range(33))))
+    scheme = plain.partition(":")[0].lower()
+    if scheme not in ("http", "https") and re.fullmatch("[a-z][a-z0-9+.-]*", scheme) and ":" in plain:
+        return plain  # of an app on the device
+    front, mark, fragment = plain.partition("#")
+    return urljoin(f"{BASE_URL}{quote(path)}", front.replace("\\", "/")) + mark + fragment

@@ -33,6 +33,19 @@ _SEARCHES = (
     "e",
     "saved",
 )
+_FILTERS = (
+    "state__exact",
+    "id__exact",
+    "p",
+    "q",
+    "o",
+    "all",
+    "decision__exact",
+    "action_time__gte",
+    "e",
+    "page",
+)
+_HARD = ("\0", "9" * 5000, "-1", "9" * 20, "\u0663", "1e5", "é", "")
 _PARAMETER = re.compile(r"<(?:(\w+):)?(\w+)>|\(\?P<(\w+)>[^)]*\)")
 
 
@@ -141,11 +154,19 @@ def _ours(link: str, reply: Reply) -> str:
 
 def _visit(browser: "Browser", address: str) -> Reply:
     """A link, with something more in its query now and then."""
-    if browser.spoiler.turns(0.5):
+    if browser.spoiler.turns(0.3):
+        address += f"{'&' if '?' in address else '?'}{chance_pair(browser)}"
+    elif browser.spoiler.turns(0.3):
         name, value = browser.spoiler.chance.choice(_SEARCHES), browser.spoiler.chance.choice(TEXTS)
         more = f"{quote(name)}={quote(value.encode('utf-8', 'surrogatepass'))[:3000]}"
         address += ("&" if "?" in address else "?") + more
     return browser.get(address)
+
+
+def chance_pair(browser: "Browser") -> str:
+    """A filter of the admin's lists with what databases take badly."""
+    name, value = browser.spoiler.chance.choice(_FILTERS), browser.spoiler.chance.choice(_HARD)
+    return f"{name}={quote(value)}"
 
 
 def _submit(browser: "Browser", page: Reply, method: str, action: str, fields: Pairs) -> Reply:
@@ -189,6 +210,8 @@ def any_address(browser: "Browser") -> None:
         path = path.replace("^", "").replace("$", "")
         method = chance.choice(("GET", "GET", "GET", "POST", "POST", chance.choice(METHODS)))
         pairs = [(chance.choice(_SEARCHES), chance.choice(TEXTS)) for _ in range(chance.choice((0, 0, 1, 2)))]
+        if chance.random() < 0.3:
+            pairs.append((chance.choice(_FILTERS), chance.choice(_HARD)))
         if method == "GET":
             browser.get(path, pairs)
         elif method == "POST":
@@ -200,6 +223,7 @@ def any_address(browser: "Browser") -> None:
 def _argument(browser: "Browser", found: re.Match[str]) -> str:
     chance = browser.spoiler.chance
     apps = ("presentation", "consent", "wallet", "keys", "auth")
-    good = (*browser.spoiler.others, "1", "2", *apps) if found[3] is None else apps
+    small = (str(number) for number in range(1, 20))
+    good = (*browser.spoiler.others, *small, *apps) if found[3] is None else apps
     text = chance.choice(good) if chance.random() < 0.8 else chance.choice(TEXTS)[:1500]
     return quote(text.encode("utf-8", "surrogatepass"), safe="")

@@ -53,10 +53,6 @@ def decided(browser: "Browser", page: Reply) -> Reply:
     decision = chance.choice(("share", "share", "share", "share", "decline", "not_me"))
     reply = browser.post(place, [("decision", decision)])
     reply = browser.follow(reply)
-    if "vp_token=" in reply.location:
-        browser.player.account.reached["tokens in the fragment"] += 1
-    elif "error=" in reply.location:
-        browser.player.account.reached["errors sent home"] += 1
     if "/delivery/" in reply.path:
         browser.player.account.reached["answers posted"] += 1
     return reply

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 FORM = "application/x-www-form-urlencoded"
 MENDED_EVERY = 40  # stories
+SIGNS = {"vp_token=": "answers in a redirect: tokens", "error=": "answers in a redirect: errors"}
 WARM_UP = 40  # stories
 MOST_FOLLOWED = 8  # redirects
 
@@ -81,6 +82,8 @@ class Player:
         route = route_of(reply.path)
         kind = f"{reply.status // 100}xx" if reply.status else "escaped"
         self.account.replies[f"{route} {kind}"] += 1
+        for sign, name in SIGNS.items():
+            self.account.reached[name] += sign in reply.location
         for wrong in self.oracles.wrong(reply):
             self._note(wrong, route, wire, reply)
         return reply

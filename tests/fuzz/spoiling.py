@@ -282,6 +282,8 @@ class Spoiler:
         """How many forms there are is not made huge: what that costs is no matter of being refused."""
         if name.endswith("_FORMS"):
             return self.chance.choice(("", "0", "1", "7", "-1", "x", "\u0663"))
+        if value.isdecimal() and self.chance.random() < 0.5:
+            return self.chance.choice(("9" * 5000, "9" * 20, "-1", "\u0663", "0", value + "\0"))
         return self.text(value)
 
     def form(self, pairs: Sequence[tuple[str, str]]) -> str:

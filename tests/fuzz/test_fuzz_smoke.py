@@ -97,7 +97,10 @@ def test_the_oracles_see_each_breach() -> None:
     assert wrong(303, AUTHORIZE, query="client_id=bank", **home) == []
     assert len(wrong(303, AUTHORIZE, query="client_id=shop", **home)) == 1
     assert len(wrong(303, AUTHORIZE, query="client_id=bank", **elsewhere)) == 1
-    assert len(wrong(302, "/admin/login/", Location="//evil.example")) == 1
+    for address in ("//evil.example", "/\\evil.example", "\t//evil.example", "https:\\\\evil.example", "x:y"):
+        assert len(wrong(302, "/admin/login/", Location=address)) == 1, address
+    for address in ("/", "x", "?a", "http://localhost:8000/x", "./a:b"):
+        assert wrong(302, "/admin/login/", Location=address) == [], address
     assert [list(oracles.wrong(Reply(200, (), b"", "/", "", "GET")))] == [
         ["no Content-Security-Policy", "no X-Content-Type-Options"]
     ]
