@@ -12,7 +12,13 @@ from presentation.models import Interaction, RedirectURI, RelyingParty, Response
 from presentation.requests import authorization_request
 from presentation.requests.authorization_request import Allowance, AuthorizationRequest, nonce_digest
 from presentation.requests.parameters import Parameters
-from presentation.responses.return_address import FRAGMENT, POSTED, ReturnAddress
+from presentation.responses.return_address import (
+    DIRECT_POST,
+    FRAGMENT,
+    POSTED,
+    RESPONSE_MODES,
+    ReturnAddress,
+)
 
 
 def _with_its_addresses(model: type[RedirectURI] | type[ResponseURI]) -> PreparedRead:
@@ -56,7 +62,7 @@ def identify(parameters: Parameters) -> Registration:
     Raises `UntrustedRequestError` (RFC 6749 §4.2.2.1: tell the person, never redirect).
     """
     client_id = usable(parameters, "client_id")
-    response_mode = parameters.get("response_mode") or FRAGMENT
+    response_mode = _response_mode(parameters)
     where = "response_uri" if response_mode in POSTED else "redirect_uri"
     uri = usable(parameters, where)
     # One read: the party, all its addresses, and whether the nonce gave it a token before.
@@ -71,6 +77,20 @@ def identify(parameters: Parameters) -> Registration:
         uri, [row.uri for row in rows], state=parameters.get("state"), response_mode=response_mode
     )
     return Registration(party, return_address, rows[0].nonce_used)
+
+
+def _response_mode(parameters: Parameters) -> str:
+    """How the answer goes back. If the request contradicts itself, the way that its one address allows.
+
+    Such a request is refused in any case (`authorization_request`); this is the way the refusal takes.
+    """
+    mode, sent = parameters.get("response_mode") or FRAGMENT, parameters.values.keys()
+    if mode in POSTED and "redirect_uri" in sent and "response_uri" not in sent:
+        return FRAGMENT
+    wrong = mode not in RESPONSE_MODES or parameters.problem("response_mode") is not None
+    if wrong and "response_uri" in sent and "redirect_uri" not in sent:
+        return DIRECT_POST
+    return mode
 
 
 def registered_uris(party: RelyingParty) -> list[str]:

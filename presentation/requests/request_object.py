@@ -16,7 +16,13 @@ MEDIA_TYPE = f"application/{TYPE}"
 LIFETIME = timedelta(hours=1)  # the longest from now to `exp`
 WITHOUT_END = timedelta(minutes=5)  # the age of one that has `iat` and no `exp`
 ANYBODY = "https://self-issued.me/v2"  # the audience of those who have not read our metadata (§5.8)
-OBJECTS = frozenset({"dcql_query", "client_metadata"})  # text in an address, JSON objects here
+# Text in an address, and JSON objects or lists here (OpenID4VP 1.0 §5.1). Many libraries send the text, so it
+# is accepted as well.
+JSON_VALUES: dict[str, tuple[type, str]] = {
+    "dcql_query": (dict, "a JSON object or text"),
+    "client_metadata": (dict, "a JSON object or text"),
+    "transaction_data": (list, "a JSON array or text"),
+}
 
 
 class RequestObjectError(ValueError):
@@ -48,14 +54,18 @@ def read(
         claims = signed_claims(text, find_keys, types=(TYPE,))
         if claims.get("client_id") != client_id:
             raise ClientJwtError("does not have the client_id that stands beside it")
-        said = _parameters(claims)
+        parameters, mistyped = _parameters(claims)
+        if parameters.get("redirect_uri") or parameters.get("response_uri"):
+            said = parameters  # without either there is nowhere to send a mistake
+        if mistyped:
+            raise ClientJwtError(mistyped)
         _check_meant_for(claims, {issuer, ANYBODY}, client_id)
         _check_times(claims, now)
         if wallet_nonce is not None and claims.get("wallet_nonce") != wallet_nonce:
             raise ClientJwtError("is an answer to another request for it: wallet_nonce must be repeated")
     except ClientJwtError as error:
         raise RequestObjectError(str(error), said) from error
-    return said
+    return parameters
 
 
 def _check_meant_for(claims: dict[str, Any], audiences: Collection[str], client_id: str) -> None:
@@ -79,23 +89,26 @@ def _check_times(claims: dict[str, Any], now: datetime) -> None:
     check_times(said, lifetime=LIFETIME, now=now)
 
 
-def _parameters(claims: dict[str, Any]) -> Parameters:
-    """The claims that are parameters, JSON values as the text they are in an address (OpenID4VP 1.0 §5.1)."""
+def _parameters(claims: dict[str, Any]) -> tuple[Parameters, str | None]:
+    """The claims that are parameters, as the text they are in an address, and the first that cannot be one.
+
+    A parameter of the wrong type has no value, so the others still say where that mistake is to be told.
+    """
     names = [name for name in LIMITS if name not in CARRIERS and claims.get(name) is not None]
-    return Parameters.of({name: [_text(name, claims[name])] for name in names})
+    texts = {name: _text(name, claims[name]) for name in names}
+    mistyped = next((name for name in names if texts[name] is None), None)
+    parameters = Parameters.of({name: [text] for name, text in texts.items()})
+    if mistyped is None:
+        return parameters, None
+    _type, wanted = JSON_VALUES.get(mistyped, (str, "text"))
+    return parameters, f"has a {mistyped} that is not {wanted}"
 
 
-def _text(name: str, value: Any) -> str:
-    """Raises ClientJwtError for what could not stand in an address either."""
-    if name in OBJECTS and not isinstance(value, dict):
-        raise ClientJwtError(f"has a {name} that is no JSON object")
-    try:
-        if name in OBJECTS or (name == "transaction_data" and isinstance(value, list)):
-            value = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-        if not isinstance(value, str) or "\x00" in value:
-            raise ClientJwtError(f"has a {name} that is no text")
-        value.encode()
-    except (ValueError, RecursionError) as error:
-        reason = error if isinstance(error, ClientJwtError) else f"has a {name} that cannot be read"
-        raise ClientJwtError(str(reason)) from error
-    return value
+def _text(name: str, value: Any) -> str | None:
+    """The value as text; None if it has a type that the parameter cannot have, or text nobody can store."""
+    if name in JSON_VALUES and isinstance(value, JSON_VALUES[name][0]):
+        try:
+            return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        except (ValueError, RecursionError):
+            return None
+    return value if isinstance(value, str) and "\x00" not in value else None

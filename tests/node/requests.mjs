@@ -14,6 +14,11 @@ const config = await client.discovery(new URL(issuer), clientId, undefined, clie
 
 const fresh = (number) => ({ ...parameters, nonce: `${parameters.nonce}-${number}` });
 const signed = await client.buildAuthorizationUrlWithJAR(config, fresh(2), key);
+// What openid-client signs is text, the DCQL query and the metadata too.
+const { scope: _, ...withoutScope } = fresh(6);
+const asText = { dcql_query: JSON.stringify(query), client_metadata: JSON.stringify({ vp_formats_supported: {} }) };
+const queried = await client.buildAuthorizationUrlWithJAR(config, { ...withoutScope, ...asText }, key);
+const pushedQuery = { ...withoutScope, ...asText, nonce: fresh(7).nonce };
 const object = await client.buildAuthorizationUrlWithJAR(config, fresh(3), key);
 
 async function signJwt(_signer, { header, payload }) {
@@ -45,6 +50,8 @@ console.log(
   JSON.stringify({
     pushed: await client.buildAuthorizationUrlWithPAR(config, fresh(1)),
     signed,
+    queried,
+    "pushed query": await client.buildAuthorizationUrlWithPAR(config, pushedQuery),
     both: await client.buildAuthorizationUrlWithPAR(config, object.searchParams),
     openid4vp: await make(fresh(4)),
     posted: await make({ ...withoutRedirect, ...posted }),

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from datetime import timedelta
 from email.utils import format_datetime
 from typing import Any
+from urllib.parse import parse_qs
 
 import pytest
 from django.db import connection
@@ -839,6 +840,33 @@ def test_the_response_uri_of_another_relying_party_is_not_registered(asks: Any, 
 
         assert response.status_code == 400
         assert other.posted == []
+
+
+@pytest.mark.parametrize("mode", ["direct_post", "direct_post.jwt"])
+@pytest.mark.parametrize("response_uri", [None, "", "x" * 501])
+def test_without_a_response_uri_a_good_redirect_uri_learns_of_the_mistake(
+    client: Client, bank: RelyingParty, mode: str, response_uri: str | None
+) -> None:
+    """OpenID4VP 1.0 §8.2: a redirect URI beside these modes is `invalid_request`, not an unproven address."""
+    wrong = asked(bank, response_mode=mode, response_uri=response_uri)
+    home = client.get(PATH, wrong).headers["Location"]
+    elsewhere = client.get(PATH, wrong | {"redirect_uri": "https://evil.example/"})
+
+    assert home.startswith("https://bank.example/callback#")
+    assert fragment(home)["error"] == "invalid_request"
+    assert (elsewhere.status_code, "Location" in elsewhere.headers) == (400, False)
+    assert not Interaction.objects.exists()
+
+
+def test_an_unknown_mode_is_told_where_answers_would_be_posted(
+    client: Client, bank: RelyingParty, receiver: Receiver
+) -> None:
+    for mode in ("query", "x" * 101):
+        client.get(PATH, asked(bank, redirect_uri=None, response_uri=receiver.uri, response_mode=mode))
+    page = client.get(PATH, asked(bank, redirect_uri=None, response_uri=receiver.uri))
+
+    assert [parse_qs(told.body)["error"] for told in receiver.posted] == [["invalid_request"]] * 2
+    assert (page.status_code, "redirect_uri is missing" in page.content.decode()) == (400, True)
 
 
 def test_a_response_uri_does_not_make_a_redirect_uri(

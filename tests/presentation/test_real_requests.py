@@ -73,6 +73,9 @@ def test_requests_that_others_push_and_sign_are_answered(
     for way, carrier in (("pushed", "request_uri"), ("both", "request_uri"), ("openid4vp", "request")):
         assert parse_qs(urlsplit(ways[way]).query).keys() == {"client_id", carrier}
     assert {answer["state"] for answer in answers.values()} == {parameters["state"]}
+    for way in ("queried", "pushed query"):
+        (token,) = json.loads(answers[way]["vp_token"])["basic"]
+        assert disclosed(token) == {"given_name"}
     (token,) = json.loads(answers["openid4vp"]["vp_token"])["basic"]
     assert disclosed(token) == {"given_name"}
     _jwt, _disclosures, binding, _bound = take_apart(token)

@@ -18,16 +18,20 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from django.core.exceptions import ValidationError
 from django.test import Client
 from django.utils import timezone
-from hypothesis import given
+from hypothesis import HealthCheck, assume, given
+from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
+from joserfc import jwe
+from joserfc.jwk import ECKey
 
-from presentation import admission
+from presentation import admission, interactions
 from presentation.client_metadata.request_uris import is_registered, problem_with
 from presentation.clients import client_secrets
 from presentation.metadata import discovery_document
 from presentation.models import Interaction, PushedRequest, RelyingParty
 from presentation.outbound.lanes import lane
 from presentation.reception import signed_requests
+from presentation.requests.parameters import LIMITS
 from presentation.requests.request_object import LIFETIME, RequestObjectError, read
 from tests.forgery import Key, new_key, public_jwk, sign_jwt, sign_text
 from tests.people import register
@@ -37,6 +41,7 @@ from tests.presentation.test_authorize import PATH, asked, encoded, fragment, se
 from tests.presentation.test_dcql_flow import query
 from tests.presentation.test_flow import SignIn, decide
 from tests.presentation.test_pushed_requests import go, send
+from tests.receiver import listening
 from tests.relying_party import decode, encode, take_apart
 from wallet.limits import Limit
 from wallet.models import Wallet
@@ -176,19 +181,32 @@ NOT_ITS_OWN: dict[str, Make] = {
     "typ with the media type's first half": header(typ="application/oauth-authz-req+jwt"),
     "a client assertion": a_client_assertion,
     "an access token": header(typ="at+jwt"),
+    "a text that cannot be said": claims(state="\ud800"),
     "a header that asks for an extension": header(crit=["b64"], b64=False),
     "text": lambda *_: "x",
     "two segments": lambda *_: "e30.e30",
     "five segments, as if encrypted": lambda *_: "e30.e30.e30.e30.e30",
-    "a state that is a number": claims(state=7),
-    "a nonce in a list": claims(nonce=["n-0S6_WzA2Mj~0123456"]),
-    "a query that is a text": claims(scope=None, dcql_query="{}"),
-    "a text that cannot be said": claims(state="\ud800"),
-    "a text with NUL": claims(state="a\x00b"),
-    "transaction data in an object": claims(transaction_data={"a": "b"}),
 }
 # Its own, but not good, or not now: told at home.
 NOT_GOOD: dict[str, Make] = {
+    "a response_type in a list": claims(response_type=["vp_token"]),
+    "a response_mode that is a number": claims(response_mode=1),
+    "a response_uri that is an object": claims(response_uri={}),
+    "a scope in a list": claims(scope=["openid"]),
+    "a login_hint that is true": claims(login_hint=True),
+    "a nonce in a list": claims(nonce=["n-0S6_WzA2Mj~0123456"]),
+    "a nonce that is a number": claims(nonce=12345678901234567890),
+    "a query that is a list": claims(scope=None, dcql_query=[]),
+    "a query that is a number": claims(scope=None, dcql_query=7),
+    "metadata in a list": claims(client_metadata=[{}]),
+    "metadata that is false": claims(client_metadata=False),
+    "a text with NUL": claims(login_hint="a\x00b"),
+    "transaction data in an object": claims(transaction_data={"a": "b"}),
+    "transaction data that is a number": claims(transaction_data=0),
+    "a request_uri_method in a list": claims(request_uri_method=["post"]),
+    "an aud that is a number": claims(aud=7),
+    "an aud in a list in a list": claims(aud=[["x"]]),
+    "an iat in a list": claims(iat=[1]),
     "expired (exp > 5 min past)": from_now(exp=-300),
     "not valid yet (nbf > 60 s ahead)": from_now(nbf=61),
     "made in the future": from_now(iat=61),
@@ -249,6 +267,43 @@ def test_an_object_of_its_own_that_is_not_good_is_told_at_home(
     assert not Interaction.objects.exists()
 
 
+@pytest.mark.parametrize("state", [7, 1.5, True, ["a"], {"a": "b"}, "a\x00b"])
+def test_a_state_that_cannot_be_repeated_is_told_at_home_without_it(
+    client: Client, bank: Bank, settings: Any, state: Any
+) -> None:
+    home = bring(client, bank, signed(bank, settings.BASE_URL, state=state)).headers["Location"]
+
+    assert home.startswith("https://bank.example/callback#")
+    assert fragment(home)["error"] == "invalid_request_object"
+    assert "state" in fragment(home)["error_description"]
+    assert "state" not in fragment(home)
+
+
+@pytest.mark.parametrize("uri", [7, True, ["https://bank.example/callback"], {}, "https://bank.example/\0"])
+def test_a_redirect_uri_of_the_wrong_type_gets_a_page_that_names_it(
+    client: Client, bank: Bank, settings: Any, uri: Any
+) -> None:
+    response = bring(client, bank, signed(bank, settings.BASE_URL, redirect_uri=uri))
+
+    assert response.status_code == 400
+    assert "Location" not in response.headers
+    assert "redirect_uri" in response.content.decode()
+    assert "percent-encoded" not in response.content.decode()
+
+
+def test_a_posted_answers_object_of_the_wrong_type_is_told_where_answers_are_posted(
+    client: Client, bank: Bank, settings: Any
+) -> None:
+    with listening() as receiver:
+        bank[0].response_uris.create(uri=receiver.uri)
+        posted = {"redirect_uri": None, "response_uri": receiver.uri, "response_mode": "direct_post"}
+        for mistake in ({"nonce": 7}, {"response_mode": ["direct_post"]}):
+            response = bring(client, bank, signed(bank, settings.BASE_URL, **(posted | mistake)))
+            assert response.status_code == 400  # nobody said where the browser goes
+
+    assert [dict(parse_qsl(told.body))["error"] for told in receiver.posted] == ["invalid_request_object"] * 2
+
+
 def test_an_error_of_its_own_still_goes_only_to_a_registered_address(
     client: Client, bank: Bank, settings: Any
 ) -> None:
@@ -306,6 +361,47 @@ def test_json_values_are_values_in_an_object(
     assert answer["state"] == "sträng ✓"
     _jwt, _disclosures, binding, _bound = take_apart(answer["vp_token"])
     assert len(binding.payload["transaction_data_hashes"]) == 1
+
+
+@pytest.mark.parametrize("as_text", [False, True])
+def test_a_query_and_metadata_may_be_objects_or_the_same_as_text(
+    client: Client, bank: Bank, settings: Any, alice: Wallet, sign_in: SignIn, as_text: bool
+) -> None:
+    """Text is what openid-client sends, and what stands in an address; OpenID4VP 1.0 §5.1 has objects."""
+    sign_in(alice)
+    said = (lambda value: json.dumps(value)) if as_text else (lambda value: value)  # noqa: E731
+    key = ECKey.generate_key("P-256", {"kid": "fresh", "use": "enc", "alg": "ECDH-ES"})
+    with listening() as receiver:
+        bank[0].response_uris.create(uri=receiver.uri)
+        text = signed(
+            bank,
+            settings.BASE_URL,
+            redirect_uri=None,
+            response_mode="direct_post.jwt",
+            response_uri=receiver.uri,
+            client_metadata=said({"jwks": {"keys": [key.as_dict(private=False)]}}),
+            scope=None,
+            dcql_query=said({"credentials": [query({"path": ["given_name"]}, id="basic")]}),
+        )
+        page = bring(client, bank, text).headers["Location"]
+        shown = client.get(page)
+        client.get(decide(client, page))
+
+    assert [claim.value for claim in shown.context["question"].claims] == ["Alice"]
+    (posted,) = receiver.posted
+    opened = jwe.decrypt_compact(dict(parse_qsl(posted.body))["response"], key)
+    assert take_apart(json.loads(opened.plaintext or b"")["vp_token"])
+
+
+@pytest.mark.parametrize("text", ["{}", "[]", "x", "7", "null", '"{}"', '{"credentials": []}', "{" * 500])
+def test_a_query_that_is_text_but_no_query_is_told_as_in_an_address(
+    client: Client, bank: Bank, settings: Any, text: str
+) -> None:
+    inside = bring(client, bank, signed(bank, settings.BASE_URL, scope=None, dcql_query=text))
+    outside = client.get(PATH, asked(bank[0], scope=None, dcql_query=text))
+
+    assert fragment(inside.headers["Location"]) == fragment(outside.headers["Location"])
+    assert fragment(inside.headers["Location"])["error"] == "invalid_request"
 
 
 def test_the_mistakes_inside_are_told_at_home_as_those_outside(
@@ -811,7 +907,11 @@ def test_only_what_begins_with_it_is_below_it(rest: str) -> None:
 # --- Whatever comes ---------------------------------------------------------------------------------------
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
     max_leaves=8,
 )
@@ -847,6 +947,50 @@ def test_any_claims_are_parameters_or_refused(changes: dict[str, Any]) -> None:
         )
         assert json.loads(json.dumps(dict(said.values))) == said.values
         assert all(isinstance(value, str) for value in said.values.values())
+
+
+MEMBERS = sorted({*LIMITS, *NAMES, "iss", "jti", "wallet_nonce"} - {"client_id", "redirect_uri"})
+# Also what is right for another member, and what only just is not.
+LIKELY = st.sampled_from(
+    [
+        "vp_token",
+        "fragment",
+        "direct_post",
+        "direct_post.jwt",
+        "post",
+        "get",
+        "openid",
+        "{}",
+        "[]",
+        "e30",
+        "[7]",
+    ]
+)
+WHOLE = st.dictionaries(st.sampled_from(["credentials", "id", "format", "jwks", "keys"]), JSON | LIKELY)
+
+
+@hypothesis_settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.dictionaries(st.sampled_from(MEMBERS), JSON | LIKELY | WHOLE, min_size=1, max_size=3))
+def test_any_value_of_any_member_works_or_is_told_at_home(
+    client: Client, bank: Bank, settings: Any, monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any]
+) -> None:
+    """Signed by its client and with its redirect URI: never a page, never a failure."""
+    monkeypatch.setattr(interactions, "STRANGERS", Limit("all", most=10**6, window=timedelta(minutes=1)))
+    now = int(time.time())
+    good = {"iss": bank[0].client_id, "aud": settings.BASE_URL, "iat": now, "exp": now + 60, **asked(bank[0])}
+    text = sign_jwt({"alg": "ES256", "typ": TYPE, "kid": "one"}, good | changes, bank[1])
+    assume(len(text) < 7000)  # what an address may have
+
+    response = bring(client, bank, text)
+
+    assert response.status_code == 303, response.content
+    where = response.headers["Location"]
+    if not where.startswith("/wallet/"):
+        assert where.startswith("https://bank.example/callback#")
+        assert fragment(where)["error"].startswith(("invalid_", "un", "vp_"))
+    proof = by_assertion(assertion(bank[0].client_id, bank[1], issuer=settings.BASE_URL))
+    pushed = send(client, {"request": text} | proof)
+    assert pushed.status_code == (201 if where.startswith("/wallet/") else 400), pushed.content
 
 
 @given(st.text(max_size=80))
