@@ -6,13 +6,13 @@ is that of a persona. There in the sandbox only.
 
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
-from django.urls import ResolverMatch, resolve
+from django.urls import Resolver404, ResolverMatch, resolve
 from django.utils import timezone
 
 from consent.models import Consent
@@ -56,7 +56,7 @@ def answer(authorize_path: str, *, persona: str, decision: str) -> Ending:
         passage = _Passage(browser, persona, decision, leaving)
         response = browser.get(authorize_path)
         for _ in range(MOST_PAGES):
-            location = response.headers.get("Location")
+            location = response.headers.get("Location") or _way_back(response)
             if location is None:
                 break
             if not location.startswith("/"):
@@ -121,7 +121,19 @@ def _turn_of(email: str) -> Iterator[None]:
         TURN.give_back(email, taken_at=taken_at)
 
 
+def _way_back(response: HttpResponseBase) -> str | None:
+    """The “Go back” of a page that leaves a person nothing else to do."""
+    for link in _words(response).links:
+        with suppress(Resolver404):  # a file, or somewhere else altogether
+            if resolve(link).url_name == "leave":
+                return link
+    return None
+
+
+def _words(response: HttpResponseBase) -> Words:
+    return Words(response.content.decode() if isinstance(response, HttpResponse) else "")
+
+
 def _page(response: HttpResponseBase) -> Ending:
-    html = response.content.decode() if isinstance(response, HttpResponse) else ""
-    words = Words(html)
+    words = _words(response)
     return Ending(status=response.status_code, heading=words.heading, text=words.text)

@@ -79,10 +79,11 @@ class InnerBrowser:
 
 
 class Words(HTMLParser):
-    """The words of a page's main part: `heading`, and `text` without it."""
+    """The words of a page's main part: `heading`, and `text` without it; and where its `links` lead."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
+        self.links: list[str] = []
         self._inside: list[str] = []
         self._found: dict[str, list[str]] = {"h1": [], "main": []}
         self.feed(html)
@@ -98,6 +99,8 @@ class Words(HTMLParser):
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
         if tag in self._found:
             self._inside.append(tag)
+        if self._inside and tag == "a":
+            self.links.append(dict(attributes).get("href") or "")
 
     def handle_endtag(self, tag: str) -> None:
         if tag in self._inside:

@@ -20,6 +20,7 @@ from presentation.sandbox import holder
 from tests.people import ALICE, register
 from tests.presentation.clients import FORM, basic, with_secret
 from tests.presentation.test_authorize import PATH, asked, encoded
+from tests.presentation.test_dcql_flow import query
 from tests.receiver import listening
 from tests.relying_party import RelyingParty as Application
 from wallet import sign_in
@@ -118,6 +119,38 @@ def test_a_pushed_request_is_opened_by_its_handle(db: None) -> None:
 
     assert "#vp_token=" in answers[0]["redirect_to"]
     assert answers[1]["redirect_to"] is None or "#vp_token=" not in answers[1]["redirect_to"]
+
+
+UNANSWERABLE: dict[str, dict[str, Any]] = {
+    "values that do not match": {"claims": [{"path": ["given_name"], "values": ["Mallory"]}]},
+    "another type of credential": {"meta": {"vct_values": ["https://elsewhere.example/licence"]}},
+    "an authority that is not ours": {"trusted_authorities": [{"type": "aki", "values": ["AAAA"]}]},
+    "a claim that does not exist": {"claims": [{"path": ["shoe_size"]}]},
+    "a required set that cannot be met": {},
+}
+
+
+@pytest.mark.parametrize("decision", ["share", "decline"])
+@pytest.mark.parametrize("changes", UNANSWERABLE.values(), ids=UNANSWERABLE)
+@pytest.mark.parametrize("persona", ["adult", "declined"])
+def test_what_the_wallet_does_not_hold_comes_back_as_it_would_from_a_person(
+    acme_bank: RelyingParty, changes: dict[str, Any], decision: str, persona: str
+) -> None:
+    """A page says so to the person, whose one button leads back to the application."""
+    asked_for = {"credentials": [query(id="basic", **changes)]}
+    if not changes:
+        licence = {"id": "licence", "format": "mso_mdoc", "meta": {"doctype_value": "org.iso.18013.5.1.mDL"}}
+        asked_for = {
+            "credentials": [query(id="basic"), licence],
+            "credential_sets": [{"options": [["licence"]]}],
+        }
+    url = authorize_url(acme_bank, scope=None, dcql_query=json.dumps(asked_for))
+
+    response = call(url, persona=persona, decision=decision)
+
+    assert fragment_of(response)["error"] == "access_denied"
+    assert response.json()["redirect_to"].startswith("https://bank.example/callback#")
+    assert not Consent.objects.exists()
 
 
 def test_a_wrong_request_comes_back_with_its_error(acme_bank: RelyingParty) -> None:
@@ -298,3 +331,18 @@ def test_answers_that_are_posted_end_where_the_application_says_or_on_our_page(
     assert (stays["redirect_to"], stays["page"]["heading"]) == (None, "Done")
     assert goes == {"redirect_to": "https://bank.example/welcome"}
     assert [posted.body.partition("=")[0] for posted in receiver.posted] == ["vp_token", "error"]
+
+
+def test_a_posted_refusal_of_what_the_wallet_does_not_hold_ends_where_the_application_says(
+    transactional_db: None, signing_key: Any, acme_bank: RelyingParty
+) -> None:
+    asked_for = {"credentials": [query({"path": ["given_name"], "values": ["Mallory"]}, id="basic")]}
+    with listening() as receiver:
+        acme_bank.response_uris.create(uri=receiver.uri)
+        receiver.redirects_to("https://bank.example/welcome")
+        direct = {"response_mode": "direct_post", "redirect_uri": None, "response_uri": receiver.uri}
+        url = authorize_url(acme_bank, scope=None, dcql_query=json.dumps(asked_for), **direct)
+        ending = call(url).json()
+
+    assert ending == {"redirect_to": "https://bank.example/welcome"}
+    assert dict(parse_qsl(receiver.posted[0].body))["error"] == "access_denied"
