@@ -21,7 +21,7 @@ from keys.published.families import PublishedFamily
 # Public, constant documents. `config.wsgi` answers them ahead of Django; the routes are for everything else.
 PUBLISHED_DOCUMENTS: dict[str, PublishedDocument] = {
     ".well-known/openid-configuration": presentation.metadata.discovery,
-    # RFC 8414 §3: the issuer has no path, so nothing is inserted after it.
+    # RFC 8414 §3.1: the issuer has no path, so nothing follows the inserted name.
     ".well-known/oauth-authorization-server": presentation.metadata.discovery,
     ".well-known/jwt-vc-issuer": presentation.metadata.credential_issuer,
     "openid-connect/jwks": keys.endpoints.jwks,
@@ -34,6 +34,9 @@ PUBLISHED_DOCUMENTS: dict[str, PublishedDocument] = {
 PUBLISHED_FAMILIES: dict[str, PublishedFamily] = {"status-lists": wallet.status_lists.endpoints.lists}
 
 PRESENTATION = "verifiable-credentials/v1/presentation"
+# Clients that take an address of ours for the issuer insert the well-known name before its path: the root, or
+# where the authorization endpoint is. The document names the issuer, and clients compare it (RFC 8414 §3.3).
+INSERTED_BEFORE = ("", f"{PRESENTATION}", f"{PRESENTATION}/authorize")
 
 urlpatterns = [
     path("", views.home, name="home"),
@@ -57,6 +60,11 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("metrics", metrics, name="metrics"),
     *(path(address, document) for address, document in PUBLISHED_DOCUMENTS.items()),
+    *(
+        path(f".well-known/{name}/{inserted_before}", presentation.metadata.discovery)
+        for name in ("oauth-authorization-server", "openid-configuration")
+        for inserted_before in INSERTED_BEFORE
+    ),
     *(path(f"{address}/<int:number>", family) for address, family in PUBLISHED_FAMILIES.items()),
 ]
 # The sandbox's own rooms are installed only there (settings), and only then have addresses.

@@ -2,6 +2,7 @@
 
 import sys
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
@@ -18,6 +19,7 @@ from wallet import sessions
 from wallet.reading import only_read
 
 RETRY_AFTER = 10  # seconds
+WELL_KNOWN = "/.well-known/"
 
 
 @never_cache
@@ -46,7 +48,15 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    """404."""
+    """404. Only programs look below `/.well-known/` (RFC 8615), and they read JSON."""
+    if f"{request.path_info}/".startswith(WELL_KNOWN):
+        where = f"{settings.BASE_URL}/.well-known/openid-configuration"
+        said = {
+            "error": "not_found",
+            "error_description": f"Nothing is published here. Discovery is at {where}.",
+        }
+        headers = {"Cache-Control": "no-store", "Access-Control-Allow-Origin": "*"}
+        return JsonResponse(said, status=404, headers=headers)
     return _went_wrong(request, "404.html", 404)
 
 

@@ -88,16 +88,16 @@ def refuse(passage: Passage, error: AuthorizationError, *, now: datetime) -> dic
         _close(interaction, Interaction.Outcome.ERROR, error=error.error, now=now)
         if interaction.consent is not None and interaction.consent.decision == Consent.Decision.GRANTED:
             decisions.note_undelivered(interaction.consent.id, now=now)
-        answer = refusal(interaction.relying_party, error)
+        answer = refusal(error)
         if passage.return_address.posted:
             deliveries.keep(interaction, passage.return_address, answer, now=now)
     log.info("refused", interaction=str(interaction.id), error=error.error)
     return answer
 
 
-def refusal(relying_party: RelyingParty, error: AuthorizationError) -> dict[str, str]:
-    """The parameters of an error (RFC 6749 §4.2.2.1), with `iss` where the wire format has it."""
-    return error.as_parameters() | vp_token.issuer(RelyingParty.WireFormat(relying_party.wire_format))
+def refusal(error: AuthorizationError) -> dict[str, str]:
+    """The parameters of an error (RFC 6749 §4.2.2.1), with the issuer (RFC 9207 §2)."""
+    return error.as_parameters() | vp_token.issuer()
 
 
 def _present(passage: Passage, session: HolderSession, *, now: datetime) -> tuple[str, tuple[str, ...]]:

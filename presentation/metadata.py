@@ -38,6 +38,8 @@ def discovery_document() -> bytes:
             "request_object_signing_alg_values_supported": ["ES256"],
             "response_types_supported": ["vp_token"],
             "response_modes_supported": list(RESPONSE_MODES),
+            # RFC 9207 §3. README: "Where we differ" names the one answer without `iss`.
+            "authorization_response_iss_parameter_supported": True,
             # Of `direct_post.jwt`, by the names that JARM §4 has for them.
             "authorization_encryption_alg_values_supported": [encryption.ALGORITHM],
             "authorization_encryption_enc_values_supported": list(encryption.METHODS),

@@ -186,7 +186,7 @@ def _refuse_at_once(
 ) -> HttpResponse:
     """Tell the relying application what is wrong with a request that was not even begun."""
     party, address = registration.relying_party, registration.return_address
-    refusal = answers.refusal(party, error)
+    refusal = answers.refusal(error)
     if not address.posted:
         return redirects.redirect_home(address, refusal)
     told, onward = True, None

@@ -239,8 +239,7 @@ class RelyingParty:
 
     def _failure(self, given: Mapping[str, str]) -> Answer:
         demand("error" in given, "answer", f"neither vp_token nor error, but {sorted(given)}")
-        names = {"error", "error_description", "state", *(["iss"] if self.wire_format != "string" else [])}
-        self._only(given, names)
+        self._only(given, {"error", "error_description", "state", "iss"})
         for name in {"error", "error_description"} & set(given):
             allowed = re.fullmatch(r"[\x20\x21\x23-\x5b\x5d-\x7e]+", given[name])  # RFC 6749 §4.2.2.1
             demand(allowed, "answer", f"{name} has characters that it may not have")

@@ -236,7 +236,9 @@ def test_an_answer_in_the_form_of_openid4vp_is_read() -> None:
         "https://bank.example/cb#vp_token=a|b&state=s",
         "https://bank.example/cb#vp_token=a%2&state=s",
         "https://bank.example/cb#state=s",
-        "https://bank.example/cb#error=access_denied&error_description=%22no%22&state=s",
+        "https://bank.example/cb#error=access_denied&error_description=%22no%22&state=s&iss=https%3A%2F%2Fwallet.example",
+        "https://bank.example/cb#error=access_denied&state=s",
+        "https://bank.example/cb#error=access_denied&state=s&iss=https%3A%2F%2Fevil.example",
         "https://bank.example/cb#error=access_denied&vp_token=a&state=s",
     ],
 )
@@ -257,7 +259,10 @@ def test_a_state_that_was_not_sent_may_not_come_back() -> None:
 def test_an_error_is_read() -> None:
     party = RelyingParty("acme", "https://bank.example/cb", "https://wallet.example")
     party.authorize_url(state="s")
-    answer = party.read("https://bank.example/cb#error=access_denied&error_description=Not+now.&state=s")
+    issuer = "iss=https%3A%2F%2Fwallet.example"
+    answer = party.read(
+        f"https://bank.example/cb#error=access_denied&error_description=Not+now.&state=s&{issuer}"
+    )
     assert (answer.error, answer.error_description) == ("access_denied", "Not now.")
 
 

@@ -11,6 +11,7 @@ from django.http import HttpResponse
 
 from presentation.errors import AccessDeniedError
 from presentation.models import Interaction, RelyingParty
+from presentation.responses import vp_token
 from presentation.responses.return_address import ReturnAddress, is_registered
 
 
@@ -66,7 +67,7 @@ def way_back(interaction: Interaction, *, own: bool) -> str:
         return ""
     if own and not interaction.outcome:
         address = ReturnAddress(interaction.redirect_uri, state=interaction.parameters.get("state"))
-        return location(address, {"error": AccessDeniedError.error})
+        return location(address, {"error": AccessDeniedError.error, **vp_token.issuer()})
     return _front_page_of(interaction.redirect_uri)
 
 

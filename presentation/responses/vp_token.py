@@ -23,7 +23,7 @@ def answer_with(
     if wire_format == RelyingParty.WireFormat.STRING:
         return {"vp_token": presentation}
     by_query = {query_id: [presentation] for query_id in query_ids}
-    return {"vp_token": json.dumps(by_query, separators=(",", ":")), **issuer(wire_format)}
+    return {"vp_token": json.dumps(by_query, separators=(",", ":")), **issuer()}
 
 
 def presentation_in(value: str | dict[str, Any]) -> str:
@@ -46,6 +46,6 @@ def presentation_in(value: str | dict[str, Any]) -> str:
     return different.pop()
 
 
-def issuer(wire_format: RelyingParty.WireFormat) -> dict[str, str]:
-    """`iss` (RFC 9207) where the wire format has it, for answers and errors alike."""
-    return {} if wire_format == RelyingParty.WireFormat.STRING else {"iss": settings.BASE_URL}
+def issuer() -> dict[str, str]:
+    """`iss` (RFC 9207 §2): who answers. The contract alone has no place for it, in an answer with a token."""
+    return {"iss": settings.BASE_URL}

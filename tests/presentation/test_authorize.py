@@ -271,8 +271,11 @@ def test_a_stranger_is_sent_to_sign_in_and_the_way_back_is_never_in_the_address(
     )
 
 
-def test_openid4vp_errors_carry_the_issuer(client: Client, acme_bank: RelyingParty, settings: Any) -> None:
-    acme_bank.wire_format = RelyingParty.WireFormat.OPENID4VP_1_0
+@pytest.mark.parametrize("wire_format", RelyingParty.WireFormat)
+def test_every_error_carries_the_issuer(
+    client: Client, acme_bank: RelyingParty, settings: Any, wire_format: str
+) -> None:
+    acme_bank.wire_format = wire_format
     acme_bank.save()
 
     answer = fragment(client.get(PATH, asked(acme_bank, response_type="code")).headers["Location"])

@@ -162,6 +162,7 @@ def test_what_a_wallet_cannot_show_is_told_to_its_holder_and_looks_like_a_no_to_
     sign_in: SignIn,
     changes: dict[str, Any],
     caplog: pytest.LogCaptureFixture,
+    settings: Any,
 ) -> None:
     sign_in(alice)
 
@@ -174,6 +175,7 @@ def test_what_a_wallet_cannot_show_is_told_to_its_holder_and_looks_like_a_no_to_
     assert answer == {
         "error": "access_denied",
         "error_description": "The request was not granted.",
+        "iss": settings.BASE_URL,
         "state": "af0ifjsldkj",
     }
     assert not Consent.objects.exists()

@@ -5,6 +5,7 @@ import re
 import threading
 from collections.abc import Callable
 from datetime import UTC, datetime, time, timedelta
+from html import unescape
 from typing import Any
 
 import pytest
@@ -57,7 +58,7 @@ def test_a_decision_sent_to_the_consent_page_leads_to_the_hub_and_home(
 
 
 def test_declining_goes_home_with_access_denied_and_is_recorded(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn, settings: Any
 ) -> None:
     sign_in(alice)
 
@@ -67,13 +68,14 @@ def test_declining_goes_home_with_access_denied_and_is_recorded(
     assert answer == {
         "error": "access_denied",
         "error_description": "The request was not granted.",
+        "iss": settings.BASE_URL,
         "state": "af0ifjsldkj",
     }
     assert Consent.objects.get().decision == Consent.Decision.DECLINED
 
 
 def test_leaving_goes_home_with_the_very_same_answer_as_declining(
-    client: Client, acme_bank: RelyingParty
+    client: Client, acme_bank: RelyingParty, settings: Any
 ) -> None:
     ask(client, acme_bank)
 
@@ -82,6 +84,7 @@ def test_leaving_goes_home_with_the_very_same_answer_as_declining(
     assert answer == {
         "error": "access_denied",
         "error_description": "The request was not granted.",
+        "iss": settings.BASE_URL,
         "state": "af0ifjsldkj",
     }
 
@@ -175,7 +178,7 @@ def test_another_browser_cannot_go_on_with_an_interaction(
 
 
 def test_an_expired_interaction_leads_back_with_the_refusal(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn, settings: Any
 ) -> None:
     sign_in(alice)
     hub = decide(client, ask(client, acme_bank))
@@ -184,9 +187,12 @@ def test_an_expired_interaction_leads_back_with_the_refusal(
     response = client.get(hub)
 
     assert response.status_code == 410
-    assert (
-        "https://bank.example/callback#error=access_denied&amp;state=af0ifjsldkj" in response.content.decode()
-    )
+    (home,) = re.findall('href="(https://bank.example/callback#[^"]*)"', response.content.decode())
+    assert fragment(unescape(home)) == {
+        "error": "access_denied",
+        "iss": settings.BASE_URL,
+        "state": "af0ifjsldkj",
+    }
 
 
 def test_an_unknown_interaction_is_a_page(client: Client, db: None) -> None:

@@ -65,7 +65,7 @@ APPROVED = ["adult", "under-18", "turns-18-tomorrow", "non-latin", "one-word", "
 def test_every_persona_ends_at_the_relying_application(acme_bank: RelyingParty, persona: str) -> None:
     answer = fragment_of(call(authorize_url(acme_bank), persona=persona))
 
-    expected = {"vp_token"} if persona in APPROVED else {"error", "error_description"}
+    expected = {"vp_token"} if persona in APPROVED else {"error", "error_description", "iss"}
     assert set(answer) == expected | {"state"}
     assert answer.get("error", "access_denied") == "access_denied"
 

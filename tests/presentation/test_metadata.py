@@ -12,6 +12,7 @@ PATHS = [
 ]
 
 
+AUTHORIZE = "/verifiable-credentials/v1/presentation/authorize"
 NAMES = ["openid-configuration", "oauth-authorization-server"]
 
 
@@ -41,6 +42,7 @@ def test_discovery_has_the_contracts_members_and_only_what_works(client: Client,
         "request_object_signing_alg_values_supported": ["ES256"],
         "response_types_supported": ["vp_token"],
         "response_modes_supported": ["fragment", "direct_post", "direct_post.jwt"],
+        "authorization_response_iss_parameter_supported": True,
         "authorization_encryption_alg_values_supported": ["ECDH-ES"],
         "authorization_encryption_enc_values_supported": ["A256GCM", "A128GCM"],
         "grant_types_supported": ["implicit", "client_credentials"],
@@ -69,6 +71,43 @@ def test_the_authorization_server_metadata_is_the_same_document(client: Client) 
     here, there = (client.get(f"/.well-known/{name}").content for name in NAMES)
 
     assert here == there
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("known", ["/", "/verifiable-credentials/v1/presentation", AUTHORIZE])
+def test_it_is_also_found_by_clients_that_insert_the_name_before_the_path_they_know(
+    client: Client, settings: Any, name: str, known: str
+) -> None:
+    """It still names the one issuer, so a client that compares (RFC 8414 §3.3) is not misled."""
+    found = client.get(f"/.well-known/{name}{known}")
+
+    assert found.content == client.get("/.well-known/openid-configuration").content
+    assert found.headers["Content-Type"] == "application/json"
+    assert found.json()["issuer"] == settings.BASE_URL
+
+
+UNKNOWN = ["", "/", "/nothing", "/openid-credential-issuer", "/oauth-authorization-server/elsewhere"]
+UNKNOWN += ["/jwt-vc-issuer/x", "/vct/credential-types/identity/v1", "/openid-configuration/../x", "/%00"]
+
+
+@pytest.mark.parametrize("method", ["get", "post", "options"])
+@pytest.mark.parametrize("path", UNKNOWN)
+def test_unknown_well_known_addresses_answer_in_json(
+    client: Client, db: None, path: str, method: str
+) -> None:
+    response = getattr(client, method)(f"/.well-known{path}")
+
+    assert response.status_code == 404
+    assert response.headers["Content-Type"] == "application/json"
+    assert response.headers["Access-Control-Allow-Origin"] == "*"
+    assert response.headers["Cache-Control"] == "no-store"
+    assert response.json().keys() == {"error", "error_description"}
+    assert response.json()["error"] == "not_found"
+
+
+def test_other_unknown_addresses_are_pages_as_before(client: Client, db: None) -> None:
+    for path in ("/well-known/nothing", "/.well-knownx", "/x/.well-known/y"):
+        assert client.get(path).headers["Content-Type"].startswith("text/html")
 
 
 def test_nothing_is_said_about_issuing_to_other_wallets(client: Client) -> None:

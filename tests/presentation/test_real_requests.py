@@ -12,10 +12,10 @@ from joserfc.jwk import ECKey
 from presentation import posting
 from presentation.models import RelyingParty
 from tests.conftest import NODE_PACKAGES
-from tests.presentation.clients import with_key
+from tests.presentation.clients import registered, with_key
 from tests.presentation.far_ends import answers as answers_with
 from tests.presentation.far_ends import far_end
-from tests.presentation.test_authorize import asked, encoded, fragment, session_data
+from tests.presentation.test_authorize import PATH, asked, encoded, fragment, session_data
 from tests.presentation.test_dcql_flow import disclosed, path, query
 from tests.presentation.test_flow import SignIn, decide
 from tests.presentation.test_real_clients import private_jwk
@@ -127,3 +127,26 @@ def answered(browser: Client, url: str) -> dict[str, str]:
     answer = fragment(decided(browser, url).headers["Location"])
     assert "vp_token" in answer, answer
     return answer
+
+
+def test_openid_client_accepts_our_answers_by_their_issuer(
+    service: Any, alice: Wallet, sign_in: SignIn
+) -> None:
+    """It insists on `iss`, because discovery says that there is one (RFC 9207 §2.4)."""
+    browser = Client()
+    sign_in(alice, browser=browser)
+    came: list[str] = []
+    for wire_format in (RelyingParty.WireFormat.OPENID4VP_1_0, RelyingParty.WireFormat.STRING):
+        party = registered(f"Bank {wire_format}", wire_format=wire_format)
+        page = browser.get(PATH, asked(party)).headers["Location"]
+        came.append(browser.get(decide(browser, page)).headers["Location"])
+        page = browser.get(PATH, asked(party, nonce="another-nonce-altogether")).headers["Location"]
+        came.append(browser.get(decide(browser, page, "decline")).headers["Location"])
+        came.append(browser.get(PATH, asked(party, scope="openid")).headers["Location"])
+    responses = [{"url": url, "state": "af0ifjsldkj"} for url in came]
+
+    outcomes = by_node("responses.mjs", {"issuer": service.url, "clientId": "any", "responses": responses})
+
+    assert outcomes[:3] == ["accepted", "access_denied", "invalid_scope"]
+    # The contract leaves no place for `iss` beside a token (README, "Where we differ").
+    assert outcomes[3:] == ['response parameter "iss" (issuer) missing', "access_denied", "invalid_scope"]

@@ -102,7 +102,7 @@ ENDPOINTS: list[Described] = [
                 303,
                 _(
                     "On to the next page for the person; or, when the request is wrong, home to "
-                    "redirect_uri with error, error_description and state in the fragment."
+                    "redirect_uri with error, error_description, iss and state in the fragment."
                 ),
                 headers=("Location",),
             ),

@@ -61,6 +61,9 @@ DISCOVERY = _always(
     request_object_signing_alg_values_supported=texts(_("What requests are signed with.")),
     response_types_supported=texts(),
     response_modes_supported=texts(_("How answers come.")),
+    authorization_response_iss_parameter_supported=_switch(
+        _("Errors, and answers in the OpenID4VP 1.0 wire format, name the issuer in iss.")
+    ),
     authorization_encryption_alg_values_supported=texts(_("For direct_post.jwt.")),
     authorization_encryption_enc_values_supported=texts(_("For direct_post.jwt.")),
     grant_types_supported=texts(),

@@ -44,7 +44,7 @@ CHECKS = (
             Check(
                 "response-iss",
                 _("The answer says who sent it"),
-                _("Only in the OpenID4VP wire format; it tells answers of several services apart."),
+                _("In the OpenID4VP wire format, and in errors; it tells answers of several services apart."),
                 "RFC 9207 §2.4",
             ),
             Check(

@@ -82,7 +82,7 @@ export function checkAnswer(answer, request, issuer) {
       passed: isObject === wantsObject,
       detail: isObject ? `a JSON object for ${answer.queryIds.join(", ")}` : "the token itself",
     },
-    // RFC 9207 §2.4: where `iss` is used, it must be there and equal; elsewhere it is not sent.
+    // RFC 9207 §2.4: where `iss` is used, it must be there and equal; the contract has no place for it.
     { id: "response-iss", passed: answer.iss === wantedIss, detail: answer.iss ?? "not used here" },
   ];
 }

@@ -45,6 +45,11 @@ async function main() {
     if (request) byId("foreign-detail").textContent = `state ${answer.state ?? "–"}, sent ${request.state}`;
     return reveal("foreign");
   }
+  if (answer.error && answer.iss !== issuer) {
+    // RFC 9207 §2.4: an error of another service says nothing about this one.
+    byId("foreign-detail").textContent = `iss ${answer.iss ?? "–"}, expected ${issuer}`;
+    return reveal("foreign");
+  }
   byId("who").textContent = request.name;
   return answer.error ? showError(answer) : showAnswer(answer, request);
 }
