@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from io import StringIO
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import pytest
+import requests
 from cryptography.hazmat.primitives.serialization import Encoding
 from django.core.management import call_command
 from django.test import Client
@@ -29,11 +30,10 @@ from presentation.clients import client_secrets
 from presentation.models import RelyingParty
 from presentation.outcomes import Delivery, State
 from tests.conftest import NODE_PACKAGES
-from tests.forgery import HONEST, NOW, TAMPERINGS, Forger, Tampering, new_key, public_jwk
+from tests.forgery import HONEST, NOW, TAMPERINGS, Forger, Tampering
 from tests.people import register
 from tests.presentation.clients import access_token
 from tests.presentation.test_flow import decide
-from tests.presentation.test_real_clients import private_jwk
 from tests.presentation.webhooks import opted_in, receiving
 from tests.project_copy import copy_project, recipe
 from tests.receiver import listening
@@ -75,6 +75,7 @@ def typed(tmp_path: Path) -> list[str]:
                 sleep(0.2)
             script = f"\necho '{END_OF_BLOCK}'\n".join(["export BASE_URL=" + base_url, *printed("sh")])
             shell = ["sh", "-e", "-u", "-c", script]
+            del environment["PORT"]  # of the terminal in which the sandbox runs
             done = subprocess.run(
                 shell, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120
             )
@@ -97,6 +98,22 @@ def test_the_guides_commands_lead_from_registration_to_a_verified_claim(typed: l
     assert json.loads(told)["secret"].startswith("whsec_")
     assert delivered == "Delivered 0 webhooks."
     assert "#vp_token=" in json.loads(play)["redirect_to"]
+
+
+def test_the_versions_that_the_guide_names_are_those_it_was_tried_with() -> None:
+    guide, npm = GUIDE.read_text(), json.loads((NODE_PACKAGES.parent / "package.json").read_text())
+    tried = {f"{name}@{version}" for name, version in npm["dependencies"].items()}
+    pins = (GUIDE.parents[1] / "requirements" / "development.txt").read_text()
+    tried |= set(re.findall(r"^([a-z0-9-]+==[0-9.]+)", pins, re.MULTILINE))
+
+    installed = {
+        package
+        for packages in re.findall(r"`(?:npm|pip) install\s([^`]+)`", guide)
+        for package in packages.split()
+    }
+
+    assert len(installed) >= 8
+    assert installed <= tried
 
 
 def test_there_is_no_snippet_that_nothing_executes() -> None:
@@ -144,6 +161,49 @@ def test_the_guides_tests_pass_as_they_are_printed(shop: str, tmp_path: Path) ->
     assert "3 passed" in run.stdout
 
 
+def flipped(token: str) -> str:
+    """With the first character of the issuer’s signature changed."""
+    jwt, _, rest = token.partition("~")
+    signed, _, signature = jwt.rpartition(".")
+    other = "B" if signature[0] == "A" else "A"
+    return f"{signed}.{other}{signature[1:]}~{rest}"
+
+
+FORGED: dict[str, Callable[[str], str]] = {
+    "a flipped signature": flipped,
+    "no key binding": lambda token: token.rpartition("~")[0] + "~",
+    "the token in a JSON object": lambda token: json.dumps({"basic": [token]}),
+    "a JSON object": lambda _: "{}",
+    "a number": lambda _: "7",
+    "no token": lambda _: "x",
+    "three segments": lambda _: "e30.e30.e30~",
+    "beyond ASCII": lambda token: token.replace(".", ".é", 1),
+    "a key binding that is none": lambda token: token.rpartition("~")[0] + "~e30.e30.e30",
+    "half of it": lambda token: token[: len(token) // 2],
+    "a disclosure that is none": lambda token: token.replace("~", "~x~", 1),
+    "brackets without end": lambda _: f"e30.{'W1tb' * 5000}.e30~",
+}
+
+
+def test_the_guides_shop_refuses_what_was_forged_and_stays_up(shop: str) -> None:
+    code, party = printed_code(), RelyingParty.objects.get()
+
+    def brought(change: Callable[[str], str]) -> tuple[int, str]:
+        browser = requests.Session()
+        asked = browser.get(f"{shop}/start", allow_redirects=False).headers["Location"]
+        code["BASE_URL"] = f"{urlsplit(asked).scheme}://{urlsplit(asked).netloc}"
+        answer = dict(parse_qsl(urlsplit(code["as_holder"](asked)).fragment))
+        changed = answer | {"vp_token": change(answer["vp_token"])}
+        told = browser.post(f"{shop}/presentation", data=changed)
+        return told.status_code, told.text
+
+    assert party.client_id
+    assert brought(str) == (200, "Welcome, Alice!")
+    outcomes = {name: brought(change) for name, change in FORGED.items()}
+    assert set(outcomes.values()) == {(400, "That is not a presentation we can accept.")}, outcomes
+    assert brought(str) == (200, "Welcome, Alice!")
+
+
 @pytest.mark.browser
 def test_the_guides_browser_test_passes_as_it_is_printed(shop: str, page: Any) -> None:
     printed_code()["test_a_customer_is_let_in"](page)
@@ -182,9 +242,7 @@ def test_the_guide_binds_a_payment(service: Any, signing_key: Any, alice: Wallet
     shop = register("My Shop", "http://127.0.0.1:5000/callback")
     browser = Client()
     sign_in(alice, browser=browser)
-    payload = {"currency": "EUR", "items": [{"quantity": 1, "unit_cost": 12.5, "label": "Grüner Tee"}]}
-    kind = "urn:service:params:vc:transaction-data:payment-itemized:v1"
-    value = code["transaction_value"]({"type": kind, "credential_ids": ["basic"], "payload": payload})
+    value = code["payment"](12.5)
     url = code["authorize_url"](
         service.url, shop.client_id, "http://127.0.0.1:5000/callback", alice.email, session
     )
@@ -206,20 +264,48 @@ def test_the_guide_asks_for_one_claim(service: Any, signing_key: Any, alice: Wal
     url = code["authorize_url"](
         service.url, shop.client_id, "http://127.0.0.1:5000/callback", alice.email, session
     )
+    value = code["payment"](12.5, credential_id="drinks")
     parameters = dict(parse_qsl(urlsplit(url).query)) | {"dcql_query": code["over_21"](service.url)}
     del parameters["scope"]
+    other_id = parameters | {"transaction_data": code["payment"](12.5)}
 
-    page = browser.get(urlsplit(url).path, parameters).headers["Location"]
+    refused = browser.get(urlsplit(url).path, other_id).headers["Location"]
+    page = browser.get(urlsplit(url).path, parameters | {"transaction_data": value}).headers["Location"]
     home = browser.get(decide(browser, page)).headers["Location"]
+    token = dict(parse_qsl(urlsplit(home).fragment))["vp_token"]
     claims = code["verified_claims"](
-        dict(parse_qsl(urlsplit(home).fragment))["vp_token"],
-        base_url=service.url,
-        client_id=shop.client_id,
-        nonce=session["nonce"],
+        token, base_url=service.url, client_id=shop.client_id, nonce=session["nonce"]
     )
 
     assert claims["age_equal_or_over"] == {"21": True}
     assert "given_name" not in claims
+    assert code["is_bound"](token, [value])
+    assert "error=invalid_transaction_data" in refused
+
+
+def test_the_guide_is_right_about_claims_that_do_not_exist(
+    service: Any, signing_key: Any, alice: Wallet, sign_in: Any
+) -> None:
+    """Another claim than the operator chose is a mistake; one that nobody has is an answer."""
+    code, session = printed_code(), {}
+    shop = register("My Shop", "http://127.0.0.1:5000/callback", allowed_claims=["age_equal_or_over.21"])
+    browser = Client()
+    sign_in(alice, browser=browser)
+    callback = "http://127.0.0.1:5000/callback"
+    url = code["authorize_url"](service.url, shop.client_id, callback, alice.email, session)
+    parameters = dict(parse_qsl(urlsplit(url).query))
+    del parameters["scope"]
+
+    def told(*path: str) -> str:
+        query = json.loads(code["over_21"](service.url))
+        query["credentials"][0]["claims"] = [{"path": path}]
+        answer = browser.get(urlsplit(url).path, parameters | {"dcql_query": json.dumps(query)})
+        if answer.headers["Location"].startswith("/"):  # the page that has nothing but the way back
+            answer = browser.get(browser.get(answer.headers["Location"]).context["leave"])
+        return dict(parse_qsl(urlsplit(answer.headers["Location"]).fragment))["error"]
+
+    assert told("birth_date") == "unauthorized_client"
+    assert told("shoe_size") == told("age_equal_or_over", "twenty-one") == "access_denied"
 
 
 @pytest.fixture
@@ -263,7 +349,7 @@ def test_the_guide_asks_how_a_request_went(answered: dict[str, str]) -> None:
 
 
 def test_the_guide_proves_itself_by_key_with_authlib(answered: dict[str, str]) -> None:
-    code, base_url, jwk = printed_code(), answered["BASE_URL"], registered_key(answered["CLIENT_ID"])
+    code, base_url, jwk = printed_code(), answered["BASE_URL"], own_key(answered["CLIENT_ID"])
     token = code["access_token_by_key"](base_url, answered["CLIENT_ID"], jwk)
     answer = code["verified_by_service"](
         base_url, token, vp_token=answered["VP_TOKEN"], nonce=answered["NONCE"]
@@ -277,7 +363,7 @@ def test_the_guide_proves_itself_by_key_with_openid_client(answered: dict[str, s
     asked = {
         "baseUrl": answered["BASE_URL"],
         "clientId": answered["CLIENT_ID"],
-        "privateJwk": registered_key(answered["CLIENT_ID"]),
+        "privateJwk": own_key(answered["CLIENT_ID"]),
         "vpToken": answered["VP_TOKEN"],
         "nonce": answered["NONCE"],
     }
@@ -373,38 +459,46 @@ def test_the_guide_refuses_in_node_whatever_was_tampered_with() -> None:
     assert {name for name in TAMPERINGS if told[name]} == set(TAKEN_IN_NODE)
 
 
-def test_the_guide_pushes_and_signs(answered: dict[str, str], alice: Wallet, sign_in: Any) -> None:
+@pytest.mark.parametrize("way", ["pushed", "signed"])
+@pytest.mark.parametrize("by_query", [False, True])
+def test_the_guide_pushes_and_signs(
+    answered: dict[str, str], alice: Wallet, sign_in: Any, way: str, by_query: bool
+) -> None:
     code, base_url, client_id = printed_code(), answered["BASE_URL"], answered["CLIENT_ID"]
-    key, browser = registered_key(client_id), Client()
+    key, browser, session = own_key(client_id), Client(), {}
     sign_in(alice, browser=browser)
-    for way in ("pushed", "signed"):
-        session: dict[str, str] = {}
-        url = code["authorize_url"](
-            base_url, client_id, "http://127.0.0.1:5000/callback", alice.email, session
-        )
-        sent = (
-            code["pushed"](url, base_url, client_id, answered["CLIENT_SECRET"])
-            if way == "pushed"
-            else code["signed"](url, base_url, key)
-        )
-        page = browser.get(sent.removeprefix(base_url)).headers["Location"]
-        home = browser.get(decide(browser, page)).headers["Location"]
-        answer = dict(parse_qsl(urlsplit(home).fragment))
-
-        assert "login_hint" not in sent
-        assert answer["state"] == session["state"]
-        assert code["verified_claims"](
-            answer["vp_token"], base_url=base_url, client_id=client_id, nonce=session["nonce"]
-        )
-
-
-def registered_key(client_id: str) -> dict[str, str]:
-    """A private key whose public half is registered."""
-    key = new_key()
-    RelyingParty.objects.filter(client_id=client_id).update(
-        jwks={"keys": [{"kid": "one", **public_jwk(key)}]}
+    url = code["authorize_url"](base_url, client_id, "http://127.0.0.1:5000/callback", alice.email, session)
+    if by_query:
+        RelyingParty.objects.update(allowed_claims=["age_equal_or_over.21"])
+        parameters = dict(parse_qsl(urlsplit(url).query)) | {"dcql_query": code["over_21"](base_url)}
+        parameters |= {"transaction_data": code["payment"](12.5, "drinks"), "client_metadata": "{}"}
+        url = f"{url.partition('?')[0]}?{urlencode(parameters | {'scope': ''})}"
+    sent = (
+        code["pushed"](url, base_url, client_id, answered["CLIENT_SECRET"])
+        if way == "pushed"
+        else code["signed"](url, base_url, key)
     )
-    return private_jwk(key)
+    page = browser.get(sent.removeprefix(base_url)).headers["Location"]
+    home = browser.get(decide(browser, page)).headers["Location"]
+    answer = dict(parse_qsl(urlsplit(home).fragment))
+
+    assert "login_hint" not in sent
+    assert answer["state"] == session["state"]
+    claims = code["verified_claims"](
+        answer["vp_token"], base_url=base_url, client_id=client_id, nonce=session["nonce"]
+    )
+    assert claims["age_equal_or_over"] == ({"21": True} if by_query else {"18": True})
+
+
+def own_key(client_id: str) -> Any:
+    """The guide's private key, whose public half is registered as the guide says it is."""
+    private_jwk, jwks = printed_code()["key_of_your_own"]()
+    assert "d" not in jwks["keys"][0]
+    party = RelyingParty.objects.get(client_id=client_id)
+    party.jwks = json.loads(json.dumps(jwks))
+    party.full_clean()
+    party.save()
+    return private_jwk
 
 
 def said_in(token: str) -> dict[str, Any]:
@@ -500,12 +594,13 @@ def test_the_guide_has_answers_posted(
     shop, browser = register("My Shop", "http://127.0.0.1:5000/callback"), Client()
     sign_in(alice, browser=browser)
     url = code["authorize_url"](service.url, shop.client_id, "left out", alice.email, session)
-    key, client_metadata = code["key_to_encrypt_to"]()
+    keys: dict[str, Any] = {}
+    client_metadata = code["key_to_encrypt_to"](keys)
     parameters = dict(parse_qsl(urlsplit(url).query)) | {"response_mode": "direct_post"}
     if encrypted:
         parameters |= {"response_mode": "direct_post.jwt", "client_metadata": client_metadata}
     del parameters["redirect_uri"]
-    requests = {session["state"]: session}
+    open_requests = {session["state"]: session}
 
     with listening() as receiver:
         shop.response_uris.create(uri=receiver.uri)
@@ -514,9 +609,8 @@ def test_the_guide_has_answers_posted(
 
         def answer() -> None:
             form = receiver.posted[-1].body
-            if encrypted:
-                form = urlencode(code["decrypted"](form, key))
-            receiver.body = code["answer_posted"](form, requests, **facts).encode()
+            assert form.startswith("response=") is encrypted
+            receiver.body = code["answer_posted"](form, open_requests, keys, **facts).encode()
 
         receiver.before = answer
         page = browser.get(urlsplit(url).path, parameters | {"response_uri": receiver.uri})
@@ -524,3 +618,17 @@ def test_the_guide_has_answers_posted(
 
     assert onward == f"{welcome}?response_code={session['response_code']}"
     assert session["claims"]["given_name"] == "Alice"
+
+
+@pytest.mark.parametrize("encrypted", [False, True])
+def test_the_guide_takes_a_posted_error_with_and_without_keys(encrypted: bool) -> None:
+    code, open_requests = printed_code(), {"s": {"nonce": "n"}}
+    facts = {"base_url": "https://wallet.example", "client_id": "shop", "welcome": "https://shop.example/"}
+    keys: dict[str, Any] = {}
+    if encrypted:
+        code["key_to_encrypt_to"](keys)
+
+    said = code["answer_posted"]("error=access_denied&state=s", open_requests, keys, **facts)
+
+    assert json.loads(said)["redirect_uri"].startswith("https://shop.example/?response_code=")
+    assert "claims" not in open_requests["s"]
