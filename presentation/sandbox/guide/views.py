@@ -21,8 +21,14 @@ def guide(request: HttpRequest, name: str = GUIDE) -> HttpResponse:
     if name not in PAGES:
         raise Http404
     document = _document(name, settings.BASE_URL)
-    facts = {"document": document, "html": mark_safe(document.html)}  # noqa: S308 - ours, made of escaped text
-    return render(request, "developer/guide.html", facts | {"is_guide": name == GUIDE})
+    # Ours, and made of escaped text.
+    facts = {
+        "title": document.title,
+        "contents": [(anchor, mark_safe(title)) for anchor, title in document.contents],  # noqa: S308
+        "html": mark_safe(document.html),  # noqa: S308
+        "is_guide": name == GUIDE,
+    }
+    return render(request, "developer/guide.html", facts)
 
 
 @cache
