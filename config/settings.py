@@ -29,6 +29,7 @@ from config.variables import switch as _switch
 from config.variables import text as _text
 from config.variables import url_config as _url_config
 from keys.private_keys.secret_file import SecretFileError, secrets_in
+from wallet import email_addresses
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -262,8 +263,10 @@ EMAIL_USE_TLS = _email.get("EMAIL_USE_TLS", False)
 EMAIL_USE_SSL = _email.get("EMAIL_USE_SSL", False)
 EMAIL_TIMEOUT = 10
 DEFAULT_FROM_EMAIL = _say("DEFAULT_FROM_EMAIL", sandbox="Wallet <wallet@localhost>")
-_sender = "" if set(DEFAULT_FROM_EMAIL) & {"\r", "\n"} else parseaddr(DEFAULT_FROM_EMAIL)[1]
-if DEFAULT_FROM_EMAIL and not re.fullmatch(r"[^@\s]+@[^@\s]+", _sender):
+if DEFAULT_FROM_EMAIL and (
+    set(DEFAULT_FROM_EMAIL) & {"\r", "\n"}
+    or not email_addresses.is_accepted(parseaddr(DEFAULT_FROM_EMAIL)[1].lower())
+):
     raise ImproperlyConfigured(
         "DEFAULT_FROM_EMAIL must be a sender such as Wallet <no-reply@wallet.example>."
     )

@@ -3,8 +3,16 @@
 from typing import Any
 
 from django.conf import settings
-from django.core.checks import CheckMessage, Error, register
+from django.core.checks import CheckMessage, Error, Info, Tags, register
+from django.core.exceptions import ImproperlyConfigured
+from django.db import Error as DatabaseError
+from django.db import transaction
 from django.utils.module_loading import import_string
+
+from wallet import email_addresses
+from wallet.models import Wallet
+
+SHOWN = 20
 
 
 @register()
@@ -17,4 +25,30 @@ def identity_provider(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
         pass
     return [
         Error("IDENTITY_PROVIDER is not the dotted path of a class that can be imported.", id="wallet.E001")
+    ]
+
+
+@register(Tags.security, deploy=True)
+def addresses_of_wallets(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """Whether earlier releases opened wallets for addresses that are no longer accepted. Reads the database.
+
+    Nobody signs in to such a wallet any more. It is an Info, because the service has to start all the same.
+    """
+    active = Wallet.objects.filter(state=Wallet.State.ACTIVE).order_by("created_at")
+    try:
+        with transaction.atomic():
+            rows = active.values_list("id", "email").iterator(chunk_size=5000)
+            found = [str(pk) for pk, email in rows if not email_addresses.is_accepted(email)]
+    except (DatabaseError, ImproperlyConfigured):
+        return []  # the checks of `keys` say so
+    if not found:
+        return []
+    more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+    return [
+        Info(
+            f"Wallets whose e-mail address may belong to somebody else: {', '.join(found[:SHOWN])}{more}.",
+            hint="Nobody can sign in to them. Suspend each in the admin, so that what was presented from it "
+            "is no longer valid.",
+            id="wallet.I001",
+        )
     ]

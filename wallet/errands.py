@@ -9,6 +9,8 @@ from datetime import datetime, timedelta
 
 from django.utils.http import url_has_allowed_host_and_scheme
 
+from wallet import email_addresses
+from wallet.email_addresses import EmailAddressError
 from wallet.models import Errand, HolderSession
 
 LIFETIME = timedelta(minutes=30)
@@ -37,11 +39,14 @@ def open_errand(
 
     browser: digest of the cookie of the browser that is sent. email: whose wallet it is about, lower case.
     return_to, leave_to: paths on this host, when done and when given up. on_behalf_of: who asked, for
-    people to read. fresh_since: an earlier sign-in does not do for this errand.
+    people to read. fresh_since: an earlier sign-in does not do for this errand. Raises `EmailAddressError`
+    for an address that is not as `email_addresses.parse` gives it.
     """
     for place in (return_to, leave_to):
         if not place.startswith("/") or not url_has_allowed_host_and_scheme(place, allowed_hosts=None):
             raise ValueError("an errand leads to paths on this host only")
+    if not email_addresses.is_accepted(email):
+        raise EmailAddressError
     return Errand.objects.create(
         browser=browser,
         email=email,
@@ -59,7 +64,8 @@ def recall(errand_id: uuid.UUID, browser: str | None, now: datetime) -> Errand:
     errand = Errand.objects.filter(id=errand_id).first()
     if errand is None or browser is None or errand.browser != browser:
         raise ErrandGoneError
-    if errand.expires_at <= now:
+    # An address that is no longer accepted was stored by an earlier release: e-mail to it would go elsewhere.
+    if errand.expires_at <= now or not email_addresses.is_accepted(errand.email):
         raise ErrandGoneError(errand)
     return errand
 

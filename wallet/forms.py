@@ -8,7 +8,9 @@ from django import forms
 from django.utils.timezone import localdate
 from django.utils.translation import gettext_lazy as _
 
+from wallet import email_addresses
 from wallet.claims import Identity, IdentityError
+from wallet.email_addresses import EmailAddressError
 
 _SEPARATORS = re.compile(r"[\s\-.·]+")
 
@@ -23,15 +25,17 @@ class EmailForm(forms.Form):
         widget=forms.EmailInput(attrs={"autocomplete": "email", "autofocus": True, "spellcheck": "false"}),
         error_messages={
             "required": _("Enter your e-mail address."),
-            "invalid": _("Enter an e-mail address."),
+            "invalid": _("Enter an e-mail address, like name@example.com."),
         },
     )
 
     def clean_email(self) -> str:
         email: str = self.cleaned_data["email"]
-        if not email.isascii():  # as in a request: one address has one way to write it, domains in ASCII form
-            raise forms.ValidationError(_("Enter an e-mail address."), code="invalid")
-        return email.lower()
+        try:
+            return email_addresses.parse(email)
+        except EmailAddressError:
+            text = _("We can’t send e-mail to this address. Enter another one, like name@example.com.")
+            raise forms.ValidationError(text, code="invalid") from None
 
 
 class CodeInput(forms.PasswordInput):

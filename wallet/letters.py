@@ -9,6 +9,8 @@ from django.core.mail import EmailMultiAlternatives
 from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
+from wallet import email_addresses
+from wallet.email_addresses import EmailAddressError
 from wallet.models import Errand, Wallet
 
 
@@ -28,6 +30,8 @@ def send_review_decision(wallet: Wallet, *, approved: bool) -> None:
 
 
 def _send(recipient: str, subject: str, name: str, facts: dict[str, Any]) -> None:
+    if not email_addresses.is_accepted(recipient):  # stored before this rule: the mailer would change it
+        raise EmailAddressError
     facts |= {"host": urlsplit(settings.BASE_URL).netloc, "base_url": settings.BASE_URL}
     letter = EmailMultiAlternatives(
         subject=subject, body=render_to_string(f"wallet/letters/{name}.txt", facts), to=[recipient]

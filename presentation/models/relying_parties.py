@@ -19,6 +19,7 @@ from presentation.outbound import targets
 from presentation.transaction_data.types import TYPES
 from presentation.webhooks import opt_in
 from presentation.webhooks.models import WebhookEvent
+from wallet import email_addresses
 from wallet.claims import NAMES
 
 
@@ -185,6 +186,10 @@ class RelyingParty(models.Model):
         if self.requires_signed_requests and not (self.jwks or self.jwks_uri):
             errors["requires_signed_requests"] = ValidationError(
                 _("Its requests need its public keys first.")
+            )
+        if self.contact and not email_addresses.is_accepted(self.contact.lower()):
+            errors["contact"] = ValidationError(
+                _("E-mail to this address would not arrive there. Enter another one.")
             )
         if problem := opt_in.problem_with(self.webhook_url, self.webhook_events):
             errors["webhook_url"] = ValidationError(problem)

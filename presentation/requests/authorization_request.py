@@ -11,9 +11,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.core.exceptions import ValidationError
-from django.core.validators import validate_email
-
 from presentation.dcql import evaluation, parsing, queries
 from presentation.dcql.parsing import DcqlError
 from presentation.dcql.queries import ClaimPath, Query
@@ -29,7 +26,9 @@ from presentation.responses.encryption import NoRecipientError, Recipient, recip
 from presentation.responses.return_address import DIRECT_POST_JWT, POSTED, RESPONSE_MODES
 from presentation.transaction_data import entries
 from presentation.transaction_data.entries import TransactionData
+from wallet import email_addresses
 from wallet.claims import CLAIMS
+from wallet.email_addresses import EmailAddressError
 
 RESPONSE_TYPE = "vp_token"
 SHORTEST_NONCE = 16
@@ -178,7 +177,6 @@ def _login_hint(login_hint: str | None) -> str:
     if login_hint is None:
         raise InvalidRequestError("login_hint is missing")
     try:
-        validate_email(login_hint if login_hint.isascii() else "")
-    except ValidationError:
+        return email_addresses.parse(login_hint)
+    except EmailAddressError:
         raise InvalidRequestError("login_hint must be an e-mail address") from None
-    return login_hint.lower()

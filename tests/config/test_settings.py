@@ -108,6 +108,8 @@ def test_everything_that_is_missing_is_named_at_once() -> None:
         ("LOG_LEVEL", "verbose", "LOG_LEVEL must be DEBUG"),
         ("EMAIL_URL", "smtp://mail.example:25", "smtp+tls://"),
         ("EMAIL_URL", "consolemail://", "smtp+tls://"),
+        ("DEFAULT_FROM_EMAIL", "Wallet", "DEFAULT_FROM_EMAIL must be like"),
+        ("DEFAULT_FROM_EMAIL", "=?utf-8?q?a=40b.example=28?=@c.example", "DEFAULT_FROM_EMAIL must be like"),
         ("METRICS_TOKEN", "too-short", "32 visible ASCII characters"),
         ("SIGNING_KEY_DAYS", "90 days", "whole number from 1 to 10000"),
         ("SIGNING_KEY_STAGED_HOURS", "0", "whole number from 1 to 10000"),

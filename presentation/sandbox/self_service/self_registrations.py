@@ -23,6 +23,7 @@ from presentation.models import RelyingParty
 from presentation.sandbox.models import SelfRegistration
 from presentation.sandbox.self_service.details import Details, check
 from presentation.webhooks import signing_secrets
+from wallet import email_addresses
 from wallet.limits import Limit
 
 log = structlog.get_logger(__name__)
@@ -110,6 +111,7 @@ def give_up(party: RelyingParty) -> None:
 
 def clear(*, now: datetime, batch: int) -> None:
     """Forget those whose time is over; those used meanwhile are kept for another while."""
+    _clear_unproven()
     due = SelfRegistration.objects.filter(expires_at__lte=now).order_by("expires_at")
     while rows := list(due.annotate(used=Max("relying_party__interactions__created_at"))[:batch]):
         for row in rows:
@@ -117,6 +119,13 @@ def clear(*, now: datetime, batch: int) -> None:
                 SelfRegistration.objects.filter(pk=row.pk).update(expires_at=row.used + KEPT)
             else:
                 give_up(row.relying_party)
+
+
+def _clear_unproven() -> None:
+    """An earlier release took addresses that prove nothing; their domains are not their owners' to use."""
+    for row in SelfRegistration.objects.select_related("relying_party"):
+        if not email_addresses.is_accepted(row.owner):
+            give_up(row.relying_party)
 
 
 def _check_room(owner: str) -> None:

@@ -1,0 +1,55 @@
+"""A mail server on loopback that keeps what it was sent, or refuses it."""
+
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from email import message_from_bytes
+from email.message import EmailMessage
+from email.policy import default
+from typing import Any
+
+from aiosmtpd.controller import Controller
+from aiosmtpd.smtp import SMTP, Envelope, Session
+
+
+class MailServer:
+    """Accepts every e-mail until `refusing` holds the answer to give instead."""
+
+    def __init__(self) -> None:
+        self.envelopes: list[Envelope] = []
+        self.refusing = ""
+
+    async def handle_RCPT(
+        self, server: SMTP, session: Session, envelope: Envelope, address: str, options: list[str]
+    ) -> str:
+        if self.refusing:
+            return self.refusing
+        envelope.rcpt_tos.append(address)
+        return "250 OK"
+
+    async def handle_DATA(self, server: SMTP, session: Session, envelope: Envelope) -> str:
+        self.envelopes.append(envelope)
+        return "250 OK"
+
+    def newest(self) -> EmailMessage:
+        """The e-mail that came last, as its recipient reads it."""
+        content = self.envelopes[-1].content
+        assert isinstance(content, bytes)
+        return message_from_bytes(content, policy=default)  # type: ignore[return-value]
+
+
+@contextmanager
+def running(settings: Any) -> Iterator[MailServer]:
+    """A mail server that the service is configured to use."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    mail_server = MailServer()
+    controller = Controller(mail_server, hostname="127.0.0.1", port=port)
+    controller.start()
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", port
+    try:
+        yield mail_server
+    finally:
+        controller.stop()
