@@ -194,6 +194,14 @@ LOCALHOST_REDIRECT_URIS = _sandbox
 # developer can register any: in a sandbox that is itself reached on loopback.
 LOOPBACK_CALLS = _sandbox and _base.hostname in ("localhost", "127.0.0.1", "::1")
 
+# Limits by client address, for a quarter of an hour: an office or a mobile network may share one address.
+REQUESTS_PER_CLIENT = _number("REQUESTS_PER_CLIENT", default=300)
+SIGN_IN_EMAILS_PER_CLIENT = _number("SIGN_IN_EMAILS_PER_CLIENT", default=300)
+SIGN_IN_WRONG_CODES_PER_CLIENT = _number("SIGN_IN_WRONG_CODES_PER_CLIENT", default=100)
+# Codes to one e-mail address in a quarter of an hour: for a browser that has signed in there before, and for
+# all others at one client address. `wallet.sign_in_allowances` has the rules.
+SIGN_IN_CODES_PER_ADDRESS = _number("SIGN_IN_CODES_PER_ADDRESS", default=5)
+
 # Sandbox only: the authority that certifies signing keys lives in the database. In production a real
 # certificate authority does, and `manage.py certify_signing_key` takes its chain.
 SELF_CERTIFYING_AUTHORITY = _sandbox

@@ -7,6 +7,7 @@ store what was said). What is next is computed in `passage`; how it ends is in `
 import uuid
 from datetime import datetime, timedelta
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models import Exists, OuterRef
 from django.urls import reverse
@@ -24,7 +25,7 @@ from presentation.requests.arrival import Arrival
 from presentation.requests.parameters import Parameters
 from presentation.responses.return_address import FRAGMENT, ReturnAddress
 from presentation.transaction_data import entries
-from wallet import errands
+from wallet import errands, known_browsers
 from wallet.limits import Limit, LimitReachedError
 from wallet.models import HolderSession
 
@@ -32,7 +33,7 @@ LIFETIME = timedelta(minutes=30)
 NONCE_USED = "nonce was used before; every request needs a fresh one"
 # Anybody can make a browser ask, and each request of a stranger writes two rows that stay for a day. Per
 # client address, and generous: a whole company may share one. Who is signed in is known, and not counted.
-STRANGERS = Limit("requests-of-strangers", most=300, window=timedelta(minutes=15))
+STRANGERS = Limit("requests-of-strangers", most=settings.REQUESTS_PER_CLIENT, window=timedelta(minutes=15))
 
 _by_id = PreparedRead(
     lambda value: (
@@ -89,7 +90,7 @@ def begin(
     if registration.nonce_used:
         raise InvalidRequestError(NONCE_USED)
     if session is None:
-        _count_stranger(client, now=now)
+        _count_stranger(passage, client, now=now)
     with transaction.atomic():
         _prepare(passage, next_step(passage, session, now=now), session, now=now)
         _new.run(interaction)
@@ -202,8 +203,10 @@ def _requester(passage: Passage) -> decisions.Requester:
     )
 
 
-def _count_stranger(client: str, *, now: datetime) -> None:
+def _count_stranger(passage: Passage, client: str, *, now: datetime) -> None:
+    """Others at the client address cannot keep out a browser that has signed in as this person before."""
     try:
         STRANGERS.take(client, now=now)
     except LimitReachedError as limit:
-        raise TemporarilyUnavailableError from limit
+        if not known_browsers.is_known(passage.interaction.browser, passage.request.login_hint, now=now):
+            raise TemporarilyUnavailableError from limit

@@ -12,7 +12,7 @@ from datetime import timedelta
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
-KEPT = timedelta(days=30)
+KEPT = timedelta(days=180)  # so that `known_browsers` serves holders who come a few times a year
 _SECRET = re.compile(r"[A-Za-z0-9_-]{43}")
 
 

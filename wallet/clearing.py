@@ -1,11 +1,11 @@
-"""Forgetting what has run out: sessions, errands with their codes, and counts of what was done how often."""
+"""Forgetting what has run out: sessions, errands with their codes, links, known browsers, and counts."""
 
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.db.models import QuerySet
 
-from wallet.models import Allowance, Errand, HolderSession
+from wallet.models import Allowance, Errand, HolderSession, KnownBrowser, LoginLink
 
 # An expired errand still shows the way back, for people who come back to a tab the next day.
 ERRANDS_KEPT = timedelta(days=1)
@@ -16,6 +16,8 @@ def clear_expired(*, now: datetime, batch: int) -> int:
     return (
         _clear(HolderSession.objects.filter(expires_at__lte=now), batch)
         + _clear(Errand.objects.filter(expires_at__lte=now - ERRANDS_KEPT), batch)
+        + _clear(LoginLink.objects.filter(expires_at__lte=now), batch)
+        + _clear(KnownBrowser.objects.filter(expires_at__lte=now), batch)
         + _clear(Allowance.objects.filter(expires_at__lte=now), batch)
     )
 

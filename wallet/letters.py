@@ -24,6 +24,12 @@ def send_code(errand: Errand, code: str, *, lifetime: timedelta) -> None:
     _send(errand.email, _("Your sign-in code"), "code", facts)
 
 
+def send_link(email: str, address: str, *, lifetime: timedelta) -> None:
+    """The link to sign in with. It names nobody who asks: several browsers may wait for the same link."""
+    facts = {"address": address, "minutes": int(lifetime.total_seconds() // 60)}
+    _send(email, _("Your sign-in link"), "link", facts)
+
+
 def send_review_decision(wallet: Wallet, *, approved: bool) -> None:
     """What came of a review by a person; the reason stays on the page behind the sign-in."""
     _send(wallet.email, _("Your identity check is decided"), "review_decision", {"approved": approved})

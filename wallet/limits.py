@@ -1,8 +1,9 @@
 """How often something may be done: counted in the database, so that all instances count together.
 
-Fixed windows. A subject (an e-mail address, a client address) is stored as a keyed digest only.
+A subject (an e-mail address, a client address) is stored as a keyed digest only.
 """
 
+import secrets
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -20,6 +21,14 @@ _TAKE = """
 """
 
 
+# The row of a time that is over may be taken again.
+_TAKE_SLOT = """
+    INSERT INTO wallet_allowance (key, count, expires_at) VALUES (%s, 1, %s)
+    ON CONFLICT (key) DO UPDATE SET count = 1, expires_at = excluded.expires_at
+    WHERE wallet_allowance.expires_at <= %s
+"""
+
+
 class LimitReachedError(Exception):
     """It was done as often as it may be; `retry_at` says when it may be done again."""
 
@@ -30,7 +39,7 @@ class LimitReachedError(Exception):
 
 @dataclass(frozen=True)
 class Limit:
-    """At most `most` times per `window` for one subject; `purpose` keeps limits apart."""
+    """At most `most` times per fixed `window` for one subject; `purpose` keeps limits apart."""
 
     purpose: str
     most: int
@@ -64,3 +73,48 @@ class Limit:
     def _key(self, subject: str, now: datetime) -> str:
         value = f"{self._index(now)}\n{subject}"
         return salted_hmac(f"wallet.limits.{self.purpose}", value, algorithm="sha256").hexdigest()
+
+
+@dataclass(frozen=True)
+class RollingLimit:
+    """At most `most` times in any stretch of time as long as `window`, for one subject.
+
+    Each time takes one of `most` slots, a row, for as long as the window. So it is exact at every moment,
+    which a fixed window is not: that one allows twice as much around the moment of its renewal.
+    """
+
+    purpose: str
+    most: int
+    window: timedelta
+
+    def take(self, subject: str, *, now: datetime) -> None:
+        """Take a free slot, atomically; raises `LimitReachedError` when there is none."""
+        slots = self._slots(subject)
+        while True:
+            rows = Allowance.objects.filter(key__in=slots, expires_at__gt=now)
+            taken = dict(rows.values_list("key", "expires_at"))
+            free = [slot for slot in slots if slot not in taken]
+            if not free:
+                raise LimitReachedError(min(taken.values()))
+            if self._take_slot(secrets.choice(free), now):  # else another request was faster
+                return
+
+    def give_back(self, subject: str, *, taken_at: datetime) -> None:
+        """Free one slot that was taken at `taken_at`."""
+        rows = Allowance.objects.filter(expires_at=taken_at + self.window)
+        for slot in list(rows.filter(key__in=self._slots(subject)).values_list("key", flat=True)):
+            if rows.filter(key=slot).delete()[0]:
+                return
+
+    def _take_slot(self, slot: str, now: datetime) -> bool:
+        until, since = map(connection.ops.adapt_datetimefield_value, (now + self.window, now))
+        with connection.cursor() as cursor:
+            cursor.execute(_TAKE_SLOT, [slot, until, since])
+            return cursor.rowcount == 1
+
+    def _slots(self, subject: str) -> list[str]:
+        values = (f"{number}\n{subject}" for number in range(self.most))
+        return [
+            salted_hmac(f"wallet.limits.{self.purpose}", value, algorithm="sha256").hexdigest()
+            for value in values
+        ]

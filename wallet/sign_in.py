@@ -1,10 +1,12 @@
 """Sign-in by a six-digit code sent by e-mail (NIST SP 800-63B-4 §3.1.3 in spirit: one code, once, few tries).
 
 Nothing here depends on whether a wallet exists: the code, the mail, the limits and the pages are the same,
-and the wallet is made when somebody has proven to read the address. Passkeys will be a room beside this one.
+and the wallet is made when somebody has proven to read the address. Who may have how many codes, and when a
+link is sent in place of one, is in `sign_in_allowances`.
 """
 
 import secrets
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -13,23 +15,14 @@ from django.db import transaction
 from django.db.models import F, Q
 from django.utils.crypto import constant_time_compare, salted_hmac
 
-from wallet import letters
-from wallet.limits import Limit
+from wallet import known_browsers, letters, sign_in_links
+from wallet.email_addresses import EmailAddressError
 from wallet.models import Errand, LoginCode, Wallet
+from wallet.sign_in_allowances import CODE_LIFETIME, TRIES, TRIES_PER_CLIENT, take, take_code
 
 log = structlog.get_logger(__name__)
 
-CODE_LIFETIME = timedelta(minutes=10)
-TRIES = 5
 RESEND_AFTER = timedelta(seconds=60)
-
-# Per e-mail address: 5 tries for each code make at most 100 guesses a day at one in a million.
-CODES_PER_EMAIL = Limit("codes-per-email", most=5, window=timedelta(minutes=15))
-CODES_PER_EMAIL_AND_DAY = Limit("codes-per-email-and-day", most=20, window=timedelta(days=1))
-# Per client address: many people may share one.
-CODES_PER_CLIENT = Limit("codes-per-client", most=30, window=timedelta(minutes=15))
-ERRANDS_PER_CLIENT = Limit("errands-per-client", most=30, window=timedelta(minutes=15))
-TRIES_PER_CLIENT = Limit("tries-per-client", most=60, window=timedelta(minutes=15))
 
 
 class TooSoonError(Exception):
@@ -60,25 +53,25 @@ class WalletSuspendedError(Exception):
 
 
 def send_code(errand: Errand, *, client: str, now: datetime) -> None:
-    """Send a new code to the errand's address; an earlier one stops working.
+    """Send a new code to the errand's address, or a link if no code is left; an earlier code stops working.
 
     client: the network address limits count by. Raises `TooSoonError`, `limits.LimitReachedError` or
-    `NotSentError`.
+    `NotSentError`; what the e-mail cost is then given back.
     """
     _claim_sending(errand, now=now)
-    try:
-        CODES_PER_CLIENT.take(client, now=now)
-        CODES_PER_EMAIL.take(errand.email, now=now)
-        CODES_PER_EMAIL_AND_DAY.take(errand.email, now=now)
-        code = _new_code(errand, now=now)
-        letters.send_code(errand, code, lifetime=CODE_LIFETIME)
-    except Exception as error:
-        _release_sending(errand)
-        if isinstance(error, OSError):  # SMTP and network errors are all OSErrors
+    with ExitStack() as taken:
+        taken.callback(_release_sending, errand)
+        known = known_browsers.is_known(errand.browser, errand.email, now=now)
+        facts = {"browser": errand.browser, "client": client, "known": known}
+        try:
+            if take_code(errand.email, **facts, now=now, taken=taken):
+                _send_code(errand, own_allowance=known, now=now, taken=taken)
+            else:
+                _send_link(errand, now=now, taken=taken)
+        except (OSError, EmailAddressError) as error:  # SMTP and network errors are all OSErrors
             log.exception("letter not sent", errand=str(errand.id))
             raise NotSentError from error
-        raise
-    log.info("code sent", errand=str(errand.id))
+        taken.pop_all()
 
 
 def redeem(errand: Errand, code: str, *, client: str, now: datetime) -> Wallet:
@@ -88,29 +81,51 @@ def redeem(errand: Errand, code: str, *, client: str, now: datetime) -> Wallet:
     neither tries nor uses multiply when requests race. Raises `NoCodeError`, `WrongCodeError`,
     `WalletSuspendedError`, `limits.LimitReachedError`.
     """
-    TRIES_PER_CLIENT.take(client, now=now)
     usable = LoginCode.objects.filter(errand=errand, used_at=None, expires_at__gt=now)
-    if usable.filter(tries_left__gt=0).update(tries_left=F("tries_left") - 1) != 1:
-        raise NoCodeError
     sent = usable.first()
     if sent is None:
         raise NoCodeError
-    if not constant_time_compare(sent.digest, _digest(errand, code)):
-        raise WrongCodeError(sent.tries_left)
-    with transaction.atomic():
-        if usable.filter(id=sent.id).update(used_at=now) != 1:
+    with ExitStack() as taken:  # only a wrong code counts for the client address
+        if not sent.own_allowance:
+            take(TRIES_PER_CLIENT, client, now=now, taken=taken)
+        the_same = usable.filter(id=sent.id, digest=sent.digest)
+        if the_same.filter(tries_left__gt=0).update(tries_left=F("tries_left") - 1) != 1:
             raise NoCodeError
-        wallet, new = Wallet.objects.get_or_create(email=errand.email, defaults={"created_at": now})
-    if wallet.state != Wallet.State.ACTIVE:
-        raise WalletSuspendedError
-    log.info("signed in", wallet=str(wallet.id), new=new)
-    return wallet
+        if not constant_time_compare(sent.digest, _digest(errand, code)):
+            taken.pop_all()
+            raise WrongCodeError(the_same.values_list("tries_left", flat=True).first() or 0)
+    with transaction.atomic():
+        if the_same.update(used_at=now) != 1:
+            raise NoCodeError
+        wallet = _wallet_of(errand, now=now)
+    return _signed_in(wallet, errand, now=now)
+
+
+def redeem_link(errand: Errand, secret: str, *, now: datetime) -> Wallet:
+    """The wallet of the errand's address for a link that was sent there; see `sign_in_links.errand_for`.
+
+    Raises `sign_in_links.LinkGoneError` or `WalletSuspendedError`.
+    """
+    with transaction.atomic():
+        sign_in_links.use(secret, now=now)
+        wallet = _wallet_of(errand, now=now)
+    return _signed_in(wallet, errand, now=now)
 
 
 def code_pending(errand: Errand, *, now: datetime) -> bool:
     """Whether a code is on its way or there to be entered."""
     codes = LoginCode.objects.filter(errand=errand, used_at=None, expires_at__gt=now, tries_left__gt=0)
     return codes.exists()
+
+
+def link_pending(errand: Errand, *, now: datetime) -> bool:
+    """Whether this errand waits for a link instead."""
+    return errand.link_until is not None and errand.link_until > now
+
+
+def may_send_at(errand: Errand) -> datetime | None:
+    """When another e-mail may be asked for; None when one may be at any time."""
+    return errand.code_sent_at + RESEND_AFTER if errand.code_sent_at else None
 
 
 def _claim_sending(errand: Errand, *, now: datetime) -> None:
@@ -125,13 +140,57 @@ def _release_sending(errand: Errand) -> None:
     Errand.objects.filter(id=errand.id).update(code_sent_at=None)
 
 
-def _new_code(errand: Errand, *, now: datetime) -> str:
+def _send_code(errand: Errand, *, own_allowance: bool, now: datetime, taken: ExitStack) -> None:
+    code = _new_code(errand, own_allowance=own_allowance, now=now)
+    try:
+        letters.send_code(errand, code, lifetime=CODE_LIFETIME)
+    except BaseException:
+        # Nobody has this code, so it is withdrawn. If somebody guessed at it meanwhile, it is not given back:
+        # else a mailbox that refuses e-mail could be guessed at without end.
+        if not LoginCode.objects.filter(errand=errand, tries_left=TRIES).delete()[0]:
+            LoginCode.objects.filter(errand=errand).delete()
+            taken.pop_all()
+            _release_sending(errand)
+        raise
+    if errand.link_until is not None:
+        _wait_for_link(errand, None)
+    log.info("code sent", errand=str(errand.id))
+
+
+def _send_link(errand: Errand, *, now: datetime, taken: ExitStack) -> None:
+    until = sign_in_links.send(errand.email, now=now, taken=taken)
+    LoginCode.objects.filter(errand=errand).delete()
+    _wait_for_link(errand, until)
+    log.info("waits for a link", errand=str(errand.id))
+
+
+def _wait_for_link(errand: Errand, until: datetime | None) -> None:
+    errand.link_until = until
+    errand.save(update_fields=["link_until"])
+
+
+def _wallet_of(errand: Errand, *, now: datetime) -> Wallet:
+    wallet, _new = Wallet.objects.get_or_create(email=errand.email, defaults={"created_at": now})
+    return wallet
+
+
+def _signed_in(wallet: Wallet, errand: Errand, *, now: datetime) -> Wallet:
+    """The errand's browser has proven its address. Raises `WalletSuspendedError`."""
+    if wallet.state != Wallet.State.ACTIVE:
+        raise WalletSuspendedError
+    known_browsers.remember(errand.browser, errand.email, now=now)
+    log.info("signed in", wallet=str(wallet.id), new=wallet.created_at == now)
+    return wallet
+
+
+def _new_code(errand: Errand, *, own_allowance: bool, now: datetime) -> str:
     code = f"{secrets.randbelow(1_000_000):06}"
     LoginCode.objects.update_or_create(
         errand=errand,
         defaults={
             "digest": _digest(errand, code),
             "tries_left": TRIES,
+            "own_allowance": own_allowance,
             "sent_at": now,
             "expires_at": now + CODE_LIFETIME,
             "used_at": None,

@@ -15,6 +15,7 @@ urlpatterns = [
     path("signed-out/", views.signed_out, name="wallet_signed_out"),
     path(f"{ERRAND}/sign-in/", views.sign_in, name="wallet_sign_in"),
     path(f"{ERRAND}/code/", views.code, name="wallet_code"),
+    path("link/<str:secret>/", views.link, name="wallet_link"),
     path(f"{ERRAND}/switch/", views.switch, name="wallet_switch"),
     path(f"{ERRAND}/identity/", identity_views.identity, name="wallet_identity"),
     path(f"{ERRAND}/identity/start/", identity_views.begin, name="wallet_identity_start"),

@@ -1,7 +1,10 @@
 """Pages of signing in and out."""
 
+import math
 from datetime import datetime
+from typing import Any
 
+from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import rotate_token
 from django.shortcuts import render
@@ -12,11 +15,11 @@ from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from wallet import browser, errands, sessions
+from wallet import browser, errands, sessions, sign_in_allowances, sign_in_links
 from wallet import sign_in as signing_in
 from wallet.forms import CodeForm, EmailForm
 from wallet.limits import LimitReachedError
-from wallet.models import Errand
+from wallet.models import Errand, Wallet
 from wallet.pages import on_errand, see_other, show
 from wallet.reading import only_read
 
@@ -33,7 +36,7 @@ def front_door(request: HttpRequest) -> HttpResponse:
     form = EmailForm(request.POST or None)
     if form.is_valid():
         try:
-            signing_in.ERRANDS_PER_CLIENT.take(browser.address(request), now=now)
+            _count_errand(request, form.cleaned_data["email"], now)
         except LimitReachedError as limit:
             form.add_error(None, _wait(limit.retry_at, now))
     if not form.is_valid():
@@ -62,14 +65,37 @@ def code(request: HttpRequest, errand: Errand, now: datetime) -> HttpResponse:
     session = sessions.current(request, now=now)
     if session and errands.good_for(errand, session):
         return see_other(errand.return_to)
+    waits = {"ready_in": _seconds_until(signing_in.may_send_at(errand), now)}
     if request.method != "POST":
+        if signing_in.link_pending(errand, now=now):
+            return show(request, "link_sent", errand, session, **waits)
         if not signing_in.code_pending(errand, now=now):
             return see_other("wallet_sign_in", errand.id)
-        return show(request, "code", errand, session, form=CodeForm())
+        return show(request, "code", errand, session, form=CodeForm(), **waits)
     form = CodeForm(request.POST)
     if form.is_valid() and (response := _redeem(request, errand, form, now)):
         return response
-    return show(request, "code", errand, session, form=form, status=422)
+    name = "code_used_up" if form.has_error("code", "used_up") else "code"
+    return show(request, name, errand, session, form=form, status=422, **waits)
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def link(request: HttpRequest, secret: str) -> HttpResponse:
+    """Where the link in an e-mail leads. It asks for a click: programs that check e-mail open links, too."""
+    now = timezone.now()
+    try:
+        errand = sign_in_links.errand_for(secret, browser=browser.digest(request), now=now)
+        if request.method != "POST":
+            return show(request, "link", errand)
+        wallet = signing_in.redeem_link(errand, secret, now=now)
+    except sign_in_links.LinkGoneError:
+        return _link_gone(request, now)
+    except sign_in_links.NotWaitingError:
+        return render(request, "wallet/link_elsewhere.html", status=403)
+    except signing_in.WalletSuspendedError:
+        return show(request, "suspended", errand, status=403)
+    return _signed_in(request, errand, wallet, now)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -121,10 +147,10 @@ def _send_code(request: HttpRequest, errand: Errand, now: datetime) -> HttpRespo
     try:
         signing_in.send_code(errand, client=browser.address(request), now=now)
     except signing_in.TooSoonError as too_soon:
-        if not signing_in.code_pending(errand, now=now):
-            return _not_now(request, errand, too_soon.retry_at, now)
+        if not (signing_in.link_pending(errand, now=now) or signing_in.code_pending(errand, now=now)):
+            return _not_now(request, errand, too_soon.retry_at, now, soon=True)
     except LimitReachedError as limit:
-        return _not_now(request, errand, limit.retry_at, now)
+        return _not_now(request, errand, limit.retry_at, now, problem=_wait(limit.retry_at, now))
     except signing_in.NotSentError:
         problem = _("The e-mail could not be sent just now. Please try again.")
         response = show(request, "sign_in", errand, problem=problem, status=503)
@@ -133,9 +159,17 @@ def _send_code(request: HttpRequest, errand: Errand, now: datetime) -> HttpRespo
     return see_other("wallet_code", errand.id)
 
 
-def _not_now(request: HttpRequest, errand: Errand, retry_at: datetime, now: datetime) -> HttpResponse:
-    response = show(request, "sign_in", errand, problem=_wait(retry_at, now), status=429)
-    response.headers["Retry-After"] = str(max(1, int((retry_at - now).total_seconds())))
+def _count_errand(request: HttpRequest, email: str, now: datetime) -> None:
+    digest, client = browser.digest(request), browser.address(request)
+    sign_in_allowances.count_errand(email, browser=digest, client=client, now=now)
+
+
+def _not_now(
+    request: HttpRequest, errand: Errand, retry_at: datetime, now: datetime, **facts: Any
+) -> HttpResponse:
+    ready_in = _seconds_until(retry_at, now)
+    response = show(request, "sign_in", errand, ready_in=ready_in, status=429, **facts)
+    response.headers["Retry-After"] = str(ready_in)
     return response
 
 
@@ -156,29 +190,51 @@ def _redeem(request: HttpRequest, errand: Errand, form: CodeForm, now: datetime)
         return see_other(reverse("wallet_sign_in", args=[errand.id], query={"lapsed": 1}))
     except signing_in.WalletSuspendedError:
         return show(request, "suspended", errand, status=403)
+    return _signed_in(request, errand, wallet, now)
+
+
+def _link_gone(request: HttpRequest, now: datetime) -> HttpResponse:
+    """Perhaps the second of two clicks: then the first has signed in, and this one goes where it went."""
+    session, digest = sessions.current(request, now=now), browser.digest(request)
+    errand = session and sign_in_links.waiting(digest, session.wallet.email, now=now)
+    if errand:
+        return see_other(errand.return_to)
+    return render(request, "wallet/link_gone.html", status=410)
+
+
+def _signed_in(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) -> HttpResponse:
     response = see_other(errand.return_to)
     sessions.start(request, response, wallet, now=now)
     rotate_token(request)
     return response
 
 
-def _wrong(tries_left: int) -> str:
+def _wrong(tries_left: int) -> ValidationError:
     if not tries_left:
-        return _("That was not the code, and it has now lapsed. Please ask for a new one.")
-    return ngettext(
+        return ValidationError(_("That code no longer works. Send a new one."), code="used_up")
+    text = ngettext(
         "That is not the code. You can try once more.",
         "That is not the code. You can try %(count)d more times.",
         tries_left,
-    ) % {"count": tries_left}
+    )
+    return ValidationError(text, params={"count": tries_left}, code="wrong")
+
+
+def _seconds_until(moment: datetime | None, now: datetime) -> int:
+    """Whole seconds, at least one; 0 when there is nothing to wait for."""
+    if moment is None or moment <= now:
+        return 0
+    return max(1, math.ceil((moment - now).total_seconds()))
 
 
 def _wait(retry_at: datetime, now: datetime) -> str:
-    seconds = max(1, int((retry_at - now).total_seconds()))
+    seconds = _seconds_until(retry_at, now) or 1
     if seconds <= 90:
         return ngettext(
-            "Please wait %(count)d second and try again.",
-            "Please wait %(count)d seconds and try again.",
+            "Wait %(count)d second and try again.",
+            "Wait %(count)d seconds and try again.",
             seconds,
         ) % {"count": seconds}
     minutes = -(-seconds // 60)
-    return _("That was too often. Please wait %(count)d minutes and try again.") % {"count": minutes}
+    text = _("You’ve asked for too many codes. Wait %(count)d minutes and try again.")
+    return text % {"count": minutes}

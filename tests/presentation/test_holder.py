@@ -23,7 +23,7 @@ from tests.presentation.test_authorize import PATH, asked, encoded
 from tests.presentation.test_dcql_flow import query
 from tests.receiver import listening
 from tests.relying_party import RelyingParty as Application
-from wallet import sign_in
+from wallet import sign_in_allowances
 from wallet.models import HolderSession, IdentityVerification, Wallet
 from wallet.sandbox.personas import OUTCOMES
 
@@ -205,11 +205,11 @@ def test_no_session_is_left_behind_and_the_callers_cookies_are_not_looked_at(acm
 
 def test_the_limits_of_sign_in_do_not_stop_tests(acme_bank: RelyingParty) -> None:
     now = timezone.now()
-    for limit in (sign_in.CODES_PER_CLIENT, interactions.STRANGERS, sign_in.TRIES_PER_CLIENT):
+    for limit in (sign_in_allowances.CODES_PER_CLIENT, interactions.STRANGERS):
         for _ in range(limit.most):
             limit.take("127.0.0.1", now=now)
 
-    for number in range(sign_in.CODES_PER_EMAIL.most + 2):
+    for number in range(sign_in_allowances.CODES_PER_EMAIL_AND_CLIENT.most + 2):
         fragment_of(call(authorize_url(acme_bank, nonce=f"nonce-number-{number:010}")))
 
 

@@ -1,7 +1,7 @@
 """A mail server on loopback that keeps what it was sent, or refuses it."""
 
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from email import message_from_bytes
 from email.message import EmailMessage
@@ -13,17 +13,17 @@ from aiosmtpd.smtp import SMTP, Envelope, Session
 
 
 class MailServer:
-    """Accepts every e-mail until `refusing` holds the answer to give instead."""
+    """Accepts every e-mail until `refusing` holds the answer to give instead, or what gives it."""
 
     def __init__(self) -> None:
         self.envelopes: list[Envelope] = []
-        self.refusing = ""
+        self.refusing: str | Callable[[], str] = ""
 
     async def handle_RCPT(
         self, server: SMTP, session: Session, envelope: Envelope, address: str, options: list[str]
     ) -> str:
         if self.refusing:
-            return self.refusing
+            return self.refusing if isinstance(self.refusing, str) else self.refusing()
         envelope.rcpt_tos.append(address)
         return "250 OK"
 

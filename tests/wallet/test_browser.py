@@ -46,7 +46,7 @@ def test_the_cookie_cannot_be_read_by_scripts_nor_sent_along_by_other_sites_post
     assert cookie["httponly"]
     assert cookie["samesite"] == "Lax"
     assert cookie["path"] == "/"
-    assert cookie["max-age"] == 30 * 24 * 3600
+    assert cookie["max-age"] == 180 * 24 * 3600
 
 
 @pytest.mark.parametrize(

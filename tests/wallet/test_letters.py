@@ -1,11 +1,6 @@
 """Letters: over real SMTP, in both forms, with the code where it belongs; and the sandbox's mailbox."""
 
-import socket
-from email import message_from_bytes
-from email.policy import default
-
 import pytest
-from aiosmtpd.controller import Controller
 from django.conf import settings as project_settings
 from django.core import mail
 from django.test import Client
@@ -13,6 +8,7 @@ from django.urls import reverse
 from django.utils import timezone, translation
 
 from tests.people import BOB, NORA
+from tests.wallet import mail_server
 from tests.wallet.conftest import code_in, make_errand
 from wallet import sign_in as signing_in
 from wallet.sandbox.mailbox import KEPT, EmailBackend
@@ -21,30 +17,11 @@ from wallet.sandbox.models import Letter
 MAILBOX = "wallet.sandbox.mailbox.EmailBackend"
 
 
-class Sink:
-    """Takes every letter."""
-
-    def __init__(self):
-        self.envelopes = []
-
-    async def handle_DATA(self, server, session, envelope):
-        self.envelopes.append(envelope)
-        return "250 OK"
-
-
 @pytest.fixture
 def smtp(settings):
     """A mail server on loopback, configured as the service's."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    sink = Sink()
-    controller = Controller(sink, hostname="127.0.0.1", port=port)
-    controller.start()
-    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
-    settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", port
-    yield sink
-    controller.stop()
+    with mail_server.running(settings) as running:
+        yield running
 
 
 def test_the_code_arrives_over_smtp_in_text_and_html(smtp, client, db, now):
@@ -52,7 +29,7 @@ def test_the_code_arrives_over_smtp_in_text_and_html(smtp, client, db, now):
     assert client.post(reverse("wallet_sign_in", args=[errand.id])).status_code == 303
     [envelope] = smtp.envelopes
     assert envelope.rcpt_tos == [NORA]
-    letter = message_from_bytes(envelope.content, policy=default)
+    letter = smtp.newest()
     assert letter["To"] == NORA
     assert letter["From"] == project_settings.DEFAULT_FROM_EMAIL
     text = letter.get_body(("plain",)).get_content()

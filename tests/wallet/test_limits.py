@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from tests.wallet.conftest import together
-from wallet.limits import Limit, LimitReachedError
+from wallet.limits import Limit, LimitReachedError, RollingLimit
 from wallet.models import Allowance
 
 THREE = Limit("tests", most=3, window=timedelta(minutes=10))
@@ -64,3 +64,48 @@ def test_a_race_takes_exactly_what_is_allowed():
     assert [type(result) for result in results].count(LimitReachedError) == 9
     assert results.count(None) == 3
     assert Allowance.objects.get().count == 3
+
+
+# --- Rolling -----------------------------------------------------------------------------------------------
+
+ROLLING = RollingLimit("tests", most=3, window=timedelta(minutes=10))
+
+
+def test_a_rolling_limit_allows_as_many_in_any_window_wherever_it_begins(db):
+    for minute in (0, 4, 9):
+        ROLLING.take("a", now=NOW + timedelta(minutes=minute))
+    for minute in (9, 9.99):
+        with pytest.raises(LimitReachedError) as reached:
+            ROLLING.take("a", now=NOW + timedelta(minutes=minute))
+        assert reached.value.retry_at == NOW + timedelta(minutes=10)
+    ROLLING.take("a", now=NOW + timedelta(minutes=10))
+    with pytest.raises(LimitReachedError):
+        ROLLING.take("a", now=NOW + timedelta(minutes=13))
+    ROLLING.take("b", now=NOW)
+    RollingLimit("other", most=1, window=timedelta(minutes=10)).take("a", now=NOW)
+
+
+def test_what_is_given_back_to_a_rolling_limit_can_be_taken_again(db):
+    for minute in (0, 0, 1):
+        ROLLING.take("a", now=NOW + timedelta(minutes=minute))
+    ROLLING.give_back("a", taken_at=NOW)
+    ROLLING.give_back("a", taken_at=NOW + timedelta(minutes=5))  # was not taken: gives nothing
+    ROLLING.take("a", now=NOW + timedelta(minutes=2))
+    with pytest.raises(LimitReachedError):
+        ROLLING.take("a", now=NOW + timedelta(minutes=2))
+
+
+def test_the_slots_of_a_rolling_limit_do_not_say_whom_they_count(db):
+    ROLLING.take("nora@example.org", now=NOW)
+    assert "nora" not in str(Allowance.objects.values().get())
+
+
+@pytest.mark.postgresql
+@pytest.mark.django_db(transaction=True)
+def test_a_race_takes_exactly_what_a_rolling_limit_allows_and_gives_back_exactly_that():
+    results = together(lambda number: ROLLING.take("a", now=NOW), 12)
+    assert [type(result) for result in results].count(LimitReachedError) == 9
+    assert results.count(None) == 3
+    assert Allowance.objects.count() == 3
+    assert together(lambda number: ROLLING.give_back("a", taken_at=NOW), 2) == [None, None]
+    assert Allowance.objects.count() == 1

@@ -1,5 +1,6 @@
 """The pages of signing in and out: what they show, where they lead, and what they keep to themselves."""
 
+import re
 import uuid
 from datetime import timedelta
 
@@ -12,6 +13,7 @@ from django.urls import reverse
 from tests.people import ALICE, BOB, NORA
 from tests.wallet.conftest import code_in, make_errand, masked
 from wallet.models import Errand, HolderSession, LoginCode, Wallet
+from wallet.sign_in_allowances import CODES_PER_CLIENT, ERRANDS_PER_CLIENT, TRIES_PER_CLIENT
 
 PAGES = ("wallet_sign_in", "wallet_code", "wallet_switch", "wallet_identity")
 
@@ -57,10 +59,13 @@ def test_looking_at_the_page_sends_nothing(client, errand):
 
 def test_a_wrong_code_says_how_many_tries_are_left(client, errand):
     code = ask_for_code(client, errand)
-    for expected in ("4 more times", "3 more times", "2 more times", "once more", "has now lapsed"):
+    for expected in ("4 more times", "3 more times", "2 more times", "once more", "no longer works"):
         response = client.post(page("wallet_code", errand), {"code": wrong(code)})
         assert response.status_code == 422
         assert expected in response.content.decode()
+    text = response.content.decode()
+    assert 'name="code"' not in text  # nothing to type: there is one thing to do
+    assert re.findall(r"<button[^>]*>([^<]*)<", text) == ["Send a new code"]
     response = client.post(page("wallet_code", errand), {"code": code})
     assert (response.status_code, response.url) == (303, page("wallet_sign_in", errand) + "?lapsed=1")
     assert "no longer works" in client.get(response.url).content.decode()
@@ -103,15 +108,17 @@ def test_a_used_up_code_within_the_minute_says_how_long_to_wait(client, errand):
     response = client.post(page("wallet_sign_in", errand))
     assert response.status_code == 429
     assert 0 < int(response.headers["Retry-After"]) <= 60
-    assert "seconds and try again" in response.content.decode()
+    assert "We sent an e-mail a moment ago." in response.content.decode()
+    assert 'role="alert"' not in response.content.decode()  # waiting a minute is no mistake
 
 
-def test_too_many_letters_say_how_long_to_wait_and_keep_the_way_back(client, db, now):
-    for _ in range(5):
-        ask_for_code(client, make_errand(client, now=now))
-    response = client.post(page("wallet_sign_in", make_errand(client, now=now)))
+def test_too_many_letters_say_how_long_to_wait_and_keep_the_way_back(client, errand, now):
+    for _ in range(CODES_PER_CLIENT.most):
+        CODES_PER_CLIENT.take("127.0.0.1", now=now)
+    response = client.post(page("wallet_sign_in", errand))
     assert response.status_code == 429
-    assert "Please wait" in response.content.decode()
+    assert 0 < int(response.headers["Retry-After"]) <= 900
+    assert re.search("asked for too many codes|seconds? and try again", response.content.decode())
     assert "Cancel and return to Acme Bank" in response.content.decode()
 
 
@@ -311,15 +318,25 @@ def test_what_is_no_address_is_said_at_the_front_door(client, db, email):
     assert not Errand.objects.exists()
 
 
-def test_the_front_door_makes_only_so_many_errands(client, db):
-    for number in range(30):
-        assert (
-            client.post(reverse("wallet_front_door"), {"email": f"p{number}@example.org"}).status_code == 303
-        )
+def test_the_front_door_makes_only_so_many_errands(client, db, now):
+    for _ in range(ERRANDS_PER_CLIENT.most):
+        ERRANDS_PER_CLIENT.take("127.0.0.1", now=now)
     response = client.post(reverse("wallet_front_door"), {"email": "p31@example.org"})
     assert response.status_code == 422
-    assert "Please wait" in response.content.decode()
-    assert Errand.objects.count() == 30
+    assert "and try again" in response.content.decode()
+    assert not Errand.objects.exists()
+
+
+def test_others_at_its_client_address_do_not_keep_a_known_browser_out(client, errand, now):
+    client.post(page("wallet_code", errand), {"code": ask_for_code(client, errand)})
+    client.post(reverse("wallet_sign_out"))
+    for limit in (ERRANDS_PER_CLIENT, CODES_PER_CLIENT, TRIES_PER_CLIENT):
+        for _ in range(limit.left("127.0.0.1", now=now)):
+            limit.take("127.0.0.1", now=now)
+    response = client.post(reverse("wallet_front_door"), {"email": NORA})
+    code = code_in(mail.outbox[-1].body)
+    assert client.post(response.url, {"code": wrong(code)}).status_code == 422
+    assert client.post(response.url, {"code": code}).url == reverse("consent_history")
 
 
 def test_names_and_addresses_are_shown_as_text(client, db, now):

@@ -1,6 +1,6 @@
 """Holders: their wallets, how they sign in, how they were verified, the identity they hold, its status."""
 
-from wallet.models.holders import Allowance, Errand, HolderSession, LoginCode, Wallet
+from wallet.models.holders import Allowance, Errand, HolderSession, KnownBrowser, LoginCode, LoginLink, Wallet
 from wallet.models.identity import Credential, IdentityVerification, IdentityVerificationTransition
 from wallet.models.status import StatusEntry, StatusEvent, StatusList
 
@@ -11,7 +11,9 @@ __all__ = [
     "HolderSession",
     "IdentityVerification",
     "IdentityVerificationTransition",
+    "KnownBrowser",
     "LoginCode",
+    "LoginLink",
     "StatusEntry",
     "StatusEvent",
     "StatusList",

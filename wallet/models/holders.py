@@ -55,6 +55,7 @@ class Errand(models.Model):
     leave_to = models.CharField(max_length=200, editable=False)  # path here, when the person gives up
     fresh_since = models.DateTimeField(null=True, editable=False)  # an older sign-in does not do
     code_sent_at = models.DateTimeField(null=True, editable=False)
+    link_until = models.DateTimeField(null=True, editable=False)  # waits for a `LoginLink` in place of a code
     created_at = models.DateTimeField(editable=False)
     expires_at = models.DateTimeField(editable=False, db_index=True)
 
@@ -73,6 +74,8 @@ class LoginCode(models.Model):
     errand = models.OneToOneField(Errand, on_delete=models.CASCADE, related_name="code", editable=False)
     digest = models.CharField(max_length=64, editable=False)
     tries_left = models.PositiveSmallIntegerField(editable=False)
+    # Sent on an allowance that no stranger can use up, see `sign_in_allowances`.
+    own_allowance = models.BooleanField(default=False, db_default=False, editable=False)
     sent_at = models.DateTimeField(editable=False)
     expires_at = models.DateTimeField(editable=False, db_index=True)
     used_at = models.DateTimeField(null=True, editable=False)
@@ -82,6 +85,34 @@ class LoginCode(models.Model):
 
     def __str__(self) -> str:
         return str(self.id)
+
+
+class LoginLink(models.Model):
+    """A link sent by e-mail in place of a code; only the hash of its secret is stored; good once."""
+
+    digest = models.CharField(primary_key=True, max_length=64, editable=False)
+    email = models.EmailField(editable=False)  # whom it was sent to, lower case
+    expires_at = models.DateTimeField(editable=False, db_index=True)
+    used_at = models.DateTimeField(null=True, editable=False)
+
+    class Meta:
+        default_permissions = []
+
+    def __str__(self) -> str:
+        return f"link until {self.expires_at}"
+
+
+class KnownBrowser(models.Model):
+    """A browser that has proven to read an e-mail address. The key tells neither, see `known_browsers`."""
+
+    key = models.CharField(primary_key=True, max_length=64, editable=False)
+    expires_at = models.DateTimeField(editable=False, db_index=True)
+
+    class Meta:
+        default_permissions = []
+
+    def __str__(self) -> str:
+        return self.key
 
 
 class HolderSession(models.Model):

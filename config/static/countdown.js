@@ -1,0 +1,25 @@
+// A button that may not be pressed yet says for how long. Without JavaScript it can be pressed, and the next page
+// says how long to wait.
+
+for (const button of document.querySelectorAll("button[data-ready-in]")) {
+  const words = button.textContent;
+  const readyAt = Date.now() + Number(button.dataset.readyIn) * 1000;
+
+  const show = () => {
+    const seconds = Math.ceil((readyAt - Date.now()) / 1000);
+    if (seconds > 0) {
+      const clock = `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
+      button.textContent = `${words} (${clock})`;
+      button.setAttribute("aria-disabled", "true");
+      setTimeout(show, 250);
+    } else {
+      button.textContent = words;
+      button.removeAttribute("aria-disabled");
+    }
+  };
+
+  button.addEventListener("click", (event) => {
+    if (button.hasAttribute("aria-disabled")) event.preventDefault();
+  });
+  show();
+}

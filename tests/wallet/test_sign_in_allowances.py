@@ -1,0 +1,360 @@
+"""No stranger can keep a holder out: whose allowances are whose, and links when codes are used up."""
+
+import hashlib
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.core import mail
+from django.test import Client
+
+from tests.people import ALICE, NORA
+from tests.wallet import mail_server
+from tests.wallet.conftest import code_in, make_errand, together
+from wallet import known_browsers, sign_in, sign_in_links
+from wallet import sign_in_allowances as allowances
+from wallet.limits import LimitReachedError
+from wallet.models import Allowance, Errand, LoginCode, LoginLink
+from wallet.sign_in import NotSentError, WrongCodeError
+
+NIGHT = datetime(2026, 3, 1, 23, 55, tzinfo=UTC)
+MINUTE = timedelta(minutes=1)
+HOME = "203.0.113.7"  # Nora's network
+
+
+def browser(name: object) -> str:
+    """The digest of the cookie of a browser."""
+    return hashlib.sha256(str(name).encode()).hexdigest()
+
+
+def errand_of(name: object, now: datetime, email: str = NORA) -> Errand:
+    return make_errand(Client(), now=now, browser=browser(name), email=email)
+
+
+def asks(name: object, now: datetime, *, client: str = HOME, email: str = NORA) -> Errand:
+    """A browser has an e-mail sent."""
+    errand = errand_of(name, now, email)
+    sign_in.send_code(errand, client=client, now=now)
+    return errand
+
+
+def got_a_code(errand: Errand) -> bool:
+    """Whether it waits for a code, or else for a link."""
+    assert (errand.link_until is None) == LoginCode.objects.filter(errand=errand).exists()
+    return errand.link_until is None
+
+
+def newest_code() -> str:
+    return code_in(mail.outbox[-1].body)
+
+
+def newest_link() -> str:
+    """The secret in the link that was sent last."""
+    [address] = [word for word in mail.outbox[-1].body.split() if "/wallet/link/" in word]
+    return address.rstrip("/").rpartition("/")[2]
+
+
+def signs_in(name: object, now: datetime, *, client: str = HOME) -> None:
+    """The browser signs in with the code from the e-mail, and is known from then on."""
+    errand = asks(name, now, client=client)
+    assert sign_in.redeem(errand, newest_code(), client=client, now=now).email == NORA
+
+
+def strangers_use_up(now: datetime, *, client: str = "") -> list[Errand]:
+    """Attackers in twenty networks, or in one, have codes sent until there are none left."""
+    errands = []
+    while not errands or got_a_code(errands[-1]):
+        number = len(errands)
+        errands.append(asks(f"stranger {number}", now, client=client or f"192.0.2.{number}"))
+    return errands
+
+
+# --- Who may have how many ---------------------------------------------------------------------------------
+
+
+def test_an_office_that_shares_one_address_is_not_refused(db, now):
+    for number in range(150):
+        asks(number, now, email=f"person{number}@example.org")
+    assert len(mail.outbox) == 150
+
+
+def test_one_client_address_gets_five_codes_for_a_mailbox_and_then_a_link(db, now):
+    for number in range(5):
+        assert got_a_code(asks(number, now))
+    assert not got_a_code(asks("sixth", now))
+    assert got_a_code(asks("somewhere else", now, client="198.51.100.1"))
+    assert got_a_code(asks("for somebody else", now, email=ALICE))
+
+
+def test_strangers_of_all_networks_get_twenty_codes_in_any_twenty_four_hours(db):
+    assert len(strangers_use_up(NIGHT)) == 21
+    for later in (5 * MINUTE, timedelta(hours=12), timedelta(hours=24)):  # midnight changes nothing
+        assert not got_a_code(asks(f"stranger {later}", NIGHT + later, client="198.51.100.1"))
+    assert got_a_code(asks("late", NIGHT + timedelta(days=1, minutes=10), client="198.51.100.1"))
+
+
+def test_strangers_of_all_networks_get_a_hundred_guesses_at_a_mailbox(db, now):
+    guesses = 0
+    for errand in strangers_use_up(now):
+        for number in range(7):
+            try:
+                sign_in.redeem(errand, "no code", client=f"198.51.100.{guesses}", now=now)
+            except WrongCodeError:
+                guesses += 1
+            except sign_in.NoCodeError:
+                assert number >= 5 or not got_a_code(errand)
+    assert guesses == allowances.GUESSES_A_DAY == 100
+
+
+def test_a_client_address_without_end_of_requests_has_to_wait(db, now, monkeypatch):
+    few = allowances.Limit("few", most=2, window=15 * MINUTE)
+    monkeypatch.setattr(allowances, "CODES_PER_CLIENT", few)
+    for number in range(2):
+        asks(number, now, email=f"person{number}@example.org")
+    with pytest.raises(LimitReachedError) as reached:
+        asks("third", now)
+    assert now < reached.value.retry_at <= now + 15 * MINUTE
+    assert len(mail.outbox) == 2
+
+
+def test_only_wrong_codes_of_strangers_count_for_their_client_address(db, now, monkeypatch):
+    few = allowances.Limit("few", most=2, window=15 * MINUTE)
+    monkeypatch.setattr(sign_in, "TRIES_PER_CLIENT", few)
+    signs_in("known", now)
+    signs_in("other", now)
+    assert few.left(HOME, now=now) == 2
+    errand = asks("known", now + MINUTE)
+    for _ in range(3):
+        with pytest.raises(WrongCodeError):
+            sign_in.redeem(errand, "no code", client=HOME, now=now + MINUTE)
+    errand = asks("stranger", now)
+    for _ in range(2):
+        with pytest.raises(WrongCodeError):
+            sign_in.redeem(errand, "no code", client=HOME, now=now)
+    with pytest.raises(LimitReachedError):
+        sign_in.redeem(errand, newest_code(), client=HOME, now=now)
+    assert LoginCode.objects.get(errand=errand).tries_left == 3  # nothing was tried
+    assert sign_in.redeem(errand, newest_code(), client="198.51.100.1", now=now)
+
+
+# --- Strangers at their limit ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("client", ["", HOME], ids=["from twenty networks", "from the holder's network"])
+def test_with_strangers_at_their_limit_the_holders_own_browser_gets_in(db, now, client):
+    signs_in("own", now)
+    strangers_use_up(now, client=client)
+    errand = asks("own", now + MINUTE)
+    assert got_a_code(errand)
+    assert sign_in.redeem(errand, newest_code(), client=HOME, now=now + MINUTE)
+
+
+@pytest.mark.parametrize("client", ["", HOME], ids=["from twenty networks", "from the holder's network"])
+def test_with_strangers_at_their_limit_a_new_browser_gets_in_though_an_attacker_had_the_email_sent(
+    db, now, client
+):
+    attacker = strangers_use_up(now, client=client)[-1]
+    sent = len(mail.outbox)
+    errand = asks("new", now + MINUTE)
+    assert len(mail.outbox) == sent  # the attacker has just had it sent
+    opened = sign_in_links.errand_for(newest_link(), browser=browser("new"), now=now + 2 * MINUTE)
+    assert opened == errand != attacker
+    assert sign_in.redeem_link(opened, newest_link(), now=now + 2 * MINUTE).email == NORA
+    assert got_a_code(asks("new", now + 3 * MINUTE))  # and is known from now on
+
+
+def test_a_browser_that_asks_at_the_last_moment_still_has_time_to_open_the_link(db, now):
+    strangers_use_up(now)
+    late = now + 15 * MINUTE - timedelta(seconds=1)
+    errand = asks("new", late)
+    assert errand.link_until == now + 30 * MINUTE
+    assert sign_in_links.errand_for(newest_link(), browser=browser("new"), now=late + 10 * MINUTE) == errand
+
+
+def test_at_most_one_link_is_sent_in_a_quarter_of_an_hour_wherever_it_begins(db, now):
+    strangers_use_up(now)
+    sent = len(mail.outbox)
+    for number, later in enumerate((1, 14.99, 15, 16, 29.99, 30)):
+        asks(f"later {number}", now + later * MINUTE, client=f"198.51.100.{number}")
+    assert len(mail.outbox) == sent + 2
+
+
+def test_who_has_used_up_an_allowance_of_their_own_gets_a_link_as_well(db, now):
+    signs_in("own", now)
+    for number in range(5):
+        assert got_a_code(asks("own", now + number * timedelta(seconds=1)))
+    assert not got_a_code(asks("own", now + MINUTE))
+    assert got_a_code(asks("stranger", now))  # theirs were not touched
+
+
+def test_a_browser_is_known_for_one_address_and_for_half_a_year(db, now):
+    signs_in("own", now)
+    assert known_browsers.is_known(browser("own"), NORA, now=now + timedelta(days=179))
+    assert not known_browsers.is_known(browser("own"), NORA, now=now + timedelta(days=181))
+    assert not known_browsers.is_known(browser("own"), ALICE, now=now)
+    assert not known_browsers.is_known(browser("other"), NORA, now=now)
+    assert not known_browsers.is_known(browser("own"), NORA, now=now, purpose=known_browsers.DEVELOPER)
+    assert not known_browsers.is_known(None, NORA, now=now)
+
+
+def test_a_code_again_ends_the_wait_for_a_link(db, now):
+    errand = strangers_use_up(now)[-1]
+    Allowance.objects.all().delete()
+    sign_in.send_code(errand, client=HOME, now=now + MINUTE)
+    errand.refresh_from_db()
+    assert got_a_code(errand)
+
+
+def test_a_link_ends_the_code_before_it(db, now):
+    errand = asks("new", now)
+    strangers_use_up(now)
+    sign_in.send_code(errand, client="192.0.2.1", now=now + MINUTE)
+    assert not got_a_code(errand)
+    assert not sign_in.code_pending(errand, now=now + MINUTE)
+    assert sign_in.link_pending(errand, now=now + MINUTE)
+
+
+def test_nothing_of_it_depends_on_whether_there_is_a_wallet(db, alice, now, statements):
+    texts = {}
+    for email in (ALICE, "nobody@example.org"):
+        seen = []
+        for number in range(22):
+            errand = errand_of(number, now, email)
+            with statements() as made:
+                sign_in.send_code(errand, client=f"192.0.2.{number}", now=now)
+            seen.append([text.split(" ")[:3] for text in made.texts])
+        texts[email] = seen, [(letter.subject, len(letter.body)) for letter in mail.outbox]
+        mail.outbox.clear()
+    assert texts[ALICE] == texts["nobody@example.org"]
+
+
+# --- What is not sent is given back ------------------------------------------------------------------------
+
+
+def allowances_taken() -> list[tuple[str, int]]:
+    rows = Allowance.objects.filter(count__gt=0).order_by("key")
+    return list(rows.values_list("key", "count"))
+
+
+@pytest.fixture(params=["a closed port", "a refused recipient", "a full mailbox"])
+def broken_mail(request, settings):
+    """Mail that nobody takes; call it to let it break."""
+    with mail_server.running(settings) as server:
+        port = settings.EMAIL_PORT
+        settings.EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
+
+        def broken():
+            settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+            settings.EMAIL_PORT = 1 if request.param == "a closed port" else port
+            server.refusing = "452 mailbox full" if request.param == "a full mailbox" else "550 no such user"
+
+        yield broken
+
+
+@pytest.mark.parametrize("state", ["a stranger's code", "a known browser's code", "a link"])
+def test_what_was_never_handed_to_the_mail_server_gives_back_all_it_cost(db, now, broken_mail, state):
+    if state == "a known browser's code":
+        signs_in("own", now)
+    if state == "a link":
+        strangers_use_up(now)
+        Allowance.objects.filter(expires_at=now + 15 * MINUTE).delete()  # it is time for another
+        LoginLink.objects.all().delete()
+    before = allowances_taken()
+    broken_mail()
+    errand = errand_of("own", now)
+    for _ in range(3):
+        with pytest.raises(NotSentError):
+            sign_in.send_code(errand, client="198.51.100.1", now=now)
+    errand.refresh_from_db()
+    assert allowances_taken() == before
+    assert (errand.code_sent_at, errand.link_until) == (None, None)
+    assert not LoginCode.objects.filter(errand=errand).exists()
+    assert not LoginLink.objects.exists()
+
+
+def test_a_code_that_was_guessed_at_while_it_was_sent_is_not_given_back(transactional_db, now, settings):
+    """Else a mailbox that refuses e-mail could be guessed at without end."""
+    with mail_server.running(settings) as server:
+        errand = errand_of("attacker", now)
+
+        def guess() -> str:
+            with pytest.raises(WrongCodeError):
+                sign_in.redeem(errand, "no code", client=HOME, now=now)
+            return "550 no such user"
+
+        server.refusing = lambda: together(lambda number: guess(), 1)[0]
+        with pytest.raises(NotSentError):
+            sign_in.send_code(errand, client=HOME, now=now)
+    taken = allowances.CODES_TO_STRANGERS
+    assert Allowance.objects.filter(expires_at=now + taken.window).count() == 1
+    assert not LoginCode.objects.exists()
+    errand.refresh_from_db()
+    assert errand.code_sent_at is None
+
+
+# --- Races -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def shared(transactional_db):
+    """Threads see what this test writes."""
+
+
+def kinds(errands: list[Errand]) -> dict[str, int]:
+    assert all(isinstance(errand, Errand) for errand in errands), errands
+    codes = sum(got_a_code(errand) for errand in errands)
+    return {"codes": codes, "links": len(errands) - codes}
+
+
+@pytest.mark.postgresql
+def test_strangers_at_once_get_twenty_codes_between_them_and_one_email_with_a_link(shared, now):
+    errands = together(lambda number: asks(number, now, client=f"192.0.2.{number}"), 28)
+    assert kinds(errands) == {"codes": 20, "links": 8}
+    assert len(mail.outbox) == 21
+    assert LoginLink.objects.count() == 1
+
+
+@pytest.mark.postgresql
+def test_browsers_of_one_network_at_once_get_five_codes_for_a_mailbox(shared, now):
+    assert kinds(together(lambda number: asks(number, now), 12)) == {"codes": 5, "links": 7}
+    assert Allowance.objects.filter(expires_at=now + allowances.CODES_TO_STRANGERS.window).count() == 5
+
+
+@pytest.mark.postgresql
+def test_tabs_of_a_known_browser_at_once_get_five_codes(shared, now):
+    signs_in("own", now)
+    assert kinds(together(lambda number: asks("own", now), 12)) == {"codes": 5, "links": 7}
+
+
+@pytest.mark.postgresql
+def test_failures_at_once_give_back_exactly_what_they_took(shared, now, settings):
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", 1
+    results = together(lambda number: asks(number, now, client=f"192.0.2.{number}"), 12)
+    assert {type(result) for result in results} == {NotSentError}
+    assert allowances_taken() == []
+
+
+@pytest.mark.postgresql
+def test_wrong_codes_at_once_are_counted_exactly_for_a_client_address(shared, now, monkeypatch):
+    few = allowances.Limit("few", most=7, window=15 * MINUTE)
+    monkeypatch.setattr(sign_in, "TRIES_PER_CLIENT", few)
+    errands = [asks(number, now, client=f"192.0.2.{number}") for number in range(12)]
+    results = together(lambda n: sign_in.redeem(errands[n], "no code", client=HOME, now=now), 12)
+    assert [type(result) for result in results].count(WrongCodeError) == 7
+    assert [type(result) for result in results].count(LimitReachedError) == 5
+
+
+@pytest.mark.postgresql
+def test_a_browser_becomes_known_at_once_in_two_tabs(shared, now):
+    results = together(lambda number: known_browsers.remember(browser("own"), NORA, now=now))
+    assert results == [None] * 8
+    assert known_browsers.is_known(browser("own"), NORA, now=now)
+
+
+@pytest.mark.postgresql
+def test_a_link_is_used_once_by_eight_browsers_that_wait_for_it(shared, now):
+    strangers_use_up(now)
+    waiting = [asks(f"new {number}", now, client=f"198.51.100.{number}") for number in range(8)]
+    results = together(lambda number: sign_in.redeem_link(waiting[number], newest_link(), now=now))
+    assert [type(result) for result in results].count(sign_in_links.LinkGoneError) == 7
+    assert [getattr(result, "email", "") for result in results].count(NORA) == 1

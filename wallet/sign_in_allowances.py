@@ -1,0 +1,92 @@
+"""How many sign-in e-mails and guesses there are, and for whom: no stranger can keep a holder out.
+
+The rules are below; docs/operate.md explains the settings to operators.
+"""
+
+# A browser is known for an e-mail address once it has signed in with it (`known_browsers`); any other
+# browser is a stranger to that address. Nothing here depends on whether a wallet exists.
+#
+# 1. A known browser has an allowance of its own for the address: SIGN_IN_CODES_PER_ADDRESS codes in 15
+#    minutes and 20 in a day. Strangers cannot use it up, and no limit by client address applies to it.
+# 2. Strangers get codes by e-mail address and client address together: SIGN_IN_CODES_PER_ADDRESS in 15
+#    minutes.
+# 3. All strangers together, from whatever networks, get 20 codes for one e-mail address in any 24 hours.
+#    With 5 tries each that makes at most 100 guesses.
+# 4. A browser that has no code left by these rules gets a one-time link in place of the code
+#    (`sign_in_links`). Nobody can guess it, so nothing has to be counted but e-mails: at most one goes to
+#    an address in 15 minutes. The link works in every browser that waits for one, so it does not matter
+#    whose request sent it.
+# 5. By client address alone, what strangers ask for and their wrong codes are limited, so that one machine
+#    can neither flood many mailboxes nor guess at many codes. Offices and mobile networks share one client
+#    address between many people, so these limits are high, and settings.
+# 6. An e-mail that was not handed to the mail server gives back all that was taken for it.
+
+from contextlib import ExitStack
+from datetime import datetime, timedelta
+
+from django.conf import settings
+
+from wallet import known_browsers
+from wallet.limits import Limit, LimitReachedError, RollingLimit
+
+CODE_LIFETIME = timedelta(minutes=10)
+TRIES = 5  # for each code
+GUESSES_A_DAY = 100  # at one mailbox, by all strangers
+
+_SHORT, _DAY = timedelta(minutes=15), timedelta(days=1)
+
+CODES_PER_BROWSER = Limit("codes-per-browser", most=settings.SIGN_IN_CODES_PER_ADDRESS, window=_SHORT)
+CODES_PER_BROWSER_AND_DAY = Limit("codes-per-browser-and-day", most=20, window=_DAY)
+CODES_PER_EMAIL_AND_CLIENT = Limit(
+    "codes-per-email-and-client", most=settings.SIGN_IN_CODES_PER_ADDRESS, window=_SHORT
+)
+# A code may be guessed at for as long as it lives, so its place in the day is free again only after that.
+CODES_TO_STRANGERS = RollingLimit(
+    "codes-to-strangers", most=GUESSES_A_DAY // TRIES, window=_DAY + CODE_LIFETIME
+)
+LINKS_PER_EMAIL = RollingLimit("links-per-email", most=1, window=_SHORT)
+CODES_PER_CLIENT = Limit("codes-per-client", most=settings.SIGN_IN_EMAILS_PER_CLIENT, window=_SHORT)
+ERRANDS_PER_CLIENT = Limit("errands-per-client", most=settings.SIGN_IN_EMAILS_PER_CLIENT, window=_SHORT)
+TRIES_PER_CLIENT = Limit("tries-per-client", most=settings.SIGN_IN_WRONG_CODES_PER_CLIENT, window=_SHORT)
+
+
+def take_code(email: str, *, browser: str, client: str, known: bool, now: datetime, taken: ExitStack) -> bool:
+    """Take what one code costs; False when there is no code left, and a link is to be sent instead.
+
+    browser: digest of its cookie. client: the network address. known: whether the browser is known for this
+    address. taken: gives everything back when it is closed. Raises `limits.LimitReachedError` for a stranger
+    whose client address has used up all its e-mails.
+    """
+    if known:
+        key = known_browsers.key(browser, email)
+        return _take_both((CODES_PER_BROWSER, key), (CODES_PER_BROWSER_AND_DAY, key), now=now, taken=taken)
+    take(CODES_PER_CLIENT, client, now=now, taken=taken)
+    of_client = (CODES_PER_EMAIL_AND_CLIENT, f"{email}\n{client}")
+    return _take_both(of_client, (CODES_TO_STRANGERS, email), now=now, taken=taken)
+
+
+def take(limit: Limit | RollingLimit, subject: str, *, now: datetime, taken: ExitStack) -> None:
+    """Take from one limit, to be given back when `taken` is closed; raises `limits.LimitReachedError`."""
+    limit.take(subject, now=now)
+    taken.callback(limit.give_back, subject, taken_at=now)
+
+
+def count_errand(email: str, *, browser: str | None, client: str, now: datetime) -> None:
+    """A person on their own begins to sign in; raises `limits.LimitReachedError` for a stranger."""
+    try:
+        ERRANDS_PER_CLIENT.take(client, now=now)
+    except LimitReachedError:
+        if not known_browsers.is_known(browser, email, now=now):
+            raise
+
+
+def _take_both(*wanted: tuple[Limit | RollingLimit, str], now: datetime, taken: ExitStack) -> bool:
+    """Whether all of them could be taken; if not, none is."""
+    with ExitStack() as both:
+        for limit, subject in wanted:
+            try:
+                take(limit, subject, now=now, taken=both)
+            except LimitReachedError:
+                return False
+        taken.callback(both.pop_all().close)
+    return True

@@ -1,0 +1,88 @@
+"""One-time links (128 bits), sent in place of a code when strangers have used up the codes of an address.
+
+A link signs in the browser that opens it, and only if that browser waits for one: it has asked to sign in
+with the same address. So an attacker who asks in a holder's name gains nothing when the holder opens the
+link, and the holder can use a link that the attacker's request has sent.
+"""
+
+import hashlib
+import re
+import secrets
+from contextlib import ExitStack
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db.models import QuerySet
+from django.urls import reverse
+
+from wallet import letters
+from wallet.limits import LimitReachedError
+from wallet.models import Errand, LoginLink
+from wallet.sign_in_allowances import LINKS_PER_EMAIL, take
+
+# Longer than the time between two e-mails: a link that was sent a moment too early for somebody still serves.
+LIFETIME = timedelta(minutes=30)
+_SECRET = re.compile(r"[A-Za-z0-9_-]{22}")
+
+
+class LinkGoneError(Exception):
+    """There is no such link, it is too old, or it was used."""
+
+
+class NotWaitingError(Exception):
+    """The link is good, but this browser does not wait for one to its address."""
+
+
+def send(email: str, *, now: datetime, taken: ExitStack) -> datetime:
+    """See to it that a link that works is in the mailbox; until when it does.
+
+    Within 15 minutes of the last such e-mail none is sent, and the link in that one serves. Raises OSError
+    when the e-mail cannot be handed to the mail server; `taken` then undoes what was done for it.
+    """
+    try:
+        take(LINKS_PER_EMAIL, email, now=now, taken=taken)
+    except LimitReachedError as limit:
+        return limit.retry_at - LINKS_PER_EMAIL.window + LIFETIME
+    secret = secrets.token_urlsafe(16)
+    link = LoginLink.objects.create(digest=_digest(secret), email=email, expires_at=now + LIFETIME)
+    taken.callback(link.delete)
+    address = settings.BASE_URL + reverse("wallet_link", args=[secret])
+    letters.send_link(email, address, lifetime=LIFETIME)
+    return link.expires_at
+
+
+def errand_for(secret: str, *, browser: str | None, now: datetime) -> Errand:
+    """The errand that this browser continues with the link; uses nothing up.
+
+    Raises `LinkGoneError` or `NotWaitingError`.
+    """
+    link = _good(secret, now=now).first()
+    if link is None:
+        raise LinkGoneError
+    errand = waiting(browser, link.email, now=now)
+    if errand is None:
+        raise NotWaitingError
+    return errand
+
+
+def waiting(browser: str | None, email: str, *, now: datetime) -> Errand | None:
+    """The newest errand of this browser that waits for a link to the address."""
+    if browser is None:
+        return None
+    own = Errand.objects.filter(browser=browser, email=email, expires_at__gt=now, link_until__gt=now)
+    return own.order_by("-created_at").first()
+
+
+def use(secret: str, *, now: datetime) -> None:
+    """Use the link up, once; raises `LinkGoneError`."""
+    if _good(secret, now=now).update(used_at=now) != 1:
+        raise LinkGoneError
+
+
+def _good(secret: str, *, now: datetime) -> QuerySet[LoginLink]:
+    digest = _digest(secret) if _SECRET.fullmatch(secret) else ""
+    return LoginLink.objects.filter(digest=digest, used_at=None, expires_at__gt=now)
+
+
+def _digest(secret: str) -> str:
+    return hashlib.sha256(secret.encode()).hexdigest()
