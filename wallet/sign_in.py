@@ -59,19 +59,14 @@ def send_code(errand: Errand, *, client: str, now: datetime) -> None:
     `NotSentError`; what the e-mail cost is then given back.
     """
     _claim_sending(errand, now=now)
-    with ExitStack() as taken:
-        taken.callback(_release_sending, errand)
-        known = known_browsers.is_known(errand.browser, errand.email, now=now)
-        facts = {"browser": errand.browser, "client": client, "known": known}
-        try:
-            if take_code(errand.email, **facts, now=now, taken=taken):
-                _send_code(errand, own_allowance=known, now=now, taken=taken)
-            else:
-                _send_link(errand, now=now, taken=taken)
-        except (OSError, EmailAddressError) as error:  # SMTP and network errors are all OSErrors
+    try:
+        _send(errand, client=client, now=now)
+    except BaseException as error:
+        _release_sending(errand)
+        if isinstance(error, OSError | EmailAddressError):  # SMTP and network errors are all OSErrors
             log.exception("letter not sent", errand=str(errand.id))
             raise NotSentError from error
-        taken.pop_all()
+        raise
 
 
 def redeem(errand: Errand, code: str, *, client: str, now: datetime) -> Wallet:
@@ -140,6 +135,16 @@ def _release_sending(errand: Errand) -> None:
     Errand.objects.filter(id=errand.id).update(code_sent_at=None)
 
 
+def _send(errand: Errand, *, client: str, now: datetime) -> None:
+    known = known_browsers.is_known(errand.browser, errand.email, now=now)
+    facts = {"browser": errand.browser, "client": client, "known": known}
+    with ExitStack() as taken:  # what an e-mail costs; given back unless one was handed to the mail server
+        if take_code(errand.email, **facts, now=now, taken=taken):
+            _send_code(errand, own_allowance=known, now=now, taken=taken)
+        else:
+            _send_link(errand, now=now, taken=taken)
+
+
 def _send_code(errand: Errand, *, own_allowance: bool, now: datetime, taken: ExitStack) -> None:
     code = _new_code(errand, own_allowance=own_allowance, now=now)
     try:
@@ -150,8 +155,8 @@ def _send_code(errand: Errand, *, own_allowance: bool, now: datetime, taken: Exi
         if not LoginCode.objects.filter(errand=errand, tries_left=TRIES).delete()[0]:
             LoginCode.objects.filter(errand=errand).delete()
             taken.pop_all()
-            _release_sending(errand)
         raise
+    taken.pop_all()
     if errand.link_until is not None:
         _wait_for_link(errand, None)
     log.info("code sent", errand=str(errand.id))

@@ -59,10 +59,10 @@ def take_code(email: str, *, browser: str, client: str, known: bool, now: dateti
     """
     if known:
         key = known_browsers.key(browser, email)
-        return _take_both((CODES_PER_BROWSER, key), (CODES_PER_BROWSER_AND_DAY, key), now=now, taken=taken)
+        return take_all((CODES_PER_BROWSER, key), (CODES_PER_BROWSER_AND_DAY, key), now=now, taken=taken)
     take(CODES_PER_CLIENT, client, now=now, taken=taken)
     of_client = (CODES_PER_EMAIL_AND_CLIENT, f"{email}\n{client}")
-    return _take_both(of_client, (CODES_TO_STRANGERS, email), now=now, taken=taken)
+    return take_all(of_client, (CODES_TO_STRANGERS, email), now=now, taken=taken)
 
 
 def take(limit: Limit | RollingLimit, subject: str, *, now: datetime, taken: ExitStack) -> None:
@@ -80,13 +80,13 @@ def count_errand(email: str, *, browser: str | None, client: str, now: datetime)
             raise
 
 
-def _take_both(*wanted: tuple[Limit | RollingLimit, str], now: datetime, taken: ExitStack) -> bool:
+def take_all(*wanted: tuple[Limit | RollingLimit, str], now: datetime, taken: ExitStack) -> bool:
     """Whether all of them could be taken; if not, none is."""
-    with ExitStack() as both:
+    with ExitStack() as all_of_them:
         for limit, subject in wanted:
             try:
-                take(limit, subject, now=now, taken=both)
+                take(limit, subject, now=now, taken=all_of_them)
             except LimitReachedError:
                 return False
-        taken.callback(both.pop_all().close)
+        taken.callback(all_of_them.pop_all().close)
     return True

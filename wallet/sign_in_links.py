@@ -37,7 +37,8 @@ def send(email: str, *, now: datetime, taken: ExitStack) -> datetime:
     """See to it that a link that works is in the mailbox; until when it does.
 
     Within 15 minutes of the last such e-mail none is sent, and the link in that one serves. Raises OSError
-    when the e-mail cannot be handed to the mail server; `taken` then undoes what was done for it.
+    when the e-mail cannot be handed to the mail server. taken: gives back what an e-mail costs when it is
+    closed, unless one was sent.
     """
     try:
         take(LINKS_PER_EMAIL, email, now=now, taken=taken)
@@ -48,6 +49,7 @@ def send(email: str, *, now: datetime, taken: ExitStack) -> datetime:
     taken.callback(link.delete)
     address = settings.BASE_URL + reverse("wallet_link", args=[secret])
     letters.send_link(email, address, lifetime=LIFETIME)
+    taken.pop_all()
     return link.expires_at
 
 

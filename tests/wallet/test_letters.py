@@ -1,5 +1,7 @@
 """Letters: over real SMTP, in both forms, with the code where it belongs; and the sandbox's mailbox."""
 
+import re
+
 import pytest
 from django.conf import settings as project_settings
 from django.core import mail
@@ -10,6 +12,7 @@ from django.utils import timezone, translation
 from tests.people import BOB, NORA
 from tests.wallet import mail_server
 from tests.wallet.conftest import code_in, make_errand
+from tests.wallet.test_sign_in_allowances import strangers_use_up
 from wallet import sign_in as signing_in
 from wallet.sandbox.mailbox import KEPT, EmailBackend
 from wallet.sandbox.models import Letter
@@ -77,6 +80,14 @@ def test_the_code_page_shows_the_code_in_the_sandbox(client, errand, mailbox):
     assert f'<strong class="banner-code">{code}</strong>' in text
     response = client.post(response.url, {"code": code})
     assert response.url == "/done/"
+
+
+def test_the_page_that_waits_for_a_link_shows_it_in_the_sandbox(client, errand, mailbox, now):
+    strangers_use_up(now)
+    response = client.post(reverse("wallet_sign_in", args=[errand.id]))
+    text = client.get(response.url).content.decode()
+    [link] = re.findall(r'<a href="([^"]+)">Your sign-in link</a>', text)
+    assert client.post(link.removeprefix(project_settings.BASE_URL)).url == "/done/"
 
 
 def test_no_other_page_shows_it_or_asks_for_it(client, errand, mailbox, statements):

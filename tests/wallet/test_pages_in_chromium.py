@@ -14,9 +14,19 @@ from django.utils import timezone
 from tests.people import NORA, enroll
 from tests.wallet.conftest import SECRET, make_errand
 from tests.wallet.test_identity_verification import attempt_in
+from tests.wallet.test_sign_in_allowances import strangers_use_up
 from wallet.identity.state_machine import SUBMISSIONS
-from wallet.models import Credential, Errand, IdentityVerification, LoginCode, Wallet
+from wallet.models import (
+    Allowance,
+    Credential,
+    Errand,
+    IdentityVerification,
+    LoginCode,
+    LoginLink,
+    Wallet,
+)
 from wallet.sandbox.models import PickedOutcome
+from wallet.sign_in_allowances import LINKS_PER_EMAIL
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -55,7 +65,7 @@ def visit(page: Any, live_server: Any, settings: Any, now: Any) -> Any:
 
 def sign_in(visit: Any) -> Any:
     page = visit("wallet_sign_in")
-    look(page, "sign-in", "Sign in to your wallet")
+    look(page, "sign-in", "Confirm your e-mail address")
     page.get_by_role("button", name="Send me a code").click()
     look(page, "code", "Enter the code")
     code = page.locator(".banner-code").inner_text()
@@ -147,7 +157,7 @@ def test_the_rarer_pages_have_no_barriers_either(visit: Any, now: Any, live_serv
     LoginCode.objects.update(tries_left=0)
     visit("wallet_sign_in", other)
     page.get_by_role("button", name="Send me a code").click()
-    look(page, "not-now", "Sign in to your wallet")
+    look(page, "not-now", "Confirm your e-mail address")
     Errand.objects.update(expires_at=now)
     visit("wallet_sign_in", other)
     look(page, "gone", "This page is no longer open")
@@ -158,6 +168,50 @@ def test_the_rarer_pages_have_no_barriers_either(visit: Any, now: Any, live_serv
     look(page, "front-door", "Sign in to your wallet")
     page.get_by_role("button", name="Send me a code").click()
     look(page, "front-door-wrong", "Sign in to your wallet")
+
+
+def test_after_five_wrong_codes_one_button_sends_a_new_one(visit: Any) -> None:
+    page = visit("wallet_sign_in")
+    page.get_by_role("button", name="Send me a code").click()
+    code = page.locator(".banner-code").inner_text()
+    for _ in range(5):
+        page.get_by_label("Code from the e-mail").fill(f"{(int(code) + 1) % 1_000_000:06}")
+        page.get_by_role("button", name="Continue").click()
+    look(page, "code-used-up", "That code no longer works")
+    assert page.locator("input:not([type=hidden])").count() == 0
+    button = page.get_by_role("button", name="Send a new code")
+    assert page.locator("main button").count() == 1
+    assert re.fullmatch(r"Send a new code \(0:\d\d\)", button.inner_text())  # once a minute
+    button.click(force=True)
+    assert page.get_by_role("heading", level=1).inner_text() == "That code no longer works"
+    Errand.objects.update(code_sent_at=timezone.now() - timedelta(minutes=2))
+    page.evaluate("Date.now = () => new Date().getTime() + 60_000")
+    page.locator("button:not([aria-disabled])").wait_for()
+    button.click()
+    look(page, "code-again", "Enter the code")
+    page.get_by_label("Code from the e-mail").fill(page.locator(".banner-code").inner_text())
+    page.get_by_role("button", name="Continue").click()
+    page.wait_for_url("**/signed-out/?done")
+
+
+def test_with_strangers_at_their_limit_a_link_signs_in(visit: Any, now: Any, settings: Any) -> None:
+    strangers_use_up(now)
+    page = visit("wallet_sign_in")
+    settings.BASE_URL = page.url.partition("/wallet/")[0]
+    Allowance.objects.filter(expires_at=now + LINKS_PER_EMAIL.window).delete()  # the letter with this address
+    page.get_by_role("button", name="Send me a code").click()
+    look(page, "link-sent", "Open the link in the e-mail")
+    page.get_by_role("link", name="Your sign-in link").click()
+    look(page, "link", "Sign in")
+    address = page.url
+    page.get_by_role("button", name="Sign in here").click()
+    page.wait_for_url("**/signed-out/?done")
+    page.context.clear_cookies()
+    page.goto(address)
+    look(page, "link-gone", "This link no longer works")
+    LoginLink.objects.update(used_at=None)
+    page.goto(address)
+    look(page, "link-elsewhere", "Open this link in the browser in which you are signing in")
 
 
 def test_a_suspended_person_and_an_in_person_check(visit: Any, settings: Any, now: Any) -> None:

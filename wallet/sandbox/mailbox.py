@@ -4,17 +4,19 @@ import re
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
+from django.conf import settings
 from django.core.mail import EmailMessage
 from django.core.mail.backends.base import BaseEmailBackend
 from django.http import HttpRequest
 from django.utils import timezone
 
-from wallet import browser, sessions
+from wallet import browser, sessions, sign_in_links
 from wallet.models import Errand
 from wallet.sandbox.models import Letter
 
 KEPT = 500  # letters
 KEPT_CHARACTERS = 20_000
+_LINK = "/wallet/link/"
 _CODE = re.compile(r"(?<!\d)\d{6}(?!\d)")
 
 
@@ -54,6 +56,14 @@ def letters_for(request: HttpRequest, *, now: datetime) -> list[Letter]:
 def newest_code(errand: Errand, *, now: datetime) -> str:
     """The code last sent for an errand, or an empty string."""
     fresh = Letter.objects.filter(recipient=errand.email, sent_at__gt=now - timedelta(minutes=10))
-    letter = fresh.order_by("-id").first()
+    letter = fresh.exclude(text__contains=_LINK).order_by("-id").first()
     found = _CODE.search(letter.text) if letter else None
+    return found.group() if found else ""
+
+
+def newest_link(errand: Errand, *, now: datetime) -> str:
+    """The sign-in link last sent to the errand's address, or an empty string."""
+    fresh = Letter.objects.filter(recipient=errand.email, sent_at__gt=now - sign_in_links.LIFETIME)
+    letter = fresh.filter(text__contains=_LINK).order_by("-id").first()
+    found = re.search(re.escape(settings.BASE_URL + _LINK) + r"[\w-]{22}/", letter.text) if letter else None
     return found.group() if found else ""

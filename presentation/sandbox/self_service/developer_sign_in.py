@@ -1,9 +1,10 @@
-"""How a developer proves an e-mail address: by a link sent there, good in the browser it was asked from.
+"""How a developer proves an e-mail address: by a link sent there, good in browsers that asked for it.
 
-Apart from holders, whose codes the sandbox shows to everybody. Nothing is stored: link and cookie are signed.
-The same is done and said whether or not the address has registered anything.
+Apart from holders, whose codes the sandbox shows to everybody. Nothing is stored: links and cookies are
+signed. The same is done and said whether or not the address has registered anything.
 """
 
+from contextlib import ExitStack
 from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlsplit
@@ -17,22 +18,32 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from wallet import browser
-from wallet.limits import Limit
+from wallet import browser, email_addresses, known_browsers
+from wallet.known_browsers import DEVELOPER
+from wallet.limits import Limit, RollingLimit
+from wallet.sign_in_allowances import take, take_all
 
 log = structlog.get_logger(__name__)
 
 LINK_LIFETIME = timedelta(minutes=30)
 SESSION_LIFETIME = timedelta(hours=2)
-LETTERS_PER_CLIENT = Limit("developer-letters-per-client", most=10, window=timedelta(hours=1))
-# For one e-mail address from one client address: whoever asks in somebody's name uses up their own.
+
+# The rules are those of `wallet.sign_in_allowances`: a browser that has proven the address before has letters
+# of its own, strangers share theirs, and when those are used up there is one letter in 15 minutes, whose link
+# is good in every browser that asked. So a stranger cannot keep a developer from signing in.
+LETTERS_PER_BROWSER = Limit("developer-letters-per-browser", most=3, window=timedelta(hours=1))
+LETTERS_PER_CLIENT = Limit("developer-letters-per-client", most=100, window=timedelta(hours=1))
 LETTERS_PER_EMAIL_AND_CLIENT = Limit("developer-letters-of-client", most=3, window=timedelta(hours=1))
-# Somebody with many client addresses can use this up for another; what was sent before stays good.
-LETTERS_PER_EMAIL_AND_DAY = Limit("developer-letters-per-email-and-day", most=20, window=timedelta(days=1))
-# The last to be taken, so that only letters that are sent count. Whoever has many client addresses cannot
-# make a bomb of this for many e-mail addresses either.
+LETTERS_PER_EMAIL_AND_DAY = RollingLimit(
+    "developer-letters-per-email-and-day", most=20, window=timedelta(days=1)
+)
+LETTERS_PER_EMAIL_AFTER_THAT = RollingLimit(
+    "developer-letters-per-email", most=1, window=timedelta(minutes=15)
+)
+# Of all strangers together: many client addresses cannot flood many mailboxes either.
 LETTERS_IN_ALL = Limit("developer-letters", most=300, window=timedelta(hours=1))
 _LINK, _SESSION = "presentation.sandbox.developer-link", "presentation.sandbox.developer-session"
+_ASKED = "presentation.sandbox.developer-asked"
 
 
 class NotSentError(Exception):
@@ -46,45 +57,45 @@ class LinkGoneError(Exception):
 def send_link(email: str, *, browser_digest: str, client: str, now: datetime) -> str:
     """Send the link to the address; the link itself where no mail is sent, else an empty string.
 
-    client: the network address limits count by. Raises `limits.LimitReachedError` or `NotSentError`.
+    No letter is sent where one went there shortly before and its link serves. client: the network address
+    limits count by. Raises `limits.LimitReachedError` or `NotSentError`, and then gives back what was taken.
     """
-    for limit, subject in (
-        (LETTERS_PER_CLIENT, client),
-        (LETTERS_PER_EMAIL_AND_CLIENT, f"{email}\n{client}"),
-        (LETTERS_PER_EMAIL_AND_DAY, email),
-        (LETTERS_IN_ALL, ""),
-    ):
-        limit.take(subject, now=now)
-    token = signing.dumps({"email": email, "browser": browser_digest}, salt=_LINK)
+    token = signing.dumps({"email": email}, salt=_LINK)
     link = settings.BASE_URL + reverse("developer_link", args=[token])
     if not settings.DEVELOPER_EMAIL_BACKEND:
         return link
-    try:
-        _letter(email, link).send()
-    except OSError as error:  # SMTP and network errors are all OSErrors
-        log.exception("developer's letter not sent")
-        raise NotSentError from error
+    with ExitStack() as taken:
+        if not _take_letter(email, browser_digest=browser_digest, client=client, now=now, taken=taken):
+            return ""
+        try:
+            _letter(email, link).send()
+        except OSError as error:  # SMTP and network errors are all OSErrors
+            log.exception("developer's letter not sent")
+            raise NotSentError from error
+        taken.pop_all()
     return ""
 
 
-def redeem(token: str, *, browser_digest: str | None) -> str:
-    """The address that a link proves. Raises `LinkGoneError`."""
+def redeem(token: str, *, request: HttpRequest, now: datetime) -> str:
+    """The address that a link proves to this browser. Raises `LinkGoneError`."""
     facts = _read(token, salt=_LINK, lifetime=LINK_LIFETIME)
-    if facts is None or browser_digest is None or facts["browser"] != browser_digest:
+    asked = _read(request.COOKIES.get(_asked_cookie(), ""), salt=_ASKED, lifetime=LINK_LIFETIME)
+    digest = browser.digest(request)
+    if facts is None or digest is None or asked != {"email": facts["email"], "browser": digest}:
         raise LinkGoneError
+    known_browsers.remember(digest, facts["email"], now=now, purpose=DEVELOPER)
     return str(facts["email"])
+
+
+def has_asked(response: HttpResponse, email: str, *, browser_digest: str) -> None:
+    """This browser has asked to sign in with the address: links that go there now are good in it."""
+    _set_cookie(response, _asked_cookie(), email, browser_digest, salt=_ASKED, lifetime=LINK_LIFETIME)
 
 
 def remember(response: HttpResponse, email: str, *, browser_digest: str) -> None:
     """Sign this browser in as the developer who reads this address."""
-    response.set_cookie(
-        settings.DEVELOPER_COOKIE_NAME,
-        signing.dumps({"email": email, "browser": browser_digest}, salt=_SESSION),
-        max_age=SESSION_LIFETIME,
-        secure=settings.HOLDER_COOKIE_SECURE,
-        httponly=True,
-        samesite="Lax",
-    )
+    name = settings.DEVELOPER_COOKIE_NAME
+    _set_cookie(response, name, email, browser_digest, salt=_SESSION, lifetime=SESSION_LIFETIME)
 
 
 def forget(response: HttpResponse) -> None:
@@ -99,12 +110,43 @@ def current(request: HttpRequest) -> str:
     return facts["email"] if facts and facts["browser"] == browser.digest(request) else ""
 
 
+def _take_letter(email: str, *, browser_digest: str, client: str, now: datetime, taken: ExitStack) -> bool:
+    """Take what one letter costs; False when one has been sent whose link serves."""
+    after_that = (LETTERS_PER_EMAIL_AFTER_THAT, email)
+    if known_browsers.is_known(browser_digest, email, now=now, purpose=DEVELOPER):
+        own = (LETTERS_PER_BROWSER, known_browsers.key(browser_digest, email, purpose=DEVELOPER))
+        return take_all(own, now=now, taken=taken) or take_all(after_that, now=now, taken=taken)
+    take(LETTERS_PER_CLIENT, client, now=now, taken=taken)
+    shared = ((LETTERS_PER_EMAIL_AND_CLIENT, f"{email}\n{client}"), (LETTERS_PER_EMAIL_AND_DAY, email))
+    if not (take_all(*shared, now=now, taken=taken) or take_all(after_that, now=now, taken=taken)):
+        return False
+    take(LETTERS_IN_ALL, "", now=now, taken=taken)
+    return True
+
+
+def _asked_cookie() -> str:
+    return f"{settings.DEVELOPER_COOKIE_NAME}-asked"
+
+
+def _set_cookie(
+    response: HttpResponse, name: str, email: str, digest: str, *, salt: str, lifetime: timedelta
+) -> None:
+    response.set_cookie(
+        name,
+        signing.dumps({"email": email, "browser": digest}, salt=salt),
+        max_age=lifetime,
+        secure=settings.HOLDER_COOKIE_SECURE,
+        httponly=True,
+        samesite="Lax",
+    )
+
+
 def _read(signed: str, *, salt: str, lifetime: timedelta) -> dict[str, Any] | None:
     try:
         facts: dict[str, Any] = signing.loads(signed, salt=salt, max_age=lifetime)
     except signing.BadSignature:
         return None
-    return facts
+    return facts if email_addresses.is_accepted(facts["email"]) else None
 
 
 def _letter(email: str, link: str) -> EmailMessage:

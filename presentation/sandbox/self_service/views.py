@@ -60,13 +60,12 @@ def home(request: HttpRequest) -> HttpResponse:
 @only_read
 def link(request: HttpRequest, token: str) -> HttpResponse:
     """Where the letter leads."""
-    digest = browser.digest(request)
     try:
-        email = developer_sign_in.redeem(token, browser_digest=digest)
+        email = developer_sign_in.redeem(token, request=request, now=timezone.now())
     except developer_sign_in.LinkGoneError:
         return render(request, "developer/link_gone.html", status=410)
     response = see_other(HOME)
-    developer_sign_in.remember(response, email, browser_digest=digest or "")
+    developer_sign_in.remember(response, email, browser_digest=browser.digest(request) or "")
     rotate_token(request)
     return response
 
@@ -212,6 +211,7 @@ def _send_link(request: HttpRequest, form: DeveloperEmailForm, now: datetime) ->
         return response
     response = render(request, "developer/link_sent.html", {"email": email, "link": shown})
     browser.remember(response, secret)
+    developer_sign_in.has_asked(response, email, browser_digest=digest)
     return response
 
 
