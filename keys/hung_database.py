@@ -87,7 +87,7 @@ def _connected(connect: Any, params: dict[str, Any]) -> Any:
     if getattr(_thread, "seconds", None) is None:
         return connect(params)
     _refuse_while_it_hangs()
-    if not _places.acquire(timeout=SHORT):
+    if not _places.acquire(timeout=0 if _looking else SHORT):  # 0: a wait was cut off a moment ago
         raise psycopg.OperationalError("All other threads are waiting for the database already.")
     try:
         options = f"{settings.DATABASE_LIMITS} {params.get('options', '')}".strip()
