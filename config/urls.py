@@ -36,7 +36,7 @@ PUBLISHED_FAMILIES: dict[str, PublishedFamily] = {"status-lists": wallet.status_
 PRESENTATION = "verifiable-credentials/v1/presentation"
 # Clients that take an address of ours for the issuer insert the well-known name before its path: the root, or
 # where the authorization endpoint is. The document names the issuer, and clients compare it (RFC 8414 §3.3).
-INSERTED_BEFORE = ("", f"{PRESENTATION}", f"{PRESENTATION}/authorize")
+INSERTED_BEFORE = ("", PRESENTATION, f"{PRESENTATION}/authorize")
 
 urlpatterns = [
     path("", views.home, name="home"),
