@@ -1,5 +1,6 @@
 """What an attacker tries, from outside or with an operator's account: each test is one attempt that fails."""
 
+import hashlib
 import logging
 import smtplib
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.contrib.auth.models import Group, User
 from django.core import mail
 from django.core.mail.backends.base import BaseEmailBackend
@@ -37,6 +39,7 @@ from tests.presentation.test_dcql_flow import query, with_query
 from tests.presentation.test_flow import ask, decide
 from tests.presentation.test_pushed_requests import send
 from tests.presentation.test_request_objects import signed
+from wallet import known_browsers
 from wallet.identity.attempts import ATTEMPTS
 from wallet.models import Credential, Errand, IdentityVerification, Wallet
 
@@ -75,6 +78,21 @@ def test_who_is_signed_in_is_not_held_up_by_strangers_at_the_same_address(
     sign_in(alice)
 
     assert ask(client, acme_bank).startswith("/consent/")
+
+
+def test_a_browser_that_has_signed_in_as_this_person_is_not_held_up_by_strangers_at_the_same_address(
+    client: Client, alice: Wallet, acme_bank: RelyingParty
+) -> None:
+    now = timezone.now()
+    digest = hashlib.sha256(("b" * 43).encode()).hexdigest()
+    known_browsers.remember(digest, alice.email, now=now)
+    for _ in range(interactions.STRANGERS.most):
+        interactions.STRANGERS.take("127.0.0.1", now=now)
+    client.cookies[settings.BROWSER_COOKIE_NAME] = "b" * 43
+
+    assert ask(client, acme_bank).endswith("/sign-in/")
+    refused = client.get(PATH, asked(acme_bank, login_hint="bob@example.org"))
+    assert fragment(refused.headers["Location"])["error"] == "temporarily_unavailable"
 
 
 def test_counting_strangers_keeps_authorizing_within_its_statements(

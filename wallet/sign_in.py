@@ -136,10 +136,10 @@ def _release_sending(errand: Errand) -> None:
 
 
 def _send(errand: Errand, *, client: str, now: datetime) -> None:
-    known = known_browsers.is_known(errand.browser, errand.email, now=now)
-    facts = {"browser": errand.browser, "client": client, "known": known}
+    email, browser = errand.email, errand.browser
+    known = known_browsers.is_known(browser, email, now=now)
     with ExitStack() as taken:  # what an e-mail costs; given back unless one was handed to the mail server
-        if take_code(errand.email, **facts, now=now, taken=taken):
+        if take_code(email, browser=browser, client=client, known=known, now=now, taken=taken):
             _send_code(errand, own_allowance=known, now=now, taken=taken)
         else:
             _send_link(errand, now=now, taken=taken)

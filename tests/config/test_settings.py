@@ -115,6 +115,8 @@ def test_everything_that_is_missing_is_named_at_once() -> None:
         ("TRANSACTION_RETENTION_YEARS", "0", "whole number from 1 to"),
         ("TRANSACTION_RETENTION_YEARS", "101", "whole number from 1 to 100."),
         ("TRANSACTION_RETENTION_YEARS", "seven", "whole number from 1 to"),
+        ("SIGN_IN_EMAILS_PER_CLIENT", "-1", "whole number from 1 to 10000"),
+        ("SIGN_IN_CODES_PER_ADDRESS", "0", "whole number from 1 to 10000"),
         ("IDENTITY_PROVIDER", "wallet.sandbox.provider.SandboxProvider", "production refuses"),
     ],
 )
@@ -221,6 +223,25 @@ def test_transactions_are_kept_for_seven_years_unless_it_says_otherwise() -> Non
     assert start(production_environment(), show).stdout.strip() == "7"
     longer = start(production_environment() | {"TRANSACTION_RETENTION_YEARS": "100"}, show)
     assert longer.stdout.strip() == "100"
+
+
+def test_limits_that_suit_shared_networks_are_settings() -> None:
+    code = (
+        "from presentation import interactions; from wallet import sign_in_allowances as allowances;"
+        "print(interactions.STRANGERS.most, allowances.CODES_PER_CLIENT.most,"
+        " allowances.ERRANDS_PER_CLIENT.most, allowances.TRIES_PER_CLIENT.most,"
+        " allowances.CODES_PER_EMAIL_AND_CLIENT.most, allowances.CODES_PER_BROWSER.most)"
+    )
+    chosen = {
+        "REQUESTS_PER_CLIENT": "1001",
+        "SIGN_IN_EMAILS_PER_CLIENT": "1002",
+        "SIGN_IN_WRONG_CODES_PER_CLIENT": "1003",
+        "SIGN_IN_CODES_PER_ADDRESS": "7",
+    }
+
+    assert start(production_environment(), code).stdout.split() == ["300", "300", "300", "100", "5", "5"]
+    shown = start(production_environment() | chosen, code)
+    assert shown.stdout.split() == ["1001", "1002", "1002", "1003", "7", "7"]
 
 
 def test_sealing_keys_may_come_from_a_file_instead(tmp_path: Path) -> None:

@@ -8,17 +8,20 @@ from django.core.management import call_command
 
 from tests.wallet.conftest import make_errand, together
 from tests.wallet.test_identity_verification import attempt_in, log_of
+from wallet import known_browsers
 from wallet.clearing import clear_expired
 from wallet.identity.state_machine import SUBMISSIONS, State
 from wallet.identity.sweeping import sweep
-from wallet.limits import Limit
+from wallet.limits import Limit, RollingLimit
 from wallet.models import (
     Allowance,
     Credential,
     Errand,
     HolderSession,
     IdentityVerification,
+    KnownBrowser,
     LoginCode,
+    LoginLink,
     Wallet,
 )
 from wallet.sandbox.models import PickedOutcome
@@ -129,9 +132,14 @@ def test_what_has_expired_is_forgotten_and_the_rest_kept(client, nora, now):
             expires_at=moment + DAY / 2,
         )
         Limit("tests", most=3, window=timedelta(hours=1)).take("a", now=moment)
-    assert clear_expired(now=now, batch=1) == 3
+        LoginLink.objects.create(digest=str(moment), email=nora.email, expires_at=moment + DAY / 2)
+        RollingLimit("tests", most=2, window=timedelta(hours=1)).take(str(moment), now=moment)
+    known_browsers.remember("old", nora.email, now=now - known_browsers.KNOWN_FOR)
+    known_browsers.remember("new", nora.email, now=now)
+    assert clear_expired(now=now, batch=1) == 6
     assert [Errand.objects.count(), LoginCode.objects.count()] == [1, 1]
-    assert [HolderSession.objects.count(), Allowance.objects.count()] == [1, 1]
+    assert [HolderSession.objects.count(), Allowance.objects.count()] == [1, 2]
+    assert [LoginLink.objects.count(), KnownBrowser.objects.count()] == [1, 1]
     assert clear_expired(now=now, batch=1) == 0
 
 
