@@ -31,7 +31,7 @@ log = structlog.get_logger(__name__)
 
 outbound = Outbound(loopback=settings.LOOPBACK_CALLS)
 # Anybody's browser can make us fetch; per client address, and generous, because a company may share one.
-FETCHES = Limit("request-objects-fetched", most=100, window=timedelta(minutes=15))
+FETCHES = Limit("request-objects-fetched", most=settings.REQUESTS_PER_CLIENT, window=timedelta(minutes=15))
 
 _active = PreparedRead(
     lambda value: RelyingParty.objects.filter(
