@@ -89,6 +89,8 @@ if BASE_URL and not _https and not _sandbox:
 
 _host = f"[{_base.hostname}]" if ":" in (_base.hostname or "") else _base.hostname or ""
 ALLOWED_HOSTS = [_host, *(["localhost", "127.0.0.1", "[::1]"] if _sandbox else [])]
+# Threads of a process, as deploy/gunicorn.conf.py starts them: one of them never waits for outside parties.
+WEB_THREADS = _number("WEB_THREADS", default=4)
 TRUSTED_PROXY_COUNT = _number("TRUSTED_PROXY_COUNT", default=0, least=0, most=20)
 if TRUSTED_PROXY_COUNT:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
@@ -249,7 +251,7 @@ DATABASE_LIMITS = database.limits(
     answer=DATABASE_ANSWER_TIMEOUT,
 )
 # All threads of a worker but one may wait long for the database; that one serves the published documents.
-DATABASE_WAITING_THREADS = max(1, _number("WEB_THREADS", default=4) - 1)
+DATABASE_WAITING_THREADS = max(1, WEB_THREADS - 1)
 
 # --- E-mail -----------------------------------------------------------------------------------------------
 
@@ -299,6 +301,7 @@ SESSION_COOKIE_AGE = 8 * 60 * 60
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _https
 CSRF_COOKIE_NAME = f"{_host_prefix}csrf"
 CSRF_COOKIE_HTTPONLY = True
+LOGIN_REDIRECT_URL = "admin:index"  # where operators go when `next` names no page of this service
 CSRF_FAILURE_VIEW = "config.views.csrf_failure"
 HOLDER_COOKIE_NAME = f"{_host_prefix}holder"
 BROWSER_COOKIE_NAME = f"{_host_prefix}browser"

@@ -9,29 +9,43 @@ from django.core.mail import EmailMultiAlternatives
 from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
+from keys.waiting import waiting_for
 from wallet import email_addresses
 from wallet.email_addresses import EmailAddressError
 from wallet.models import Errand, Wallet
 
+MAIL_SERVER = "mail server"  # threads that wait for it are counted under this name
+
 
 def send_code(errand: Errand, code: str, *, lifetime: timedelta) -> None:
-    """The code to sign in with. It is not in the subject, which a locked phone would show to everybody."""
+    """The code to sign in with. It is not in the subject, which a locked phone would show to everybody.
+
+    Raises OSError when the mail server cannot be reached, or when too many threads wait for it already.
+    """
     facts = {
         "code": code,
         "on_behalf_of": errand.on_behalf_of,
         "minutes": int(lifetime.total_seconds() // 60),
     }
-    _send(errand.email, _("Your sign-in code"), "code", facts)
+    with waiting_for(MAIL_SERVER):
+        _send(errand.email, _("Your sign-in code"), "code", facts)
 
 
 def send_link(email: str, address: str, *, lifetime: timedelta) -> None:
-    """The link to sign in with. It names nobody who asks: several browsers may wait for the same link."""
+    """The link to sign in with. It names nobody who asks: several browsers may wait for the same link.
+
+    Raises OSError as `send_code` does.
+    """
     facts = {"address": address, "minutes": int(lifetime.total_seconds() // 60)}
-    _send(email, _("Your sign-in link"), "link", facts)
+    with waiting_for(MAIL_SERVER):
+        _send(email, _("Your sign-in link"), "link", facts)
 
 
 def send_review_decision(wallet: Wallet, *, approved: bool) -> None:
-    """What came of a review by a person; the reason stays on the page behind the sign-in."""
+    """What came of a review by a person; the reason stays on the page behind the sign-in.
+
+    Never refused for want of a thread: operators are few, and nobody would send this letter again.
+    """
     _send(wallet.email, _("Your identity check is decided"), "review_decision", {"approved": approved})
 
 

@@ -154,7 +154,7 @@ def _send_code(request: HttpRequest, errand: Errand, now: datetime) -> HttpRespo
     except signing_in.NotSentError:
         problem = _("The e-mail could not be sent just now. Please try again.")
         response = show(request, "sign_in", errand, problem=problem, status=503)
-        response.headers["Retry-After"] = "60"
+        response.headers["Retry-After"] = "10"
         return response
     return see_other("wallet_code", errand.id)
 

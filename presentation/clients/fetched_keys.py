@@ -1,6 +1,7 @@
 """The keys that relying applications publish themselves (`jwks_uri`): fetched when needed, kept a while."""
 
 from collections import OrderedDict
+from contextlib import ExitStack
 from threading import Lock
 from time import monotonic
 
@@ -8,7 +9,8 @@ import structlog
 from django.conf import settings
 
 from presentation.client_metadata.public_keys import ClientKeys, ClientKeysError, from_json, read_published
-from presentation.outbound.calls import Outbound, OutboundError
+from presentation.outbound.calls import NotReachedError, Outbound, OutboundError
+from presentation.outbound.lanes import lane
 
 log = structlog.get_logger(__name__)
 
@@ -58,16 +60,17 @@ def published_at(uri: str, *, kid: str | None) -> ClientKeys:
 
     Asks again, once a minute at most, when the key `kid` is not among them. Nobody waits for somebody else's
     asking, because an address that is slow to answer would hold every thread: meanwhile what was there before
-    counts. Raises KeysUnderWayError when the key was not there.
+    counts. The same holds while too many threads wait for relying applications. Raises KeysUnderWayError when
+    the key was not there.
     """
-    entry = _entry(uri)
+    entry, under_way = _entry(uri), False
     if entry.is_due(kid) and entry.lock.acquire(blocking=False):
         try:
             if entry.is_due(kid):  # unless somebody was quicker
-                entry.ask(uri)
+                under_way = not _ask(entry, uri)
         finally:
             entry.lock.release()
-    under_way = entry.lock.locked()
+    under_way = under_way or entry.lock.locked()
     if under_way and not (entry.keys if kid is None else kid in entry.keys):
         raise KeysUnderWayError
     return entry.keys if under_way or entry.is_fresh() else {}
@@ -86,6 +89,17 @@ def _entry(uri: str) -> _Fetched:
         if len(_fetched) > MOST:
             _fetched.popitem(last=False)
         return entry
+
+
+def _ask(entry: _Fetched, uri: str) -> bool:
+    """Ask the address for its keys; False, and nothing was asked, when too many threads wait already."""
+    with ExitStack() as held:
+        try:
+            held.enter_context(lane(("keys", uri)))
+        except NotReachedError:
+            return False
+        entry.ask(uri)
+        return True
 
 
 def _fetch(uri: str) -> ClientKeys:

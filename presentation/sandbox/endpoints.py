@@ -25,6 +25,14 @@ class AddressBusyError(UnavailableError):
         self.description = "Other calls for the same login_hint take too long. Use another for each test."
 
 
+class ThreadsBusyError(UnavailableError):
+    """This call would have to wait, and one thread of a process at most waits for calls like it."""
+
+    def __init__(self) -> None:
+        super().__init__(seconds=1)
+        self.description = "Another call waits already. Nothing was answered: send the same call again."
+
+
 class HolderView(MachineView):
     """The person at the browser, for tests of relying applications."""
 
@@ -41,6 +49,8 @@ class HolderView(MachineView):
             ending = holder.answer(path, persona=call.persona, decision=call.decision)
         except HolderCallError as error:
             raise MalformedRequestError(str(error)) from error
+        except holder.AnotherWaitsError as error:
+            raise ThreadsBusyError from error
         except holder.BusyError as error:
             raise AddressBusyError from error
         if ending.status == HTTPStatus.SERVICE_UNAVAILABLE:  # a page on the way met a database that is away

@@ -8,14 +8,18 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
+from threading import Lock
 
+from django.db.models import Q
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import Resolver404, ResolverMatch, resolve
 from django.utils import timezone
 
 from consent.models import Consent
+from keys.waiting import NoThreadFreeError, waiting_for
+from presentation.models import Interaction
 from presentation.sandbox.inner_browser import InnerBrowser, Words
 from wallet.limits import Limit, LimitReachedError
 from wallet.models import Errand
@@ -28,10 +32,17 @@ CALLS_PER_CLIENT = Limit("holder-calls-per-client", most=3000, window=timedelta(
 # its process did, is forgotten with the window.
 TURN = Limit("holder-turn", most=1, window=timedelta(minutes=10))
 LONGEST_WAIT = 15.0  # seconds
+# Held by the one call of this process that waits: for another call with its address, or for the application
+# that its answer is posted to.
+_waiting = Lock()
 
 
 class BusyError(Exception):
     """Calls with the same address went on for longer than is waited for."""
+
+
+class AnotherWaitsError(BusyError):
+    """This call would have to wait, and another one of this process waits already. Nothing was answered."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +84,7 @@ class _Passage:
         self.leaving = leaving
         self.steps = {
             "wallet_sign_in": self._sign_in,
-            "wallet_identity": self._give_up,
+            "wallet_identity": self._leave,
             "consent_review": self._decide,
         }
 
@@ -87,34 +98,51 @@ class _Passage:
         self.leaving.enter_context(_turn_of(errand.email))
         wallet = appear(errand, self.persona, now=timezone.now())
         if wallet.state != wallet.State.ACTIVE:
-            return self.browser.get(errand.leave_to)
+            return self._leave(match, location)
         self.browser.sign_in(wallet)
         return self.browser.get(errand.return_to)
 
-    def _give_up(self, match: ResolverMatch, location: str) -> HttpResponseBase:
-        """The check gave no identity."""
-        return self.browser.get(Errand.objects.get(id=match.kwargs["errand_id"]).leave_to)
+    def _leave(self, match: ResolverMatch, location: str) -> HttpResponseBase:
+        """The wallet is suspended, or the check gave no identity."""
+        errand = Errand.objects.get(id=match.kwargs["errand_id"])
+        with _answering(Q(errand=errand)):
+            return self.browser.get(errand.leave_to)
 
     def _decide(self, match: ResolverMatch, location: str) -> HttpResponseBase:
         page = self.browser.get(location)
         if page.status_code != 200:
             return page
         consent = Consent.objects.get(id=match.kwargs["consent_id"])
-        return self.browser.post(consent.return_to, decision=self.decision)
+        with _answering(Q(consent=consent)):
+            return self.browser.post(consent.return_to, decision=self.decision)
+
+
+@contextmanager
+def _answering(interaction: Q) -> Iterator[None]:
+    """The step that answers the request, inside. An answer that is posted waits for the application.
+
+    Nothing is answered yet when this raises `AnotherWaitsError`: the same request can be opened again.
+    """
+    if Interaction.objects.filter(interaction).exclude(response_uri="").exists():
+        with _the_one_that_waits():
+            yield
+    else:
+        yield
+
+
+@contextmanager
+def _the_one_that_waits() -> Iterator[None]:
+    if not _waiting.acquire(blocking=False):
+        raise AnotherWaitsError
+    try:
+        yield
+    finally:
+        _waiting.release()
 
 
 @contextmanager
 def _turn_of(email: str) -> Iterator[None]:
-    last_try = time.monotonic() + LONGEST_WAIT
-    while True:
-        taken_at = timezone.now()
-        try:
-            TURN.take(email, now=taken_at)
-            break
-        except LimitReachedError:
-            if time.monotonic() > last_try:
-                raise BusyError from None
-            time.sleep(0.03)
+    taken_at = _take_turn(email) or _wait_for_turn(email)
     try:
         yield
     finally:
@@ -132,6 +160,28 @@ def _way_back(response: HttpResponseBase) -> str | None:
 
 def _words(response: HttpResponseBase) -> Words:
     return Words(response.content.decode() if isinstance(response, HttpResponse) else "")
+
+
+def _take_turn(email: str) -> datetime | None:
+    now = timezone.now()
+    try:
+        TURN.take(email, now=now)
+    except LimitReachedError:
+        return None
+    return now
+
+
+def _wait_for_turn(email: str) -> datetime:
+    last_try = time.monotonic() + LONGEST_WAIT
+    try:
+        with _the_one_that_waits(), waiting_for("another holder call"):
+            while time.monotonic() <= last_try:
+                time.sleep(0.03)
+                if taken_at := _take_turn(email):
+                    return taken_at
+    except NoThreadFreeError:
+        raise AnotherWaitsError from None
+    raise BusyError
 
 
 def _page(response: HttpResponseBase) -> Ending:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from threading import Event, Thread
 from typing import Any
 
@@ -11,8 +11,10 @@ from django.test import Client
 from hypothesis import given
 from hypothesis import strategies as st
 
+from keys.waiting import most_in_all
 from presentation.client_metadata.public_keys import MOST, ClientKeysError, problem_with, read, read_published
 from presentation.clients import fetched_keys
+from presentation.outbound.lanes import lane
 from tests.forgery import Key, new_key, public_jwk
 from tests.presentation.clients import ask, assertion, basic, by_assertion, registered, with_secret
 from tests.presentation.far_ends import FarEnd, answers, far_end
@@ -292,3 +294,26 @@ def test_the_addresses_that_were_used_last_are_remembered(
     assert len(far.requests) == 3
     fetched_keys.published_at(two, kid="one")
     assert len(far.requests) == 4
+
+
+def test_while_too_many_threads_wait_for_applications_nothing_is_fetched_and_no_try_is_lost(
+    application: Application, settings: Any
+) -> None:
+    with ExitStack() as held:
+        for called in range(most_in_all()):
+            held.enter_context(lane(called))
+        assert application.asks(settings) == 503
+        assert application.far.requests == []
+    assert application.asks(settings) == 200
+
+
+def test_keys_that_are_there_count_while_too_many_threads_wait(
+    application: Application, settings: Any, clock: Any
+) -> None:
+    assert application.asks(settings) == 200
+    clock(fetched_keys.KEPT)
+    with ExitStack() as held:
+        for called in range(most_in_all()):
+            held.enter_context(lane(called))
+        assert application.asks(settings) == 200
+    assert len(application.far.requests) == 1

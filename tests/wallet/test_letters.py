@@ -9,10 +9,12 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone, translation
 
+from keys.waiting import waiting_for
 from tests.people import BOB, NORA
 from tests.wallet import mail_server
 from tests.wallet.conftest import code_in, make_errand
 from tests.wallet.test_sign_in_allowances import strangers_use_up
+from wallet import letters
 from wallet import sign_in as signing_in
 from wallet.sandbox.mailbox import KEPT, EmailBackend
 from wallet.sandbox.models import Letter
@@ -146,3 +148,22 @@ def test_the_mailbox_forgets_the_oldest_letters(db, mailbox):
 def test_the_backend_counts_as_djangos_do(db):
     assert EmailBackend().send_messages([mail.EmailMessage("s", "b", None, [NORA, BOB])]) == 1
     assert EmailBackend().send_messages([]) == 0
+
+
+def test_two_threads_at_most_wait_for_a_mail_server_and_the_person_is_told_at_once(smtp, client, db, now):
+    errand = make_errand(client, now=now)
+    with waiting_for(letters.MAIL_SERVER), waiting_for(letters.MAIL_SERVER):
+        refused = client.post(reverse("wallet_sign_in", args=[errand.id]))
+
+    assert refused.status_code == 503
+    assert int(refused.headers["Retry-After"]) > 0
+    assert "could not be sent just now" in refused.content.decode()
+    assert client.post(reverse("wallet_sign_in", args=[errand.id])).status_code == 303, "no minute to wait"
+    assert len(smtp.envelopes) == 1
+
+
+def test_the_letter_after_a_review_is_sent_however_many_threads_wait(smtp, alice):
+    with waiting_for(letters.MAIL_SERVER), waiting_for(letters.MAIL_SERVER):
+        letters.send_review_decision(alice, approved=True)
+
+    assert len(smtp.envelopes) == 1

@@ -18,8 +18,10 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from keys.waiting import waiting_for
 from wallet import browser, email_addresses, known_browsers
 from wallet.known_browsers import DEVELOPER
+from wallet.letters import MAIL_SERVER
 from wallet.limits import Limit, RollingLimit
 from wallet.sign_in_allowances import take, take_all
 
@@ -68,7 +70,8 @@ def send_link(email: str, *, browser_digest: str, client: str, now: datetime) ->
         if not _take_letter(email, browser_digest=browser_digest, client=client, now=now, taken=taken):
             return ""
         try:
-            _letter(email, link).send()
+            with waiting_for(MAIL_SERVER):
+                _letter(email, link).send()
         except OSError as error:  # SMTP and network errors are all OSErrors
             log.exception("developer's letter not sent")
             raise NotSentError from error

@@ -207,7 +207,7 @@ def _send_link(request: HttpRequest, form: DeveloperEmailForm, now: datetime) ->
     except developer_sign_in.NotSentError:
         form.add_error(None, _("The e-mail could not be sent just now. Please try again."))
         response = render(request, "developer/sign_in.html", {"form": form}, status=503)
-        response.headers["Retry-After"] = "60"
+        response.headers["Retry-After"] = "10"
         return response
     response = render(request, "developer/link_sent.html", {"email": email, "link": shown})
     browser.remember(response, secret)
