@@ -16,6 +16,7 @@ from django.utils.timezone import localdate
 from consent import decisions
 from keys.prepared_statements import PreparedInsert, PreparedRead
 from presentation import stored_parameters
+from presentation.client_metadata import logos
 from presentation.errors import InvalidRequestError, TemporarilyUnavailableError
 from presentation.models import Interaction, RedirectURI
 from presentation.passage import Passage, Step, earliest_sign_in, next_step, path_of
@@ -191,7 +192,9 @@ def _prepare(passage: Passage, step: Step, session: HolderSession | None, *, now
 
 def _requester(passage: Passage) -> decisions.Requester:
     party = passage.relying_party
-    logo_url = reverse("relying_party_logo", args=[party.client_id]) if party.logo else ""
+    logo_url = (
+        reverse("relying_party_logo", args=[party.client_id]) if logos.is_shown(bytes(party.logo)) else ""
+    )
     return decisions.Requester(
         name=party.name,
         domain=passage.return_address.destination,

@@ -3,7 +3,7 @@
 import uuid
 from contextlib import suppress
 
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils import timezone
@@ -13,6 +13,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from consent.views import take_decision
 from presentation import answers, deliveries, interactions, pages, posting
+from presentation.client_metadata import logos
 from presentation.errors import AccessDeniedError, AuthorizationError, UntrustedRequestError
 from presentation.interactions import InteractionGoneError
 from presentation.models import Interaction, RelyingParty
@@ -113,6 +114,8 @@ def delivery(request: HttpRequest, interaction_id: uuid.UUID) -> HttpResponse:
 def logo(request: HttpRequest, client_id: str) -> HttpResponse:
     """A relying party's logo, served from here so that nobody else learns who looks at a consent page."""
     party = get_object_or_404(RelyingParty.objects.exclude(logo=b""), client_id=client_id)
+    if not logos.is_shown(bytes(party.logo)):
+        raise Http404
     return HttpResponse(bytes(party.logo), content_type=party.logo_content_type)
 
 

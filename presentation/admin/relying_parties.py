@@ -21,6 +21,7 @@ from django.utils.translation import gettext_lazy as _
 from keys.histories import NewestFirst
 from presentation import admission, integration
 from presentation.admin.addresses import RedirectURIInline, ResponseURIInline
+from presentation.client_metadata import logos
 from presentation.clients import client_secret_pages
 from presentation.forms import ReinstatementForm, RelyingPartyForm, SuspensionForm
 from presentation.models import RelyingParty, RelyingPartyEvent
@@ -88,6 +89,8 @@ class RelyingPartyAdmin(NewestFirst):
         """The logo as holders see it."""
         if not relying_party.pk or not relying_party.logo:
             return _t("none")
+        if problem := logos.problem_with(bytes(relying_party.logo)):
+            return _t("not shown to holders: %(problem)s") % {"problem": problem}
         address = reverse("relying_party_logo", args=[relying_party.client_id])
         return format_html('<img class="relying-party-logo" src="{}" alt="">', address)
 

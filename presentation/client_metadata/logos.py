@@ -4,10 +4,15 @@ from typing import TYPE_CHECKING
 
 from django.utils.translation import gettext_lazy as _
 
+from presentation.client_metadata.picture_size import size
+
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
 
 LARGEST = 64 * 1024
+# Pixels of either side. A file of a few kilobytes can hold 20,000 × 20,000 pixels, and the holder's browser
+# would need 1.6 GB of memory to show them.
+WIDEST = 2048
 
 
 def content_type(picture: bytes) -> str:
@@ -25,6 +30,14 @@ def problem_with(picture: bytes) -> "StrOrPromise | None":
     """Why this cannot be a logo, or None if it can."""
     if len(picture) > LARGEST:
         return _("The logo is too large: 64 kB at most.")
-    if not content_type(picture):
+    sides = size(picture, content_type(picture))
+    if sides is None:
         return _("The logo must be a PNG, JPEG or WebP picture.")
+    if max(sides) > WIDEST:
+        return _("The logo has too many pixels: at most 2048 in width and 2048 in height.")
     return None
+
+
+def is_shown(picture: bytes) -> bool:
+    """Whether holders get to see it. Logos that were stored before a rule existed may break it."""
+    return bool(picture) and problem_with(picture) is None
