@@ -1,14 +1,20 @@
 """Operators at work in real Chromium: the branded admin under the strict CSP, from sign-in to suspension."""
 
 import os
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from django.contrib.auth.models import User
+from django.contrib import admin
+from django.contrib.auth.models import Group, User
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
 
-from presentation.models import RelyingParty
+from presentation.models import Interaction, RelyingParty
 from presentation.outbound.calls import Outbound
+from tests.consent.questions import put
 from tests.people import register
 from tests.presentation.webhooks import deliver, waiting
 
@@ -122,3 +128,64 @@ def test_an_operator_has_a_relying_party_told_by_webhook(signed_in: Any) -> None
 
     event.refresh_from_db()
     assert (event.state, event.attempts) == ("waiting", 0)
+
+
+SMALLEST = 24  # CSS pixels of either side (WCAG 2.2, 2.5.8)
+TARGETS = "#changelist-filter a, #changelist-filter summary, .toplinks a, .paginator a"
+MEASURED = """links => links.map(link => {
+  const box = link.getBoundingClientRect();
+  return [link.innerText.trim(), Math.min(box.width, box.height), link.matches('#changelist-filter *')];
+})"""
+
+
+@pytest.fixture
+def lists(live_server: Any, page: Any, alice: Any, signing_key: Any) -> Iterator[Any]:
+    """Opens the list of a model for an operator who is signed in; there is something to filter in most."""
+    client, now = Client(), timezone.now()
+    client.force_login(User.objects.create_superuser("olga"))
+    Group.objects.get_or_create(name="Auditors")
+    bank = register("Acme Bank", "https://bank.example/callback")
+    put(alice)
+    for error in ("", "access_denied", "server_error"):
+        Interaction.objects.create(
+            relying_party=bank,
+            redirect_uri="https://bank.example/callback",
+            parameters={},
+            outcome=Interaction.Outcome.ERROR if error else Interaction.Outcome.NONE,
+            error=error,
+            answered_at=now if error else None,
+            created_at=now,
+            expires_at=now,
+        )
+    (name, cookie), *_ = client.cookies.items()
+    page.context.add_cookies([{"name": name, "value": cookie.value, "url": live_server.url}])
+
+    def visit(model: Any) -> Any:
+        page.goto(live_server.url + reverse(f"admin:{model._meta.label_lower.replace('.', '_')}_changelist"))
+        return page
+
+    return visit
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_every_link_that_filters_a_list_is_large_enough_and_has_a_name(
+    lists: Any, page: Any, scheme: Any, width: int
+) -> None:
+    page.emulate_media(color_scheme=scheme)
+    page.set_viewport_size({"width": width, "height": 900})
+    filtered = 0
+    for model in admin.site._registry:
+        visited = lists(model)
+        found = visited.locator(TARGETS).evaluate_all(MEASURED)
+        assert all(name and side >= SMALLEST for name, side, _filter in found), (model, found)
+        filtered += any(is_filter for _name, _side, is_filter in found)
+        look(visited, f"list-{model._meta.model_name}-{scheme}-{width}")
+    assert filtered >= 6
+
+
+def test_the_link_for_interactions_without_an_error_says_so(lists: Any) -> None:
+    page = lists(Interaction)
+    page.get_by_role("link", name="(empty)").click()
+    page.get_by_text("1 interaction", exact=True).wait_for()
+    assert page.get_by_role("link", name="(empty)").get_attribute("aria-current") == "true"
