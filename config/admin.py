@@ -1,11 +1,16 @@
 """The operators' site: Django's own admin under this service's name, saying its environment on every page."""
 
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 from django.conf import settings
 from django.contrib.admin import AdminSite, site
 from django.contrib.admin.apps import AdminConfig
-from django.http import HttpRequest
+from django.core.exceptions import BadRequest
+from django.db import DataError
+from django.http import HttpRequest, HttpResponse
+from django.urls import URLPattern, URLResolver
 from django.utils.translation import gettext_lazy as _
 
 
@@ -33,3 +38,39 @@ class ServiceAdminSite(AdminSite):
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
         """Adds the environment banner to what every admin page knows."""
         return {**super().each_context(request), "environment_banner": settings.ENVIRONMENT_BANNER}
+
+    def register(self, model_or_iterable: Any, admin_class: Any = None, **options: Any) -> None:
+        """Gives every list, also those of Django's own models, the class that survives unusable filters."""
+        super().register(model_or_iterable, admin_class, **{"get_changelist": _get_changelist, **options})
+
+    def get_urls(self) -> list[URLResolver | URLPattern]:
+        """Leaves out "view on site": no model here has a public page, and the view fails on UUIDs."""
+        return [entry for entry in super().get_urls() if getattr(entry, "name", "") != "view_on_site"]
+
+    def admin_view(self, view: Callable[..., Any], cacheable: bool = False) -> Any:
+        """Answers 400 where an ID or a field has a value that no column of the database can hold."""
+
+        @wraps(view)
+        def careful(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+            try:
+                return view(request, *args, **kwargs)
+            except (OverflowError, DataError) as error:
+                raise BadRequest("A value does not fit the database.") from error
+
+        return super().admin_view(careful, cacheable)
+
+    def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """Sends the status that belongs to a refused attempt, and when to try again."""
+        response = super().login(request, extra_context)
+        form = (getattr(response, "context_data", None) or {}).get("form")
+        if refusal := getattr(form, "refusal", None):
+            response.status_code = refusal.status
+            response.headers["Retry-After"] = str(refusal.seconds)
+        return response
+
+
+def _get_changelist(own: Any, request: HttpRequest, **kwargs: Any) -> type:
+    """In place of `ModelAdmin.get_changelist`. Imported late, because Django's module needs the models."""
+    from config.operator_lists import CarefulChangeList
+
+    return CarefulChangeList

@@ -1,5 +1,6 @@
 """The operators' forms: registering a relying party, a new secret for it, why it is suspended."""
 
+import json
 from typing import Any
 
 from django import forms
@@ -21,6 +22,16 @@ def _scope_label(scope: str) -> str:
     return f"{scope} ({', '.join(str(label) for label in labels(claims_of(scope)))})"
 
 
+class _Decoder(json.JSONDecoder):
+    """Numbers of 5,000 digits and text nested too deeply are no JSON either."""
+
+    def decode(self, text: str, *args: Any) -> Any:
+        try:
+            return super().decode(text, *args)
+        except (ValueError, RecursionError):
+            raise json.JSONDecodeError("This cannot be read.", "", 0) from None
+
+
 class KeySetField(forms.JSONField):
     """A JWK set as text; an empty field where there is none, instead of `null`. Read as strictly as any."""
 
@@ -36,6 +47,9 @@ class KeySetField(forms.JSONField):
     def bound_data(self, data: Any, initial: Any) -> Any:
         """What was typed, to be shown again, whether it can be read or not."""
         return None if data is None else InvalidJSONInput(data)
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**(options | {"decoder": _Decoder}))
 
     def prepare_value(self, value: Any) -> Any:
         return "" if value is None else super().prepare_value(value)
@@ -87,7 +101,7 @@ class RelyingPartyForm(forms.ModelForm):
         label=_("New logo"),
         required=False,
         widget=forms.FileInput(attrs={"accept": "image/png,image/jpeg,image/webp"}),
-        help_text=_("PNG, JPEG or WebP, at most 64 kB."),
+        help_text=_("PNG, JPEG or WebP, at most 64 kB and 2048 × 2048 pixels."),
     )
     remove_logo = forms.BooleanField(label=_("Remove the logo"), required=False)
 

@@ -143,9 +143,13 @@ class TransitionInline(ReadOnly, admin.TabularInline):
     template = "admin/log.html"
     fields = ("at", "came_from", "went_to", "actor", "reason")
     readonly_fields = fields
-    extra = 0
+    extra = max_num = 0
     can_delete = False
     ordering = ("-at", "-id")
+
+    def get_formset(self, request: HttpRequest, obj: Any = None, **kwargs: Any) -> Any:
+        """Nothing is typed in here, so no forms are made for what a browser claims to send."""
+        return super().get_formset(request, obj, absolute_max=0, **kwargs)
 
     @admin.display(description=_("from"))
     def came_from(self, transition: IdentityVerificationTransition) -> str:

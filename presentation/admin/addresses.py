@@ -14,10 +14,20 @@ class RedirectURIFormSet(BaseInlineFormSet):
     default_error_messages: ClassVar = {"too_few_forms": _("Add at least one redirect URI.")}
 
 
-class RedirectURIInline(admin.StackedInline):
+class _AddressInline(admin.StackedInline):
+    """Forms of addresses, as many as an operator may need and no more, whatever TOTAL_FORMS says."""
+
+    extra = 0
+    max_num = 25
+    absolute_max = 50  # all that are registered, should there ever be more of them, and what is added
+
+    def get_formset(self, request: HttpRequest, obj: RelyingParty | None = None, **kwargs: Any) -> Any:
+        return super().get_formset(request, obj, absolute_max=self.absolute_max, **kwargs)
+
+
+class RedirectURIInline(_AddressInline):
     model = RedirectURI
     formset = RedirectURIFormSet
-    extra = 0
     min_num = 1
 
     def get_formset(self, request: HttpRequest, obj: RelyingParty | None = None, **kwargs: Any) -> Any:
@@ -25,11 +35,10 @@ class RedirectURIInline(admin.StackedInline):
         return super().get_formset(request, obj, validate_min=True, **kwargs)
 
 
-class ResponseURIInline(admin.StackedInline):
+class ResponseURIInline(_AddressInline):
     """Whoever may register relying parties may say where their answers are posted."""
 
     model = ResponseURI
-    extra = 0
 
     def has_view_permission(self, request: HttpRequest, obj: RelyingParty | None = None) -> bool:
         return request.user.has_perm("presentation.view_relyingparty")
