@@ -14,7 +14,6 @@ from django.contrib.auth.middleware import AuthenticationMiddleware
 from django.contrib.messages.middleware import MessageMiddleware
 from django.contrib.sessions.middleware import SessionMiddleware
 from django.http import Http404, HttpRequest, HttpResponse
-from django.http.response import HttpResponseBase
 from django.utils.deprecation import MiddlewareMixin
 
 log = structlog.get_logger(__name__)
@@ -98,7 +97,7 @@ class OperatorSessionMiddleware(_InTheAdmin, SessionMiddleware):
             request.COOKIES.pop(settings.SESSION_COOKIE_NAME, None)
         super().process_request(request)
 
-    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+    def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
         """What operators see is kept nowhere; Django itself says so of most pages, not of all."""
         response = super().process_response(request, response)
         response.headers.setdefault("Cache-Control", "no-store")

@@ -4,13 +4,13 @@ Several instances may start at once and migrate; Django's command alone would fa
 """
 
 import fcntl
-from argparse import ArgumentParser
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from time import sleep
 from typing import Any
 
+from django.core.management.base import CommandParser
 from django.core.management.commands import migrate
 from django.db import DatabaseError, connections
 
@@ -21,7 +21,7 @@ BETWEEN_TRIES = 0.2  # seconds
 
 
 class Command(migrate.Command):
-    def add_arguments(self, parser: ArgumentParser) -> None:
+    def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument(
             "--adopt",
