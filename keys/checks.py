@@ -185,7 +185,7 @@ def database_mark(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
         with transaction.atomic():
             compare(connection)
     except ForeignDatabaseError as error:
-        return [Error(str(error), id="keys.E010")]
+        return [Error(str(error), id="keys.E011")]
     except (DatabaseError, ImproperlyConfigured):
         return []  # the others say so, or it has no mark before `migrate`
     return []

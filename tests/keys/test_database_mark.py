@@ -92,7 +92,7 @@ def test_the_deployment_check_names_the_foreign_database(refusing_production: di
     checked = manage(refusing_production, "check", "--deploy")
 
     assert checked.returncode != 0
-    assert "keys.E010" in checked.stderr
+    assert "keys.E011" in checked.stderr
 
 
 @pytest.mark.postgresql
@@ -193,11 +193,12 @@ def test_a_process_compares_once_and_not_with_each_connection(db: None, statemen
 
 @pytest.mark.usefixtures("foreign")
 def test_the_deployment_check_finds_it_and_says_nothing_of_a_database_that_fits(settings: Any) -> None:
-    assert [error.id for error in mark_check(None)] == ["keys.E010"]
+    assert [error.id for error in mark_check(None)] == ["keys.E011"]
     settings.DATABASE_MARK = "sandbox"
     assert mark_check(None) == []
 
 
+@pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
 def test_a_connection_to_a_foreign_database_is_closed_and_so_is_the_next(
     settings: Any, monkeypatch: pytest.MonkeyPatch
