@@ -205,7 +205,7 @@ def pooler(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
         pass  # `database_mark` says so
     except ImproperlyConfigured as error:
         if settings.DATABASES["default"]:
-            found.append(Error(str(error), id="keys.E011"))
+            found.append(Error(str(error), id="keys.E010"))
     except DatabaseError:
         pass  # the others say so
     return found

@@ -120,7 +120,7 @@ def test_a_pooler_that_nobody_declared_is_refused(
 
     assert command.returncode != 0
     assert "Set DATABASE_POOLER to its mode" in command.stderr
-    assert "keys.E011" in check.stderr
+    assert "keys.E010" in check.stderr
     assert declared.returncode == 0, declared.stderr
 
 
@@ -136,7 +136,7 @@ def test_options_in_the_address_of_a_pooler_are_warned_of(
         check = run(told, "manage.py", "check", "--deploy")
 
     assert "keys.W002" in check.stderr
-    assert "keys.E011" not in check.stderr
+    assert "keys.E010" not in check.stderr
 
 
 def test_a_database_that_hangs_behind_it_is_given_up_and_found_again(
