@@ -3,13 +3,17 @@
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.dispatch import Signal
 
+from consent import decisions
+from consent.models import Consent
 from presentation.interactions import LIFETIME
 from presentation.models import Interaction, PushedRequest, UsedAssertion
 
 WAY_BACK_KEPT = timedelta(days=1)  # so long the page about an expired interaction can lead home
+SURELY_OVER = timedelta(minutes=10)  # an answer that began in time has been given by then, or never will be
 # Sent with `now` and `batch` by `manage.py clear_expired`, to rooms that are not there everywhere.
 clearing = Signal()
 NONCE_REMEMBERED = timedelta(days=400)  # so long a nonce that gave a token is refused
@@ -20,6 +24,20 @@ def clear_interactions(*, now: datetime, batch: int) -> int:
     ended = Q(expires_at__lt=now - WAY_BACK_KEPT) & ~Q(outcome=Interaction.Outcome.TOKEN)
     forgotten = Q(expires_at__lt=now - NONCE_REMEMBERED)
     return _clear(Interaction.objects.filter(ended | forgotten), batch)
+
+
+def note_never_answered(*, now: datetime, batch: int) -> None:
+    """Receipts of a yes that was never answered, because its process died, do not say that it was shared."""
+    rows = Interaction.objects.filter(
+        outcome=Interaction.Outcome.NONE,
+        expires_at__lt=now - SURELY_OVER,
+        consent__decision=Consent.Decision.GRANTED,
+        consent__undelivered_at=None,
+    )
+    while found := list(rows.values_list("consent", flat=True)[:batch]):
+        with transaction.atomic():
+            for consent_id in found:
+                decisions.note_undelivered(consent_id, now=now)
 
 
 def clear_used_assertions(*, now: datetime, batch: int) -> int:

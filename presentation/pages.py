@@ -5,8 +5,8 @@ from datetime import datetime
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
-from django.utils.translation import gettext as _
 
+from consent.models import Consent
 from consent.pages import REVIEW_CSP
 from presentation import deliveries
 from presentation.errors import AuthorizationError, UntrustedRequestError
@@ -39,15 +39,30 @@ def unavailable(request: HttpRequest, passage: Passage) -> HttpResponse:
 
 
 def gone(request: HttpRequest, gone: InteractionGoneError) -> HttpResponse:
-    """410, and a way back to the relying application, which can start again."""
-    context: dict[str, object] = {"title": _("This request is no longer open")}
+    """410: what is known of a request that cannot go on, and a way back to where it can be started again.
+
+    That an answer was given does not say that it arrived: its redirect may have been lost on the way.
+    """
+    context: dict[str, object] = {}
     if gone.interaction is not None:
         context |= {
             "relying_party": gone.interaction.relying_party.name,
             "way_back": redirects.way_back(gone.interaction, own=gone.own),
-            "answered": gone.own and bool(gone.interaction.outcome),
         }
+        if gone.own:
+            context |= {"own": True} | _answered(gone.interaction)
     return _kept_nowhere(render(request, "presentation/gone.html", context, status=410))
+
+
+def _answered(interaction: Interaction) -> dict[str, object]:
+    """How the request ended and what its holder decided, for the browser that began it."""
+    consent = interaction.consent
+    decision = consent.decision if consent and consent.decision != Consent.Decision.ASKED else ""
+    return {
+        "ended": bool(interaction.outcome),
+        "answered": decision if interaction.outcome else "",
+        "shared": interaction.outcome == Interaction.Outcome.TOKEN,
+    }
 
 
 def delivery(

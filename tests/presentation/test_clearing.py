@@ -42,6 +42,34 @@ def test_unanswered_requests_go_with_their_questions(
     assert not Consent.objects.exists()
 
 
+def test_a_yes_that_was_never_answered_is_no_sharing_on_the_receipt(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: Any
+) -> None:
+    sign_in(alice)
+    for _ in range(3):
+        decide(client, ask(client, acme_bank))  # and the process dies before the hub answers
+
+    clear()
+    assert not Consent.objects.exclude(undelivered_at=None).exists()  # it may still be answered
+
+    age(days=1)
+    clear()
+    assert Consent.objects.exclude(undelivered_at=None).count() == 3
+    assert "You said yes, but nothing was shared" in client.get("/wallet/history/").content.decode()
+
+
+def test_a_yes_that_was_answered_stays_shared(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: Any
+) -> None:
+    sign_in(alice)
+    client.get(decide(client, ask(client, acme_bank)))
+    age(days=2)
+
+    clear()
+
+    assert Consent.objects.get().undelivered_at is None
+
+
 def test_open_requests_stay(client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: Any) -> None:
     sign_in(alice)
     ask(client, acme_bank)

@@ -93,7 +93,7 @@ def test_a_lapsed_question_shows_the_way_back(client: Client, hub: str) -> None:
     response = client.post(hub, {"decision": "share"})
 
     assert response.status_code == 410
-    assert "This question has expired" in response.content.decode()
+    assert "This request has expired" in response.content.decode()
     assert decision() == "asked"
 
 

@@ -662,7 +662,7 @@ def test_a_decision_that_comes_too_late_is_told_as_too_late(
 
     page = client.post(hub, {"decision": decision}, follow=True).content.decode()
 
-    assert "This request is no longer open" in page
+    assert "This request has expired" in page
     assert "has been told" in page
     assert "Nothing was shared" in page
     assert "You can close this page" not in page

@@ -18,6 +18,7 @@ from presentation.clearing import (
     clear_pushed_requests,
     clear_used_assertions,
     clearing,
+    note_never_answered,
 )
 from wallet.status_lists import sweeping, upkeep
 
@@ -35,6 +36,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, batch: int, **options: Any) -> None:
         now = timezone.now()
         deliveries.forget_expired(now=now, batch=batch)
+        note_never_answered(now=now, batch=batch)
         interactions = clear_interactions(now=now, batch=batch)
         clear_used_assertions(now=now, batch=batch)
         clearing.send(sender=None, now=now, batch=batch)
