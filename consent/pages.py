@@ -77,11 +77,12 @@ class Receipt:
 
     @property
     def taken_back(self) -> bool:
-        return self.status == Status.INVALID
+        return self.shared and self.status == Status.INVALID
 
     @property
     def can_be_taken_back(self) -> bool:
-        return self.status in (Status.VALID, Status.SUSPENDED)
+        """Only what was shared: a yes that came to nothing may have made a credential that nobody got."""
+        return self.shared and self.status in (Status.VALID, Status.SUSPENDED)
 
     @property
     def shared(self) -> bool:

@@ -41,7 +41,7 @@ def test_the_receipt_leads_to_a_question_and_the_question_to_the_deed(client, al
     assert f'href="{page_of(consent)}"' in client.get(HISTORY).content.decode()
 
     asked = client.get(page_of(consent))
-    assert "Invalidate what you shared with <bdi>Acme Bank</bdi>?" in asked.content.decode()
+    assert "Take back what you shared with <bdi>Acme Bank</bdi>?" in asked.content.decode()
     assert asked.headers["Cache-Control"] == "no-store"
     assert status_of(entry) == VALID
 
@@ -142,6 +142,21 @@ def test_a_no_has_nothing_to_take_back(client, alice, sign_in) -> None:
 
     assert "invalidate" not in client.get(HISTORY).content.decode()
     assert client.post(page_of(consent)).status_code == 303
+    assert not StatusEvent.objects.exists()
+
+
+def test_a_yes_that_came_to_nothing_has_nothing_to_take_back(client, alice, sign_in) -> None:
+    sign_in(alice)
+    consent, entry = shared(alice)  # a credential was made, and never left
+    decisions.note_undelivered(consent.id, now=timezone.now())
+
+    receipts = client.get(HISTORY).content.decode()
+    assert "You said yes, but nothing was shared" in receipts
+    assert "invalidate" not in receipts.lower()
+    for method in (client.get, client.post):
+        response = method(page_of(consent))
+        assert (response.status_code, response.headers["Location"]) == (303, HISTORY)
+    assert status_of(entry) == VALID
     assert not StatusEvent.objects.exists()
 
 

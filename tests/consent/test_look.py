@@ -1,5 +1,6 @@
 """The pages of this room in a real browser: for everybody, on every screen, and Back revives nothing."""
 
+import os
 import re
 from typing import Any
 
@@ -14,14 +15,17 @@ from playwright.sync_api import expect
 from consent import decisions
 from consent.decisions import Requester
 from consent.models import Consent
+from consent.views import PAGE_SIZE
+from presentation.models import Interaction, RelyingParty
 from presentation.transaction_data.entries import display, parse
 from presentation.transaction_data.types import TYPES
-from tests.consent.questions import WIRE, put
+from tests.consent.questions import ACME, BASIC, WIRE, put
 from tests.people import register
 from tests.presentation.payloads import ITEMIZED, around
 from tests.presentation.test_flow import ask
+from tests.wallet.statuses import INVALID, SUSPENDED, VALID, presented
 from wallet import sessions
-from wallet.models import Wallet
+from wallet.models import StatusEntry, Wallet
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -55,16 +59,33 @@ def question(
     return f"{live_server.url}{asked}"
 
 
+def assert_no_sideways_scroll(page: Any) -> None:
+    """Nothing is wider than the screen: small phone, phone, desk."""
+    before = page.viewport_size
+    for width in (320, 390, 1280):
+        page.set_viewport_size({"width": width, "height": 800})
+        root = "document.documentElement"
+        assert page.evaluate(f"{root}.scrollWidth <= {root}.clientWidth"), f"scrolls sideways at {width}"
+    page.set_viewport_size(before)
+
+
+def picture(page: Any, name: str) -> None:
+    """Pictures where SCREENSHOTS says, small phone to desk, light and dark."""
+    if not (folder := os.environ.get("SCREENSHOTS")):
+        return
+    for width, scheme in ((320, "light"), (390, "dark"), (1280, "light")):
+        page.set_viewport_size({"width": width, "height": 800})
+        page.emulate_media(color_scheme=scheme)
+        page.screenshot(path=f"{folder}/{name}-{width}-{scheme}.png", full_page=True)
+
+
 def check(page: Any) -> None:
     """No accessibility violation in light and dark, and nothing wider than the narrowest screen."""
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
         result = Axe().run(page)
         assert result.violations_count == 0, result.generate_report()
-    for width in (320, 1280):
-        page.set_viewport_size({"width": width, "height": 800})
-        root = "document.documentElement"
-        assert page.evaluate(f"{root}.scrollWidth <= {root}.clientWidth"), f"scrolls sideways at {width}"
+    assert_no_sideways_scroll(page)
 
 
 @pytest.mark.parametrize("requester", [None, LONG])
@@ -122,12 +143,102 @@ def test_the_two_answers_weigh_the_same_and_are_big_enough(
     assert min(share["height"], decline["height"]) >= 44
 
 
-def test_the_receipts_are_for_everybody(as_alice: Any, alice: Wallet, live_server: Any) -> None:
-    for decide in (decisions.grant, decisions.decline):
-        decide(put(alice, transactions=[WIRE]).id, alice, now=timezone.now())
-    as_alice.goto(f"{live_server.url}/wallet/history/")
-    as_alice.locator("summary").first.click()
+def receipts_in_every_state(alice: Wallet) -> dict[str, Consent]:
+    """Shared, taken back, suspended, not shared, a yes that came to nothing; short and long names."""
+    now, kept = timezone.now(), {}
+    for size, requester in (("short", ACME), ("long", LONG)):
+        for state in ("shared", "over", "taken back", "suspended", "not shared", "undelivered", "nothing"):
+            claims = [] if state == "nothing" else BASIC
+            consent = put(alice, requester=requester, transactions=[WIRE], claims=claims)
+            (decisions.decline if state == "not shared" else decisions.grant)(consent.id, alice, now=now)
+            if state not in ("not shared", "over"):
+                entry = presented(alice, reference=consent.id)
+                status = {"taken back": INVALID, "suspended": SUSPENDED}.get(state, VALID)
+                StatusEntry.objects.filter(pk=entry.pk).update(status=status)
+            if state == "undelivered":
+                decisions.note_undelivered(consent.id, now=now)
+            kept[f"{state}, {size}"] = consent
+    return kept
+
+
+def test_the_receipts_are_for_everybody(
+    as_alice: Any, alice: Wallet, live_server: Any, signing_key: Any
+) -> None:
+    kept = receipts_in_every_state(alice)
+    as_alice.goto(f"{live_server.url}/wallet/history/?invalidated={kept['taken back, long'].id}")
+    expect(as_alice.get_by_role("status")).to_be_visible()
+    expect(as_alice.get_by_text("You said yes, but nothing was shared")).to_have_count(2)
+    expect(as_alice.get_by_role("link", name="Take back")).to_have_count(6)
+    for summary in as_alice.locator("summary").all():
+        summary.click()
+    picture(as_alice, "receipts")
     check(as_alice)
+
+
+def test_many_receipts_and_none_are_for_everybody(as_alice: Any, alice: Wallet, live_server: Any) -> None:
+    as_alice.goto(f"{live_server.url}/wallet/history/")
+    picture(as_alice, "receipts-none")
+    check(as_alice)
+    for _ in range(PAGE_SIZE + 1):
+        decisions.decline(put(alice).id, alice, now=timezone.now())
+    as_alice.goto(f"{live_server.url}/wallet/history/?page=2")
+    check(as_alice)
+
+
+@pytest.mark.parametrize("requester", [ACME, LONG])
+def test_taking_back_is_for_everybody(
+    as_alice: Any, alice: Wallet, live_server: Any, signing_key: Any, requester: Requester
+) -> None:
+    consent = put(alice, requester=requester)
+    decisions.grant(consent.id, alice, now=timezone.now())
+    presented(alice, reference=consent.id)
+    as_alice.goto(f"{live_server.url}/wallet/history/{consent.id}/invalidate/?try_again=1")
+    expect(as_alice.get_by_role("alert")).to_be_visible()
+    picture(as_alice, "invalidate")
+    check(as_alice)
+
+
+@pytest.mark.parametrize("why", ["granted", "declined", "lapsed", "other"])
+def test_a_closed_question_is_for_everybody(
+    as_alice: Any, alice: Wallet, bob: Wallet, live_server: Any, why: str
+) -> None:
+    consent = put(bob if why == "other" else alice, requester=LONG)
+    if why in ("granted", "declined"):
+        (decisions.grant if why == "granted" else decisions.decline)(consent.id, alice, now=timezone.now())
+    elif why == "lapsed":
+        Consent.objects.update(expires_at=timezone.now())
+    as_alice.goto(f"{live_server.url}/consent/{consent.id}/")
+    picture(as_alice, f"closed-{why}")
+    check(as_alice)
+
+
+ENDS = {
+    "a yes": ("share", "You said yes to"),
+    "a no": ("decline", "You said no to"),
+    "too late": (None, "It was open for a limited time, and nothing was shared"),
+}
+
+
+@pytest.mark.parametrize("end", [*ENDS, "another browser", "an unknown address"])
+def test_the_page_of_a_request_that_is_over_is_for_everybody(
+    page: Any, question: str, client: Client, live_server: Any, end: str
+) -> None:
+    hub = Consent.objects.get().return_to
+    decision, words = ENDS.get(end, (None, "Opening this page shared nothing"))
+    if decision:
+        client.post(hub, {"decision": decision})
+    elif end == "too late":
+        Interaction.objects.update(expires_at=timezone.now())
+    elif end == "another browser":
+        page.context.clear_cookies()
+    else:
+        Interaction.objects.all().delete()
+    RelyingParty.objects.update(name=LONG.name[:100])
+    page.goto(f"{live_server.url}{hub}?try_again=1")
+    expect(page.locator("main")).to_contain_text(words)
+    expect(page.locator("main")).not_to_contain_text("Please try that again")
+    picture(page, f"gone-{end.replace(' ', '-')}")
+    check(page)
 
 
 @pytest.mark.parametrize("address", ["/", "/nowhere/"])

@@ -196,11 +196,11 @@ def test_what_its_holder_takes_back_is_not_believed_any_more(
     newcomer: Newcomer, answered: Callable[..., list[str]]
 ) -> None:
     newcomer.page.goto(f"{newcomer.bank.base_url}/wallet/history/")
-    newcomer.clicks("Invalidate what I shared with Acme Bank").sees(
-        "Invalidate what you shared with Acme Bank?"
+    newcomer.clicks("Take back what I shared with Acme Bank").sees(
+        "Take back what you shared with Acme Bank?"
     )
     assert accessibility(newcomer.page) == []
-    newcomer.page.get_by_role("button", name="Invalidate").click()
+    newcomer.page.get_by_role("button", name="Take back").click()
     newcomer.sees("Your receipts")
     expect(newcomer.page.locator("article")).to_contain_text("Shared, no longer valid")
     StatusList.objects.update(checked_at=None)  # as if a few seconds had passed
