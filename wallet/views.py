@@ -1,6 +1,7 @@
 """Pages of signing in and out."""
 
 import math
+import uuid
 from datetime import datetime
 from typing import Any
 
@@ -17,6 +18,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from wallet import browser, errands, sessions, sign_in_allowances, sign_in_links
 from wallet import sign_in as signing_in
+from wallet.errands import ErrandGoneError
 from wallet.forms import CodeForm, EmailForm
 from wallet.limits import LimitReachedError
 from wallet.models import Errand, Wallet
@@ -114,9 +116,11 @@ def switch(request: HttpRequest, errand: Errand, now: datetime) -> HttpResponse:
 
 
 @require_POST
-def sign_out(request: HttpRequest) -> HttpResponse:
-    """Ends the session of this browser."""
-    response = see_other("wallet_signed_out")
+def sign_out(request: HttpRequest, errand_id: uuid.UUID | None = None) -> HttpResponse:
+    """Ends the session of this browser, also when the errand has expired or belongs to another browser."""
+    response = (
+        see_other("wallet_errand_signed_out", errand_id) if errand_id else see_other("wallet_signed_out")
+    )
     sessions.end(request, response)
     rotate_token(request)
     return response
@@ -124,9 +128,15 @@ def sign_out(request: HttpRequest) -> HttpResponse:
 
 @never_cache
 @only_read
-def signed_out(request: HttpRequest) -> HttpResponse:
-    """Says so."""
-    return render(request, "wallet/signed_out.html")
+def signed_out(request: HttpRequest, errand_id: uuid.UUID | None = None) -> HttpResponse:
+    """Says so; in the middle of an errand, with the ways on and back."""
+    errand, lapsed = None, False
+    if errand_id:
+        try:
+            errand = errands.recall(errand_id, browser.digest(request), timezone.now())
+        except ErrandGoneError as gone:
+            errand, lapsed = gone.errand, True
+    return render(request, "wallet/signed_out.html", {"errand": errand, "lapsed": lapsed})
 
 
 def _on_own_errand(request: HttpRequest, email: str, now: datetime) -> HttpResponse:
