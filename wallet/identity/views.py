@@ -31,7 +31,7 @@ PAGES = {
     State.REVIEW: "review",
     State.ERROR: "error",
 }
-TAKES_LONG_AFTER = 60  # seconds; then the waiting page says so and asks less often
+TAKES_LONG_AFTER = 60  # seconds; then the waiting page says so and, without scripts, asks less often
 
 
 @only_read
@@ -48,10 +48,7 @@ def identity(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime
             return see_other(errand.return_to)
     name, facts = _page(verification, wallet, now)
     facts |= {"errand": errand, "signed_in_as": wallet.email, "verification": verification}
-    response = render(request, f"wallet/identity_{name}.html", facts)
-    if name == "waiting":
-        response.headers["Refresh"] = "20" if facts["long"] else "5"
-    return response
+    return render(request, f"wallet/identity_{name}.html", facts)
 
 
 @require_POST
