@@ -3,7 +3,15 @@
 from django.conf import settings
 from django.http import HttpRequest
 
+from wallet.pages import TRY_AGAIN
 
-def environment(request: HttpRequest) -> dict[str, str]:
-    """`environment_banner`: the word of the banner on every page, empty in production."""
-    return {"environment_banner": settings.ENVIRONMENT_BANNER}
+
+def environment(request: HttpRequest) -> dict[str, str | bool]:
+    """`environment_banner`: the word of the banner on every page, empty in production.
+
+    `try_again`: the page is shown because its form could not be taken (`views.csrf_failure`).
+    """
+    return {
+        "environment_banner": settings.ENVIRONMENT_BANNER,
+        "try_again": request.method == "GET" and TRY_AGAIN in request.GET,
+    }

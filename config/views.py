@@ -3,7 +3,7 @@
 import sys
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.urls import NoReverseMatch, reverse
@@ -16,7 +16,28 @@ from config.middleware import ADMIN
 from keys.outages import means_away
 from presentation.machine_errors import MachineError, OurFaultError, UnavailableError, is_for_machines
 from wallet import sessions
+from wallet.pages import TRY_AGAIN
 from wallet.reading import only_read
+from wallet.views import HISTORY
+
+# The pages of holders' forms, by the addresses that the forms are sent to. Each can be opened at any time and
+# says what is to be done next. Other forms may hold much that was typed: their page is loaded anew by hand.
+PAGE_OF_FORM = {
+    "consent_invalidate": "consent_invalidate",
+    "consent_review": "consent_review",
+    "delivery": "delivery",
+    "resume": "resume",
+    "sandbox_identity": "sandbox_identity",
+    "wallet_code": "wallet_code",
+    "wallet_errand_sign_out": "wallet_identity",
+    "wallet_front_door": "wallet_front_door",
+    "wallet_identity_cancel": "wallet_identity",
+    "wallet_identity_in_person": "wallet_identity_in_person",
+    "wallet_identity_start": "wallet_identity",
+    "wallet_sign_in": "wallet_sign_in",
+    "wallet_sign_out": HISTORY,
+    "wallet_switch": "wallet_switch",
+}
 
 RETRY_AFTER = 10  # seconds
 WELL_KNOWN = "/.well-known/"
@@ -43,7 +64,13 @@ def forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpR
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """403 for a form without a good CSRF token: mostly a page left open too long, to be loaded anew."""
+    """A form without a good CSRF token does nothing. The browser gets its page anew, or 403.
+
+    Every sign-in, sign-out and decision changes the token, so the form mostly comes from another tab. Its
+    page then says what has happened since. Any site can post here; only a form of ours is redirected.
+    """
+    if page := _page_as_it_stands(request):
+        return HttpResponseRedirect(page, status=303, headers={"Cache-Control": "no-store"})
     return _went_wrong(request, "403_csrf.html", 403, again=_page_of_form(request))
 
 
@@ -94,6 +121,18 @@ def _went_wrong(request: HttpRequest, template: str, status: int, **context: str
     response = render(request, template, context, status=status)
     response.headers["Cache-Control"] = "no-store"
     return response
+
+
+def _page_as_it_stands(request: HttpRequest) -> str:
+    """The address of the page that a holder's form was on, if it came from there; empty otherwise."""
+    match = request.resolver_match
+    page = PAGE_OF_FORM.get(match.url_name or "") if match else None
+    own_origin = f"{request.scheme}://{request.get_host()}"
+    if match is None or page is None or request.headers.get("Origin") != own_origin:
+        return ""
+    if settings.CSRF_COOKIE_NAME not in request.COOKIES:  # without cookies it would fail again and again
+        return ""
+    return reverse(page, kwargs=match.kwargs if page != HISTORY else {}, query={TRY_AGAIN: 1})
 
 
 def _page_of_form(request: HttpRequest) -> str:

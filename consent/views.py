@@ -85,7 +85,7 @@ def invalidate(request: HttpRequest, consent_id: uuid.UUID) -> HttpResponse:
         response.headers["Cache-Control"] = "no-store"
         return response
     done = {}
-    if request.method == "POST":
+    if request.method == "POST" and receipt.shared:
         with suppress(changes.NothingToChangeError):  # it is so already, or has ended
             changes.take_back(session.wallet, consent.id, now=now)
         done = {"invalidated": consent.id}
@@ -171,7 +171,11 @@ def _closed(
     """There is nothing to decide (any more): why, and the way on. Another holder's question stays theirs."""
     context: dict[str, Any] = {"why": why, "return_to": consent.return_to}
     if why != "other":
-        context |= {"requester": consent.requester, "signed_in_as": session.wallet.email}
+        context |= {
+            "requester": consent.requester,
+            "signed_in_as": session.wallet.email,
+            "consent_id": consent.id,  # signing out here leads on to where the way back is
+        }
     response = render(request, "consent/closed.html", context, status=status)
     response.headers["Cache-Control"] = "no-store"
     return response

@@ -25,6 +25,7 @@ from presentation.requests.parameters import Parameters
 from presentation.responses import redirects
 from wallet import browser, sessions
 from wallet.models import HolderSession
+from wallet.pages import TRY_AGAIN
 from wallet.reading import only_read
 
 
@@ -67,6 +68,8 @@ def resume(request: HttpRequest, interaction_id: uuid.UUID) -> HttpResponse:
     session = sessions.current(request, now=now)
     try:
         passage = interactions.recall(interaction_id, browser=browser.digest(request), now=now)
+        if request.method == "GET" and TRY_AGAIN in request.GET and passage.interaction.consent_id:
+            return _asked_again(passage.interaction)
         return _decided(request, passage.interaction, session) or _go_on(request, passage, session)
     except InteractionGoneError as gone:
         closed = _decided(request, gone.interaction, session) if gone.own else None
@@ -126,6 +129,11 @@ def _decided(
     if request.method != "POST" or session is None or interaction is None or interaction.consent is None:
         return None
     return take_decision(request, interaction.consent, session, now=timezone.now())
+
+
+def _asked_again(interaction: Interaction) -> HttpResponse:
+    """To the question, after a form that decided nothing: a decision is shown there, not acted on."""
+    return _on_to(reverse("consent_review", args=[interaction.consent_id], query={TRY_AGAIN: 1}))
 
 
 def _go_on(request: HttpRequest, passage: Passage, session: HolderSession | None) -> HttpResponse:

@@ -15,6 +15,9 @@ from wallet import browser, errands, sessions
 from wallet.errands import ErrandGoneError
 from wallet.models import Errand, HolderSession, Wallet
 
+# In the address of a page that is shown because a form on it came without a good CSRF token.
+TRY_AGAIN = "try_again"
+
 View = Callable[[HttpRequest, uuid.UUID], HttpResponse]
 
 

@@ -15,7 +15,7 @@ from wallet.models import Wallet
 PAGES = [
     (views.bad_request, 400, "We could not read that"),
     (views.forbidden, 403, "You may not open this page"),
-    (views.csrf_failure, 403, "This page was open for too long"),
+    (views.csrf_failure, 403, "Please try that again"),
     (views.not_found, 404, "There is nothing at this address"),
 ]
 

@@ -190,7 +190,7 @@ def test_a_lapsed_question_shows_the_way_back(client, alice: Wallet, sign_in, me
     response = getattr(client, method)(address(consent), data)
     page = response.content.decode()
     assert response.status_code == 410
-    assert "This question has expired" in page
+    assert "This request has expired" in page
     assert f'href="{consent.return_to}"' in page
     assert decision_of(consent) == "asked"
 

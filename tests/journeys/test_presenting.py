@@ -11,11 +11,12 @@ from django.utils import timezone
 from playwright.sync_api import expect
 
 from consent.models import Consent
+from presentation.models import Interaction
 from tests.journeys.conftest import Application, Holder
 from tests.journeys.test_self_service import look
 from tests.people import NORA, register
 from tests.relying_party import RelyingParty
-from wallet.models import Credential, Wallet
+from wallet.models import Credential, Errand, HolderSession, Wallet
 
 pytestmark = pytest.mark.browser
 MakeHolder = Callable[..., Holder]
@@ -137,6 +138,63 @@ def test_a_slow_check_may_be_left_and_come_back_to(holder: MakeHolder) -> None:
     assert answer.error == "access_denied"
 
 
+def test_signing_out_during_the_identity_check_leads_back(holder: MakeHolder) -> None:
+    person = holder(NORA).arrives().signs_in().sees("Confirm your identity").clicks("Sign out")
+
+    person.sees("You are signed out")
+    look(person.page, "signed-out")
+    answer = person.clicks("Return to Acme Bank").comes_back()
+
+    assert (answer.error, answer.state) == ("access_denied", person.bank.sent["state"])
+
+
+def test_who_signed_out_during_the_identity_check_can_sign_in_again_and_go_on(
+    holder: MakeHolder, bank: RelyingParty
+) -> None:
+    person = holder(NORA).arrives().signs_in().sees("Confirm your identity").clicks("Sign out")
+
+    person.sees("You are signed out").clicks("Sign in again and go on")
+    Errand.objects.update(code_sent_at=None)  # as if a minute had passed
+    person.signs_in().is_verified_as("adult")
+
+    assert bank.verify(person.sees("Share this").clicks("Share and").comes_back())
+
+
+@pytest.mark.parametrize("without", ["JavaScript", "an open request"])
+def test_signing_out_leads_back_even(browser: Any, bank: RelyingParty, without: str) -> None:
+    context = browser.new_context(java_script_enabled=without != "JavaScript")
+    person = Holder(context.new_page(), bank, NORA)
+    try:
+        person.arrives().signs_in().sees("Confirm your identity")
+        if without == "an open request":
+            past = timezone.now() - timedelta(minutes=1)
+            Interaction.objects.update(expires_at=past)
+            Errand.objects.update(expires_at=past)
+        person.clicks("Sign out").sees("You are signed out").clicks("Return to Acme Bank")
+        if without == "an open request":
+            person.sees("This request has expired").clicks("Go back to Acme Bank")
+        assert person.comes_back().error == "access_denied"
+        assert not HolderSession.objects.exists()
+    finally:
+        context.close()
+
+
+def test_signing_out_after_the_answer_leads_back(
+    holder: MakeHolder, alice: Wallet, bank: RelyingParty
+) -> None:
+    person = holder().arrives().signs_in().sees("Share this with")
+    question = person.page.url
+    person.clicks("Share and").comes_back()
+    person.page.goto(question)
+
+    person.sees("You have already answered")
+    look(person.page, "answered")
+    person.clicks("Sign out").sees("You have already answered")
+
+    assert not HolderSession.objects.exists()
+    person.clicks("Go back to Acme Bank").sees("You are back at the application")
+
+
 def test_declining_goes_back_and_leaves_a_receipt(holder: MakeHolder, alice: Wallet) -> None:
     person = holder()
     answer = person.arrives().signs_in().sees("Share this with").clicks("Don’t share").comes_back()
@@ -169,18 +227,47 @@ def test_an_interrupted_holder_goes_on_where_they_were(
     assert bank.verify(person.sees("Share this with").clicks("Share and").comes_back())
 
 
-def test_two_tabs_decide_once(holder: MakeHolder, alice: Wallet, bank: RelyingParty) -> None:
+@pytest.mark.parametrize(
+    ("first", "second", "words"),
+    [
+        ("Share and", "Don’t share", "You said yes to Acme Bank."),
+        ("Share and", "Share and", "You said yes to Acme Bank."),
+        ("Don’t share", "Share and", "You said no to Acme Bank, and nothing was shared."),
+    ],
+)
+def test_two_tabs_decide_once_and_the_second_says_what_was_decided(
+    holder: MakeHolder, alice: Wallet, bank: RelyingParty, first: str, second: str, words: str
+) -> None:
     person = holder().arrives().signs_in().sees("Share this with")
-    second = Holder(person.page.context.new_page(), bank)
-    second.page.goto(person.page.url)
-    second.sees("Share this with")
+    other = Holder(person.page.context.new_page(), bank)
+    other.page.goto(person.page.url)
+    other.sees("Share this with")
 
-    answer = person.clicks("Share and").comes_back()
-    second.clicks("Don’t share")
+    answer = person.clicks(first).comes_back()
+    expect(other.page.get_by_role("button", name=second)).to_be_enabled()
+    other.clicks(second).sees("You have already answered")
 
-    assert bank.verify(answer)
-    expect(second.page.locator("main")).not_to_contain_text("Share and continue")
-    assert Consent.objects.get().decision == "granted"
+    assert bool(answer.error) == (first == "Don’t share")
+    expect(other.page.locator("main")).to_contain_text(words)
+    look(other.page, "second-tab")
+    assert Consent.objects.get().decision == ("declined" if answer.error else "granted")
+    other.clicks("Go back to Acme Bank").sees("You are back at the application")
+    assert other.page.url == f"{bank.redirect_uri.removesuffix('/callback')}/"
+
+
+def test_a_question_in_a_tab_from_before_a_sign_in_is_asked_again(
+    holder: MakeHolder, alice: Wallet, bank: RelyingParty
+) -> None:
+    person = holder().arrives().signs_in().sees("Share this with")
+    same_bank = RelyingParty(bank.client_id, bank.redirect_uri, bank.base_url)
+    other = Holder(person.page.context.new_page(), same_bank)
+    other.arrives().sees("Share this with").clicks("Don’t share").comes_back()  # rotates the token of forms
+
+    person.clicks("Share and").sees("Share this with")
+    expect(person.page.get_by_role("alert")).to_contain_text("Please try that again.")
+    look(person.page, "asked-again")
+
+    assert bank.verify(person.clicks("Share and").comes_back())
 
 
 def test_back_does_not_revive_the_question(holder: MakeHolder, alice: Wallet, bank: RelyingParty) -> None:
