@@ -2,7 +2,7 @@
 
 While the server is suspended, its kernel still acknowledges what we send: no timeout of the server ends the
 wait, and none of TCP. So the client hangs up after a while. The thread gets an OperationalError; whether a
-COMMIT on its way was done is then unknown. The last thread that does not wait yet may wait for a second only,
+COMMIT on its way was done is then unknown. The last thread that does not wait yet may wait two seconds only,
 so there is always one for the documents that are served from memory.
 
 Once a wait was cut off, a thread in the background asks the server for a sign of life, over and over. While
@@ -24,9 +24,9 @@ from django.db import DEFAULT_DB_ALIAS, connections
 
 log = structlog.get_logger(__name__)
 
-SHORT = 1.0  # seconds that every thread may wait
+SHORT = 2.0  # seconds that every thread may wait
 LOOKED_AFTER_EVERY = 1.0  # seconds between two signs of life asked for
-SIGN_OF_LIFE = 2  # seconds that one may take
+SIGN_OF_LIFE = 3  # seconds that one may take
 
 _thread = threading.local()  # `seconds`: how long this thread may wait for one answer
 _places = threading.BoundedSemaphore(settings.DATABASE_WAITING_THREADS)  # taken by those who wait long

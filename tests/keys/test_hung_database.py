@@ -75,7 +75,7 @@ def test_without_a_bound_an_answer_is_awaited_as_long_as_it_takes() -> None:
 
 def test_an_answer_within_the_bound_is_given() -> None:
     with bounded(20):
-        ask("SELECT pg_sleep(1.3)")
+        ask("SELECT pg_sleep(2.3)")
 
 
 def test_a_bound_within_another_does_not_make_it_longer() -> None:
@@ -110,7 +110,7 @@ def test_of_several_threads_that_wait_one_is_cut_off_early(monkeypatch: pytest.M
     def waits(_: int) -> str:
         try:
             with bounded(30):
-                ask("SELECT pg_sleep(2.5)")
+                ask("SELECT pg_sleep(3.5)")
             return "answered"
         except OperationalError:
             return "answered by others first" if done.is_set() else "cut off"
@@ -122,7 +122,7 @@ def test_of_several_threads_that_wait_one_is_cut_off_early(monkeypatch: pytest.M
         assert sorted(pool.map(waits, range(3))) == ["answered", "answered", "cut off"]
 
 
-def test_while_all_other_threads_connect_a_further_one_waits_for_a_second_only(
+def test_while_all_other_threads_connect_a_further_one_waits_for_a_moment_only(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     connection.close()
