@@ -4,6 +4,7 @@ Codes, keys, tokens and personal values are never passed to a logger; events car
 people's exceptions may say them all the same, so what they say is gone through once more.
 """
 
+import logging
 import re
 from typing import Any
 
@@ -20,6 +21,19 @@ def without_personal_values(logger: Any, method: str, event: dict[str, Any]) -> 
         if isinstance(said := event.get(key), str):
             event[key] = _ADDRESS.sub("(address)", _ROW.sub(r"\1: (left out)", said))
     return event
+
+
+class WithoutPath(logging.Filter):
+    """Takes the path out of what Django says of a failed request: the paths of links carry their secrets.
+
+    The request's own line has the route, under the same reference.
+    """
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Let every record through, without the path."""
+        if request := getattr(record, "request", None):
+            record.msg, record.args = record.getMessage().replace(request.path, "(path)"), ()
+        return True
 
 
 _SHARED: list[Any] = [
@@ -42,8 +56,13 @@ def logging_config(*, level: str, as_json: bool) -> dict[str, Any]:
         "version": 1,
         "disable_existing_loggers": False,
         "formatters": {"structured": _formatter(as_json=as_json)},
+        "filters": {"without_path": {"()": WithoutPath}},
         "handlers": {
-            "stderr": {"class": "logging.StreamHandler", "formatter": "structured"},
+            "stderr": {
+                "class": "logging.StreamHandler",
+                "formatter": "structured",
+                "filters": ["without_path"],
+            },
             "nowhere": {"class": "logging.NullHandler"},  # with no handler at all Python would use its own
         },
         "root": {"handlers": ["stderr"], "level": level},

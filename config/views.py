@@ -34,6 +34,7 @@ PAGE_OF_FORM = {
     "wallet_identity_cancel": "wallet_identity",
     "wallet_identity_in_person": "wallet_identity_in_person",
     "wallet_identity_start": "wallet_identity",
+    "wallet_link": "wallet_link",
     "wallet_sign_in": "wallet_sign_in",
     "wallet_sign_out": HISTORY,
     "wallet_switch": "wallet_switch",

@@ -1,11 +1,13 @@
 """What is logged of a request, and what never is; and the headers every page has."""
 
 import logging
+from io import StringIO
 from typing import Any
 
 import pytest
 from django.test import Client
 
+from config.logs import logging_config
 from presentation.models import RelyingParty
 from tests.people import ALICE
 from tests.presentation.test_authorize import PATH, asked
@@ -64,3 +66,27 @@ def test_the_answer_is_neither_cached_nor_referred_from(client: Client, acme_ban
 
     assert answer.headers["Cache-Control"] == "no-store"
     assert answer.headers["Referrer-Policy"] == "no-referrer"
+
+
+def test_the_log_never_says_the_path_because_links_carry_their_secrets(
+    db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config, written = logging_config(level="INFO", as_json=True), StringIO()
+    handler = logging.StreamHandler(written)
+    for name in config["handlers"]["stderr"]["filters"]:
+        handler.addFilter(config["filters"][name]["()"]())
+    monkeypatch.setattr("wallet.views.sign_in_links.errand_for", None)  # so that opening the link fails
+    loggers = [logging.getLogger(name) for name in ("django.request", "django.security.csrf")]
+    for logger in loggers:
+        logger.addHandler(handler)
+    try:
+        secret = "s" * 22
+        Client(enforce_csrf_checks=True).post(f"/wallet/link/{secret}/")
+        Client(raise_request_exception=False).get(f"/wallet/link/{secret}/")
+    finally:
+        for logger in loggers:
+            logger.removeHandler(handler)
+
+    assert "Forbidden (CSRF cookie not set.): (path)" in written.getvalue()
+    assert "Internal Server Error: (path)" in written.getvalue()
+    assert secret not in written.getvalue()
