@@ -114,3 +114,15 @@ def test_a_migration_that_fails_gives_the_lock_back() -> None:
             call_command("migrate", "nowhere", verbosity=0)
 
     call_command("migrate", verbosity=0)
+
+
+@pytest.mark.postgresql
+def test_it_refuses_a_pooler_that_would_lose_its_lock(tmp_path: Path) -> None:
+    with own_database() as url:
+        refused = started(production(url, tmp_path) | {"DATABASE_POOLER": "transaction"})
+        _out, err = refused.communicate(timeout=LONGEST)
+
+        assert refused.returncode != 0
+        assert "Let DATABASE_URL lead to PostgreSQL itself" in err
+        with psycopg.connect(url) as database:
+            assert database.execute("SELECT to_regclass('django_migrations')").fetchone() == (None,)

@@ -10,7 +10,8 @@ from pathlib import Path
 from time import sleep
 from typing import Any
 
-from django.core.management.base import CommandParser
+from django.conf import settings
+from django.core.management.base import CommandError, CommandParser
 from django.core.management.commands import migrate
 from django.db import DatabaseError, connections
 
@@ -30,17 +31,16 @@ class Command(migrate.Command):
         )
 
     def handle(self, *args: Any, adopt: bool = False, **options: Any) -> Any:
+        if settings.DATABASE_POOLER == "transaction":
+            raise CommandError(
+                "A pooler that shares connections would lose the lock of migrate. Let DATABASE_URL lead to "
+                "PostgreSQL itself, and set DATABASE_POOLER to 'none'."
+            )
         connection = connections[options["database"]]
-        with alone(connection, on_wait=self._say_that_it_waits) as released:
+        with alone(connection, on_wait=self._say_that_it_waits):
             if not adopt:
                 refuse_to_adopt(connection)
-            result = super().handle(*args, **options)
-        if not all(released):
-            self.stderr.write(
-                "The lock of migrate could not be given back: DATABASE_URL seems to lead through a pooler "
-                "that shares connections. Run migrate on PostgreSQL itself."
-            )
-        return result
+            return super().handle(*args, **options)
 
     def _say_that_it_waits(self) -> None:
         self.stdout.write("Another migrate is at work on this database; waiting for its end.")
@@ -48,23 +48,19 @@ class Command(migrate.Command):
 
 
 @contextmanager
-def alone(connection: Any, *, on_wait: Callable[[], None]) -> Iterator[list[bool]]:
-    """Holds the one lock of `migrate`; yields a list that afterwards says whether it was given back."""
-    if connection.vendor == "postgresql":
-        with _advisory_lock(connection, on_wait) as released:
-            yield released
-    else:
-        with _file_lock(connection, on_wait):
-            yield []
+def alone(connection: Any, *, on_wait: Callable[[], None]) -> Iterator[None]:
+    """Holds the one lock of `migrate`."""
+    lock = _advisory_lock if connection.vendor == "postgresql" else _file_lock
+    with lock(connection, on_wait):
+        yield
 
 
 @contextmanager
-def _advisory_lock(connection: Any, on_wait: Callable[[], None]) -> Iterator[list[bool]]:
+def _advisory_lock(connection: Any, on_wait: Callable[[], None]) -> Iterator[None]:
     """A lock of the session, so that a process that is killed leaves none behind.
 
     It is tried again and again, because waiting inside PostgreSQL would end at `lock_timeout`.
     """
-    released: list[bool] = []
     with connection.cursor() as cursor:
         first = True
         while not _asked(cursor, "SELECT pg_try_advisory_lock(%s)", LOCK):
@@ -76,11 +72,11 @@ def _advisory_lock(connection: Any, on_wait: Callable[[], None]) -> Iterator[lis
         limit = _asked(cursor, "SELECT current_setting(%s)", "statement_timeout")
         _asked(cursor, "SELECT set_config('statement_timeout', %s, false)", "0")
     try:
-        yield released
+        yield
     finally:
         with suppress(DatabaseError), connection.cursor() as cursor:  # the lock ends with a lost connection
             _asked(cursor, "SELECT set_config('statement_timeout', %s, false)", limit)
-            released.append(_asked(cursor, "SELECT pg_advisory_unlock(%s)", LOCK))
+            _asked(cursor, "SELECT pg_advisory_unlock(%s)", LOCK)
 
 
 def _asked(cursor: Any, statement: str, value: Any) -> Any:
