@@ -11,6 +11,7 @@ from django.core.exceptions import BadRequest
 from django.db import DataError
 from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, URLResolver
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 
@@ -60,8 +61,12 @@ class ServiceAdminSite(AdminSite):
         return super().admin_view(careful, cacheable)
 
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        """Sends the status that belongs to a refused attempt, and when to try again."""
+        """Sends the status that belongs to a refused attempt; remembers the browser of a good one."""
         response = super().login(request, extra_context)
+        if request.method == "POST" and response.status_code == 302:
+            from config.operator_sign_in import remember_browser
+
+            remember_browser(request, response, now=timezone.now())
         form = (getattr(response, "context_data", None) or {}).get("form")
         if refusal := getattr(form, "refusal", None):
             response.status_code = refusal.status

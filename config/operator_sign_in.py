@@ -1,4 +1,8 @@
-"""Operators sign in with a password, and passwords can be guessed: tries are counted, right ones too."""
+"""Operators sign in with a password, and passwords can be guessed: tries are counted, right ones too.
+
+A browser that has signed in as the operator before has tries of its own, so that no stranger can use up an
+operator's tries and keep them out.
+"""
 
 from datetime import datetime, timedelta
 from threading import Lock
@@ -8,17 +12,20 @@ import structlog
 from django.contrib.admin.forms import AdminAuthenticationForm
 from django.contrib.auth import get_user_model
 from django.core.exceptions import ValidationError
+from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from wallet import browser
+from wallet import browser, known_browsers
+from wallet.known_browsers import OPERATOR
 from wallet.limits import Limit, LimitReachedError
 
 log = structlog.get_logger(__name__)
 
 TRIES_PER_CLIENT = Limit("operator-tries-per-client", most=20, window=timedelta(minutes=15))
-# Against many clients at once. High enough that nobody is kept out by mistake; `manage.py` asks no password.
+# Against many clients at once; of strangers only. `manage.py` asks no password.
 TRIES_PER_ACCOUNT = Limit("operator-tries-per-account", most=100, window=timedelta(hours=1))
+TRIES_PER_BROWSER = Limit("operator-tries-per-browser", most=20, window=timedelta(minutes=15))
 # Checking a password is slow on purpose. One at a time in a process leaves all other threads to holders.
 _checking = Lock()
 
@@ -52,16 +59,31 @@ class OperatorSignInForm(AdminAuthenticationForm):
 
     def _count(self, now: datetime) -> None:
         try:
-            if self.request is not None:
-                TRIES_PER_CLIENT.take(browser.address(self.request), now=now)
-            TRIES_PER_ACCOUNT.take(self.cleaned_data.get("username", "").casefold(), now=now)
-        except LimitReachedError as limit:
-            seconds = max(1, int((limit.retry_at - now).total_seconds()) + 1)
+            for limit, subject in self._limits(now):
+                limit.take(subject, now=now)
+        except LimitReachedError as reached:
+            seconds = max(1, int((reached.retry_at - now).total_seconds()) + 1)
             self.refusal = Refusal(429, seconds)
             text = _("That was too often. Please wait %(count)d minutes and try again.")
             raise ValidationError(text, params={"count": -(-seconds // 60)}, code="limit") from None
+
+    def _limits(self, now: datetime) -> list[tuple[Limit, str]]:
+        name = self.cleaned_data.get("username", "").casefold()
+        if self.request is None:
+            return [(TRIES_PER_ACCOUNT, name)]
+        digest = browser.digest(self.request)
+        if digest and known_browsers.is_known(digest, name, now=now, purpose=OPERATOR):
+            return [(TRIES_PER_BROWSER, known_browsers.key(digest, name, purpose=OPERATOR))]
+        return [(TRIES_PER_CLIENT, browser.address(self.request)), (TRIES_PER_ACCOUNT, name)]
 
     def _operator(self) -> int | None:
         """The ID of the account that was named, if it exists: what was typed may be a password."""
         named = get_user_model().objects.filter(username=self.cleaned_data.get("username", ""))
         return named.values_list("pk", flat=True).first()
+
+
+def remember_browser(request: HttpRequest, response: HttpResponse, *, now: datetime) -> None:
+    """An operator has just signed in with this browser."""
+    secret, digest = browser.ensure(request)
+    known_browsers.remember(digest, request.user.get_username().casefold(), now=now, purpose=OPERATOR)
+    browser.remember(response, secret)

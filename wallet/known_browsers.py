@@ -11,12 +11,13 @@ from django.utils.crypto import salted_hmac
 from wallet import browser as browsers
 from wallet.models import KnownBrowser
 
-HOLDER, DEVELOPER = "holder", "developer"  # what the browser signed in as
+HOLDER, DEVELOPER, OPERATOR = "holder", "developer", "operator"  # what the browser signed in as
 KNOWN_FOR = browsers.KEPT  # since it last signed in; without its cookie it is a stranger anyway
 
 
 def key(browser: str, email: str, *, purpose: str = HOLDER) -> str:
-    """What is stored, and what allowances count by. browser: the digest of its cookie.
+    """What is stored, and what allowances count by. browser: the digest of its cookie. email: of an operator
+    the user name.
 
     Signing out does not forget a browser. A new SECRET_KEY forgets all of them.
     """

@@ -3,6 +3,7 @@
 import threading
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -12,7 +13,8 @@ from django.db import connection
 from django.test import Client
 from structlog.testing import capture_logs
 
-from config.operator_sign_in import TRIES_PER_ACCOUNT, TRIES_PER_CLIENT
+from config.operator_sign_in import TRIES_PER_ACCOUNT, TRIES_PER_BROWSER, TRIES_PER_CLIENT
+from wallet.limits import LimitReachedError
 
 SIGN_IN = "/admin/login/"
 PASSWORD = "a long enough one"
@@ -139,6 +141,31 @@ def test_a_failed_attempt_is_logged_without_what_was_typed(
     event = {"operator": account, "reason": reason, "event": "operator not signed in", "log_level": "warning"}
     assert [entry for entry in logs if entry["event"] != "request"] == [event]
     assert not any(typed in str(entry) for entry in logs for typed in (f"'{name}'", password))
+
+
+def test_strangers_at_their_limit_do_not_keep_an_operator_out_of_the_browser_they_use(
+    olga: User, client: Client
+) -> None:
+    assert sign_in(client).status_code == 302
+    client.post("/admin/logout/")
+    for _ in range(TRIES_PER_ACCOUNT.most):
+        for limit, subject in ((TRIES_PER_ACCOUNT, "olga"), (TRIES_PER_CLIENT, "127.0.0.1")):
+            with suppress(LimitReachedError):
+                limit.take(subject, now=_now())
+
+    assert sign_in(Client()).status_code == 429, "a stranger"
+    assert sign_in(client, name="mallory").status_code == 429, "the browser is known for its operator only"
+    assert sign_in(client, "OLGA", "wrong").status_code == 200
+    assert sign_in(client).status_code == 302
+
+
+def test_guesses_from_a_known_browser_are_counted_too(olga: User, client: Client) -> None:
+    assert sign_in(client).status_code == 302
+    client.post("/admin/logout/")
+
+    answers = [sign_in(client, password="wrong").status_code for _ in range(TRIES_PER_BROWSER.most + 1)]
+
+    assert answers == [200] * TRIES_PER_BROWSER.most + [429]
 
 
 def test_an_attempt_beyond_the_limit_is_logged_as_such(olga: User, client: Client) -> None:
