@@ -3,7 +3,11 @@
 import re
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING
-from urllib.parse import quote, urljoin
+from urllib.parse import parse_qsl, quote, urljoin
+
+from django.apps import apps
+from django.contrib.admin import site
+from django.urls import reverse
 
 from tests.fuzz.gateway import BASE_URL, Reply
 from tests.fuzz.player import routes
@@ -46,6 +50,21 @@ _FILTERS = (
     "page",
 )
 _HARD = ("\0", "9" * 5000, "-1", "9" * 20, "\u0663", "1e5", "é", "")
+_ACTIONS = (
+    *(
+        "suspend",
+        "reinstate",
+        "revoke",
+        "approve",
+        "decline",
+        "stage",
+        "activate",
+        "retire",
+        "withdraw",
+        "certify",
+    ),
+    *("request", "rotate", "resume", "end", "invalidate"),
+)
 _PARAMETER = re.compile(r"<(?:(\w+):)?(\w+)>|\(\?P<(\w+)>[^)]*\)")
 
 
@@ -96,13 +115,43 @@ def wander(browser: "Browser") -> None:
 
 
 def operate(browser: "Browser") -> None:
-    """An operator in the admin."""
+    """An operator in the admin: from a list, or from any page about something that is there."""
     browser.cookies["operator"] = browser.player.world.operator_cookie()
-    places = [
-        route for route in routes() if route.startswith("/admin/") and "<" not in route and "(" not in route
-    ]
-    places = [place for place in places if place != "/admin/logout/"]
-    _on_and_on(browser, browser.spoiler.chance.choice(places))
+    places = [route for route in routes() if route.startswith("/admin/") and "(" not in route]
+    places.remove("/admin/logout/")
+    place = browser.spoiler.chance.choice(places)
+    _on_and_on(browser, _PARAMETER.sub(lambda found: _of_the_admin(browser, found, place), place))
+
+
+def search(browser: "Browser") -> None:
+    """The admin's lists, searched and filtered by all that they can be filtered by."""
+    browser.cookies["operator"] = browser.player.world.operator_cookie()
+    chance = browser.spoiler.chance
+    for _ in range(8):
+        model, admin = chance.choice(list(site._registry.items()))
+        fields = [name for name in map(str, admin.list_filter) if name.isidentifier()]
+        names = (*_FILTERS, *(f"{name}__exact" for name in fields), *(f"{name}__in" for name in fields))
+        value = (
+            chance.choice((*_HARD, *TEXTS))
+            if browser.spoiler.turns()
+            else chance.choice(("1", "active", "x"))
+        )
+        address = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
+        browser.get(address, [(chance.choice(names), value)])
+
+
+def _of_the_admin(browser: "Browser", found: re.Match[str], place: str) -> str:
+    """The primary key of a row of the model that the place is about."""
+    chance, words = browser.spoiler.chance, place.split("/")
+    if found[2] == "content_type_id":
+        return str(chance.randint(1, 25))
+    if found[2] == "name":
+        return chance.choice(_ACTIONS)
+    if words[2] == "r" or chance.random() < 0.1:
+        return chance.choice(("1", "x", *browser.spoiler.others))
+    rows = apps.get_model(words[2], words[3])._default_manager.order_by("pk")
+    known = [str(key) for key in rows.values_list("pk", flat=True)[:6]]
+    return quote(chance.choice(known or ["1"]), safe="")
 
 
 def develop(browser: "Browser") -> None:
@@ -156,6 +205,9 @@ def _visit(browser: "Browser", address: str) -> Reply:
     """A link, with something more in its query now and then."""
     if browser.spoiler.turns(0.3):
         address += f"{'&' if '?' in address else '?'}{chance_pair(browser)}"
+    elif "?" in address and browser.spoiler.turns(0.5):
+        path, _, query = address.partition("?")
+        address = f"{path}?{browser.spoiler.form(parse_qsl(query, keep_blank_values=True))}"
     elif browser.spoiler.turns(0.3):
         name, value = browser.spoiler.chance.choice(_SEARCHES), browser.spoiler.chance.choice(TEXTS)
         more = f"{quote(name)}={quote(value.encode('utf-8', 'surrogatepass'))[:3000]}"

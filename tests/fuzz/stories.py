@@ -23,6 +23,7 @@ STORIES: dict[str, Story] = {
     "documents": machines.documents,
     "wander": pages.wander,
     "operate": pages.operate,
+    "search": pages.search,
     "develop": pages.develop,
     "any address": pages.any_address,
 }
