@@ -54,7 +54,7 @@ class Reply:
     path: str = ""  # as Django looks it up
     query: str = ""
     method: str = ""
-    host: str = ""
+    host: str = HOST
     refused: bool = False
     escaped: BaseException | None = field(default=None, repr=False)
 
@@ -106,7 +106,7 @@ class Gateway:
 
         path = environ["PATH_INFO"].encode("latin-1").decode("utf-8", "replace")
         about = {"path": path, "query": environ["QUERY_STRING"], "method": environ["REQUEST_METHOD"]}
-        about["host"] = environ.get("HTTP_HOST", "")
+        about["host"] = environ.get("HTTP_HOST", HOST)
         try:
             answer = self._application(environ, start_response)
             try:

@@ -79,7 +79,7 @@ class Oracles:
     def _json(self, reply: Reply) -> Iterator[str]:
         if reply.path not in JSON or reply.method == "HEAD" or not reply.body:
             return
-        if reply.status in (304, 405) or (reply.status == 400 and reply.host not in ("", HOST)):
+        if reply.status in (304, 405) or (reply.status == 400 and reply.host != HOST):
             return  # what is meant for another host comes to no endpoint
         if not (reply.header("Content-Type") or "").startswith(("application/json", "application/vnd.oai")):
             yield f"no JSON with status {reply.status}"
