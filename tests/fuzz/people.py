@@ -2,6 +2,7 @@
 
 import json
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlsplit
 
@@ -61,12 +62,16 @@ def decided(browser: "Browser", page: Reply) -> Reply:
 def _far_end_answers(browser: "Browser") -> None:
     """What the party's server says to a posted answer: nothing, where to go on, or anything."""
     chance, world = browser.spoiler.chance, browser.player.world
+    said: dict[str, object] = {}
     onward = chance.choice((f"{BASE_URL}/playground/callback/?x=1", "https://relying-party1.example/done#a"))
-    browser.player.oracles.onward = ""
     body = b"{}"
     if chance.random() < 0.5:
-        browser.player.oracles.onward = onward
         body = browser.spoiler.json({"redirect_uri": onward}).encode("utf-8", "surrogatepass")
+        with suppress(ValueError, RecursionError):
+            said = json.loads(body)
+    # Its server is registered, so where it sends the browser is its own choice (OpenID4VP 1.0 §8.2).
+    chosen = said.get("redirect_uri") if isinstance(said, dict) else None
+    browser.player.oracles.onward = chosen if isinstance(chosen, str) else ""
     status = chance.choice(("200 OK", "200 OK", "200 OK", "500 No", "204 No Content", "302 Found"))
     world.far_end.reply = answer(body, status=status)
     if browser.spoiler.turns(0.1):

@@ -216,7 +216,7 @@ def play(player: Player, seed: str, first: int, step: int, count: int, only: str
             party.token = ""
         player.number = number
         chance = random.Random(f"{seed} {number}")
-        wildness = chance.choice((0.0, 0.15, 0.3, 0.3, 0.6))
+        wildness = chance.choice((0.0, 0.05, 0.1, 0.2, 0.3, 0.6))
         spoiler = Spoiler(chance, wildness, player.world.others)
         name = stories.choose(chance, only)
         stories.STORIES[name](Browser(player, name, spoiler))
