@@ -7,7 +7,7 @@ from typing import Any
 from django.conf import settings
 from django.contrib.admin import AdminSite, site
 from django.contrib.admin.apps import AdminConfig
-from django.core.exceptions import BadRequest
+from django.core.exceptions import BadRequest, FieldDoesNotExist
 from django.db import DataError
 from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, URLResolver
@@ -49,14 +49,14 @@ class ServiceAdminSite(AdminSite):
         return [entry for entry in super().get_urls() if getattr(entry, "name", "") != "view_on_site"]
 
     def admin_view(self, view: Callable[..., Any], cacheable: bool = False) -> Any:
-        """Answers 400 where an ID or a field has a value that no column of the database can hold."""
+        """Answers 400 where the address names no field (`_to_field=`), or a value that no column can hold."""
 
         @wraps(view)
         def careful(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
             try:
                 return view(request, *args, **kwargs)
-            except (OverflowError, DataError) as error:
-                raise BadRequest("A value does not fit the database.") from error
+            except (OverflowError, DataError, FieldDoesNotExist) as error:
+                raise BadRequest("There is no such field, or its value does not fit the database.") from error
 
         return super().admin_view(careful, cacheable)
 

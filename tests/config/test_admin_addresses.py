@@ -105,6 +105,17 @@ def test_no_filter_of_a_list_ends_in_an_error_of_ours(operator: Client, rows: An
     assert not [x for query in asked if (x := failed(operator, "get", f"{of(model)}?{urlencode(query)}"))]
 
 
+@pytest.mark.parametrize("page", ["change", "delete", "history"])
+def test_no_query_of_a_rows_page_ends_in_an_error_of_ours(
+    operator: Client, rows: dict[str, Any], page: str
+) -> None:
+    address = f"{of(RelyingParty)}{rows['told'].pk}/{page}/"
+    asked = [{name: value} for name in (*QUERIES, "_popup") for value in ("", *IN_QUERIES)]
+
+    assert not [x for query in asked if (x := failed(operator, "get", f"{address}?{urlencode(query)}"))]
+    assert operator.get(f"{address}?{urlencode({'_to_field': ''})}").status_code in (200, 400)
+
+
 def test_a_list_with_unusable_filters_leads_to_itself_without_them(operator: Client) -> None:
     response = operator.get(f"{of(RelyingParty)}?state__exact=%00&created_at__year={2**63}")
 
