@@ -56,7 +56,7 @@ screenshots: $(VENV)/development ## take the pictures of docs/screenshots anew
 bench: $(VENV)/development ## measure speed beside public peers, as ratios
 	$(PY) -m tests.benchmarks
 
-fuzz: $(VENV)/development ## spoilt requests over every address: COUNT=200000, SEED= repeats a run
+fuzz: $(VENV)/development ## send malformed requests to every address (COUNT=200000; SEED= repeats a run)
 	$(PY) -m tests.fuzz $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED))
 
 clean: ## forget the sandbox and the virtual environment

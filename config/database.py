@@ -42,10 +42,10 @@ def connection_settings(url: str, *, pooler: str, connect_timeout: int, conn_max
 
 
 def limits(pooler: str, *, statement: int, lock: int, answer: int) -> str:
-    """What a connection for requests asks of the server when it begins (libpq's `options`).
+    """The statement and lock timeouts that a connection for requests sends when it opens (libpq's `options`).
 
-    Empty behind a pooler: PgBouncer refuses `options`, or drops them without a word. docs/operate.md has what
-    to set in the database instead.
+    Empty behind a pooler, because PgBouncer refuses `options` or silently drops them; docs/operate.md says
+    what to set in the database instead. Raises ImproperlyConfigured when the timeouts contradict each other.
     """
     if not lock <= statement < answer:
         raise ImproperlyConfigured(
@@ -65,7 +65,7 @@ def _sqlite() -> dict[str, Any]:
 
 
 def _share_connections(found: dict[str, Any]) -> None:
-    """No transaction finds the server connection of the one before, nor what that left on it.
+    """Turn off what is tied to one server connection, because each transaction may run on another one.
 
     Two clients give their prepared statements the same names, so one would run the other's.
     """
@@ -85,9 +85,9 @@ def _read_options(options: dict[str, Any]) -> None:
     """The values of a URL are texts; these options have other types."""
     if "server_side_binding" in options:
         options["server_side_binding"] = _switch("server_side_binding", options["server_side_binding"])
-    threshold = options.get("prepare_threshold")
+    threshold = options.get("prepare_threshold", 0)
     if str(threshold).lower() in ("none", ""):
-        options.update({"prepare_threshold": None} if "prepare_threshold" in options else {})
+        options["prepare_threshold"] = None
     elif not isinstance(threshold, int) or threshold < 0:
         raise ImproperlyConfigured("DATABASE_URL: prepare_threshold must be a whole number or `none`.")
     timeout = options.get("connect_timeout", 1)

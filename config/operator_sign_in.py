@@ -64,7 +64,7 @@ class OperatorSignInForm(AdminAuthenticationForm):
         except LimitReachedError as reached:
             seconds = max(1, int((reached.retry_at - now).total_seconds()) + 1)
             self.refusal = Refusal(429, seconds)
-            text = _("That was too often. Please wait %(count)d minutes and try again.")
+            text = _("Too many attempts. Wait %(count)d minutes and try again.")
             raise ValidationError(text, params={"count": -(-seconds // 60)}, code="limit") from None
 
     def _limits(self, now: datetime) -> list[tuple[Limit, str]]:

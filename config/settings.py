@@ -90,7 +90,7 @@ if BASE_URL and not _https and not _sandbox:
 _host = f"[{_base.hostname}]" if ":" in (_base.hostname or "") else _base.hostname or ""
 ALLOWED_HOSTS = [_host, *(["localhost", "127.0.0.1", "[::1]"] if _sandbox else [])]
 # Threads of a process, as deploy/gunicorn.conf.py starts them: one of them never waits for outside parties.
-WEB_THREADS = _number("WEB_THREADS", default=4)
+WEB_THREADS = _number("WEB_THREADS", default=4, most=1000)
 TRUSTED_PROXY_COUNT = _number("TRUSTED_PROXY_COUNT", default=0, least=0, most=20)
 if TRUSTED_PROXY_COUNT:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
@@ -213,9 +213,7 @@ SIGNING_KEY_PERIOD = timedelta(days=_number("SIGNING_KEY_DAYS", default=90))
 SIGNING_KEY_STAGED_FOR = timedelta(hours=_number("SIGNING_KEY_STAGED_HOURS", default=48))
 
 # How long records of consent say what the holder was shown of a transaction; then that is erased.
-TRANSACTION_RETENTION_YEARS = _number("TRANSACTION_RETENTION_YEARS", default=7)
-if TRANSACTION_RETENTION_YEARS > 100:
-    raise ImproperlyConfigured("TRANSACTION_RETENTION_YEARS must be a whole number from 1 to 100.")
+TRANSACTION_RETENTION_YEARS = _number("TRANSACTION_RETENTION_YEARS", default=7, most=100)
 
 # A client assertion names the issuer as its audience and nothing else. Clients from before 2026 name the
 # token endpoint, or several: taken only where somebody still runs such clients.
@@ -250,8 +248,6 @@ DATABASE_LIMITS = database.limits(
     lock=_number("DATABASE_LOCK_TIMEOUT", default=2),
     answer=DATABASE_ANSWER_TIMEOUT,
 )
-# All threads of a worker but one may wait long for the database; that one serves the published documents.
-DATABASE_WAITING_THREADS = max(1, WEB_THREADS - 1)
 
 # --- E-mail -----------------------------------------------------------------------------------------------
 

@@ -20,24 +20,17 @@ from wallet.pages import TRY_AGAIN
 from wallet.reading import only_read
 from wallet.views import HISTORY
 
-# The pages of holders' forms, by the addresses that the forms are sent to. Each can be opened at any time and
-# says what is to be done next. Other forms may hold much that was typed: their page is loaded anew by hand.
-PAGE_OF_FORM = {
-    "consent_invalidate": "consent_invalidate",
-    "consent_review": "consent_review",
-    "delivery": "delivery",
-    "resume": "resume",
-    "sandbox_identity": "sandbox_identity",
-    "wallet_code": "wallet_code",
+# For each URL that a holder's form is posted to, the page that shows the form. These pages can be opened at
+# any time and show the next step. Other forms may hold long input, so people reload those pages themselves.
+_SAME_PAGE = (
+    *("consent_invalidate", "consent_review", "delivery", "resume", "sandbox_identity", "wallet_code"),
+    *("wallet_front_door", "wallet_identity_in_person", "wallet_link", "wallet_sign_in", "wallet_switch"),
+)
+PAGE_OF_FORM = {name: name for name in _SAME_PAGE} | {
     "wallet_errand_sign_out": "wallet_identity",
-    "wallet_front_door": "wallet_front_door",
     "wallet_identity_cancel": "wallet_identity",
-    "wallet_identity_in_person": "wallet_identity_in_person",
     "wallet_identity_start": "wallet_identity",
-    "wallet_link": "wallet_link",
-    "wallet_sign_in": "wallet_sign_in",
     "wallet_sign_out": HISTORY,
-    "wallet_switch": "wallet_switch",
 }
 
 RETRY_AFTER = 10  # seconds
@@ -89,7 +82,7 @@ def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpR
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """500: our fault; or 503 while the database is away. Neither asks anything of the database.
+    """500, or 503 while the database is away. Neither page queries the database.
 
     Django calls this while it handles the exception, whichever view or middleware raised it.
     """

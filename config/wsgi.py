@@ -20,14 +20,14 @@ from django.utils.http import parse_header_parameters
 from keys.kept_connections import close_dead_connections, drop_cursors
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-GUNICORN_GIVES_UP = 3  # after a worker with another status gunicorn starts the next one, for ever
+GUNICORN_GIVES_UP = 3  # exit status; after any other one gunicorn starts the worker again, for ever
 
 
 class Request(WSGIRequest):
     """Django's, except that no `Content-Type` breaks it: it is read before any view or middleware."""
 
     def _set_content_type_params(self, meta: dict[str, Any]) -> None:
-        """A media type that cannot be read is none; and text is UTF-8 here, whatever `charset` says."""
+        """An unreadable media type counts as none, and `charset` is ignored: all text is read as UTF-8."""
         try:
             read = parse_header_parameters(meta.get("CONTENT_TYPE", ""))
         except (ValueError, LookupError):  # an encoding that nobody knows (RFC 2231)
@@ -68,7 +68,7 @@ def _documents_before(handler: Application) -> Application:
 
 
 def _started() -> Application:
-    """The service, unless its settings or its database are wrong: then one sentence and the end."""
+    """The application; if the settings or the database are wrong, prints one sentence and exits instead."""
     try:
         django.setup(set_prefix=False)
         # What every command checks first. Without it gunicorn alone would start with what `check` refuses.

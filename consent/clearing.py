@@ -1,4 +1,4 @@
-"""What does not stay: questions that nobody answered, and the content of transactions after some years."""
+"""Deletes questions that nobody answered, and erases what old transactions said after the retention time."""
 
 from datetime import datetime
 
@@ -20,7 +20,9 @@ def clear_unanswered(*, lapsed_before: datetime, batch: int) -> int:
 
 
 def erase_transactions(*, asked_before: datetime, now: datetime, batch: int) -> int:
-    """Erase the content of the transactions in records older than that, `batch` per transaction; how many.
+    """Erase what transactions said in records of questions put before `asked_before`; returns their number.
+
+    Each database transaction erases `batch` records.
 
     That the holder was asked and what they answered stays, with the type and the hash of each transaction.
     A run of `reseal` at the same time puts nothing back: it replaces only the value that it has read.

@@ -35,7 +35,7 @@ def compare(connection: Any) -> None:
 
 
 def compare_first_connection(sender: Any, connection: Any, **_: Any) -> None:
-    """A receiver of `connection_created`: one SELECT per process, on its first connection."""
+    """A receiver of `connection_created`: one SELECT per connection, until one has found the right mark."""
     if connection.alias != DEFAULT_DB_ALIAS or _place(connection) in _compared:
         return
     try:

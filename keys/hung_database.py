@@ -2,8 +2,8 @@
 
 While the server is suspended, its kernel still acknowledges what we send: no timeout of the server ends the
 wait, and none of TCP. So the client hangs up after a while. The thread gets an OperationalError; whether a
-COMMIT on its way was done is then unknown. The last thread that does not wait yet may wait two seconds only,
-so there is always one for the documents that are served from memory.
+COMMIT on its way was done is then unknown. When all other threads wait for the database already, the last one
+waits two seconds at most and is then free for the documents that are served from memory.
 
 Once a wait was cut off, a thread in the background asks the server for a sign of life, over and over. While
 there is none, whatever needs a new connection or a new answer fails at once.
@@ -22,6 +22,8 @@ import structlog
 from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, connections
 
+from keys.waiting import most_in_all
+
 log = structlog.get_logger(__name__)
 
 SHORT = 2.0  # seconds that every thread may wait
@@ -29,7 +31,7 @@ LOOKED_AFTER_EVERY = 1.0  # seconds between two signs of life asked for
 SIGN_OF_LIFE = 3  # seconds that one may take
 
 _thread = threading.local()  # `seconds`: how long this thread may wait for one answer
-_places = threading.BoundedSemaphore(settings.DATABASE_WAITING_THREADS)  # taken by those who wait long
+_places = threading.BoundedSemaphore(most_in_all())  # taken by threads that wait long
 _state = threading.Lock()  # guards the two below
 _looking = False  # whether a thread is asking for a sign of life
 _hangs = False  # whether that thread has found none
@@ -48,7 +50,7 @@ def end(**_: Any) -> None:
 
 @contextmanager
 def bounded(seconds: float) -> Iterator[None]:
-    """The same for a block, and within a bound that is there already the shorter of the two."""
+    """Limits the waits within a block. A shorter limit that is already set stays in force."""
     before = getattr(_thread, "seconds", None)
     begin(seconds if before is None else min(seconds, before))
     try:
@@ -100,7 +102,7 @@ def _connected(connect: Any, params: dict[str, Any]) -> Any:
 
 
 def _cut_off(gen: Any, raw: Any, seconds: float) -> Any:
-    """The same generator (psycopg's, which is sent 0 every 0.1 s without news), ended by hanging up."""
+    """psycopg's generator, which is sent 0 every 0.1 s while nothing arrives; disconnects at the limit."""
     if not getattr(_thread, "looks", False):
         _refuse_while_it_hangs()
     began, has_place, over = monotonic(), False, False

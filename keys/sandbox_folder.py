@@ -1,4 +1,4 @@
-"""Which folder keeps a sandbox, so that commands typed in it need not say `ENVIRONMENT=sandbox`. Pure.
+"""Which folder keeps a sandbox, so that commands typed in it need not set `ENVIRONMENT=sandbox`.
 
 `make sandbox` leaves a mark in the state folder. Only `manage.py` reads it, never the web server.
 """

@@ -1,6 +1,7 @@
 """Threads of this process that wait for an outside party: a mail server, a relying application.
 
-All of them are counted together, so that one thread is always left to answer pages, however slow those are.
+All of them are counted together, so that slow parties never hold the last thread. Threads that wait for the
+database are counted apart, in `keys.hung_database`.
 """
 
 from collections import Counter
@@ -14,7 +15,7 @@ MOST_FOR_ONE = 2
 QUEUED_FOR = 0.5  # seconds; a party that answers as it should is done by then
 
 _busy: Counter[Hashable] = Counter()
-_queued: list[Hashable] = []
+_queued = False  # whether a thread of this process is in the queue
 _changed = Condition()
 
 
@@ -28,14 +29,14 @@ def most_in_all() -> int:
 
 
 @contextmanager
-def waiting_for(party: Hashable, *, most: int = MOST_FOR_ONE) -> Iterator[None]:
-    """Everything inside waits for `party`. Raises NoThreadFreeError when too many threads wait already.
+def waiting_for(party: Hashable) -> Iterator[None]:
+    """Counts this thread as waiting for `party` while the block runs.
 
-    When `most` threads wait for the party, one more queues for half a second, and all others are refused
-    at once.
+    Raises NoThreadFreeError when all threads but one wait already. When MOST_FOR_ONE threads wait for this
+    party, a single thread of the process may queue for half a second; any other is refused at once.
     """
     with _changed:
-        if not _may_wait(party, most):
+        if not _may_wait(party):
             raise NoThreadFreeError("Too many threads are waiting already.")
         _busy[party] += 1
     try:
@@ -48,15 +49,16 @@ def waiting_for(party: Hashable, *, most: int = MOST_FOR_ONE) -> Iterator[None]:
             _changed.notify_all()
 
 
-def _may_wait(party: Hashable, most: int) -> bool:
-    if _busy.total() + len(_queued) >= most_in_all():
+def _may_wait(party: Hashable) -> bool:
+    global _queued
+    if _busy.total() + _queued >= most_in_all():
         return False
-    if _busy[party] < most:
+    if _busy[party] < MOST_FOR_ONE:
         return True
     if _queued:
         return False
-    _queued.append(party)
+    _queued = True
     try:
-        return _changed.wait_for(lambda: _busy[party] < most, timeout=QUEUED_FOR)
+        return _changed.wait_for(lambda: _busy[party] < MOST_FOR_ONE, timeout=QUEUED_FOR)
     finally:
-        _queued.remove(party)
+        _queued = False

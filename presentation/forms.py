@@ -1,6 +1,5 @@
 """The operators' forms: registering a relying party, a new secret for it, why it is suspended."""
 
-import json
 from typing import Any
 
 from django import forms
@@ -22,18 +21,8 @@ def _scope_label(scope: str) -> str:
     return f"{scope} ({', '.join(str(label) for label in labels(claims_of(scope)))})"
 
 
-class _Decoder(json.JSONDecoder):
-    """Numbers of 5,000 digits and text nested too deeply are no JSON either."""
-
-    def decode(self, text: str, *args: Any) -> Any:
-        try:
-            return super().decode(text, *args)
-        except (ValueError, RecursionError):
-            raise json.JSONDecodeError("This cannot be read.", "", 0) from None
-
-
 class KeySetField(forms.JSONField):
-    """A JWK set as text; an empty field where there is none, instead of `null`. Read as strictly as any."""
+    """A JWK set as text; an empty field where there is none, instead of `null`."""
 
     def to_python(self, value: Any) -> Any:
         """The JSON value; Django’s own field stumbles over numbers of thousands of digits and over depth."""
@@ -47,9 +36,6 @@ class KeySetField(forms.JSONField):
     def bound_data(self, data: Any, initial: Any) -> Any:
         """What was typed, to be shown again, whether it can be read or not."""
         return None if data is None else InvalidJSONInput(data)
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**(options | {"decoder": _Decoder}))
 
     def prepare_value(self, value: Any) -> Any:
         return "" if value is None else super().prepare_value(value)

@@ -80,9 +80,9 @@ def identify(parameters: Parameters) -> Registration:
 
 
 def _response_mode(parameters: Parameters) -> str:
-    """How the answer goes back. If the request contradicts itself, the way that its one address allows.
+    """The response mode. If it does not fit the one address that was sent, a mode that does.
 
-    Such a request is refused in any case (`authorization_request`); this is the way the refusal takes.
+    `authorization_request` refuses such a request in any case; this only decides how the error is returned.
     """
     mode, sent = parameters.get("response_mode") or FRAGMENT, parameters.values.keys()
     if mode in POSTED and "redirect_uri" in sent and "response_uri" not in sent:

@@ -79,8 +79,8 @@ class Limit:
 class RollingLimit:
     """At most `most` times in any stretch of time as long as `window`, for one subject.
 
-    Each time takes one of `most` slots, a row, for as long as the window. So it is exact at every moment,
-    which a fixed window is not: that one allows twice as much around the moment of its renewal.
+    Each use occupies one of `most` slots, each a row, for the length of the window. A fixed window would
+    allow up to twice as many uses around the moment when the next window begins.
     """
 
     purpose: str
@@ -101,8 +101,9 @@ class RollingLimit:
 
     def give_back(self, subject: str, *, taken_at: datetime) -> None:
         """Free one slot that was taken at `taken_at`."""
-        rows = Allowance.objects.filter(expires_at=taken_at + self.window)
-        for slot in list(rows.filter(key__in=self._slots(subject)).values_list("key", flat=True)):
+        rows = Allowance.objects.filter(expires_at=taken_at + self.window, key__in=self._slots(subject))
+        # Slots taken at one moment are alike: another request may free the one seen here, and leave its own.
+        while (slot := rows.values_list("key", flat=True).first()) is not None:
             if rows.filter(key=slot).delete()[0]:
                 return
 

@@ -150,8 +150,8 @@ def _send_code(errand: Errand, *, own_allowance: bool, now: datetime, taken: Exi
     try:
         letters.send_code(errand, code, lifetime=CODE_LIFETIME)
     except BaseException:
-        # Nobody has this code, so it is withdrawn. If somebody guessed at it meanwhile, it is not given back:
-        # else a mailbox that refuses e-mail could be guessed at without end.
+        # The code reached nobody, so it is deleted. If somebody has guessed at it meanwhile, its allowance is
+        # not given back: otherwise a mailbox that refuses e-mail would allow guesses without limit.
         if not LoginCode.objects.filter(errand=errand, tries_left=TRIES).delete()[0]:
             LoginCode.objects.filter(errand=errand).delete()
             taken.pop_all()

@@ -34,9 +34,9 @@ class NotWaitingError(Exception):
 
 
 def send(email: str, *, now: datetime, taken: ExitStack) -> datetime:
-    """See to it that a link that works is in the mailbox; until when it does.
+    """Make sure that a working link is in the mailbox; returns the time until which it works.
 
-    Within 15 minutes of the last such e-mail none is sent, and the link in that one serves. Raises OSError
+    Within 15 minutes of the last such e-mail none is sent, because the link in it still works. Raises OSError
     when the e-mail cannot be handed to the mail server. taken: gives back what an e-mail costs when it is
     closed, unless one was sent.
     """

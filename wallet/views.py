@@ -192,8 +192,8 @@ def _redeem(request: HttpRequest, errand: Errand, form: CodeForm, now: datetime)
     except signing_in.WrongCodeError as wrong:
         form.add_error("code", _wrong(wrong.tries_left))
         return None
-    except LimitReachedError as limit:
-        form.add_error(None, _wait(limit.retry_at, now))
+    except LimitReachedError:
+        form.add_error(None, _("Too many wrong codes came from your network. Wait 15 minutes and try again."))
         return None
     except signing_in.NoCodeError:
         # Perhaps the second of two clicks: then the first has signed in and the next page goes on.

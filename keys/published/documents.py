@@ -1,8 +1,8 @@
 """Public documents served from prepared bytes: discovery, key set, type metadata, the sandbox's root.
 
-They are rebuilt at most every few seconds, by one thread, while the others are answered from memory. So they
-are while the database is away or hangs, for as long as the bytes are good. Validators, encodings, caching and
-CORS as in RFC 9110 §8.8 and §12.5.3, RFC 9111 and the Fetch standard.
+One thread rebuilds them at most every few seconds, while the others serve them from memory. While the
+database is away or hangs, the old bytes are served until they expire. Validators, encodings, caching and CORS
+as in RFC 9110 §8.8 and §12.5.3, RFC 9111 and the Fetch standard.
 """
 
 import gzip
@@ -22,7 +22,7 @@ from django.http.cookie import SimpleCookie
 from django.http.response import ResponseHeaders
 from django.utils.http import parse_etags
 
-from keys.hung_database import bounded
+from keys.hung_database import SHORT, bounded
 from keys.kept_connections import close_dead_connections
 
 log = structlog.get_logger(__name__)
@@ -30,7 +30,6 @@ log = structlog.get_logger(__name__)
 _LAG = 30.0  # seconds the bytes may be served on while another thread rebuilds them
 _BRIEFLY = 1.0  # seconds to wait for that thread when they are older, and there is a hope of newer ones
 _PATIENCE = 5.0  # seconds to wait for it when there are none
-_BOUND = 2.0  # seconds that thread waits for an answer of the database
 _GOOD_FOR = 3600.0  # seconds bytes are served on that cannot be made anew
 _NEVER = float("inf")
 # One thread of the process asks the database on behalf of all documents, so a hung one holds no other.
@@ -197,7 +196,7 @@ class PublishedDocument:
             return answers if may_lag else self._uncached(answers)
         try:
             if self._answers is None or monotonic() >= self._due:
-                with bounded(_BOUND) if self._asks_database else nullcontext():
+                with bounded(SHORT) if self._asks_database else nullcontext():
                     self._answers, self._until = self._rebuilt(ahead=ahead)
                 self._due = min(monotonic() + self._refresh_after, self._until)
             return self._answers

@@ -9,14 +9,13 @@ import structlog
 from django.db import close_old_connections
 from django.http import HttpRequest, HttpResponse
 
-from keys.hung_database import bounded
+from keys.hung_database import SHORT, bounded
 from keys.kept_connections import close_dead_connections
 from keys.published.documents import NothingToPublishError, PublishedDocument
 
 log = structlog.get_logger(__name__)
 
 _PAUSE = 0.1  # seconds between two questions which documents there are
-_BOUND = 2.0  # seconds that the database may take for one
 _PATIENCE = 1.0  # seconds to wait for another thread that asks
 
 
@@ -77,7 +76,7 @@ class PublishedFamily:
     def _look(self, *, ahead: bool) -> bool:
         """Ask again which documents there are; those that are known stay as they are."""
         try:
-            with bounded(_BOUND):
+            with bounded(SHORT):
                 if ahead:
                     close_old_connections()  # ahead of Django no signal does it
                     close_dead_connections()

@@ -123,7 +123,7 @@ def problem_with(jwks: Any, jwks_uri: str, *, loopback: bool = False) -> "StrOrP
 
 
 def _check_storable(jwks: Any) -> None:
-    """Neither a fraction, which no JWK has, nor NUL, which PostgreSQL takes in no text."""
+    """Refuses what no column can hold: fractions, which are read as Decimal, and NUL (PostgreSQL)."""
     try:
         text = json.dumps(jwks)
     except (TypeError, ValueError, RecursionError):

@@ -90,9 +90,9 @@ def _check_times(claims: dict[str, Any], now: datetime) -> None:
 
 
 def _parameters(claims: dict[str, Any]) -> tuple[Parameters, str | None]:
-    """The claims that are parameters, as the text they are in an address, and the first that cannot be one.
+    """The claims that are parameters, as the text they would be in a URL, and what is wrong with one of them.
 
-    A parameter of the wrong type has no value, so the others still say where that mistake is to be told.
+    A parameter of the wrong type gets no value, so that the others still say where to return the error.
     """
     names = [name for name in LIMITS if name not in CARRIERS and claims.get(name) is not None]
     texts = {name: _text(name, claims[name]) for name in names}

@@ -47,5 +47,5 @@ def presentation_in(value: str | dict[str, Any]) -> str:
 
 
 def issuer() -> dict[str, str]:
-    """`iss` (RFC 9207 §2): who answers. The contract alone has no place for it, in an answer with a token."""
+    """`iss` (RFC 9207 §2). Encrypted answers and `vp_token`s in the contract's own format go without."""
     return {"iss": settings.BASE_URL}

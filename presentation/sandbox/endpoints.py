@@ -30,7 +30,7 @@ class ThreadsBusyError(UnavailableError):
 
     def __init__(self) -> None:
         super().__init__(seconds=1)
-        self.description = "Another call waits already. Nothing was answered: send the same call again."
+        self.description = "Another call is already waiting. Nothing was answered; send the same call again."
 
 
 class HolderView(MachineView):

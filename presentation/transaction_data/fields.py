@@ -165,7 +165,7 @@ class Amount(Field):
 
 @dataclass(frozen=True, kw_only=True)
 class UnitPrice(Field):
-    """The price of one of several; negative for a discount. Finer than the currency: only sums are paid."""
+    """The price of one unit, negative for a discount. Only the rounded total has to fit the minor units."""
 
     @property
     def type_name(self) -> str:

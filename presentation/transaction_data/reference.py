@@ -12,7 +12,6 @@ from presentation.transaction_data.fields import (
     Amount,
     Currency,
     Field,
-    Integer,
     IPAddress,
     ListOf,
     Object,
@@ -133,8 +132,6 @@ def _example(name: str, field: Field) -> Any:
             return {inner_name: _example(inner_name, inner) for inner_name, inner in field.fields.items()}
         case ListOf():
             return _EXAMPLES[name]
-        case Integer():
-            return 2
         case Amount():
             return 24.5
         case Currency():

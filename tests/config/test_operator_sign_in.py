@@ -117,7 +117,7 @@ def test_after_too_many_attempts_the_status_says_so_and_when_to_come_again(
 
     assert refused.status_code == 429
     assert 0 < int(refused.headers["Retry-After"]) <= 15 * 60
-    assert "That was too often." in refused.content.decode()
+    assert "Too many attempts." in refused.content.decode()
 
 
 @pytest.mark.parametrize(

@@ -115,7 +115,7 @@ def test_a_stale_decision_after_a_sign_out_elsewhere_asks_for_a_sign_in(
 ) -> None:
     client.post(reverse("wallet_sign_out"))
     page = led_on(tab, hub, {"decision": "share"})
-    assert "Sign in to your wallet" in page.content.decode()
+    assert "Confirm your e-mail address" in page.content.decode()
     assert Consent.objects.get().decision == Consent.Decision.ASKED
 
 

@@ -215,7 +215,7 @@ def test_auditors_read_the_type_and_the_hash_beside_what_was_shown(
 def test_a_hash_that_was_not_kept_is_not_made_up(client: Client, alice: Wallet, operator: User) -> None:
     consent = answered(alice, transaction_hashes=[""])
     page = client.get(f"/admin/consent/consent/{consent.id}/change/").content.decode()
-    assert "not kept then" in page
+    assert "not recorded" in page
 
 
 # --- Other sealing keys -----------------------------------------------------------------------------------

@@ -156,7 +156,7 @@ def test_every_mistake_that_comes_back_is_explained(newcomer: Newcomer) -> None:
 @pytest.fixture
 def answered(newcomer: Newcomer, alice: Any) -> Callable[..., list[str]]:
     """Plays a finished story again with another token or another memory, and says which checks failed."""
-    newcomer.asks().sees("Sign in")
+    newcomer.asks().sees("Confirm your e-mail address")
     memory = newcomer.remembered()
     newcomer.signs_in().sees("Share this with").clicks("Share and")
     newcomer.is_back().passed_checks()
@@ -257,7 +257,7 @@ def test_coming_back_makes_a_new_nonce(newcomer: Newcomer) -> None:
     page = newcomer.opens().page
     nonce = page.locator("dd [data-parameter=nonce]").inner_text()
     page.locator("#go").click()
-    newcomer.sees("Sign in")
+    newcomer.sees("Confirm your e-mail address")
     page.go_back(wait_until="commit")
     newcomer.sees("Ask somebody")
     expect(page.locator("dd [data-parameter=nonce]")).not_to_have_text(nonce)

@@ -17,7 +17,7 @@ from keys.management.commands.migrate import LOCK
 from tests.own_databases import LONGEST, ROOT, own_database, production, sandbox
 
 AT_ONCE, ROUNDS = 3, 3
-WAITS = "Another migrate is at work on this database"
+WAITS = "Another migrate is running on this database"
 
 
 def started(environment: Mapping[str, str], *words: str) -> "subprocess.Popen[str]":

@@ -20,7 +20,7 @@ from wallet.models import Errand, HolderSession, IdentityVerification, Wallet
 from wallet.sandbox.models import PickedOutcome
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
-LAST_WORDS = "There is news about your check. This page goes on now."
+LAST_WORDS = "There is news about your check. We are opening it now."
 
 
 @pytest.fixture
@@ -133,7 +133,7 @@ def test_who_is_signed_out_elsewhere_is_led_on_as_well(waiting: Any) -> None:
     HolderSession.objects.all().delete()
     goes_off(waiting, 0)
     goes_off(waiting, 1)
-    expect(waiting.get_by_role("heading", level=1)).to_have_text("Sign in to your wallet")
+    expect(waiting.get_by_role("heading", level=1)).to_have_text("Confirm your e-mail address")
 
 
 def test_it_asks_less_and_less_often(waiting: Any) -> None:

@@ -69,7 +69,7 @@ class KeyBinding(NamedTuple):
 def digest(text: str) -> str:
     """SHA-256 of an ASCII text, base64url: of Disclosures, `sd_hash` and transaction data alike.
 
-    Raises SdJwtError for any other text: nothing that can be hashed here has one.
+    Raises SdJwtError for any other text: Disclosures, tokens and transaction data are always ASCII.
     """
     try:
         return b64url(sha256(text.encode("ascii")).digest())

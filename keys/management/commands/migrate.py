@@ -43,7 +43,7 @@ class Command(migrate.Command):
             return super().handle(*args, **options)
 
     def _say_that_it_waits(self) -> None:
-        self.stdout.write("Another migrate is at work on this database; waiting for its end.")
+        self.stdout.write("Another migrate is running on this database; waiting for it to finish.")
         self.stdout.flush()
 
 

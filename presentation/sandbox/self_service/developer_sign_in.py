@@ -114,7 +114,7 @@ def current(request: HttpRequest) -> str:
 
 
 def _take_letter(email: str, *, browser_digest: str, client: str, now: datetime, taken: ExitStack) -> bool:
-    """Take what one letter costs; False when one has been sent whose link serves."""
+    """Take what one letter costs; False if nothing is left and the link of an earlier letter still works."""
     after_that = (LETTERS_PER_EMAIL_AFTER_THAT, email)
     if known_browsers.is_known(browser_digest, email, now=now, purpose=DEVELOPER):
         own = (LETTERS_PER_BROWSER, known_browsers.key(browser_digest, email, purpose=DEVELOPER))
