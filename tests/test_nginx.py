@@ -100,9 +100,15 @@ def proxy(folder: Path, port: int, service: int) -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder that nginx writes to."""
+    return tmp_path_factory.mktemp("nginx")
+
+
+@pytest.fixture(scope="module")
+def port(logs: Path) -> Iterator[int]:
     """The port of nginx in front of a service whose base address names that port."""
-    folder, port = tmp_path_factory.mktemp("nginx"), free_port()
+    folder, port = logs, free_port()
     with own_database() as url:
         environment = production(url, folder) | {
             "BASE_URL": f"https://{HOST}:{port}",
@@ -162,3 +168,18 @@ def test_a_made_up_port_changes_no_address_that_the_service_writes(port: int) ->
     assert answer.status == 200
     assert f"https://{HOST}:{port}/" in page
     assert f"{HOST}:1/" not in page
+
+
+def test_neither_a_query_nor_the_secret_of_a_link_is_logged(port: int, logs: Path) -> None:
+    visitor = Visitor(port, f"{HOST}:{port}")
+
+    visitor.ask("GET", f"/wallet/link/{'s' * 22}/?q=nora%40example.org")
+
+    for _ in range(100):
+        written = (logs / "wallet.log").read_text()
+        if "/wallet/link/" in written:
+            break
+        sleep(0.05)
+    assert "GET /wallet/link/(secret)" in written
+    assert "s" * 22 not in written
+    assert "nora" not in written

@@ -13,6 +13,7 @@ from django.db import connection
 from django.test import Client
 from structlog.testing import capture_logs
 
+from config import operator_sign_in
 from config.operator_sign_in import TRIES_PER_ACCOUNT, TRIES_PER_BROWSER, TRIES_PER_CLIENT
 from wallet.limits import LimitReachedError
 
@@ -82,11 +83,54 @@ def test_while_one_password_is_checked_all_other_attempts_are_refused_at_once(
         assert Counter(answer.status_code for answer in refused) == {503: 8}
         assert {answer.headers["Retry-After"] for answer in refused} == {"2"}
         assert "Another operator is signing in." in refused[0].content.decode()
-        assert TRIES_PER_CLIENT.left("127.0.0.1", now=_now()) == TRIES_PER_CLIENT.most - 1, "one is paid for"
+        assert TRIES_PER_CLIENT.left("127.0.0.1", now=_now()) == TRIES_PER_CLIENT.most - 9, "each is paid for"
     slow.released.set()
     first.join(MOST)
     assert answers[-1].status_code == (302 if name == "olga" else 200)
     assert sign_in(Client()).status_code == 302
+
+
+@pytest.mark.postgresql
+@pytest.mark.django_db(transaction=True)
+def test_a_known_browser_waits_for_its_turn_and_gets_in(
+    slow: type[SlowHasher], olga: User, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("config.operator_sign_in.LONGEST_WAIT", MOST)
+    slow.released.set()
+    assert sign_in(client).status_code == 302
+    slow.begun, slow.released = threading.Event(), threading.Event()
+    answers: dict[str, int] = {}
+
+    def attempt(who: str, browser: Client) -> threading.Thread:
+        def post() -> None:
+            try:
+                answers[who] = sign_in(browser).status_code
+            finally:
+                connection.close()
+
+        thread = threading.Thread(target=post)
+        thread.start()
+        return thread
+
+    stranger = attempt("stranger", Client())
+    assert slow.begun.wait(MOST)
+    known = attempt("known", client)
+    while not operator_sign_in._next.locked():
+        known.join(0.01)
+    assert sign_in(client).status_code == 503, "one of them at a time"
+    slow.released.set()
+    for thread in (stranger, known):
+        thread.join(MOST)
+
+    assert answers == {"stranger": 302, "known": 302}
+
+
+def test_attempts_beyond_the_limit_never_hold_up_an_operator(olga: User, client: Client) -> None:
+    """They are refused before they could take the turn of somebody else."""
+    for _ in range(TRIES_PER_CLIENT.most):
+        TRIES_PER_CLIENT.take("127.0.0.1", now=_now())
+    with operator_sign_in._checking:
+        assert sign_in(client).status_code == 429
 
 
 def test_an_attempt_that_breaks_lets_the_next_one_in(olga: User, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,9 +5,9 @@ from io import StringIO
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.test import Client
 
-from config.logs import logging_config
 from presentation.models import RelyingParty
 from tests.people import ALICE
 from tests.presentation.test_authorize import PATH, asked
@@ -71,10 +71,10 @@ def test_the_answer_is_neither_cached_nor_referred_from(client: Client, acme_ban
 def test_the_log_never_says_the_path_because_links_carry_their_secrets(
     db: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    config, written = logging_config(level="INFO", as_json=True), StringIO()
+    written = StringIO()
     handler = logging.StreamHandler(written)
-    for name in config["handlers"]["stderr"]["filters"]:
-        handler.addFilter(config["filters"][name]["()"]())
+    for name in settings.LOGGING["handlers"]["stderr"]["filters"]:
+        handler.addFilter(settings.LOGGING["filters"][name]["()"]())
     monkeypatch.setattr("wallet.views.sign_in_links.errand_for", None)  # so that opening the link fails
     loggers = [logging.getLogger(name) for name in ("django.request", "django.security.csrf")]
     for logger in loggers:

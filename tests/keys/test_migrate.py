@@ -126,3 +126,7 @@ def test_it_refuses_a_pooler_that_would_lose_its_lock(tmp_path: Path) -> None:
         assert "Let DATABASE_URL lead to PostgreSQL itself" in err
         with psycopg.connect(url) as database:
             assert database.execute("SELECT to_regclass('django_migrations')").fetchone() == (None,)
+        directly = started(production(url, tmp_path), "--verbosity", "0")
+        assert directly.communicate(timeout=LONGEST) == ("", "")
+        again = started(production(url, tmp_path) | {"DATABASE_POOLER": "transaction"})
+        assert (again.communicate(timeout=LONGEST)[0], again.returncode) == ("Nothing to migrate.\n", 0)

@@ -14,6 +14,7 @@ from django.conf import settings
 from django.core.management.base import CommandError, CommandParser
 from django.core.management.commands import migrate
 from django.db import DatabaseError, connections
+from django.db.migrations.executor import MigrationExecutor
 
 from keys.database_mark import refuse_to_adopt
 
@@ -31,16 +32,23 @@ class Command(migrate.Command):
         )
 
     def handle(self, *args: Any, adopt: bool = False, **options: Any) -> Any:
-        if settings.DATABASE_POOLER == "transaction":
-            raise CommandError(
-                "A pooler that shares connections would lose the lock of migrate. Let DATABASE_URL lead to "
-                "PostgreSQL itself, and set DATABASE_POOLER to 'none'."
-            )
         connection = connections[options["database"]]
+        if settings.DATABASE_POOLER == "transaction":
+            return self._through_pooler(connection)
         with alone(connection, on_wait=self._say_that_it_waits):
             if not adopt:
                 refuse_to_adopt(connection)
             return super().handle(*args, **options)
+
+    def _through_pooler(self, connection: Any) -> None:
+        """A start of the service migrates, too; it must succeed when there is nothing to do."""
+        executor = MigrationExecutor(connection)
+        if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+            raise CommandError(
+                "A pooler that shares connections would lose the lock of migrate. Let DATABASE_URL lead to "
+                "PostgreSQL itself, and set DATABASE_POOLER to 'none'."
+            )
+        self.stdout.write("Nothing to migrate.")
 
     def _say_that_it_waits(self) -> None:
         self.stdout.write("Another migrate is running on this database; waiting for it to finish.")
@@ -100,3 +108,5 @@ def _file_lock(connection: Any, on_wait: Callable[[], None]) -> Iterator[None]:
                 on_wait()
                 fcntl.flock(file, fcntl.LOCK_EX)
         yield
+        if file and not connection.in_atomic_block:
+            connection.close()  # the last one to close empties the journal, and opening fails meanwhile
