@@ -18,8 +18,8 @@ worker_class = "gthread"  # slow clients hold a thread, not a worker
 threads = number("WEB_THREADS", 4)
 # An authorization request may be as long as gunicorn allows; its default of 4094 bytes answers 414 too soon.
 limit_request_line = 8190
-max_requests = 5000  # a worker starts afresh now and then, so that nothing can grow for ever
-max_requests_jitter = 500
+# No `max_requests`: a new worker has no published documents in memory yet, and while the database is away it
+# could not make any. Memory does not grow (docs/speed.md).
 graceful_timeout = 30
 control_socket_disable = True  # gunicorn 25+ opens one in the home folder otherwise
 accesslog = None  # config.middleware writes one line per request, without query strings

@@ -15,14 +15,16 @@ class RedirectURIFormSet(BaseInlineFormSet):
 
 
 class _AddressInline(admin.StackedInline):
-    """Forms of addresses, as many as an operator may need and no more, whatever TOTAL_FORMS says."""
+    """Forms of addresses: all that are registered and some more, whatever TOTAL_FORMS says."""
 
     extra = 0
     max_num = 25
-    absolute_max = 50  # all that are registered, should there ever be more of them, and what is added
+    most_added = 25  # at once, where more than `max_num` are registered already
 
     def get_formset(self, request: HttpRequest, obj: RelyingParty | None = None, **kwargs: Any) -> Any:
-        return super().get_formset(request, obj, absolute_max=self.absolute_max, **kwargs)
+        registered = self.model._default_manager.filter(relying_party=obj).count() if obj else 0
+        most = max(self.max_num, registered) + self.most_added
+        return super().get_formset(request, obj, absolute_max=most, **kwargs)
 
 
 class RedirectURIInline(_AddressInline):

@@ -1,5 +1,6 @@
 """The admin's page for the secrets of a relying party: make one, which is shown this once, or end one."""
 
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -74,7 +75,9 @@ def _ended(
 ) -> HttpResponse:
     number = request.POST["end"]
     secret = get_object_or_404(
-        ClientSecret, relying_party=relying_party, pk=int(number) if number.isdecimal() else None
+        ClientSecret,
+        relying_party=relying_party,
+        pk=int(number) if re.fullmatch("[0-9]{1,18}", number) else None,
     )
     if client_secrets.end(secret, now=timezone.now()):
         said = _("Client secret of %(made)s ended") % {"made": moment(secret.created_at)}

@@ -58,7 +58,7 @@ class Site:
         self.log = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `stop`
         ours = ["--config", "deploy/gunicorn.conf.py", "--bind", f"fd://{listener.fileno()}"]
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "gunicorn", application, *ours, "--max-requests", "0", *options],
+            [sys.executable, "-m", "gunicorn", application, *ours, *options],
             cwd=ROOT,
             env={"WEB_CONCURRENCY": "1", **environment, "PATH": os.environ["PATH"]},
             stdout=self.log,

@@ -16,6 +16,8 @@ from django.test import Client, RequestFactory
 from django.urls import URLPattern, URLResolver
 from django.utils import timezone
 
+from presentation import admission
+from presentation.clients import client_secrets
 from presentation.models import Interaction, RelyingParty
 from tests.consent.questions import put
 from tests.people import register
@@ -56,6 +58,7 @@ def rows(alice: Wallet, signing_key: Any, acme_bank: RelyingParty) -> dict[str, 
         created_at=now,
         expires_at=now,
     )
+    client_secrets.rotate(told, now=now)
     return {"told": told}
 
 
@@ -157,7 +160,9 @@ def pages_with_forms(rows: Any) -> Iterator[str]:
 def fields_of(operator: Client, address: str) -> set[str]:
     """The names of the fields on a page, and of the parts of its formsets."""
     page = operator.get(address).content.decode(errors="replace")
-    return set(re.findall(r'<(?:input|select|textarea)[^>]*? name="([^"]+)"', page)) - {"csrfmiddlewaretoken"}
+    return set(re.findall(r'<(?:input|select|textarea|button)[^>]*? name="([^"]+)"', page)) - {
+        "csrfmiddlewaretoken"
+    }
 
 
 def test_no_value_in_a_form_ends_in_an_error_of_ours(operator: Client, rows: Any) -> None:
@@ -220,6 +225,28 @@ def test_every_formset_has_a_limit_of_its_own() -> None:
     for formset in found:
         assert formset.max_num <= 50, formset
         assert formset.absolute_max <= 100, formset
+
+
+def test_a_relying_party_with_more_addresses_than_the_limit_is_still_saved(
+    operator: Client, rows: dict[str, Any]
+) -> None:
+    told = rows["told"]
+    admission.add_redirect_uris(told, [f"https://told.example/{number}" for number in range(119)])
+    address = f"{of(RelyingParty)}{told.pk}/change/"
+    page = operator.get(address)
+    form: dict[str, Any] = dict(
+        re.findall(
+            r'<input[^>]*? name="(redirect_uris-[^"]+|response_uris-[^"]+)"[^>]*? value="([^"]*)"',
+            page.content.decode(),
+        )
+    )
+    form |= {"name": "Renamed", "allowed_scopes": told.allowed_scopes, "wire_format": told.wire_format}
+
+    response = operator.post(address, form)
+
+    assert response.status_code == 302, response.context["errors"]
+    told.refresh_from_db()
+    assert (told.name, told.redirect_uris.count()) == ("Renamed", 120)
 
 
 def test_the_limit_holds_for_what_a_browser_says(operator: Client) -> None:
