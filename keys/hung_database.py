@@ -1,12 +1,12 @@
 """A database that accepts connections and answers nothing must not hold the threads of this process.
 
 While the server is suspended, its kernel still acknowledges what we send: no timeout of the server ends the
-wait, and none of TCP. So the client hangs up after a while. The thread gets an OperationalError; whether a
+wait, and none of TCP. So the client disconnects after a while. The thread gets an OperationalError; whether a
 COMMIT on its way was done is then unknown. When all other threads wait for the database already, the last one
 waits two seconds at most and is then free for the documents that are served from memory.
 
-Once a wait was cut off, a thread in the background asks the server for a sign of life, over and over. While
-there is none, whatever needs a new connection or a new answer fails at once.
+Once a wait was cut off, a thread in the background asks the server again and again whether it answers. While
+it does not, whatever needs a new connection or a new answer fails at once.
 """
 
 import os
@@ -27,14 +27,14 @@ from keys.waiting import most_in_all
 log = structlog.get_logger(__name__)
 
 SHORT = 2.0  # seconds that every thread may wait
-LOOKED_AFTER_EVERY = 1.0  # seconds between two signs of life asked for
-SIGN_OF_LIFE = 3  # seconds that one may take
+PROBE_INTERVAL = 1.0  # seconds between two probes
+PROBE_TIMEOUT = 3  # seconds that a probe may take
 
 _thread = threading.local()  # `seconds`: how long this thread may wait for one answer
-_places = threading.BoundedSemaphore(most_in_all())  # taken by threads that wait long
+_long_waits = threading.BoundedSemaphore(most_in_all())  # taken by threads that wait long
 _state = threading.Lock()  # guards the two below
-_looking = False  # whether a thread is asking for a sign of life
-_hangs = False  # whether that thread has found none
+_probing = False  # whether a thread probes the database
+_is_hung = False  # whether that thread got no answer
 
 
 def begin(seconds: float) -> None:
@@ -64,7 +64,7 @@ class _BoundedConnection(psycopg.Connection[Any]):
 
     def wait(self, gen: Any, *args: Any, **kwargs: Any) -> Any:
         seconds = getattr(_thread, "seconds", None)
-        return super().wait(gen if seconds is None else _cut_off(gen, self, seconds), *args, **kwargs)
+        return super().wait(gen if seconds is None else _limited(gen, self, seconds), *args, **kwargs)
 
 
 def _watch(connection: Any) -> None:
@@ -89,80 +89,80 @@ def _connected(connect: Any, params: dict[str, Any]) -> Any:
     if getattr(_thread, "seconds", None) is None:
         return connect(params)
     _refuse_while_it_hangs()
-    if not _places.acquire(timeout=0 if _looking else SHORT):  # 0: a wait was cut off a moment ago
+    if not _long_waits.acquire(timeout=0 if _probing else SHORT):  # 0: a wait was cut off a moment ago
         raise psycopg.OperationalError("All other threads are waiting for the database already.")
     try:
         options = f"{settings.DATABASE_LIMITS} {params.get('options', '')}".strip()
         return _bind(connect({**params, "options": options} if options else params))
     except psycopg.errors.ConnectionTimeout:
-        _look_after_it()
+        _start_probe()
         raise
     finally:
-        _places.release()
+        _long_waits.release()
 
 
-def _cut_off(gen: Any, raw: Any, seconds: float) -> Any:
+def _limited(gen: Any, raw: Any, seconds: float) -> Any:
     """psycopg's generator, which is sent 0 every 0.1 s while nothing arrives; disconnects at the limit."""
-    if not getattr(_thread, "looks", False):
+    if not getattr(_thread, "probes", False):
         _refuse_while_it_hangs()
-    began, has_place, over = monotonic(), False, False
+    began, waits_long, over = monotonic(), False, False
     try:
         wanted = next(gen)
         while True:
             ready = yield wanted
             waited = 0.0 if ready or over else monotonic() - began
-            if waited >= SHORT and not has_place:
-                has_place = _places.acquire(blocking=False)
-            if waited >= seconds or (waited >= SHORT and not has_place):
+            if waited >= SHORT and not waits_long:
+                waits_long = _long_waits.acquire(blocking=False)
+            if waited >= seconds or (waited >= SHORT and not waits_long):
                 over = True
-                _hang_up(raw)
+                _disconnect(raw)
             wanted = gen.send(ready)
-    except StopIteration as end:
-        return end.value
+    except StopIteration as stop:
+        return stop.value
     finally:
-        if has_place:
-            _places.release()
+        if waits_long:
+            _long_waits.release()
 
 
-def _hang_up(raw: Any) -> None:
+def _disconnect(raw: Any) -> None:
     """End the conversation, so that libpq finds it ended. Not `cancel`, which asks the server that hangs."""
     log.error("database_did_not_answer")
     with socket.socket(fileno=os.dup(raw.pgconn.socket)) as duplicate:
         duplicate.shutdown(socket.SHUT_RDWR)
-    _look_after_it()
+    _start_probe()
 
 
 def _refuse_while_it_hangs() -> None:
-    if _hangs:
-        raise psycopg.OperationalError("The database gave no sign of life a moment ago.")
+    if _is_hung:
+        raise psycopg.OperationalError("The database did not answer a moment ago.")
 
 
-def _look_after_it() -> None:
+def _start_probe() -> None:
     """Find out in the background whether the server hangs, and when it is back."""
-    global _looking
-    if getattr(_thread, "looks", False):
+    global _probing
+    if getattr(_thread, "probes", False):
         return
     with _state:
-        if _looking:
+        if _probing:
             return
-        _looking = True
+        _probing = True
     params = connections[DEFAULT_DB_ALIAS].get_connection_params()
-    threading.Thread(target=_look, args=(params,), daemon=True, name="database-look").start()
+    threading.Thread(target=_probe, args=(params,), daemon=True, name="database-probe").start()
 
 
-def _look(params: dict[str, Any]) -> None:
-    global _hangs, _looking
-    _thread.looks, _thread.seconds = True, SIGN_OF_LIFE
-    while not _gives_a_sign_of_life(params):
-        _hangs = True
-        sleep(LOOKED_AFTER_EVERY)
+def _probe(params: dict[str, Any]) -> None:
+    global _is_hung, _probing
+    _thread.probes, _thread.seconds = True, PROBE_TIMEOUT
+    while not _answers(params):
+        _is_hung = True
+        sleep(PROBE_INTERVAL)
     with _state:
-        _hangs = _looking = False
+        _is_hung = _probing = False
 
 
-def _gives_a_sign_of_life(params: dict[str, Any]) -> bool:
+def _answers(params: dict[str, Any]) -> bool:
     try:
-        with psycopg.connect(**{**params, "connect_timeout": SIGN_OF_LIFE, "autocommit": True}) as raw:
+        with psycopg.connect(**{**params, "connect_timeout": PROBE_TIMEOUT, "autocommit": True}) as raw:
             _bind(raw).execute("SELECT 1")
     except psycopg.Error:
         return False

@@ -21,20 +21,20 @@ SILENCE = "SELECT pg_sleep(4)"  # a server that does not answer, as far as the c
 
 @pytest.fixture(autouse=True)
 def _its_own_state(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(hung_database, "_places", BoundedSemaphore(3))
+    monkeypatch.setattr(hung_database, "_long_waits", BoundedSemaphore(3))
     yield
-    looked(lambda: not hung_database._looking)
+    eventually(lambda: not hung_database._probing)
     hung_database.end()
     connection.__dict__.pop("get_new_connection", None)
     connection.close()
 
 
-def looked(found: Callable[[], bool]) -> None:
+def eventually(found: Callable[[], bool]) -> None:
     for _ in range(200):
         if found():
             return
         sleep(0.05)
-    raise AssertionError("the thread that looks after the database found nothing")
+    raise AssertionError("the probe of the database found nothing else")
 
 
 def ask(sql: str = SILENCE) -> None:
@@ -104,7 +104,7 @@ def test_a_commit_without_an_answer_is_given_up_too() -> None:
 
 
 def test_of_several_threads_that_wait_one_is_cut_off_early(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hung_database, "_places", BoundedSemaphore(2))
+    monkeypatch.setattr(hung_database, "_long_waits", BoundedSemaphore(2))
     done = Event()
 
     def waits(_: int) -> str:
@@ -126,34 +126,32 @@ def test_while_all_other_threads_connect_a_further_one_waits_for_a_moment_only(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     connection.close()
-    places = BoundedSemaphore(1)
-    monkeypatch.setattr(hung_database, "_places", places)
-    with places, bounded(30), pytest.raises(OperationalError):
+    long_waits = BoundedSemaphore(1)
+    monkeypatch.setattr(hung_database, "_long_waits", long_waits)
+    with long_waits, bounded(30), pytest.raises(OperationalError):
         ask()
     assert Wallet.objects.count() == 0
 
 
-def test_while_there_is_no_sign_of_life_everything_fails_at_once_and_then_works_again(
+def test_while_the_database_does_not_answer_everything_fails_at_once_and_then_works_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     lives = Event()
-    truly = hung_database._gives_a_sign_of_life
-    monkeypatch.setattr(hung_database, "LOOKED_AFTER_EVERY", 0.05)
-    monkeypatch.setattr(
-        hung_database, "_gives_a_sign_of_life", lambda params: lives.is_set() and truly(params)
-    )
+    truly = hung_database._answers
+    monkeypatch.setattr(hung_database, "PROBE_INTERVAL", 0.05)
+    monkeypatch.setattr(hung_database, "_answers", lambda params: lives.is_set() and truly(params))
     with bounded(0.3), pytest.raises(OperationalError):
         ask()
-    looked(lambda: hung_database._hangs)
+    eventually(lambda: hung_database._is_hung)
     close_old_connections()
     with bounded(30):
         for _again in range(3):
-            with pytest.raises(OperationalError, match="no sign of life"):
+            with pytest.raises(OperationalError, match="did not answer"):
                 ask()
             close_old_connections()
 
     lives.set()
-    looked(lambda: not hung_database._hangs)
+    eventually(lambda: not hung_database._is_hung)
 
     with bounded(30):
         assert Wallet.objects.count() == 0
