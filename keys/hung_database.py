@@ -9,11 +9,10 @@ Once a wait was cut off, a thread in the background asks the server again and ag
 it does not, whatever needs a new connection or a new answer fails at once.
 """
 
-import os
 import socket
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from time import monotonic, sleep
 from typing import Any
 
@@ -127,8 +126,12 @@ def _limited(gen: Any, raw: Any, seconds: float) -> Any:
 def _disconnect(raw: Any) -> None:
     """End the conversation, so that libpq finds it ended. Not `cancel`, which asks the server that hangs."""
     log.error("database_did_not_answer")
-    with socket.socket(fileno=os.dup(raw.pgconn.socket)) as duplicate:
-        duplicate.shutdown(socket.SHUT_RDWR)
+    with suppress(OSError, psycopg.Error):  # it is closed already
+        connected = socket.socket(fileno=raw.pgconn.socket)  # no duplicate: no file descriptor may be free
+        try:
+            connected.shutdown(socket.SHUT_RDWR)
+        finally:
+            connected.detach()
     _start_probe()
 
 
@@ -146,8 +149,13 @@ def _start_probe() -> None:
         if _probing:
             return
         _probing = True
-    params = connections[DEFAULT_DB_ALIAS].get_connection_params()
-    threading.Thread(target=_probe, args=(params,), daemon=True, name="database-probe").start()
+    try:
+        params = connections[DEFAULT_DB_ALIAS].get_connection_params()
+        threading.Thread(target=_probe, args=(params,), daemon=True, name="database-probe").start()
+    except Exception:  # no thread may be free either; the next wait that is cut off tries again
+        log.exception("database_probe_not_started")
+        with _state:
+            _probing = False
 
 
 def _probe(params: dict[str, Any]) -> None:
@@ -164,6 +172,6 @@ def _answers(params: dict[str, Any]) -> bool:
     try:
         with psycopg.connect(**{**params, "connect_timeout": PROBE_TIMEOUT, "autocommit": True}) as raw:
             _bind(raw).execute("SELECT 1")
-    except psycopg.Error:
+    except Exception:  # also OSError, when no file descriptor is free: this thread must not end by it
         return False
     return True

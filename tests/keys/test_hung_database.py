@@ -2,7 +2,10 @@
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from threading import BoundedSemaphore, Event
+from contextlib import suppress
+from errno import EMFILE
+from resource import RLIMIT_NOFILE, getrlimit, setrlimit
+from threading import BoundedSemaphore, Event, Thread, current_thread
 from time import sleep
 from typing import Any
 
@@ -179,3 +182,71 @@ def test_a_server_that_takes_no_connection_is_given_up_after_the_timeout(monkeyp
     with bounded(30), pytest.raises(OperationalError) as caught:
         ask()
     assert means_away(caught.value)
+
+
+def test_a_probe_that_fails_in_an_unexpected_way_is_repeated_and_the_database_is_used_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As where no file descriptor is free."""
+    connect, failures = psycopg.connect, [OSError(EMFILE, "Too many open files")]
+
+    def connects(*args: Any, **facts: Any) -> Any:
+        if failures and current_thread().name == "database-probe":
+            raise failures.pop()
+        return connect(*args, **facts)
+
+    monkeypatch.setattr(hung_database, "PROBE_INTERVAL", 0.05)
+    monkeypatch.setattr(psycopg, "connect", connects)
+    with bounded(0.3), pytest.raises(OperationalError):
+        ask()
+    eventually(lambda: not hung_database._probing)
+    close_old_connections()
+
+    assert not failures
+    with bounded(30):
+        assert Wallet.objects.count() == 0
+
+
+def test_where_no_file_descriptor_is_free_a_wait_ends_all_the_same_and_then_the_database_is_used_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(hung_database, "PROBE_INTERVAL", 0.05)
+    ask("SELECT 1")
+    most, hard = getrlimit(RLIMIT_NOFILE)
+    try:
+        setrlimit(RLIMIT_NOFILE, (3, hard))
+        with bounded(0.3), suppress(OperationalError):
+            ask()
+    finally:
+        setrlimit(RLIMIT_NOFILE, (most, hard))
+    assert connection.connection.broken
+    eventually(lambda: not hung_database._probing)
+    close_old_connections()
+
+    with bounded(30):
+        assert Wallet.objects.count() == 0
+
+
+@pytest.mark.parametrize("broken", ["thread", "parameters"])
+def test_a_probe_that_cannot_be_started_is_tried_again_at_the_next_wait(
+    monkeypatch: pytest.MonkeyPatch, broken: str
+) -> None:
+    def fails(*args: Any) -> None:
+        raise RuntimeError("can't start new thread")
+
+    ask("SELECT 1")
+    with monkeypatch.context() as patched:
+        if broken == "thread":
+            patched.setattr(Thread, "start", fails)
+        else:
+            patched.setattr(connection, "get_connection_params", fails)
+        with bounded(0.3), pytest.raises(OperationalError):
+            ask()
+    assert not hung_database._probing
+    close_old_connections()
+
+    probed = Event()
+    monkeypatch.setattr(hung_database, "_answers", lambda params: probed.set() or True)
+    with bounded(0.3), pytest.raises(OperationalError):
+        ask()
+    assert probed.wait(10)
