@@ -27,6 +27,7 @@ log = structlog.get_logger(__name__)
 
 SHORT = 2.0  # seconds that every thread may wait
 PROBE_INTERVAL = 1.0  # seconds between two probes
+PROMPT = 1.0  # seconds within which a refusal shows that the server answers
 PROBE_TIMEOUT = 3  # seconds that a probe may take
 
 _thread = threading.local()  # `seconds`: how long this thread may wait for one answer
@@ -169,9 +170,16 @@ def _probe(params: dict[str, Any]) -> None:
 
 
 def _answers(params: dict[str, Any]) -> bool:
+    """Whether a connection and a statement come to an end in time.
+
+    A refusal that comes promptly, such as "too many connections", is an answer too: it holds no thread.
+    """
+    began = monotonic()
     try:
         with psycopg.connect(**{**params, "connect_timeout": PROBE_TIMEOUT, "autocommit": True}) as raw:
             _bind(raw).execute("SELECT 1")
-    except Exception:  # also OSError, when no file descriptor is free: this thread must not end by it
+    except psycopg.Error:
+        return monotonic() - began < PROMPT
+    except Exception:  # as OSError, when no file descriptor is free: this thread must not end by it
         return False
     return True

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from errno import EMFILE
 from resource import RLIMIT_NOFILE, getrlimit, setrlimit
+from socket import create_server
 from threading import BoundedSemaphore, Event, Thread, current_thread
 from time import sleep
 from typing import Any
@@ -250,3 +251,25 @@ def test_a_probe_that_cannot_be_started_is_tried_again_at_the_next_wait(
     with bounded(0.3), pytest.raises(OperationalError):
         ask()
     assert probed.wait(10)
+
+
+def test_a_server_that_has_no_connection_left_answers_all_the_same() -> None:
+    params = connection.get_connection_params()
+    ask("CREATE ROLE crowded LOGIN CONNECTION LIMIT 1 PASSWORD 'secret'")
+    try:
+        crowded = params | {"user": "crowded", "password": "secret"}
+        with psycopg.connect(**crowded):
+            with pytest.raises(psycopg.OperationalError, match="too many connections"):
+                psycopg.connect(**crowded)
+            assert hung_database._answers(crowded)
+    finally:
+        ask("DROP ROLE crowded")
+
+
+def test_a_server_that_accepts_connections_and_says_nothing_does_not_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(hung_database, "PROBE_TIMEOUT", 2)
+    with create_server(("127.0.0.1", 0)) as silent:
+        host, port = silent.getsockname()
+        assert not hung_database._answers(connection.get_connection_params() | {"host": host, "port": port})
