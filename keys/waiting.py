@@ -1,26 +1,64 @@
 """Threads of this process that wait for an outside party: a mail server, a relying application.
 
-All of them are counted together, so that slow parties never hold the last thread. Threads that wait for the
+All of them are counted together, so that slow parties never hold the last thread. Those that do not wait for
+the mail server leave it another one, because nobody signs in without an e-mail. Threads that wait for the
 database are counted apart, in `keys.hung_database`.
 """
 
+import threading
 from collections import Counter
 from collections.abc import Hashable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from threading import Condition
 
 from django.conf import settings
 
+MAIL_SERVER = "mail server"  # threads that wait for it are counted under this name
 MOST_FOR_ONE = 2
 QUEUED_FOR = 0.5  # seconds; a party that answers as it should is done by then
+QUEUED_FOR_MAIL = 3.0  # seconds; a person waits for that e-mail, and a mail server may take a second for each
 
 _busy: Counter[Hashable] = Counter()
-_queued = False  # whether a thread of this process is in the queue
+_queued: Counter[Hashable] = Counter()
 _changed = Condition()
+_thread = threading.local()  # `guard`: what `one_at_a_time` set
 
 
 class NoThreadFreeError(OSError):
     """No thread may wait for this party at the moment. Nothing was sent to it."""
+
+
+class Guard:
+    """Held by the one thread that waits for calls of a kind; the same thread may take it again."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Raises NoThreadFreeError at once when another thread holds it."""
+        if not self._lock.acquire(blocking=False):
+            _thread.refused = True
+            raise NoThreadFreeError("Another call of this kind is waiting already.")
+        try:
+            yield
+        finally:
+            self._lock.release()
+
+
+@contextmanager
+def one_at_a_time(guard: Guard) -> Iterator[None]:
+    """Whatever this thread waits for inside, it waits for with `guard` held."""
+    _thread.guard, _thread.refused = guard, False
+    try:
+        yield
+    finally:
+        _thread.guard = None
+
+
+def was_refused() -> bool:
+    """Whether this thread would have had to wait inside `one_at_a_time`, and another one did already."""
+    return getattr(_thread, "refused", False)
 
 
 def most_in_all() -> int:
@@ -28,37 +66,57 @@ def most_in_all() -> int:
     return max(1, settings.WEB_THREADS - 1)
 
 
+def most_for_applications() -> int:
+    """How many of them may wait for parties other than the mail server."""
+    return max(1, most_in_all() - 1)
+
+
 @contextmanager
 def waiting_for(party: Hashable) -> Iterator[None]:
     """Counts this thread as waiting for `party` while the block runs.
 
-    Raises NoThreadFreeError when all threads but one wait already. When MOST_FOR_ONE threads wait for this
-    party, a single thread of the process may queue for half a second; any other is refused at once.
+    Raises NoThreadFreeError when as many threads wait as may. When MOST_FOR_ONE threads wait for this party,
+    a thread may queue: several for three seconds for the mail server, and a single one for half a second
+    for any other party. All others are refused at once.
     """
-    with _changed:
-        if not _may_wait(party):
-            raise NoThreadFreeError("Too many threads are waiting already.")
-        _busy[party] += 1
-    try:
-        yield
-    finally:
+    guard = getattr(_thread, "guard", None)
+    with ExitStack() as held:
+        if guard is not None:
+            held.enter_context(guard.held())
         with _changed:
-            _busy[party] -= 1
-            if not _busy[party]:
-                del _busy[party]
-            _changed.notify_all()
+            if not _may_wait(party):
+                raise NoThreadFreeError("Too many threads are waiting already.")
+            _busy[party] += 1
+        held.callback(_leave, party)
+        yield
+
+
+def _leave(party: Hashable) -> None:
+    with _changed:
+        _take_off(_busy, party)
+        _changed.notify_all()
 
 
 def _may_wait(party: Hashable) -> bool:
-    global _queued
-    if _busy.total() + _queued >= most_in_all():
+    waiting = _busy + _queued
+    queued_for_others = _queued.total() - _queued[MAIL_SERVER]
+    if waiting.total() >= most_in_all():
+        return False
+    if party != MAIL_SERVER and waiting.total() - waiting[MAIL_SERVER] >= most_for_applications():
         return False
     if _busy[party] < MOST_FOR_ONE:
         return True
-    if _queued:
+    if party != MAIL_SERVER and queued_for_others:
         return False
-    _queued = True
+    _queued[party] += 1
     try:
-        return _changed.wait_for(lambda: _busy[party] < MOST_FOR_ONE, timeout=QUEUED_FOR)
+        seconds = QUEUED_FOR_MAIL if party == MAIL_SERVER else QUEUED_FOR
+        return _changed.wait_for(lambda: _busy[party] < MOST_FOR_ONE, timeout=seconds)
     finally:
-        _queued = False
+        _take_off(_queued, party)
+
+
+def _take_off(counter: Counter[Hashable], party: Hashable) -> None:
+    counter[party] -= 1
+    if not counter[party]:
+        del counter[party]

@@ -32,6 +32,8 @@ from wallet.models import HolderSession
 
 LIFETIME = timedelta(minutes=30)
 NONCE_USED = "nonce was used before; every request needs a fresh one"
+# In `request.META` of a request that our own code makes, for a caller who is counted by a limit of their own.
+COUNTED_ALREADY = "presentation.counted_already"
 # Anybody can make a browser ask, and each request of a stranger writes two rows that stay for a day. Per
 # client address, and generous: a whole company may share one. Who is signed in is known, and not counted.
 STRANGERS = Limit("requests-of-strangers", most=settings.REQUESTS_PER_CLIENT, window=timedelta(minutes=15))
@@ -69,13 +71,14 @@ def begin(
     registration: Registration,
     *,
     browser: str,
-    client: str,
+    client: str | None,
     session: HolderSession | None,
     now: datetime,
 ) -> Passage:
     """Write down a request that may be answered, and ask the holder at once when they can be asked.
 
-    browser: digest of its cookie. client: the network address limits count by.
+    browser: digest of its cookie. client: the network address limits count by, or None
+    when the request is counted already.
 
     Raises an `AuthorizationError` for what is wrong with the request (design §5), and then writes nothing.
     """
@@ -90,7 +93,7 @@ def begin(
     interaction.nonce_digest = authorization_request.nonce_digest(passage.request.nonce)
     if registration.nonce_used:
         raise InvalidRequestError(NONCE_USED)
-    if session is None:
+    if session is None and client is not None:
         _count_stranger(passage, client, now=now)
     with transaction.atomic():
         _prepare(passage, next_step(passage, session, now=now), session, now=now)

@@ -15,7 +15,7 @@ from consent.views import take_decision
 from presentation import answers, deliveries, interactions, pages, posting
 from presentation.client_metadata import logos
 from presentation.errors import AccessDeniedError, AuthorizationError, UntrustedRequestError
-from presentation.interactions import InteractionGoneError
+from presentation.interactions import COUNTED_ALREADY, InteractionGoneError
 from presentation.models import Interaction, RelyingParty
 from presentation.outbound.calls import OutboundError
 from presentation.passage import Passage, Step, next_step, path_of
@@ -46,7 +46,7 @@ def authorize(request: HttpRequest) -> HttpResponse:
             arrival,
             registration,
             browser=digest,
-            client=browser.address(request),
+            client=None if COUNTED_ALREADY in request.META else browser.address(request),
             session=session,
             now=now,
         )

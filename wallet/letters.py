@@ -9,12 +9,13 @@ from django.core.mail import EmailMultiAlternatives
 from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
+from keys import waiting
 from keys.waiting import waiting_for
 from wallet import email_addresses
 from wallet.email_addresses import EmailAddressError
 from wallet.models import Errand, Wallet
 
-MAIL_SERVER = "mail server"  # threads that wait for it are counted under this name
+MAIL_SERVER = waiting.MAIL_SERVER
 
 
 def send_code(errand: Errand, code: str, *, lifetime: timedelta) -> None:

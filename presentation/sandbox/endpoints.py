@@ -40,13 +40,14 @@ class HolderView(MachineView):
 
     def post(self, request: Request) -> Response:
         """Goes through an authorization request and gives the redirect, or the page where it ends."""
-        holder.CALLS_PER_CLIENT.take(browser.address(request._request), now=timezone.now())
+        client = browser.address(request._request)
+        holder.CALLS_PER_CLIENT.take(client, now=timezone.now())
         try:
             endpoint = settings.BASE_URL + reverse("authorize")
             call = HolderCall.from_json(self.body(request), endpoint=endpoint)
             parts = urlsplit(call.authorize_url)
             path = f"{parts.path}?{parts.query}"
-            ending = holder.answer(path, persona=call.persona, decision=call.decision)
+            ending = holder.answer(path, persona=call.persona, decision=call.decision, client=client)
         except HolderCallError as error:
             raise MalformedRequestError(str(error)) from error
         except holder.AnotherWaitsError as error:

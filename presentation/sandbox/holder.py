@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from threading import Lock
 
 from django.db.models import Q
 from django.http import HttpResponse
@@ -18,7 +17,7 @@ from django.urls import Resolver404, ResolverMatch, resolve
 from django.utils import timezone
 
 from consent.models import Consent
-from keys.waiting import NoThreadFreeError, waiting_for
+from keys.waiting import Guard, NoThreadFreeError, one_at_a_time, waiting_for, was_refused
 from presentation.models import Interaction
 from presentation.sandbox.inner_browser import InnerBrowser, Words
 from wallet.limits import Limit, LimitReachedError
@@ -33,8 +32,8 @@ CALLS_PER_CLIENT = Limit("holder-calls-per-client", most=3000, window=timedelta(
 TURN = Limit("holder-turn", most=1, window=timedelta(minutes=10))
 LONGEST_WAIT = 15.0  # seconds
 # Held by the one call of this process that waits: for another call with its address, or for the application
-# that its answer is posted to.
-_waiting = Lock()
+# whose request or keys are fetched, or that its answer is posted to.
+_waiting = Guard()
 
 
 class BusyError(Exception):
@@ -55,17 +54,20 @@ class Ending:
     text: str = ""
 
 
-def answer(authorize_path: str, *, persona: str, decision: str) -> Ending:
+def answer(authorize_path: str, *, persona: str, decision: str, client: str) -> Ending:
     """Open the request at `authorize_path` (with its query) and go through it; where that ends.
 
     persona: a key of `wallet.sandbox.personas.OUTCOMES`. decision: as the consent page's buttons have it.
+    client: the network address of the caller, which limits count by.
     Raises `BusyError`.
     """
-    browser = InnerBrowser()
-    with ExitStack() as leaving:
+    browser = InnerBrowser(client)
+    with ExitStack() as leaving, one_at_a_time(_waiting):
         leaving.callback(browser.sign_out)
         passage = _Passage(browser, persona, decision, leaving)
         response = browser.get(authorize_path)
+        if was_refused():
+            raise AnotherWaitsError
         for _ in range(MOST_PAGES):
             location = response.headers.get("Location") or _way_back(response)
             if location is None:
@@ -132,12 +134,12 @@ def _answering(interaction: Q) -> Iterator[None]:
 
 @contextmanager
 def _the_one_that_waits() -> Iterator[None]:
-    if not _waiting.acquire(blocking=False):
-        raise AnotherWaitsError
-    try:
+    with ExitStack() as held:
+        try:
+            held.enter_context(_waiting.held())
+        except NoThreadFreeError:
+            raise AnotherWaitsError from None
         yield
-    finally:
-        _waiting.release()
 
 
 @contextmanager

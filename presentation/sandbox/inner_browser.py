@@ -1,13 +1,12 @@
 """A browser inside this process: it asks our own views as a request from outside would, and keeps cookies.
 
 For a holder without a screen (`holder`). No middleware runs, so nothing is logged twice and no form token is
-asked for. Each one is counted as a client of its own by the limits that count client addresses.
+asked for. Limits count it by the client address it is given. Requests of strangers are not counted again:
+the caller's calls are counted already.
 """
 
-import secrets
 from html.parser import HTMLParser
 from io import BytesIO
-from ipaddress import IPv6Address
 from typing import cast
 from urllib.parse import unquote_to_bytes, urlencode, urlsplit
 
@@ -19,6 +18,7 @@ from django.http.response import HttpResponseBase
 from django.urls import resolve
 from django.utils import timezone
 
+from presentation.interactions import COUNTED_ALREADY
 from wallet import sessions
 from wallet.models import Wallet
 
@@ -26,9 +26,10 @@ from wallet.models import Wallet
 class InnerBrowser:
     """Opens addresses of this service, one after the other; redirects are the caller's to follow."""
 
-    def __init__(self) -> None:
+    def __init__(self, client: str) -> None:
+        """client: a network address, as `wallet.browser.address` has it."""
         self._cookies: dict[str, str] = {}
-        self._address = str(IPv6Address((0xFD << 120) | (secrets.randbits(56) << 64) | 1))
+        self._address = client.partition("/")[0]
 
     def get(self, address: str) -> HttpResponseBase:
         """The response to GET."""
@@ -65,6 +66,7 @@ class InnerBrowser:
             "CONTENT_LENGTH": str(len(body)),
             "wsgi.url_scheme": base.scheme,
             "wsgi.input": BytesIO(body),
+            COUNTED_ALREADY: True,
         }
         return WSGIRequest(environ)
 

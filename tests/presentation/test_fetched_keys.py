@@ -11,7 +11,7 @@ from django.test import Client
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keys.waiting import most_in_all
+from keys.waiting import most_for_applications
 from presentation.client_metadata.public_keys import MOST, ClientKeysError, problem_with, read, read_published
 from presentation.clients import fetched_keys
 from presentation.outbound.lanes import lane
@@ -300,7 +300,7 @@ def test_while_too_many_threads_wait_for_applications_nothing_is_fetched_and_no_
     application: Application, settings: Any
 ) -> None:
     with ExitStack() as held:
-        for called in range(most_in_all()):
+        for called in range(most_for_applications()):
             held.enter_context(lane(called))
         assert application.asks(settings) == 503
         assert application.far.requests == []
@@ -313,7 +313,7 @@ def test_keys_that_are_there_count_while_too_many_threads_wait(
     assert application.asks(settings) == 200
     clock(fetched_keys.KEPT)
     with ExitStack() as held:
-        for called in range(most_in_all()):
+        for called in range(most_for_applications()):
             held.enter_context(lane(called))
         assert application.asks(settings) == 200
     assert len(application.far.requests) == 1

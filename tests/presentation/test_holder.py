@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from datetime import timedelta
 from typing import Any
+from unittest.mock import Mock
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import pytest
@@ -17,6 +18,7 @@ from django.utils import timezone
 from consent.models import Consent
 from presentation import admission, interactions
 from presentation.models import Interaction, RelyingParty
+from presentation.reception import signed_requests
 from presentation.sandbox import holder
 from tests.people import ALICE, register
 from tests.presentation.clients import FORM, basic, with_secret
@@ -350,3 +352,44 @@ def test_a_posted_refusal_of_what_the_wallet_does_not_hold_ends_where_the_applic
 
     assert ending == {"redirect_to": "https://bank.example/welcome"}
     assert dict(parse_qsl(receiver.posted[0].body))["error"] == "access_denied"
+
+
+def test_a_call_whose_signed_request_is_fetched_waits_only_when_no_other_call_does(
+    acme_bank: RelyingParty, settings: Any
+) -> None:
+    with listening() as receiver:
+        prefix = receiver.uri.rpartition("/")[0] + "/"
+        RelyingParty.objects.filter(pk=acme_bank.pk).update(request_uri_prefix=prefix)
+        asked_for = urlencode({"client_id": acme_bank.client_id, "request_uri": prefix + "request"})
+        url = f"{settings.BASE_URL}{PATH}?{asked_for}"
+        held = threading.Event()
+        released = threading.Event()
+
+        def hold() -> None:
+            with holder._waiting.held():
+                held.set()
+                released.wait(10)
+
+        first = threading.Thread(target=hold)
+        first.start()
+        assert held.wait(10)
+        response = call(url)
+        released.set()
+        first.join()
+
+    assert (response.status_code, response.headers["Retry-After"]) == (503, "1")
+    assert "Another call is already waiting." in response.json()["error_description"]
+    assert call(url).status_code == 200
+
+
+def test_signed_requests_are_counted_by_the_address_of_the_caller(
+    acme_bank: RelyingParty, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    RelyingParty.objects.filter(pk=acme_bank.pk).update(request_uri_prefix="http://127.0.0.1:9/")
+    counted: list[str] = []
+    monkeypatch.setattr(signed_requests, "FETCHES", Mock(take=lambda client, now: counted.append(client)))
+    asked_for = urlencode({"client_id": acme_bank.client_id, "request_uri": "http://127.0.0.1:9/request"})
+
+    call(f"{settings.BASE_URL}{PATH}?{asked_for}")
+
+    assert counted == ["127.0.0.1"]

@@ -8,7 +8,16 @@ from typing import Any
 import pytest
 
 from keys import waiting
-from keys.waiting import MOST_FOR_ONE, most_in_all
+from keys.waiting import (
+    MAIL_SERVER,
+    MOST_FOR_ONE,
+    Guard,
+    NoThreadFreeError,
+    most_for_applications,
+    one_at_a_time,
+    waiting_for,
+    was_refused,
+)
 from presentation.outbound.calls import NotReachedError
 from presentation.outbound.lanes import lane
 
@@ -28,7 +37,8 @@ def taken(called: object) -> bool:
     return False
 
 
-def test_of_many_calls_to_one_few_are_under_way_at_once() -> None:
+def test_of_many_calls_to_one_few_are_under_way_at_once(settings: Any) -> None:
+    settings.WEB_THREADS = 5
     with lane("slow"), lane("slow"):
         assert not taken("slow")
         assert taken("another")
@@ -38,7 +48,7 @@ def test_of_many_calls_to_one_few_are_under_way_at_once() -> None:
 
 def test_all_that_are_slow_together_leave_threads_free() -> None:
     with ExitStack() as held:
-        for called in range(most_in_all()):
+        for called in range(most_for_applications()):
             held.enter_context(lane(called))
         assert not taken("another")
     assert taken("another")
@@ -50,7 +60,8 @@ def test_a_call_that_fails_leaves_its_lane() -> None:
             raise ZeroDivisionError
 
 
-def test_a_lane_that_gets_free_soon_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lane_that_gets_free_soon_is_waited_for(monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
+    settings.WEB_THREADS = 5
     monkeypatch.setattr(waiting, "QUEUED_FOR", 30)
     with lane("quick"):
         first = lane("quick")
@@ -89,7 +100,10 @@ def test_of_a_dozen_threads_that_call_a_silent_far_end_two_are_held() -> None:
     assert (results.count("refused"), results.count("held")) == (10, 2)
 
 
-def test_one_thread_queues_and_all_others_are_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_thread_queues_and_all_others_are_refused_at_once(
+    monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
+    settings.WEB_THREADS = 5
     monkeypatch.setattr(waiting, "QUEUED_FOR", 3600)
     with lane("slow"), lane("slow"):
         queued = Thread(target=lambda: taken("slow"))
@@ -97,13 +111,13 @@ def test_one_thread_queues_and_all_others_are_refused_at_once(monkeypatch: pytes
         while not waiting._queued:
             queued.join(timeout=0.01)
         assert not taken("slow")
-        assert not taken("another"), "one thread of four is left for pages"
+        assert not taken("another"), "one thread of five is left for pages, and one for e-mail"
     queued.join(timeout=10)
     assert taken("another")
 
 
-@pytest.mark.parametrize(("threads", "most"), [(1, 1), (2, 1), (4, 3), (16, 15)])
-def test_however_many_threads_a_process_has_one_is_left_if_there_are_two(
+@pytest.mark.parametrize(("threads", "most"), [(1, 1), (2, 1), (3, 1), (4, 2), (16, 14)])
+def test_however_many_threads_a_process_has_one_is_left_for_pages_and_one_for_e_mail(
     settings: Any, threads: int, most: int
 ) -> None:
     settings.WEB_THREADS = threads
@@ -111,6 +125,9 @@ def test_however_many_threads_a_process_has_one_is_left_if_there_are_two(
         for called in range(most):
             held.enter_context(lane(called))
         assert not taken("another")
+        if threads > 2:
+            with waiting_for(MAIL_SERVER):
+                assert not taken("another")
 
 
 @pytest.mark.parametrize("threads", [2, 3, 4, 8])
@@ -131,10 +148,63 @@ def test_many_threads_at_many_silent_parties_never_hold_the_last_thread(settings
     callers = [Thread(target=call, args=(number,)) for number in range(40)]
     for caller in callers:
         caller.start()
-    for _ in range(40 - (threads - 1)):
+    for _ in range(40 - max(1, threads - 2)):
         assert refused.acquire(timeout=10), "these are told while nothing has answered yet"
     answered.set()
     for caller in callers:
         caller.join()
 
-    assert len(held) == threads - 1
+    assert len(held) == max(1, threads - 2)
+
+
+def test_slow_parties_leave_a_thread_for_e_mail() -> None:
+    with lane("slow"), lane("also slow"), waiting_for(MAIL_SERVER):
+        assert not taken("another")
+
+
+@pytest.mark.parametrize(("threads", "sent"), [(4, 3), (5, 4), (6, 5)])
+def test_people_who_ask_for_e_mails_at_once_queue_and_one_thread_is_left(
+    settings: Any, monkeypatch: pytest.MonkeyPatch, threads: int, sent: int
+) -> None:
+    settings.WEB_THREADS = threads
+    monkeypatch.setattr(waiting, "QUEUED_FOR_MAIL", 30)
+    together, answered, results = Barrier(8), Event(), []
+    refused = Semaphore(0)
+
+    def send() -> None:
+        together.wait()
+        try:
+            with waiting_for(MAIL_SERVER):
+                assert answered.wait(10)
+                results.append("sent")
+        except NoThreadFreeError:
+            refused.release()
+
+    people = [Thread(target=send) for _ in range(8)]
+    for person in people:
+        person.start()
+    for _ in range(8 - sent):
+        assert refused.acquire(timeout=10), "these are told at once"
+    answered.set()
+    for person in people:
+        person.join()
+
+    assert results == ["sent"] * sent
+
+
+def test_of_calls_of_one_kind_one_thread_waits_and_the_same_one_may_wait_again() -> None:
+    guard, refusals = Guard(), []
+
+    def another() -> None:
+        with one_at_a_time(guard):
+            refusals.append((taken("another"), was_refused()))
+
+    with one_at_a_time(guard), guard.held(), lane("slow"):
+        thread = Thread(target=another)
+        thread.start()
+        thread.join()
+        assert taken("other kinds are not held up")
+        assert not was_refused()
+    another()
+
+    assert refusals == [(False, True), (True, False)]

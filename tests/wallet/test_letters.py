@@ -9,6 +9,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone, translation
 
+from keys import waiting
 from keys.waiting import waiting_for
 from tests.people import BOB, NORA
 from tests.wallet import mail_server
@@ -150,7 +151,10 @@ def test_the_backend_counts_as_djangos_do(db):
     assert EmailBackend().send_messages([]) == 0
 
 
-def test_two_threads_at_most_wait_for_a_mail_server_and_the_person_is_told_at_once(smtp, client, db, now):
+def test_two_threads_at_most_send_e_mails_and_the_person_who_queued_in_vain_is_told(
+    smtp, client, db, now, monkeypatch
+):
+    monkeypatch.setattr(waiting, "QUEUED_FOR_MAIL", 0.01)
     errand = make_errand(client, now=now)
     with waiting_for(letters.MAIL_SERVER), waiting_for(letters.MAIL_SERVER):
         refused = client.post(reverse("wallet_sign_in", args=[errand.id]))
