@@ -1,11 +1,14 @@
 """Letters to holders: plain text and HTML, in the language of the page they were asked from."""
 
+import smtplib
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
+import structlog
 from django.conf import settings
-from django.core.mail import EmailMultiAlternatives
+from django.core.mail import EmailMessage, EmailMultiAlternatives, get_connection
 from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
@@ -15,13 +18,16 @@ from wallet import email_addresses
 from wallet.email_addresses import EmailAddressError
 from wallet.models import Errand, Wallet
 
+log = structlog.get_logger(__name__)
+
 MAIL_SERVER = waiting.MAIL_SERVER
 
 
 def send_code(errand: Errand, code: str, *, lifetime: timedelta) -> None:
     """The code to sign in with. It is not in the subject, which a locked phone would show to everybody.
 
-    Raises OSError when the mail server cannot be reached, or when too many threads wait for it already.
+    Raises OSError when the mail server cannot be reached or refuses it, or when too many threads wait for
+    it already.
     """
     facts = {
         "code": code,
@@ -58,4 +64,31 @@ def _send(recipient: str, subject: str, name: str, facts: dict[str, Any]) -> Non
         subject=subject, body=render_to_string(f"wallet/letters/{name}.txt", facts), to=[recipient]
     )
     letter.attach_alternative(render_to_string(f"wallet/letters/{name}.html", facts), "text/html")
-    letter.send()
+    hand_over(letter)
+
+
+def hand_over(letter: EmailMessage) -> None:
+    """Give the letter to the mail server; raises OSError only if the server certainly does not have it.
+
+    An e-mail that may have been delivered counts as sent. Otherwise somebody whose mail server takes each
+    e-mail, but answers too late, would get e-mails that cost nothing.
+    """
+    connection = letter.connection or get_connection()
+    connection.open()  # until it is open, nothing has been handed over
+    try:
+        connection.send_messages([letter])
+    except OSError as error:  # SMTP and network errors are all OSErrors
+        if _refused(error):
+            raise
+        log.exception("letter perhaps not sent")
+    finally:
+        with suppress(OSError):
+            connection.close()
+
+
+def _refused(error: OSError) -> bool:
+    """Whether the mail server has said no; not so when the connection broke or the answer made no sense."""
+    if isinstance(error, smtplib.SMTPDataError):
+        return int(error.smtp_code) >= 400
+    said_no = smtplib.SMTPHeloError | smtplib.SMTPSenderRefused | smtplib.SMTPRecipientsRefused
+    return isinstance(error, said_no | smtplib.SMTPNotSupportedError)

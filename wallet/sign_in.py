@@ -17,12 +17,14 @@ from django.utils.crypto import constant_time_compare, salted_hmac
 
 from wallet import known_browsers, letters, sign_in_links
 from wallet.email_addresses import EmailAddressError
+from wallet.limits import LimitReachedError
 from wallet.models import Errand, LoginCode, Wallet
 from wallet.sign_in_allowances import CODE_LIFETIME, TRIES, TRIES_PER_CLIENT, take, take_code
 
 log = structlog.get_logger(__name__)
 
 RESEND_AFTER = timedelta(seconds=60)
+RETRY_AFTER = timedelta(seconds=10)  # when the last e-mail could not be sent
 
 
 class TooSoonError(Exception):
@@ -34,7 +36,11 @@ class TooSoonError(Exception):
 
 
 class NotSentError(Exception):
-    """The letter could not be handed over; asking again at once is fine."""
+    """The letter could not be handed over; another may be asked for at `retry_at`."""
+
+    def __init__(self, retry_at: datetime) -> None:
+        super().__init__("the letter could not be handed over")
+        self.retry_at = retry_at
 
 
 class NoCodeError(Exception):
@@ -56,16 +62,20 @@ def send_code(errand: Errand, *, client: str, now: datetime) -> None:
     """Send a new code to the errand's address, or a link if no code is left; an earlier code stops working.
 
     client: the network address limits count by. Raises `TooSoonError`, `limits.LimitReachedError` or
-    `NotSentError`; what the e-mail cost is then given back.
+    `NotSentError`; what the e-mail cost the address and its browser is then given back, and what it cost
+    the client address is not.
     """
     _claim_sending(errand, now=now)
     try:
         _send(errand, client=client, now=now)
+    except LimitReachedError:
+        _release_sending(errand, sent_at=None)
+        raise
     except BaseException as error:
-        _release_sending(errand)
+        _release_sending(errand, sent_at=now + RETRY_AFTER - RESEND_AFTER)
         if isinstance(error, OSError | EmailAddressError):  # SMTP and network errors are all OSErrors
             log.exception("letter not sent", errand=str(errand.id))
-            raise NotSentError from error
+            raise NotSentError(now + RETRY_AFTER) from error
         raise
 
 
@@ -131,8 +141,8 @@ def _claim_sending(errand: Errand, *, now: datetime) -> None:
         raise TooSoonError((errand.code_sent_at or now) + RESEND_AFTER)
 
 
-def _release_sending(errand: Errand) -> None:
-    Errand.objects.filter(id=errand.id).update(code_sent_at=None)
+def _release_sending(errand: Errand, *, sent_at: datetime | None) -> None:
+    Errand.objects.filter(id=errand.id).update(code_sent_at=sent_at)
 
 
 def _send(errand: Errand, *, client: str, now: datetime) -> None:

@@ -19,7 +19,9 @@ The rules are below; docs/operate.md explains the settings to operators.
 # 5. By client address alone, what strangers ask for and their wrong codes are limited, so that one machine
 #    can neither flood many mailboxes nor guess at many codes. Offices and mobile networks share one client
 #    address between many people, so these limits are high, and settings.
-# 6. An e-mail that was not handed to the mail server gives back all that was taken for it.
+# 6. An e-mail that the mail server certainly does not have gives back what was taken by e-mail address and by
+#    browser. What was taken by client address alone stays taken: otherwise attempts that fail would be
+#    without end.
 
 from contextlib import ExitStack
 from datetime import datetime, timedelta
@@ -54,13 +56,14 @@ def take_code(email: str, *, browser: str, client: str, known: bool, now: dateti
     """Take what one code costs; False when there is no code left, and a link is to be sent instead.
 
     browser: digest of its cookie. client: the network address. known: whether the browser is known for this
-    address. taken: gives everything back when it is closed. Raises `limits.LimitReachedError` for a stranger
+    address. taken: gives everything back when it is closed, except what counts for the client address alone.
+    Raises `limits.LimitReachedError` for a stranger
     whose client address has used up all its e-mails.
     """
     if known:
         key = known_browsers.key(browser, email)
         return take_all((CODES_PER_BROWSER, key), (CODES_PER_BROWSER_AND_DAY, key), now=now, taken=taken)
-    take(CODES_PER_CLIENT, client, now=now, taken=taken)
+    CODES_PER_CLIENT.take(client, now=now)
     of_client = (CODES_PER_EMAIL_AND_CLIENT, f"{email}\n{client}")
     return take_all(of_client, (CODES_TO_STRANGERS, email), now=now, taken=taken)
 

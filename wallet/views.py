@@ -161,11 +161,9 @@ def _send_code(request: HttpRequest, errand: Errand, now: datetime) -> HttpRespo
             return _not_now(request, errand, too_soon.retry_at, now, soon=True)
     except LimitReachedError as limit:
         return _not_now(request, errand, limit.retry_at, now, problem=_wait(limit.retry_at, now))
-    except signing_in.NotSentError:
+    except signing_in.NotSentError as failed:
         problem = _("The e-mail could not be sent just now. Please try again.")
-        response = show(request, "sign_in", errand, problem=problem, status=503)
-        response.headers["Retry-After"] = "10"
-        return response
+        return _not_now(request, errand, failed.retry_at, now, problem=problem, status=503)
     return see_other("wallet_code", errand.id)
 
 
@@ -175,10 +173,10 @@ def _count_errand(request: HttpRequest, email: str, now: datetime) -> None:
 
 
 def _not_now(
-    request: HttpRequest, errand: Errand, retry_at: datetime, now: datetime, **facts: Any
+    request: HttpRequest, errand: Errand, retry_at: datetime, now: datetime, status: int = 429, **facts: Any
 ) -> HttpResponse:
     ready_in = _seconds_until(retry_at, now)
-    response = show(request, "sign_in", errand, ready_in=ready_in, status=429, **facts)
+    response = show(request, "sign_in", errand, ready_in=ready_in, status=status, **facts)
     response.headers["Retry-After"] = str(ready_in)
     return response
 

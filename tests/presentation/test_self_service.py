@@ -405,6 +405,28 @@ def test_a_letter_that_was_never_handed_to_the_mail_server_costs_nothing(db: Non
     assert len(server.envelopes) == 4  # three, and one after that
 
 
+def test_letters_that_fail_count_for_their_client_address(db: None, settings: Any) -> None:
+    with mail_server.running(settings) as server:
+        settings.DEVELOPER_EMAIL_BACKEND = settings.EMAIL_BACKEND
+        server.refusing = "550 no such user"
+        before = developer_sign_in.LETTERS_PER_CLIENT.left("192.0.2.66", now=timezone.now())
+        for _ in range(3):
+            ask_from("192.0.2.66")
+
+    left = developer_sign_in.LETTERS_PER_CLIENT.left("192.0.2.66", now=timezone.now())
+    assert before - left == 3
+
+
+def test_a_letter_that_the_mail_server_took_without_saying_so_is_counted(db: None, settings: Any) -> None:
+    with mail_server.running(settings) as server:
+        settings.DEVELOPER_EMAIL_BACKEND = settings.EMAIL_BACKEND
+        server.hanging_up_at = "DATA"
+        statuses = [ask_from("192.0.2.66") for _ in range(6)]
+
+    assert statuses == [200] * 6
+    assert len(server.envelopes) == 4  # three, and one after that
+
+
 @pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
 def test_strangers_at_once_get_exactly_the_letters_there_are(mailing: Any) -> None:

@@ -18,6 +18,7 @@ class MailServer:
     def __init__(self) -> None:
         self.envelopes: list[Envelope] = []
         self.refusing: str | Callable[[], str] = ""
+        self.hanging_up_at = ""  # "DATA": it takes an e-mail, but does not say so; or "QUIT"
 
     async def handle_RCPT(
         self, server: SMTP, session: Session, envelope: Envelope, address: str, options: list[str]
@@ -29,11 +30,18 @@ class MailServer:
 
     async def handle_DATA(self, server: SMTP, session: Session, envelope: Envelope) -> str:
         self.envelopes.append(envelope)
+        if self.hanging_up_at == "DATA":
+            server.transport.abort()  # type: ignore[union-attr]
         return "250 OK"
 
-    def newest(self) -> EmailMessage:
-        """The e-mail that came last, as its recipient reads it."""
-        content = self.envelopes[-1].content
+    async def handle_QUIT(self, server: SMTP, session: Session, envelope: Envelope) -> str:
+        if self.hanging_up_at == "QUIT":
+            server.transport.abort()  # type: ignore[union-attr]
+        return "221 Bye"
+
+    def newest(self, number: int = -1) -> EmailMessage:
+        """The e-mail that came last, or another one, as its recipient reads it."""
+        content = self.envelopes[number].content
         assert isinstance(content, bytes)
         return message_from_bytes(content, policy=default)  # type: ignore[return-value]
 

@@ -21,7 +21,7 @@ from django.utils.translation import gettext as _
 from keys.waiting import waiting_for
 from wallet import browser, email_addresses, known_browsers
 from wallet.known_browsers import DEVELOPER
-from wallet.letters import MAIL_SERVER
+from wallet.letters import MAIL_SERVER, hand_over
 from wallet.limits import Limit, RollingLimit
 from wallet.sign_in_allowances import take, take_all
 
@@ -60,7 +60,8 @@ def send_link(email: str, *, browser_digest: str, client: str, now: datetime) ->
     """Send the link to the address; the link itself where no mail is sent, else an empty string.
 
     No letter is sent where one went there shortly before and its link serves. client: the network address
-    limits count by. Raises `limits.LimitReachedError` or `NotSentError`, and then gives back what was taken.
+    limits count by. Raises `limits.LimitReachedError` or `NotSentError`, and then gives back what was taken,
+    except by client address.
     """
     token = signing.dumps({"email": email}, salt=_LINK)
     link = settings.BASE_URL + reverse("developer_link", args=[token])
@@ -71,7 +72,7 @@ def send_link(email: str, *, browser_digest: str, client: str, now: datetime) ->
             return ""
         try:
             with waiting_for(MAIL_SERVER):
-                _letter(email, link).send()
+                hand_over(_letter(email, link))
         except OSError as error:  # SMTP and network errors are all OSErrors
             log.exception("developer's letter not sent")
             raise NotSentError from error
@@ -119,11 +120,11 @@ def _take_letter(email: str, *, browser_digest: str, client: str, now: datetime,
     if known_browsers.is_known(browser_digest, email, now=now, purpose=DEVELOPER):
         own = (LETTERS_PER_BROWSER, known_browsers.key(browser_digest, email, purpose=DEVELOPER))
         return take_all(own, now=now, taken=taken) or take_all(after_that, now=now, taken=taken)
-    take(LETTERS_PER_CLIENT, client, now=now, taken=taken)
     shared = ((LETTERS_PER_EMAIL_AND_CLIENT, f"{email}\n{client}"), (LETTERS_PER_EMAIL_AND_DAY, email))
     if not (take_all(*shared, now=now, taken=taken) or take_all(after_that, now=now, taken=taken)):
         return False
     take(LETTERS_IN_ALL, "", now=now, taken=taken)
+    LETTERS_PER_CLIENT.take(client, now=now)  # kept: otherwise attempts that fail would be without end
     return True
 
 
