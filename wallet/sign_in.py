@@ -58,16 +58,17 @@ class WalletSuspendedError(Exception):
     """The address is proven, but its wallet is suspended."""
 
 
-def send_code(errand: Errand, *, client: str, now: datetime) -> None:
+def send_code(errand: Errand, *, client: str, now: datetime, link: bool = False) -> None:
     """Send a new code to the errand's address, or a link if no code is left; an earlier code stops working.
 
-    client: the network address limits count by. Raises `TooSoonError`, `limits.LimitReachedError` or
+    client: the network address limits count by. link: a link is asked for, because codes from this client
+    address are not compared at the moment. Raises `TooSoonError`, `limits.LimitReachedError` or
     `NotSentError`; what the e-mail cost the address and its browser is then given back, and what it cost
     the client address is not.
     """
     _claim_sending(errand, now=now)
     try:
-        _send(errand, client=client, now=now)
+        _send(errand, client=client, now=now, link=link)
     except LimitReachedError:
         _release_sending(errand, sent_at=None)
         raise
@@ -145,14 +146,14 @@ def _release_sending(errand: Errand, *, sent_at: datetime | None) -> None:
     Errand.objects.filter(id=errand.id).update(code_sent_at=sent_at)
 
 
-def _send(errand: Errand, *, client: str, now: datetime) -> None:
+def _send(errand: Errand, *, client: str, now: datetime, link: bool) -> None:
     email, browser = errand.email, errand.browser
     known = known_browsers.is_known(browser, email, now=now)
     with ExitStack() as taken:  # what an e-mail costs; given back unless one was handed to the mail server
-        if take_code(email, browser=browser, client=client, known=known, now=now, taken=taken):
-            _send_code(errand, own_allowance=known, now=now, taken=taken)
+        if link or not take_code(email, browser=browser, client=client, known=known, now=now, taken=taken):
+            _send_link(errand, client=None if known else client, now=now, taken=taken)
         else:
-            _send_link(errand, now=now, taken=taken)
+            _send_code(errand, own_allowance=known, now=now, taken=taken)
 
 
 def _send_code(errand: Errand, *, own_allowance: bool, now: datetime, taken: ExitStack) -> None:
@@ -172,8 +173,8 @@ def _send_code(errand: Errand, *, own_allowance: bool, now: datetime, taken: Exi
     log.info("code sent", errand=str(errand.id))
 
 
-def _send_link(errand: Errand, *, now: datetime, taken: ExitStack) -> None:
-    until = sign_in_links.send(errand.email, now=now, taken=taken)
+def _send_link(errand: Errand, *, client: str | None, now: datetime, taken: ExitStack) -> None:
+    until = sign_in_links.send(errand.email, client=client, now=now, taken=taken)
     LoginCode.objects.filter(errand=errand).delete()
     _wait_for_link(errand, until)
     log.info("waits for a link", errand=str(errand.id))

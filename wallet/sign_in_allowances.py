@@ -14,11 +14,14 @@ The rules are below; docs/operate.md explains the settings to operators.
 #    With 5 tries each that makes at most 100 guesses.
 # 4. A browser that has no code left by these rules gets a one-time link in place of the code
 #    (`sign_in_links`). Nobody can guess it, so nothing has to be counted but e-mails: at most one goes to
-#    an address in 15 minutes. The link works in every browser that waits for one, so it does not matter
-#    whose request sent it.
+#    an address in 15 minutes, or until its link is used. The link works in every browser that waits for
+#    one, so it does not matter whose request sent it.
 # 5. By client address alone, what strangers ask for and their wrong codes are limited, so that one machine
 #    can neither flood many mailboxes nor guess at many codes. Offices and mobile networks share one client
-#    address between many people, so these limits are high, and settings.
+#    address between many people, so these limits are high, and settings. A stranger whose client address has
+#    no e-mails or tries left gets a link. Such links are counted for the client address as well, and only
+#    after as many of them as there were codes is a stranger refused, except where a link was sent shortly
+#    before and still works.
 # 6. An e-mail that the mail server certainly does not have gives back what was taken by e-mail address and by
 #    browser. What was taken by client address alone stays taken: otherwise attempts that fail would be
 #    without end.
@@ -48,6 +51,7 @@ CODES_TO_STRANGERS = RollingLimit(
 )
 LINKS_PER_EMAIL = RollingLimit("links-per-email", most=1, window=_SHORT)
 CODES_PER_CLIENT = Limit("codes-per-client", most=settings.SIGN_IN_EMAILS_PER_CLIENT, window=_SHORT)
+LINKS_PER_CLIENT = Limit("links-per-client", most=settings.SIGN_IN_EMAILS_PER_CLIENT, window=_SHORT)
 ERRANDS_PER_CLIENT = Limit("errands-per-client", most=settings.SIGN_IN_EMAILS_PER_CLIENT, window=_SHORT)
 TRIES_PER_CLIENT = Limit("tries-per-client", most=settings.SIGN_IN_WRONG_CODES_PER_CLIENT, window=_SHORT)
 
@@ -57,13 +61,14 @@ def take_code(email: str, *, browser: str, client: str, known: bool, now: dateti
 
     browser: digest of its cookie. client: the network address. known: whether the browser is known for this
     address. taken: gives everything back when it is closed, except what counts for the client address alone.
-    Raises `limits.LimitReachedError` for a stranger
-    whose client address has used up all its e-mails.
     """
     if known:
         key = known_browsers.key(browser, email)
         return take_all((CODES_PER_BROWSER, key), (CODES_PER_BROWSER_AND_DAY, key), now=now, taken=taken)
-    CODES_PER_CLIENT.take(client, now=now)
+    try:
+        CODES_PER_CLIENT.take(client, now=now)
+    except LimitReachedError:
+        return False
     of_client = (CODES_PER_EMAIL_AND_CLIENT, f"{email}\n{client}")
     return take_all(of_client, (CODES_TO_STRANGERS, email), now=now, taken=taken)
 

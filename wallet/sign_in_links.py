@@ -18,7 +18,7 @@ from django.urls import reverse
 from wallet import letters
 from wallet.limits import LimitReachedError
 from wallet.models import Errand, LoginLink
-from wallet.sign_in_allowances import LINKS_PER_EMAIL, take
+from wallet.sign_in_allowances import LINKS_PER_CLIENT, LINKS_PER_EMAIL, take
 
 # Longer than the time between two e-mails: a link that was sent a moment too early for somebody still serves.
 LIFETIME = timedelta(minutes=30)
@@ -33,17 +33,20 @@ class NotWaitingError(Exception):
     """The link is good, but this browser does not wait for one to its address."""
 
 
-def send(email: str, *, now: datetime, taken: ExitStack) -> datetime:
+def send(email: str, *, client: str | None, now: datetime, taken: ExitStack) -> datetime:
     """Make sure that a working link is in the mailbox; returns the time until which it works.
 
-    Within 15 minutes of the last such e-mail none is sent, because the link in it still works. Raises OSError
-    when the e-mail cannot be handed to the mail server. taken: gives back what an e-mail costs when it is
-    closed, unless one was sent.
+    Within 15 minutes of the last such e-mail none is sent while the link in it still works. client: the
+    network address of a stranger, whose e-mails with links are counted. taken: gives back what an e-mail
+    costs the mailbox when it is closed, unless one was sent. Raises OSError when the e-mail cannot be handed
+    to the mail server, and `limits.LimitReachedError` when the client address has used up all its links.
     """
     try:
         take(LINKS_PER_EMAIL, email, now=now, taken=taken)
     except LimitReachedError as limit:
         return limit.retry_at - LINKS_PER_EMAIL.window + LIFETIME
+    if client is not None:
+        LINKS_PER_CLIENT.take(client, now=now)  # kept, also when the e-mail fails
     secret = secrets.token_urlsafe(16)
     link = LoginLink.objects.create(digest=_digest(secret), email=email, expires_at=now + LIFETIME)
     taken.callback(link.delete)
@@ -76,9 +79,14 @@ def waiting(browser: str | None, email: str, *, now: datetime) -> Errand | None:
 
 
 def use(secret: str, *, now: datetime) -> None:
-    """Use the link up, once; raises `LinkGoneError`."""
-    if _good(secret, now=now).update(used_at=now) != 1:
+    """Use the link up, once; raises `LinkGoneError`.
+
+    The next e-mail need not wait any longer: no link that works is in the mailbox now.
+    """
+    link = _good(secret, now=now).first()
+    if link is None or _good(secret, now=now).update(used_at=now) != 1:
         raise LinkGoneError
+    LINKS_PER_EMAIL.give_back(link.email, taken_at=link.expires_at - LIFETIME)
 
 
 def _good(secret: str, *, now: datetime) -> QuerySet[LoginLink]:

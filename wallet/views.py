@@ -5,7 +5,7 @@ import uuid
 from datetime import datetime
 from typing import Any
 
-from django.core.exceptions import ValidationError
+from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import rotate_token
 from django.shortcuts import render
@@ -78,7 +78,8 @@ def code(request: HttpRequest, errand: Errand, now: datetime) -> HttpResponse:
     if form.is_valid() and (response := _redeem(request, errand, form, now)):
         return response
     name = "code_used_up" if form.has_error("code", "used_up") else "code"
-    return show(request, name, errand, session, form=form, status=422, **waits)
+    by_link = form.has_error(NON_FIELD_ERRORS, "by_link")
+    return show(request, name, errand, session, form=form, by_link=by_link, status=422, **waits)
 
 
 @never_cache
@@ -155,7 +156,8 @@ def _on_own_errand(request: HttpRequest, email: str, now: datetime) -> HttpRespo
 
 def _send_code(request: HttpRequest, errand: Errand, now: datetime) -> HttpResponse:
     try:
-        signing_in.send_code(errand, client=browser.address(request), now=now)
+        by_link = "link" in request.POST
+        signing_in.send_code(errand, client=browser.address(request), now=now, link=by_link)
     except signing_in.TooSoonError as too_soon:
         if not (signing_in.link_pending(errand, now=now) or signing_in.code_pending(errand, now=now)):
             return _not_now(request, errand, too_soon.retry_at, now, soon=True)
@@ -191,7 +193,8 @@ def _redeem(request: HttpRequest, errand: Errand, form: CodeForm, now: datetime)
         form.add_error("code", _wrong(wrong.tries_left))
         return None
     except LimitReachedError:
-        form.add_error(None, _("Too many wrong codes came from your network. Wait 15 minutes and try again."))
+        problem = _("Too many wrong codes came from your network. Have a link sent to you instead.")
+        form.add_error(None, ValidationError(problem, code="by_link"))
         return None
     except signing_in.NoCodeError:
         # Perhaps the second of two clicks: then the first has signed in and the next page goes on.

@@ -108,12 +108,24 @@ def test_strangers_of_all_networks_get_a_hundred_guesses_at_a_mailbox(db, now):
 def test_a_client_address_without_end_of_requests_has_to_wait(db, now, monkeypatch):
     few = allowances.Limit("few", most=2, window=15 * MINUTE)
     monkeypatch.setattr(allowances, "CODES_PER_CLIENT", few)
-    for number in range(2):
-        asks(number, now, email=f"person{number}@example.org")
+    few_links = allowances.Limit("few-links", most=2, window=15 * MINUTE)
+    monkeypatch.setattr(sign_in_links, "LINKS_PER_CLIENT", few_links)
+    for number in range(4):
+        assert got_a_code(asks(number, now, email=f"person{number}@example.org")) == (number < 2)
+    assert not got_a_code(asks("a link is there", now, email="person3@example.org"))
     with pytest.raises(LimitReachedError) as reached:
         asks("third", now)
     assert now < reached.value.retry_at <= now + 15 * MINUTE
-    assert len(mail.outbox) == 2
+    assert len(mail.outbox) == 4
+    assert Allowance.objects.filter(expires_at=now + 15 * MINUTE).count() == 2  # the third is given back
+
+
+def test_a_new_browser_gets_in_by_link_when_its_client_address_has_no_codes_left(db, now):
+    for _ in range(allowances.CODES_PER_CLIENT.most):
+        allowances.CODES_PER_CLIENT.take(HOME, now=now)
+    errand = asks("new", now)
+    assert not got_a_code(errand)
+    assert sign_in.redeem_link(errand, newest_link(), now=now).email == NORA
 
 
 def test_only_wrong_codes_of_strangers_count_for_their_client_address(db, now, monkeypatch):
@@ -178,6 +190,16 @@ def test_at_most_one_link_is_sent_in_a_quarter_of_an_hour_wherever_it_begins(db,
     assert len(mail.outbox) == sent + 2
 
 
+def test_a_second_new_browser_gets_a_link_of_its_own_once_the_first_has_used_the_one_that_was_sent(db, now):
+    strangers_use_up(now)
+    waiting = [asks(name, now) for name in ("first", "second")]
+    sign_in.redeem_link(waiting[0], newest_link(), now=now)
+    sent = len(mail.outbox)
+    sign_in.send_code(waiting[1], client=HOME, now=now + MINUTE)
+    assert len(mail.outbox) == sent + 1
+    assert sign_in.redeem_link(waiting[1], newest_link(), now=now + MINUTE).email == NORA
+
+
 def test_who_has_used_up_an_allowance_of_their_own_gets_a_link_as_well(db, now):
     signs_in("own", now)
     for number in range(5):
@@ -232,7 +254,8 @@ def test_nothing_of_it_depends_on_whether_there_is_a_wallet(db, alice, now, stat
 
 def allowances_taken(now: datetime, *clients: str) -> list[tuple[str, int]]:
     """All but those of the client addresses alone, which are not given back."""
-    of_clients = [allowances.CODES_PER_CLIENT._key(client, now) for client in clients]
+    limits = (allowances.CODES_PER_CLIENT, allowances.LINKS_PER_CLIENT)
+    of_clients = [limit._key(client, now) for limit in limits for client in clients]
     rows = Allowance.objects.filter(count__gt=0).exclude(key__in=of_clients).order_by("key")
     return list(rows.values_list("key", "count"))
 

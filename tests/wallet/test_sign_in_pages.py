@@ -13,8 +13,9 @@ from django.urls import reverse
 
 from tests.people import ALICE, BOB, NORA
 from tests.wallet.conftest import code_in, make_errand, masked
+from tests.wallet.test_sign_in_allowances import newest_link
 from wallet.models import Errand, HolderSession, LoginCode, Wallet
-from wallet.sign_in_allowances import CODES_PER_CLIENT, ERRANDS_PER_CLIENT, TRIES_PER_CLIENT
+from wallet.sign_in_allowances import CODES_PER_CLIENT, ERRANDS_PER_CLIENT, LINKS_PER_CLIENT, TRIES_PER_CLIENT
 
 PAGES = ("wallet_sign_in", "wallet_code", "wallet_switch", "wallet_identity")
 
@@ -114,13 +115,28 @@ def test_a_used_up_code_within_the_minute_says_how_long_to_wait(client, errand):
 
 
 def test_too_many_letters_say_how_long_to_wait_and_keep_the_way_back(client, errand, now):
-    for _ in range(CODES_PER_CLIENT.most):
-        CODES_PER_CLIENT.take("127.0.0.1", now=now)
+    for limit in (CODES_PER_CLIENT, LINKS_PER_CLIENT):
+        for _ in range(limit.most):
+            limit.take("127.0.0.1", now=now)
     response = client.post(page("wallet_sign_in", errand))
     assert response.status_code == 429
     assert 0 < int(response.headers["Retry-After"]) <= 900
     assert re.search("asked for too many codes|seconds? and try again", response.content.decode())
     assert "Cancel and return to Acme Bank" in response.content.decode()
+
+
+def test_with_the_tries_of_a_network_used_up_a_link_signs_in(client, errand, now):
+    code = ask_for_code(client, errand)
+    for _ in range(TRIES_PER_CLIENT.most):
+        TRIES_PER_CLIENT.take("127.0.0.1", now=now)
+    refused = client.post(page("wallet_code", errand), {"code": code})
+    assert refused.status_code == 422
+    assert "Send a link instead" in refused.content.decode()
+    assert 'name="code"' not in refused.content.decode()
+    Errand.objects.update(code_sent_at=F("code_sent_at") - timedelta(seconds=60))
+    assert client.post(page("wallet_sign_in", errand), {"link": "1"}).url == page("wallet_code", errand)
+    assert "Open the link in the e-mail" in client.get(page("wallet_code", errand)).content.decode()
+    assert client.post(reverse("wallet_link", args=[newest_link()])).url == "/done/"
 
 
 def test_a_letter_that_cannot_be_sent_is_said_and_can_be_tried_again(client, errand, settings):
