@@ -276,6 +276,31 @@ def test_a_link_is_good_only_in_the_browser_that_asked(db: None) -> None:
     assert signed_in("victim@shop.example").get(link).status_code == 410
 
 
+def test_a_link_signs_in_once(db: None) -> None:
+    browser = Client()
+    link = link_for(browser)
+
+    assert browser.get(link).headers["Location"] == HOME
+    assert browser.get(link).headers["Location"] == HOME, "the second of two clicks"
+    browser.post(f"{HOME}sign-out/")
+    assert browser.get(link).status_code == 410
+    assert "Send me a link" in text(browser.get(HOME))
+
+
+@pytest.mark.postgresql
+@pytest.mark.django_db(transaction=True)
+def test_a_link_that_is_opened_eight_times_at_once_signs_in_once() -> None:
+    browser = Client()
+    link = link_for(browser)
+
+    def opens(number: int) -> int:
+        same = Client()
+        same.cookies = browser.cookies.copy()
+        return same.get(link).status_code
+
+    assert sorted(together(opens)) == [303] + [410] * 7
+
+
 def test_a_link_ends(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
     browser = Client()
     link = link_for(browser)
@@ -346,8 +371,13 @@ def test_with_strangers_at_their_limit_a_developer_gets_in_by_a_letter_that_a_st
 
     assert "We have sent an e-mail to" in page
     assert len(mail.outbox) == sent
+    second = Client()
+    second.post(HOME, {"email": DEVELOPER})
     assert browser.get(letter_link()).status_code == 303
     assert "Register an application" in text(browser.get(HOME))
+    second.post(HOME, {"email": DEVELOPER})
+    assert len(mail.outbox) == sent + 1, "once the link is used, another is sent"
+    assert second.get(letter_link()).status_code == 303
 
 
 def test_with_strangers_at_their_limit_a_developers_own_browser_gets_letters(db: None, mailing: Any) -> None:
@@ -486,6 +516,14 @@ def test_many_addresses_cannot_be_bombed_from_one_client(db: None, mailing: Any)
 
     assert len(mail.outbox) == 2
     assert statuses[-1] == 429
+
+
+def test_three_clients_at_their_limit_do_not_keep_a_new_developer_out(db: None, mailing: Any) -> None:
+    for client in range(3):
+        while ask_from(f"192.0.2.{client}", f"{len(mail.outbox)}@shop.example") == 200:
+            pass
+
+    assert ask_from("198.51.100.1") == 200
 
 
 def test_nor_from_many_clients(db: None, mailing: Any, monkeypatch: pytest.MonkeyPatch) -> None:

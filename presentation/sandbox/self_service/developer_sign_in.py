@@ -1,7 +1,7 @@
 """How a developer proves an e-mail address: by a link sent there, good in browsers that asked for it.
 
-Apart from holders, whose codes the sandbox shows to everybody. Nothing is stored: links and cookies are
-signed. The same is done and said whether or not the address has registered anything.
+Apart from holders, whose codes the sandbox shows to everybody. Links and cookies are signed and not stored,
+except that a link was used. The same is done and said whether or not the address has registered anything.
 """
 
 from contextlib import ExitStack
@@ -22,7 +22,7 @@ from keys.waiting import waiting_for
 from wallet import browser, email_addresses, known_browsers
 from wallet.known_browsers import DEVELOPER
 from wallet.letters import MAIL_SERVER, hand_over
-from wallet.limits import Limit, RollingLimit
+from wallet.limits import Limit, LimitReachedError, RollingLimit
 from wallet.sign_in_allowances import take, take_all
 
 log = structlog.get_logger(__name__)
@@ -34,7 +34,8 @@ SESSION_LIFETIME = timedelta(hours=2)
 # of its own, strangers share theirs, and when those are used up there is one letter in 15 minutes, whose link
 # is good in every browser that asked. So a stranger cannot keep a developer from signing in.
 LETTERS_PER_BROWSER = Limit("developer-letters-per-browser", most=3, window=timedelta(hours=1))
-LETTERS_PER_CLIENT = Limit("developer-letters-per-client", most=100, window=timedelta(hours=1))
+# A twentieth of what all strangers have together: a few client addresses must not use that up.
+LETTERS_PER_CLIENT = Limit("developer-letters-per-client", most=15, window=timedelta(hours=1))
 LETTERS_PER_EMAIL_AND_CLIENT = Limit("developer-letters-of-client", most=3, window=timedelta(hours=1))
 LETTERS_PER_EMAIL_AND_DAY = RollingLimit(
     "developer-letters-per-email-and-day", most=20, window=timedelta(days=1)
@@ -44,6 +45,8 @@ LETTERS_PER_EMAIL_AFTER_THAT = RollingLimit(
 )
 # Of all strangers together: many client addresses cannot flood many mailboxes either.
 LETTERS_IN_ALL = Limit("developer-letters", most=300, window=timedelta(hours=1))
+# A link signs in once.
+USES = RollingLimit("developer-link-uses", most=1, window=LINK_LIFETIME)
 _LINK, _SESSION = "presentation.sandbox.developer-link", "presentation.sandbox.developer-session"
 _ASKED = "presentation.sandbox.developer-asked"
 
@@ -53,7 +56,10 @@ class NotSentError(Exception):
 
 
 class LinkGoneError(Exception):
-    """The link is too old, not complete, or was asked for in another browser."""
+    """The link is too old, not complete, was used, or was asked for in another browser.
+
+    Of a link that was used it has the address.
+    """
 
 
 def send_link(email: str, *, browser_digest: str, client: str, now: datetime) -> str:
@@ -63,7 +69,7 @@ def send_link(email: str, *, browser_digest: str, client: str, now: datetime) ->
     limits count by. Raises `limits.LimitReachedError` or `NotSentError`, and then gives back what was taken,
     except by client address.
     """
-    token = signing.dumps({"email": email}, salt=_LINK)
+    token = signing.dumps({"email": email, "sent_at": now.isoformat()}, salt=_LINK)
     link = settings.BASE_URL + reverse("developer_link", args=[token])
     if not settings.DEVELOPER_EMAIL_BACKEND:
         return link
@@ -81,12 +87,19 @@ def send_link(email: str, *, browser_digest: str, client: str, now: datetime) ->
 
 
 def redeem(token: str, *, request: HttpRequest, now: datetime) -> str:
-    """The address that a link proves to this browser. Raises `LinkGoneError`."""
+    """The address that a link proves to this browser, once. Raises `LinkGoneError`."""
     facts = _read(token, salt=_LINK, lifetime=LINK_LIFETIME)
     asked = _read(request.COOKIES.get(_asked_cookie(), ""), salt=_ASKED, lifetime=LINK_LIFETIME)
     digest = browser.digest(request)
     if facts is None or digest is None or asked != {"email": facts["email"], "browser": digest}:
         raise LinkGoneError
+    try:
+        USES.take(token, now=now)
+    except LimitReachedError as used:
+        raise LinkGoneError(facts["email"]) from used
+    if "sent_at" in facts:  # no link that works is in the mailbox now, so the next need not wait
+        sent_at = datetime.fromisoformat(facts["sent_at"])
+        LETTERS_PER_EMAIL_AFTER_THAT.give_back(facts["email"], taken_at=sent_at)
     known_browsers.remember(digest, facts["email"], now=now, purpose=DEVELOPER)
     return str(facts["email"])
 

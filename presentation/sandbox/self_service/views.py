@@ -62,7 +62,9 @@ def link(request: HttpRequest, token: str) -> HttpResponse:
     """Where the letter leads."""
     try:
         email = developer_sign_in.redeem(token, request=request, now=timezone.now())
-    except developer_sign_in.LinkGoneError:
+    except developer_sign_in.LinkGoneError as gone:
+        if developer_sign_in.current(request) in gone.args:  # perhaps the second of two clicks
+            return see_other(HOME)
         return render(request, "developer/link_gone.html", status=410)
     response = see_other(HOME)
     developer_sign_in.remember(response, email, browser_digest=browser.digest(request) or "")
