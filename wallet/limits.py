@@ -3,6 +3,7 @@
 A subject (an e-mail address, a client address) is stored as a keyed digest only.
 """
 
+import math
 import secrets
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -35,6 +36,10 @@ class LimitReachedError(Exception):
     def __init__(self, retry_at: datetime) -> None:
         super().__init__("limit reached")
         self.retry_at = retry_at
+
+    def retry_after(self, now: datetime) -> str:
+        """The value of a `Retry-After` header, in seconds (RFC 9110 §10.2.3)."""
+        return str(max(1, math.ceil((self.retry_at - now).total_seconds())))
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,9 @@ def front_door(request: HttpRequest) -> HttpResponse:
             _count_errand(request, form.cleaned_data["email"], now)
         except LimitReachedError as limit:
             form.add_error(None, _wait(limit.retry_at, now))
+            response = render(request, "wallet/front_door.html", {"form": form}, status=429)
+            response.headers["Retry-After"] = limit.retry_after(now)
+            return response
     if not form.is_valid():
         return render(request, "wallet/front_door.html", {"form": form}, status=422 if form.is_bound else 200)
     return _on_own_errand(request, form.cleaned_data["email"], now)

@@ -149,7 +149,9 @@ def test_they_cannot_be_made_a_flood(client: Client, monkeypatch: pytest.MonkeyP
 
     for _ in range(posted_answers.POSTED.most - 4):
         posted_answers.POSTED.take("127.0.0.1", now=timezone.now())
-    assert post(client, FORM).status_code == 429
+    refused = post(client, FORM)
+    assert refused.status_code == 429
+    assert int(refused.headers["Retry-After"]) > 0
 
 
 def test_it_is_kept_sealed_and_forgotten_unread(client: Client) -> None:

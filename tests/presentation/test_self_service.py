@@ -593,6 +593,7 @@ def test_secrets_are_not_made_without_end(developer: Client) -> None:
     answers = [developer.post(f"{page}secret/") for _ in range(self_registrations.SECRETS_BY_OWNER.most + 1)]
 
     assert [answer.status_code for answer in answers[-2:]] == [200, 429]
+    assert int(answers[-1].headers["Retry-After"]) > 0
     assert "That was too often." in text(answers[-1])
 
 

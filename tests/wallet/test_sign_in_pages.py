@@ -343,7 +343,8 @@ def test_the_front_door_makes_only_so_many_errands(client, db, now):
     for _ in range(ERRANDS_PER_CLIENT.most):
         ERRANDS_PER_CLIENT.take("127.0.0.1", now=now)
     response = client.post(reverse("wallet_front_door"), {"email": "p31@example.org"})
-    assert response.status_code == 422
+    assert response.status_code == 429
+    assert int(response.headers["Retry-After"]) > 0
     assert "and try again" in response.content.decode()
     assert not Errand.objects.exists()
 

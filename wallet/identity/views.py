@@ -62,7 +62,9 @@ def begin(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) -
         return see_other("wallet_identity", errand.id)
     except LimitReachedError as limit:
         facts = {"errand": errand, "signed_in_as": wallet.email, "until": limit.retry_at}
-        return render(request, "wallet/identity_paused.html", facts, status=429)
+        response = render(request, "wallet/identity_paused.html", facts, status=429)
+        response.headers["Retry-After"] = limit.retry_after(now)
+        return response
     except ProviderError:
         facts = {"errand": errand, "signed_in_as": wallet.email}
         response = render(request, "wallet/identity_error.html", facts, status=503)

@@ -32,8 +32,10 @@ def answers(request: HttpRequest) -> JsonResponse:
         if request.content_type != CONTENT_TYPE:
             raise posted_answers.NotAnAnswerError(f"The media type must be {CONTENT_TYPE}.")
         code = posted_answers.keep(_body(request), now=now)
-    except LimitReachedError:
-        return _refused("Too many answers came from one network address.", status=429)
+    except LimitReachedError as limit:
+        refused = _refused("Too many answers came from one network address.", status=429)
+        refused.headers["Retry-After"] = limit.retry_after(now)
+        return refused
     except posted_answers.NotAnAnswerError as error:
         return _refused(str(error), status=400)
     onward = f"{settings.BASE_URL}{reverse('playground_callback')}?response_code={code}"

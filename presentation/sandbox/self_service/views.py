@@ -138,8 +138,12 @@ def _show_secret(
     try:
         facts["secret"] = make(own, owner, now=now)
     except LimitReachedError as limit:
-        facts["problem"] = _wait(limit, now)
-    return render(request, "developer/secret.html", facts, status=429 if "problem" in facts else 200)
+        response = render(
+            request, "developer/secret.html", facts | {"problem": _wait(limit, now)}, status=429
+        )
+        response.headers["Retry-After"] = limit.retry_after(now)
+        return response
+    return render(request, "developer/secret.html", facts)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -205,7 +209,9 @@ def _send_link(request: HttpRequest, form: DeveloperEmailForm, now: datetime) ->
         shown = developer_sign_in.send_link(email, browser_digest=digest, client=client, now=now)
     except LimitReachedError as limit:
         form.add_error(None, _wait(limit, now))
-        return render(request, "developer/sign_in.html", {"form": form}, status=429)
+        response = render(request, "developer/sign_in.html", {"form": form}, status=429)
+        response.headers["Retry-After"] = limit.retry_after(now)
+        return response
     except developer_sign_in.NotSentError:
         form.add_error(None, _("The e-mail could not be sent just now. Please try again."))
         response = render(request, "developer/sign_in.html", {"form": form}, status=503)
