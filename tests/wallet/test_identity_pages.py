@@ -200,7 +200,7 @@ def test_a_provider_error_is_not_charged_and_can_be_tried_again(holder, errand, 
 
 def test_a_slow_check_waits_by_itself_says_so_and_ends(holder, errand):
     response = hand_in(holder, errand, "slow")
-    assert "It is safe to leave" in response.content.decode()
+    assert "You can leave this page" in response.content.decode()
     assert "Check again" in response.content.decode()
     assert "Refresh" not in response.headers
     assert '<noscript><meta http-equiv="refresh" content="5"></noscript>' in response.content.decode()
