@@ -1,8 +1,9 @@
 """Stories of relying parties' servers, of CI, and of whoever reads published documents."""
 
 import json
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from tests.fuzz.gateway import BASE_URL
 from tests.fuzz.requests import (
@@ -124,9 +125,19 @@ def play_holder(browser: "Browser") -> None:
     address = f"{BASE_URL}{AUTHORIZE}?{urlencode({k: v for k, v in asked.items() if v}, errors='replace')}"
     body = {"authorize_url": address, "persona": chance.choice(("adult", "under-18", "review"))}
     body["decision"] = chance.choice(("share", "decline"))
-    reply = browser.send("POST", "/sandbox/holder", browser.spoiler.json(body), JSON_TYPE)
+    text = browser.spoiler.json(body)
+    browser.player.oracles.asking = _clients_in(text)
+    reply = browser.send("POST", "/sandbox/holder", text, JSON_TYPE)
     browser.player.account.reached["redirects by the sandbox’s holder"] += b'"redirect_to":"' in reply.body
     browser.player.account.reached["tokens by the sandbox’s holder"] += b"vp_token=" in reply.body
+
+
+def _clients_in(text: str) -> list[str]:
+    """Who asks by the address of the authorization endpoint in a call of the sandbox's holder."""
+    with suppress(ValueError, RecursionError, TypeError, KeyError):
+        query = urlsplit(json.loads(text)["authorize_url"]).query
+        return [value for name, value in parse_qsl(query) if name == "client_id"]
+    return []
 
 
 def playground(browser: "Browser") -> None:
@@ -157,5 +168,7 @@ def documents(browser: "Browser") -> None:
         reply = browser.send(method, path, Accept_Encoding=chance.choice(("", "gzip")))
         if tag := reply.header("ETag"):
             browser.send("GET", path, If_None_Match=tag)
+    reply = browser.get(f"/relying-parties/{_party(browser).client_id}/logo")
+    browser.player.account.reached["logos shown"] += reply.status == 200 and reply.body[1:4] == b"PNG"
     browser.get("/metrics", Authorization=f"Bearer {'m' * 40}")
     browser.get("/static/" + chance.choice(("base.css", "admin/css/base.css", "../settings.py", "x")))

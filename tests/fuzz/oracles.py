@@ -31,15 +31,14 @@ class Oracles:
         """client_of: who asked in the interaction that is named in a path."""
         self._redirect_uris, self._client_of = redirect_uris, client_of
         self.onward = ""  # where a relying party's server sent the browser last
+        self.asking: Collection[str] = ()  # the clients that the last call of the sandbox's holder named
 
     def wrong(self, reply: Reply) -> Iterator[str]:
         """Each breach in a few words that name no value, so that equal ones are counted together."""
         if reply.escaped is not None:
             yield f"{type(reply.escaped).__name__} escaped"
             return
-        if reply.status == 503 and reply.header("Retry-After"):
-            return
-        if reply.status >= 500:
+        if reply.status >= 500:  # also 503: one request at a time leaves nothing that is not available
             yield f"status {reply.status}"
             return
         yield from self._headers(reply)
@@ -63,9 +62,12 @@ class Oracles:
         address = as_browsers_read(reply.location, reply.path)
         if address.startswith(f"{BASE_URL}/"):
             return
-        uri = address.partition("#")[0]
-        if uri not in self._allowed(reply) and not (self.onward and uri == self.onward.partition("#")[0]):
+        if self._is_elsewhere(address, self._allowed(reply)):
             yield "a redirect to an address that the party asked for has not registered"
+
+    def _is_elsewhere(self, address: str, allowed: Collection[str]) -> bool:
+        uri = address.partition("#")[0]
+        return uri not in allowed and not (self.onward and uri == self.onward.partition("#")[0])
 
     def _allowed(self, reply: Reply) -> Collection[str]:
         """Addresses of the parties that this request could be about."""
@@ -85,9 +87,14 @@ class Oracles:
             yield f"no JSON with status {reply.status}"
             return
         try:
-            json.loads(reply.body)
+            said = json.loads(reply.body)
         except ValueError:
             yield "JSON that is none"
+            return
+        if reply.path == "/sandbox/holder" and said.get("redirect_to"):
+            address = as_browsers_read(said["redirect_to"], reply.path)
+            if self._is_elsewhere(address, self._redirect_uris(self.asking)):
+                yield "a redirect_to that the party asked for has not registered"
 
 
 def as_browsers_read(location: str, path: str) -> str:

@@ -13,6 +13,10 @@ from tests.fuzz.world import answer
 if TYPE_CHECKING:
     from tests.fuzz.player import Browser
 
+# https, an app of the party's, or the same machine: no text at all may lead the browser anywhere else.
+_MAY_BE_FOLLOWED = re.compile(
+    r"https://[a-z0-9]|com\.example\.app:/|http://(localhost|127\.0\.0\.1)[:/]", re.IGNORECASE
+)
 _CODE = re.compile(r"(?<!\d)(\d{6})(?!\d)")
 _OUTCOMES = (
     *("adult", "adult", "under-18", "non-latin", "one-word", "long-name", "resubmit", "review", "declined"),
@@ -71,7 +75,8 @@ def _far_end_answers(browser: "Browser") -> None:
             said = json.loads(body)
     # Its server is registered, so where it sends the browser is its own choice (OpenID4VP 1.0 §8.2).
     chosen = said.get("redirect_uri") if isinstance(said, dict) else None
-    browser.player.oracles.onward = chosen if isinstance(chosen, str) else ""
+    followed = isinstance(chosen, str) and _MAY_BE_FOLLOWED.match(chosen)
+    browser.player.oracles.onward = str(chosen) if followed else ""
     status = chance.choice(("200 OK", "200 OK", "200 OK", "500 No", "204 No Content", "302 Found"))
     world.far_end.reply = answer(body, status=status)
     if browser.spoiler.turns(0.1):
@@ -154,6 +159,42 @@ def sign_in(browser: "Browser") -> None:
     browser.player.account.reached["wallets opened"] += page.path == "/wallet/history/"
     if chance.random() < 0.5:
         browser.follow(browser.post("/wallet/sign-out/", []))
+
+
+def by_link(browser: "Browser") -> None:
+    """Wrong codes have been typed in the holder's name all day, so an e-mail brings a link."""
+    world = browser.player.world
+    email = browser.spoiler.chance.choice(world.holders).email
+    world.use_up_codes(email)
+    page = browser.follow(browser.post("/wallet/sign-in/", [("email", email)]))
+    letters = browser.get("/sandbox/mailbox/")
+    found = re.search(
+        r'href="(?:' + re.escape(BASE_URL) + r')?(/wallet/link/[^"]+)"', page.text + letters.text
+    )
+    if found is None:
+        return
+    browser.get(found[1])
+    after = browser.follow(browser.post(found[1], []))
+    browser.player.account.reached["sign-ins by link"] += after.path == "/wallet/history/"
+
+
+def somebody_else(browser: "Browser") -> None:
+    """One holder is signed in, and the party asks for another; or the holder signs out half-way."""
+    chance, world = browser.spoiler.chance, browser.player.world
+    signed_in, asked_for = chance.sample(world.holders, 2)
+    browser.cookies["holder"] = world.holder_cookie(signed_in)
+    party = chance.choice(world.parties)
+    asked, _ = parameters(browser, party, asked_for.email)
+    page = browser.follow(browser.get(AUTHORIZE, carried(browser, party, asked)))
+    if not page.path.startswith("/wallet/errands/"):
+        return
+    errand = page.path.split("/")[3]
+    if chance.random() < 0.5:
+        after = browser.follow(browser.post(f"/wallet/errands/{errand}/switch/", []))
+        browser.player.account.reached["holders switched"] += after.path.endswith("/sign-in/")
+    else:
+        after = browser.follow(browser.post(f"/wallet/errands/{errand}/sign-out/", []))
+        browser.player.account.reached["sign-outs half-way"] += after.path.endswith("/signed-out/")
 
 
 def as_json(reply: Reply) -> dict[str, object]:

@@ -1,6 +1,7 @@
 """Good authorization requests of every kind, as pairs, and the ways in which they are carried."""
 
 import json
+import random
 import time
 from base64 import b64encode, urlsafe_b64encode
 from contextlib import suppress
@@ -52,6 +53,8 @@ def parameters(browser: "Browser", party: Party, email: str) -> tuple[dict[str, 
             asked |= {"response_mode": "direct_post.jwt", "client_metadata": metadata(browser, party)}
     else:
         asked["redirect_uri"] = chance.choice(party.redirect_uris)
+        if browser.spoiler.turns(0.3):
+            asked["redirect_uri"] = beside(chance, asked["redirect_uri"])
     query_id = "basic"
     if chance.random() < 0.5:
         asked["scope"] = BASIC
@@ -62,6 +65,17 @@ def parameters(browser: "Browser", party: Party, email: str) -> tuple[dict[str, 
     if data:
         asked["transaction_data"] = " ".join(data) if chance.random() < 0.6 else browser.spoiler.json(data)
     return asked, data
+
+
+def beside(chance: random.Random, uri: str) -> str:
+    """An address that is not registered, but nearly: of somebody else, or one step away."""
+    scheme, _, rest = uri.partition("://")
+    neighbours = (
+        *("https://evil.example/callback", f"{uri}/", f"{uri}?a=b", f"{uri}#a", f"{uri}/../x", uri.upper()),
+        *(f"{scheme}://{rest.partition('/')[0]}@evil.example/callback", f"{scheme}://evil.example\\@{rest}"),
+        *(f"{scheme}://{rest.replace('/', '.evil.example/', 1)}", f"{uri}%2f", uri.replace("/", "\\")),
+    )
+    return chance.choice(neighbours)
 
 
 def query(browser: "Browser") -> dict[str, Any]:

@@ -14,6 +14,8 @@ STORIES: dict[str, Story] = {
     "present": people.present,
     "enrol": people.enrol,
     "sign in": people.sign_in,
+    "sign in by link": people.by_link,
+    "somebody else": people.somebody_else,
     "token": machines.token,
     "push": machines.push,
     "verify": machines.verify,

@@ -5,6 +5,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+# What only requests can reach that were good so far: a run of full length must have come to each.
+DEPTHS = (
+    *("access tokens given", "requests pushed", "presentations found valid", "outcomes told"),
+    *("consent pages", "answers in a redirect: tokens", "answers in a redirect: errors", "answers posted"),
+    *("sign-ins by code", "sign-ins by link", "holders switched", "sign-outs half-way", "wallets opened"),
+    *("identity checks", "presentations taken back", "applications self-registered", "logos shown"),
+    *("tokens by the sandbox’s holder", "answers read at the playground"),
+    "forms sent as they stood on a page",
+)
 _CLASSES = ("1xx", "2xx", "3xx", "4xx", "5xx", "escaped")
 
 
@@ -40,9 +49,12 @@ class Sum:
 
     @property
     def missed(self) -> list[str]:
-        """Addresses of the URLconf that nothing was sent to."""
-        found = {key.rpartition(" ")[0] for key in self.replies}
-        return [route for route in self.routes if route not in found and "(?P<url>" not in route]
+        """Addresses of the URLconf that nothing was sent to, and depths that no request came to."""
+        found = {key.rpartition(" ")[0].replace("^", "") for key in self.replies}
+        routes = [route.replace("^", "") for route in self.routes if "(?P<url>" not in route]
+        return [route for route in routes if route not in found] + [
+            name for name in DEPTHS if not self.reached[name]
+        ]
 
 
 def render(total: Sum, *, seed: str) -> str:

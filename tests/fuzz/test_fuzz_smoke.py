@@ -1,5 +1,6 @@
 """That the fuzz run runs, gets deep and finds what is wrong; `make fuzz` is the run itself."""
 
+import json
 import random
 import re
 import subprocess
@@ -11,7 +12,7 @@ import pytest
 from tests.fuzz.gateway import Gateway, Wire
 from tests.fuzz.oracles import Oracles
 from tests.fuzz.spoiling import METHODS, Spoiler
-from tests.fuzz.table import Sum, render
+from tests.fuzz.table import DEPTHS, Sum, render
 
 ROOT = Path(__file__).resolve().parents[2]
 AUTHORIZE = "/verifiable-credentials/v1/presentation/authorize"
@@ -88,7 +89,7 @@ def test_the_oracles_see_each_breach() -> None:
     assert wrong(200, "/") == []
     assert wrong(500, "/") == ["status 500"]
     assert wrong(503, "/") == ["status 503"]
-    assert wrong(503, "/", Retry_After="5") == []
+    assert wrong(503, "/", Retry_After="5") == ["status 503"]
     assert wrong(200, "/wallet/history/", b"x") == ["no no-store"]
     assert wrong(400, "/oauth/v2/token", b"<p>") == ["no JSON with status 400"]
     assert wrong(400, "/oauth/v2/token", b"{", Content_Type="application/json") == ["JSON that is none"]
@@ -97,6 +98,15 @@ def test_the_oracles_see_each_breach() -> None:
     assert wrong(303, AUTHORIZE, query="client_id=bank", **home) == []
     assert len(wrong(303, AUTHORIZE, query="client_id=shop", **home)) == 1
     assert len(wrong(303, AUTHORIZE, query="client_id=bank", **elsewhere)) == 1
+    oracles.asking = ["bank"]
+    for place, breaches in (
+        (f"{uri}#error=x", 0),
+        ("https://evil.example/#error=x", 1),
+        ("//bank.example", 1),
+    ):
+        body = json.dumps({"redirect_to": place}).encode()
+        typed = {"Content-Type": "application/json", "Cache-Control": "no-store"}
+        assert len(wrong(200, "/sandbox/holder", body, **typed)) == breaches, place
     for address in ("//evil.example", "/\\evil.example", "\t//evil.example", "https:\\\\evil.example", "x:y"):
         assert len(wrong(302, "/admin/login/", Location=address)) == 1, address
     for address in ("/", "x", "?a", "http://localhost:8000/x", "./a:b"):
@@ -120,7 +130,9 @@ def test_the_same_chance_spoils_in_the_same_way_and_none_spoils_nothing() -> Non
 
 
 def test_the_table_names_what_was_never_reached() -> None:
-    total = Sum.of([{**vars(Sum()), "routes": ["/", "/nowhere/"], "replies": {"/ 2xx": 3}, "seconds": 1.0}])
+    reached = dict.fromkeys(DEPTHS[1:], 1)
+    said = {"routes": ["/", "/nowhere/"], "replies": {"/ 2xx": 3}, "reached": reached, "seconds": 1.0}
+    total = Sum.of([{**vars(Sum()), **said}])
 
-    assert total.missed == ["/nowhere/"]
+    assert total.missed == ["/nowhere/", DEPTHS[0]]
     assert "/nowhere/" in render(total, seed="x")

@@ -28,10 +28,13 @@ from presentation.transaction_data import entries
 from presentation.webhooks import signing_secrets
 from presentation.webhooks.models import WebhookEvent
 from tests.forgery import Key, new_key, public_jwk
+from tests.presentation.test_picture_size import png
 from wallet import credentials
 from wallet.claims import NAMES, Identity
+from wallet.limits import LimitReachedError
 from wallet.models import Allowance, Errand, HolderSession, IdentityVerification, Wallet
 from wallet.sessions import ABSOLUTE
+from wallet.sign_in_allowances import CODES_TO_STRANGERS
 
 HOLDERS = 8
 PARTIES = 18
@@ -125,6 +128,13 @@ class World:
         )
         return secret
 
+    def use_up_codes(self, email: str) -> None:
+        """As many codes as strangers may have for one mailbox were asked for today."""
+        now = timezone.now()
+        with suppress(LimitReachedError):
+            while True:
+                CODES_TO_STRANGERS.take(email, now=now)
+
     def redirect_uris(self, client_ids: Collection[str]) -> set[str]:
         """What is registered for any of these clients now."""
         rows = RedirectURI.objects.filter(
@@ -200,6 +210,7 @@ def party(number: int, far_end: FarEnd) -> Party:
         webhook_events=list(WebhookEvent.Type.values) if number % 3 == 0 else [],
         requires_signed_requests=number % 9 == 7,
         requires_pushed_requests=number % 9 == 8,
+        logo=png(64, 64) if number % 3 == 1 else b"",
     )
     far_end.documents[f"/jwks/{number}"] = answer(json.dumps(jwks).encode())
     uris = (
