@@ -135,7 +135,7 @@ def play_holder(browser: "Browser") -> None:
 def _clients_in(text: str) -> list[str]:
     """Who asks by the address of the authorization endpoint in a call of the sandbox's holder."""
     with suppress(ValueError, RecursionError, TypeError, KeyError):
-        query = urlsplit(json.loads(text)["authorize_url"]).query
+        query = urlsplit(str(json.loads(text)["authorize_url"])).query
         return [value for name, value in parse_qsl(query) if name == "client_id"]
     return []
 
