@@ -94,7 +94,7 @@ class RollingLimit:
 
     def take(self, subject: str, *, now: datetime) -> None:
         """Take a free slot, atomically; raises `LimitReachedError` when there is none."""
-        slots = self._slots(subject)
+        slots = self.slots(subject)
         while True:
             rows = Allowance.objects.filter(key__in=slots, expires_at__gt=now)
             taken = dict(rows.values_list("key", "expires_at"))
@@ -106,7 +106,7 @@ class RollingLimit:
 
     def give_back(self, subject: str, *, taken_at: datetime) -> None:
         """Free one slot that was taken at `taken_at`."""
-        rows = Allowance.objects.filter(expires_at=taken_at + self.window, key__in=self._slots(subject))
+        rows = Allowance.objects.filter(expires_at=taken_at + self.window, key__in=self.slots(subject))
         # Slots taken at one moment are alike: another request may free the one seen here, and leave its own.
         while (slot := rows.values_list("key", flat=True).first()) is not None:
             if rows.filter(key=slot).delete()[0]:
@@ -118,7 +118,8 @@ class RollingLimit:
             cursor.execute(_TAKE_SLOT, [slot, until, since])
             return cursor.rowcount == 1
 
-    def _slots(self, subject: str) -> list[str]:
+    def slots(self, subject: str) -> list[str]:
+        """The keys of the rows, whether or not the slots are taken."""
         values = (f"{number}\n{subject}" for number in range(self.most))
         return [
             salted_hmac(f"wallet.limits.{self.purpose}", value, algorithm="sha256").hexdigest()

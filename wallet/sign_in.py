@@ -151,7 +151,7 @@ def _send(errand: Errand, *, client: str, now: datetime, link: bool) -> None:
     known = known_browsers.is_known(browser, email, now=now)
     with ExitStack() as taken:  # what an e-mail costs; given back unless one was handed to the mail server
         if link or not take_code(email, browser=browser, client=client, known=known, now=now, taken=taken):
-            _send_link(errand, client=None if known else client, now=now, taken=taken)
+            _send_link(errand, client=None if known else client, now=now)
         else:
             _send_code(errand, own_allowance=known, now=now, taken=taken)
 
@@ -173,8 +173,8 @@ def _send_code(errand: Errand, *, own_allowance: bool, now: datetime, taken: Exi
     log.info("code sent", errand=str(errand.id))
 
 
-def _send_link(errand: Errand, *, client: str | None, now: datetime, taken: ExitStack) -> None:
-    until = sign_in_links.send(errand.email, client=client, now=now, taken=taken)
+def _send_link(errand: Errand, *, client: str | None, now: datetime) -> None:
+    until = sign_in_links.send(errand.email, client=client, now=now)
     LoginCode.objects.filter(errand=errand).delete()
     _wait_for_link(errand, until)
     log.info("waits for a link", errand=str(errand.id))

@@ -16,12 +16,13 @@ from django.db.models import QuerySet
 from django.urls import reverse
 
 from wallet import letters
-from wallet.limits import LimitReachedError
 from wallet.models import Errand, LoginLink
-from wallet.sign_in_allowances import LINKS_PER_CLIENT, LINKS_PER_EMAIL, take
+from wallet.shared_emails import SharedEmail
+from wallet.sign_in_allowances import LINKS_PER_CLIENT, LINKS_PER_EMAIL
 
 # Longer than the time between two e-mails: a link that was sent a moment too early for somebody still serves.
 LIFETIME = timedelta(minutes=30)
+_EMAIL = SharedEmail.of(LINKS_PER_EMAIL)
 _SECRET = re.compile(r"[A-Za-z0-9_-]{22}")
 
 
@@ -33,26 +34,31 @@ class NotWaitingError(Exception):
     """The link is good, but this browser does not wait for one to its address."""
 
 
-def send(email: str, *, client: str | None, now: datetime, taken: ExitStack) -> datetime:
+def send(email: str, *, client: str | None, now: datetime) -> datetime:
     """Make sure that a working link is in the mailbox; returns the time until which it works.
 
     Within 15 minutes of the last such e-mail none is sent while the link in it still works. client: the
-    network address of a stranger, whose e-mails with links are counted. taken: gives back what an e-mail
-    costs the mailbox when it is closed, unless one was sent. Raises OSError when the e-mail cannot be handed
-    to the mail server, and `limits.LimitReachedError` when the client address has used up all its links.
+    network address of a stranger, whose e-mails with links are counted. Raises OSError when the e-mail
+    cannot be handed to the mail server, and `limits.LimitReachedError` when the client address has used up
+    all its links, or for a few seconds while another request hands over an e-mail to this address, because
+    that may fail. What the e-mail costs the mailbox is then given back.
     """
-    try:
-        take(LINKS_PER_EMAIL, email, now=now, taken=taken)
-    except LimitReachedError as limit:
-        return limit.retry_at - LINKS_PER_EMAIL.window + LIFETIME
-    if client is not None:
-        LINKS_PER_CLIENT.take(client, now=now)  # kept, also when the e-mail fails
+    with ExitStack() as under_way, ExitStack() as taken:  # closed in the opposite order
+        if next_at := _EMAIL.take(email, now=now, under_way=under_way, taken=taken):
+            return next_at - LINKS_PER_EMAIL.window + LIFETIME
+        if client is not None:
+            LINKS_PER_CLIENT.take(client, now=now)  # kept, also when the e-mail fails
+        until = _hand_over(email, now=now, taken=taken)
+        taken.pop_all()
+    return until
+
+
+def _hand_over(email: str, *, now: datetime, taken: ExitStack) -> datetime:
     secret = secrets.token_urlsafe(16)
     link = LoginLink.objects.create(digest=_digest(secret), email=email, expires_at=now + LIFETIME)
     taken.callback(link.delete)
     address = settings.BASE_URL + reverse("wallet_link", args=[secret])
     letters.send_link(email, address, lifetime=LIFETIME)
-    taken.pop_all()
     return link.expires_at
 
 

@@ -13,7 +13,10 @@ from aiosmtpd.smtp import SMTP, Envelope, Session
 
 
 class MailServer:
-    """Accepts every e-mail until `refusing` holds the answer to give instead, or what gives it."""
+    """Accepts every e-mail until `refusing` holds the answer to give instead, or a function that gives it.
+
+    The function may also let the e-mail pass, by an empty answer.
+    """
 
     def __init__(self) -> None:
         self.envelopes: list[Envelope] = []
@@ -23,8 +26,8 @@ class MailServer:
     async def handle_RCPT(
         self, server: SMTP, session: Session, envelope: Envelope, address: str, options: list[str]
     ) -> str:
-        if self.refusing:
-            return self.refusing if isinstance(self.refusing, str) else self.refusing()
+        if refusal := self.refusing if isinstance(self.refusing, str) else self.refusing():
+            return refusal
         envelope.rcpt_tos.append(address)
         return "250 OK"
 

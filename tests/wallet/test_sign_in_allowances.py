@@ -1,6 +1,9 @@
 """No stranger can keep a holder out: whose allowances are whose, and links when codes are used up."""
 
 import hashlib
+import re
+import time
+from contextlib import nullcontext, suppress
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -370,9 +373,18 @@ def kinds(errands: list[Errand]) -> dict[str, int]:
     return {"codes": codes, "links": len(errands) - codes}
 
 
+def asks_until_answered(name: object, now: datetime, *, client: str = HOME) -> Errand:
+    """Asks again while another request hands over the link that both of them will wait for."""
+    for _ in range(500):
+        with suppress(LimitReachedError):
+            return asks(name, now, client=client)
+        time.sleep(0.01)
+    raise AssertionError("the other request never ends")
+
+
 @pytest.mark.postgresql
 def test_strangers_at_once_get_twenty_codes_between_them_and_one_email_with_a_link(shared, now):
-    errands = together(lambda number: asks(number, now, client=f"192.0.2.{number}"), 28)
+    errands = together(lambda number: asks_until_answered(number, now, client=f"192.0.2.{number}"), 28)
     assert kinds(errands) == {"codes": 20, "links": 8}
     assert len(mail.outbox) == 21
     assert LoginLink.objects.count() == 1
@@ -380,14 +392,80 @@ def test_strangers_at_once_get_twenty_codes_between_them_and_one_email_with_a_li
 
 @pytest.mark.postgresql
 def test_browsers_of_one_network_at_once_get_five_codes_for_a_mailbox(shared, now):
-    assert kinds(together(lambda number: asks(number, now), 12)) == {"codes": 5, "links": 7}
+    assert kinds(together(lambda number: asks_until_answered(number, now), 12)) == {"codes": 5, "links": 7}
     assert Allowance.objects.filter(expires_at=now + allowances.CODES_TO_STRANGERS.window).count() == 5
 
 
 @pytest.mark.postgresql
 def test_tabs_of_a_known_browser_at_once_get_five_codes(shared, now):
     signs_in("own", now)
-    assert kinds(together(lambda number: asks("own", now), 12)) == {"codes": 5, "links": 7}
+    assert kinds(together(lambda number: asks_until_answered("own", now), 12)) == {"codes": 5, "links": 7}
+
+
+@pytest.fixture
+def codes_used_up(shared, now):
+    """There are no codes for strangers and no link is in the mailbox, so the next request has one sent."""
+    strangers_use_up(now)
+    Allowance.objects.filter(expires_at=now + allowances.LINKS_PER_EMAIL.window).delete()
+    LoginLink.objects.all().delete()
+
+
+@pytest.mark.postgresql
+@pytest.mark.parametrize("refusal", ["550 no such user", ""], ids=["fails", "arrives"])
+def test_while_a_link_is_handed_over_another_browser_is_not_told_that_it_was_sent(
+    codes_used_up, now, settings, refusal
+):
+    second = errand_of("second", now)
+    meanwhile = []
+    with mail_server.running(settings) as server:
+
+        def ask_meanwhile() -> str:
+            meanwhile.extend(together(lambda number: sign_in.send_code(second, client=HOME, now=now), 1))
+            return refusal
+
+        server.refusing = ask_meanwhile
+        with pytest.raises(NotSentError) if refusal else nullcontext():
+            asks("first", now)
+        server.refusing = ""
+        [refused] = meanwhile
+        assert isinstance(refused, LimitReachedError)
+        assert refused.retry_at == now + timedelta(seconds=10)
+        second.refresh_from_db()
+        assert (second.link_until, second.code_sent_at) == (None, None)
+
+        sign_in.send_code(second, client=HOME, now=now + timedelta(seconds=10))
+        assert len(server.envelopes) == 1
+        text = server.newest().get_body(("plain",)).get_content()
+        [secret] = re.findall(r"/wallet/link/([\w-]{22})/", text)
+    assert sign_in.redeem_link(second, secret, now=now + MINUTE).email == NORA
+
+
+@pytest.mark.postgresql
+def test_of_eight_browsers_at_once_none_is_told_of_a_link_that_the_mail_server_refuses(
+    codes_used_up, now, settings
+):
+    clients = [f"198.51.100.{number}" for number in range(8)]
+    before = allowances_taken(now, *clients)
+    with mail_server.running(settings) as server:
+        server.refusing = "550 no such user"
+        results = together(lambda number: asks(f"new {number}", now, client=clients[number]))
+    assert {type(result) for result in results} <= {NotSentError, LimitReachedError}
+    new = Errand.objects.filter(browser__in=[browser(f"new {number}") for number in range(8)])
+    assert set(new.values_list("link_until", flat=True)) == {None}
+    assert not LoginLink.objects.exists()
+    assert allowances_taken(now, *clients) == before
+
+
+@pytest.mark.postgresql
+def test_a_client_address_at_once_gets_exactly_the_links_there_are(shared, now, monkeypatch):
+    few = allowances.Limit("few-links", most=5, window=15 * MINUTE)
+    monkeypatch.setattr(sign_in_links, "LINKS_PER_CLIENT", few)
+    for _ in range(allowances.CODES_PER_CLIENT.most):
+        allowances.CODES_PER_CLIENT.take(HOME, now=now)
+    results = together(lambda number: asks("new", now, email=f"person{number}@example.org"), 12)
+    assert [type(result) for result in results].count(Errand) == 5
+    assert [type(result) for result in results].count(LimitReachedError) == 7
+    assert len(mail.outbox) == LoginLink.objects.count() == 5
 
 
 @pytest.mark.postgresql

@@ -4,8 +4,10 @@ Apart from holders, whose codes the sandbox shows to everybody. Links and cookie
 except that a link was used. The same is done and said whether or not the address has registered anything.
 """
 
+from collections.abc import Callable
 from contextlib import ExitStack
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -23,6 +25,7 @@ from wallet import browser, email_addresses, known_browsers
 from wallet.known_browsers import DEVELOPER
 from wallet.letters import MAIL_SERVER, hand_over
 from wallet.limits import Limit, LimitReachedError, RollingLimit
+from wallet.shared_emails import SharedEmail
 from wallet.sign_in_allowances import take, take_all
 
 log = structlog.get_logger(__name__)
@@ -43,6 +46,7 @@ LETTERS_PER_EMAIL_AND_DAY = RollingLimit(
 LETTERS_PER_EMAIL_AFTER_THAT = RollingLimit(
     "developer-letters-per-email", most=1, window=timedelta(minutes=15)
 )
+_SHARED_LETTER = SharedEmail.of(LETTERS_PER_EMAIL_AFTER_THAT)
 # Of all strangers together: many client addresses cannot flood many mailboxes either.
 LETTERS_IN_ALL = Limit("developer-letters", most=300, window=timedelta(hours=1))
 # A link signs in once.
@@ -66,15 +70,19 @@ def send_link(email: str, *, browser_digest: str, client: str, now: datetime) ->
     """Send the link to the address; the link itself where no mail is sent, else an empty string.
 
     No letter is sent where one went there shortly before and its link serves. client: the network address
-    limits count by. Raises `limits.LimitReachedError` or `NotSentError`, and then gives back what was taken,
-    except by client address.
+    limits count by. Raises `limits.LimitReachedError` (for a few seconds also while another request hands
+    over a letter whose link would serve) or `NotSentError`, and then gives back what was taken, except by
+    client address.
     """
     token = signing.dumps({"email": email, "sent_at": now.isoformat()}, salt=_LINK)
     link = settings.BASE_URL + reverse("developer_link", args=[token])
     if not settings.DEVELOPER_EMAIL_BACKEND:
         return link
-    with ExitStack() as taken:
-        if not _take_letter(email, browser_digest=browser_digest, client=client, now=now, taken=taken):
+    with ExitStack() as under_way, ExitStack() as taken:  # closed in the opposite order
+        shared = partial(_SHARED_LETTER.take, email, now=now, under_way=under_way, taken=taken)
+        if not _take_letter(
+            email, shared, browser_digest=browser_digest, client=client, now=now, taken=taken
+        ):
             return ""
         try:
             with waiting_for(MAIL_SERVER):
@@ -127,14 +135,24 @@ def current(request: HttpRequest) -> str:
     return facts["email"] if facts and facts["browser"] == browser.digest(request) else ""
 
 
-def _take_letter(email: str, *, browser_digest: str, client: str, now: datetime, taken: ExitStack) -> bool:
-    """Take what one letter costs; False if nothing is left and the link of an earlier letter still works."""
-    after_that = (LETTERS_PER_EMAIL_AFTER_THAT, email)
+def _take_letter(
+    email: str,
+    take_shared: Callable[[], datetime | None],
+    *,
+    browser_digest: str,
+    client: str,
+    now: datetime,
+    taken: ExitStack,
+) -> bool:
+    """Take what one letter costs; False if nothing is left and the link of an earlier letter still works.
+
+    take_shared: takes the letter that is left after all others, as `SharedEmail.take` does.
+    """
     if known_browsers.is_known(browser_digest, email, now=now, purpose=DEVELOPER):
         own = (LETTERS_PER_BROWSER, known_browsers.key(browser_digest, email, purpose=DEVELOPER))
-        return take_all(own, now=now, taken=taken) or take_all(after_that, now=now, taken=taken)
+        return take_all(own, now=now, taken=taken) or take_shared() is None
     shared = ((LETTERS_PER_EMAIL_AND_CLIENT, f"{email}\n{client}"), (LETTERS_PER_EMAIL_AND_DAY, email))
-    if not (take_all(*shared, now=now, taken=taken) or take_all(after_that, now=now, taken=taken)):
+    if not (take_all(*shared, now=now, taken=taken) or take_shared() is None):
         return False
     take(LETTERS_IN_ALL, "", now=now, taken=taken)
     LETTERS_PER_CLIENT.take(client, now=now)  # kept: otherwise attempts that fail would be without end

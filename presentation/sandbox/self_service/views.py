@@ -15,6 +15,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
@@ -225,4 +226,9 @@ def _send_link(request: HttpRequest, form: DeveloperEmailForm, now: datetime) ->
 
 def _wait(limit: LimitReachedError, now: datetime) -> str:
     minutes = max(1, -(-int((limit.retry_at - now).total_seconds()) // 60))
-    return _("That was too often. Please wait %(count)d minutes and try again.") % {"count": minutes}
+    text = ngettext(
+        "That was too often. Please wait %(count)d minute and try again.",
+        "That was too often. Please wait %(count)d minutes and try again.",
+        minutes,
+    )
+    return text % {"count": minutes}
