@@ -19,10 +19,21 @@ class UntrustedRequestError(Exception):
     shoulder. Neither ever repeats what the request said.
     """
 
+    status = 400
+    seconds: int | None = None  # after which it may be sent again
+
     def __init__(self, reason: str | Promise, hint: str = "") -> None:
         super().__init__(hint or str(reason))
         self.reason = reason
         self.hint = hint
+
+
+class NotNowError(UntrustedRequestError):
+    """The request could not be looked at; the same request can be sent again after so many `seconds`."""
+
+    def __init__(self, reason: str | Promise, hint: str, *, status: int, seconds: int) -> None:
+        super().__init__(reason, hint)
+        self.status, self.seconds = status, seconds
 
 
 class AuthorizationError(Exception):

@@ -17,8 +17,9 @@ from presentation.responses import redirects
 
 
 def untrusted(request: HttpRequest, error: UntrustedRequestError) -> HttpResponse:
-    """400, never a redirect: nobody has vouched for where it would go (RFC 6749 §4.2.2.1)."""
-    return render(request, "presentation/untrusted.html", {"error": error}, status=400)
+    """Never a redirect: nobody has vouched for where it would go (RFC 6749 §4.2.2.1)."""
+    response = render(request, "presentation/untrusted.html", {"error": error}, status=error.status)
+    return response if error.seconds is None else _again_after(error.seconds, response)
 
 
 def refused(
@@ -27,6 +28,13 @@ def refused(
     """400 for a request that was not even begun, whose refusal was posted; told: whether it arrived."""
     context = {"relying_party": party.name, "told": told, "hint": error.description}
     return render(request, "presentation/refused.html", context, status=400)
+
+
+def refused_later(request: HttpRequest, party: RelyingParty, error: AuthorizationError) -> HttpResponse:
+    """503: no thread was free to post the refusal. The same request, sent again, posts it."""
+    response = refused(request, party, error, told=False)
+    response.status_code = 503
+    return _again_after(1, response)
 
 
 def unavailable(request: HttpRequest, passage: Passage) -> HttpResponse:
@@ -81,6 +89,11 @@ def delivery(
     }
     response = _kept_nowhere(render(request, "presentation/delivery.html", context))
     response._csp_config = REVIEW_CSP  # type: ignore[attr-defined]
+    return response
+
+
+def _again_after(seconds: int, response: HttpResponse) -> HttpResponse:
+    response.headers["Retry-After"] = str(seconds)
     return response
 
 

@@ -18,6 +18,7 @@ from presentation.errors import AccessDeniedError, AuthorizationError, Untrusted
 from presentation.interactions import COUNTED_ALREADY, InteractionGoneError
 from presentation.models import Interaction, RelyingParty
 from presentation.outbound.calls import OutboundError
+from presentation.outbound.lanes import NoLaneFreeError
 from presentation.passage import Passage, Step, next_step, path_of
 from presentation.reception.browsers import receive
 from presentation.registration import Registration, identify
@@ -203,6 +204,8 @@ def _refuse_at_once(
     told, onward = True, None
     try:
         onward = posting.report(party, address, refusal, client=browser.address(request), now=timezone.now())
+    except NoLaneFreeError:
+        return pages.refused_later(request, party, error)
     except OutboundError:
         told = False
     if onward:

@@ -9,8 +9,8 @@ import structlog
 from django.conf import settings
 
 from presentation.client_metadata.public_keys import ClientKeys, ClientKeysError, from_json, read_published
-from presentation.outbound.calls import NotReachedError, Outbound, OutboundError
-from presentation.outbound.lanes import lane
+from presentation.outbound.calls import Outbound, OutboundError
+from presentation.outbound.lanes import NoLaneFreeError, lane
 
 log = structlog.get_logger(__name__)
 
@@ -96,7 +96,7 @@ def _ask(entry: _Fetched, uri: str) -> bool:
     with ExitStack() as held:
         try:
             held.enter_context(lane(("keys", uri)))
-        except NotReachedError:
+        except NoLaneFreeError:
             return False
         entry.ask(uri)
         return True

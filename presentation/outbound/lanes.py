@@ -7,12 +7,16 @@ from keys.waiting import NoThreadFreeError, waiting_for
 from presentation.outbound.calls import NotReachedError
 
 
+class NoLaneFreeError(NotReachedError):
+    """Too many calls are under way from this process; soon there may be fewer."""
+
+
 @contextmanager
 def lane(called: Hashable) -> Iterator[None]:
-    """Make one call to `called` inside. Raises NotReachedError when too many calls are under way."""
+    """Make one call to `called` inside. Raises NoLaneFreeError when too many calls are under way."""
     with ExitStack() as held:
         try:
             held.enter_context(waiting_for(called))
         except NoThreadFreeError as error:
-            raise NotReachedError("Too many calls are under way.") from error
+            raise NoLaneFreeError("Too many calls are under way.") from error
         yield

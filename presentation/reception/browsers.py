@@ -5,13 +5,13 @@ from datetime import datetime
 
 from django.utils.translation import gettext_lazy as _
 
-from presentation.clients.fetched_keys import KeysUnderWayError
+from presentation.clients.fetched_keys import SOON, KeysUnderWayError
 from presentation.errors import (
     AuthorizationError,
     InvalidRequestError,
     InvalidRequestObjectError,
     InvalidRequestUriMethodError,
-    UntrustedRequestError,
+    NotNowError,
 )
 from presentation.reception import pushed_requests, signed_requests
 from presentation.registration import mistaken, usable
@@ -38,9 +38,11 @@ def receive(parameters: Parameters, *, address: str, now: datetime) -> Arrival:
     try:
         arrival = _carried(parameters, carrier, address=address, now=now)
     except KeysUnderWayError as error:
-        raise UntrustedRequestError(
+        raise NotNowError(
             _("The application that sent you here is being checked. Please try again in a few seconds."),
             "the keys at jwks_uri are being fetched just now",
+            status=503,
+            seconds=SOON,
         ) from error
     except RequestObjectError as error:
         if error.said is None:

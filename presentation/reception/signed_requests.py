@@ -15,11 +15,11 @@ from django.utils.translation import gettext_lazy as _
 from keys.prepared_statements import PreparedRead
 from presentation.client_metadata import request_uris
 from presentation.clients.authentication import keys_of
-from presentation.errors import UntrustedRequestError
+from presentation.errors import NotNowError, UntrustedRequestError
 from presentation.metadata import discovery_document
 from presentation.models import RelyingParty
 from presentation.outbound.calls import Answer, Outbound, OutboundError
-from presentation.outbound.lanes import lane
+from presentation.outbound.lanes import NoLaneFreeError, lane
 from presentation.registration import mistaken, not_admitted
 from presentation.requests import request_object
 from presentation.requests.arrival import Arrival
@@ -52,7 +52,7 @@ def published_at(uri: str, *, client_id: str, post: bool, address: str, now: dat
     """The request in the object that this client publishes there, or with `post` makes for us.
 
     address: the network address that limits count by. Raises RequestObjectError, or UntrustedRequestError
-    when it must not be fetched or cannot be.
+    when it must not be fetched or cannot be: NotNowError if that will soon be different.
     """
     party = _client(client_id)
     if not request_uris.is_registered(uri, party.request_uri_prefix, loopback=settings.LOOPBACK_CALLS):
@@ -64,13 +64,20 @@ def published_at(uri: str, *, client_id: str, post: bool, address: str, now: dat
             answer = _fetch(uri, wallet_nonce)
     except (LimitReachedError, OutboundError) as error:
         log.warning("request_object_not_fetched", client_id=client_id, reason=str(error))
-        raise UntrustedRequestError(
-            _("We could not get the request of the application that sent you here. Please try again later."),
-            f"request_uri could not be fetched: {error}",
-        ) from error
+        raise _not_fetched(error, now) from error
     if answer.status != 200 or answer.content_type != request_object.MEDIA_TYPE:
         raise mistaken(f"request_uri must answer with status 200 and {request_object.MEDIA_TYPE}")
     return _read(answer.body.decode("ascii", errors="replace").strip(), party, now, wallet_nonce)
+
+
+def _not_fetched(error: LimitReachedError | OutboundError, now: datetime) -> UntrustedRequestError:
+    reason = _("We could not get the request of the application that sent you here. Please try again later.")
+    hint = f"request_uri could not be fetched: {error}"
+    if isinstance(error, LimitReachedError):
+        return NotNowError(reason, hint, status=429, seconds=int(error.retry_after(now)))
+    if isinstance(error, NoLaneFreeError):
+        return NotNowError(reason, hint, status=503, seconds=1)
+    return UntrustedRequestError(reason, hint)
 
 
 def _fetch(uri: str, wallet_nonce: str | None) -> Answer:

@@ -66,9 +66,9 @@ def answer(authorize_path: str, *, persona: str, decision: str, client: str) -> 
         leaving.callback(browser.sign_out)
         passage = _Passage(browser, persona, decision, leaving)
         response = browser.get(authorize_path)
-        if was_refused():
-            raise AnotherWaitsError
         for _ in range(MOST_PAGES):
+            if was_refused():  # so what it would have waited for did not happen
+                raise AnotherWaitsError
             location = response.headers.get("Location") or _way_back(response)
             if location is None:
                 break
@@ -88,6 +88,7 @@ class _Passage:
             "wallet_sign_in": self._sign_in,
             "wallet_identity": self._leave,
             "consent_review": self._decide,
+            "leave": self._go_back,
         }
 
     def at(self, location: str) -> HttpResponseBase:
@@ -109,6 +110,11 @@ class _Passage:
         errand = Errand.objects.get(id=match.kwargs["errand_id"])
         with _answering(Q(errand=errand)):
             return self.browser.get(errand.leave_to)
+
+    def _go_back(self, match: ResolverMatch, location: str) -> HttpResponseBase:
+        """The wallet does not hold what is asked for."""
+        with _answering(Q(id=match.kwargs["interaction_id"])):
+            return self.browser.get(location)
 
     def _decide(self, match: ResolverMatch, location: str) -> HttpResponseBase:
         page = self.browser.get(location)

@@ -4,10 +4,14 @@ import json
 import re
 import socket
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
+from functools import partial
 from http.client import HTTPConnection
+from ipaddress import IPv4Address
+from itertools import count
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
@@ -16,6 +20,8 @@ import pytest
 from tests.benchmarks.sites import Site
 from tests.journeys.load import JWKS
 from tests.people import register
+from tests.presentation.test_authorize import PATH
+from tests.presentation.test_dcql_flow import query
 from tests.presentation.test_holder import HOLDER, authorize_url
 from tests.processes import environment
 from tests.receiver import listening
@@ -25,6 +31,13 @@ CALLS = 16
 MOST = 20.0  # seconds for what takes milliseconds on an idle machine
 DEVELOPERS = "/sandbox/relying-parties/"
 DIRECT = {"response_mode": "direct_post", "redirect_uri": None}
+UNMATCHED = {"credentials": [query({"path": ["given_name"], "values": ["Mallory"]}, id="basic")]}
+# What is posted to the application: changes of the request, and the heading of the page at the end.
+POSTED: dict[str, tuple[dict[str, Any], str]] = {
+    "an answer": ({}, "Done"),
+    "values that do not match": ({"scope": None, "dcql_query": json.dumps(UNMATCHED)}, "Done"),
+    "a wrong request": ({"nonce": "short"}, "We cannot go on with this request"),
+}
 
 
 class Answer(NamedTuple):
@@ -80,8 +93,9 @@ class Crowd:
 
 
 @pytest.mark.parametrize("people", [1, CALLS])
+@pytest.mark.parametrize(("changes", "heading"), POSTED.values(), ids=POSTED)
 def test_holder_calls_whose_answers_wait_for_a_slow_application_leave_pages_answered(
-    start: Any, signing_key: Any, people: int
+    start: Any, signing_key: Any, people: int, changes: dict[str, Any], heading: str
 ) -> None:
     bank = register("Acme Bank", "https://bank.example/callback")
     holding, released = threading.Event(), threading.Event()
@@ -92,9 +106,8 @@ def test_holder_calls_whose_answers_wait_for_a_slow_application_leave_pages_answ
 
     def call(number: int) -> Callable[[], Answer]:
         hint = f"person{number % people}@example.org"
-        url = authorize_url(
-            bank, nonce=f"nonce-{number:020}", login_hint=hint, response_uri=receiver.uri, **DIRECT
-        )
+        own = {"nonce": f"nonce-{number:020}", "login_hint": hint, "response_uri": receiver.uri}
+        url = authorize_url(bank, **(own | DIRECT | changes))
         return lambda: ask(HOLDER, json.dumps({"authorize_url": url}), content_type="application/json")
 
     with listening() as receiver, start() as ask:
@@ -103,21 +116,36 @@ def test_holder_calls_whose_answers_wait_for_a_slow_application_leave_pages_answ
         crowd = Crowd([call(number) for number in range(CALLS)])
         assert holding.wait(MOST)
         page = ask("/")
-        meanwhile = crowd.statuses()
+        meanwhile, posted = crowd.statuses(), len(receiver.posted)
         released.set()
         crowd.join()
         later = call(CALLS)()
 
     assert page.status == 200
+    assert posted == 1, "one call waits"
     assert not meanwhile - Counter({503: CALLS}), "no call that waits has ended"
     assert set(crowd.statuses()) == {200, 503}
     assert {a.retry_after for a in crowd.answers if a.status == 503} == {"1"}
     assert later.status == 200
-    assert json.loads(later.text)["page"]["heading"] == "Done"
+    assert json.loads(later.text)["page"]["heading"] == heading
+
+
+def form_at(path: str, ask: Callable[..., Answer]) -> Callable[..., Answer]:
+    """Opens a page with a form; what it gives sends the form with these fields from a client address."""
+    page = ask(path)
+    found = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', page.text)
+    assert found
+    headers = {"cookie": page.cookies, "content_type": "application/x-www-form-urlencoded"}
+
+    def send(number: int, **fields: str) -> Answer:
+        body = urlencode({"csrfmiddlewaretoken": found[1]} | fields)
+        return ask(path, body, x_forwarded_for=str(IPv4Address("10.0.0.0") + number), **headers)
+
+    return send
 
 
 @contextmanager
-def silent_mail_server() -> Iterator[tuple[int, list[socket.socket], threading.Event]]:
+def silent_server() -> Iterator[tuple[int, list[socket.socket], threading.Event]]:
     """Takes connections and says nothing: its port, the connections, and an event of the first."""
     taken: list[socket.socket] = []
     connected = threading.Event()
@@ -139,19 +167,9 @@ def silent_mail_server() -> Iterator[tuple[int, list[socket.socket], threading.E
 
 
 def test_a_silent_mail_server_holds_two_threads_and_pages_answer(start: Any, signing_key: Any) -> None:
-    with silent_mail_server() as (port, taken, connected), start(EMAIL_URL=f"smtp://127.0.0.1:{port}") as ask:
-        form = ask(DEVELOPERS)
-        found = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', form.text)
-        assert found
-
-        def sign_in(number: int) -> Callable[[], Answer]:
-            body = urlencode({"email": f"dev{number}@example.org", "csrfmiddlewaretoken": found[1]})
-            kind, address = "application/x-www-form-urlencoded", f"192.0.2.{number}"
-            return lambda: ask(
-                DEVELOPERS, body, cookie=form.cookies, content_type=kind, x_forwarded_for=address
-            )
-
-        crowd = Crowd([sign_in(number) for number in range(CALLS)])
+    with silent_server() as (port, taken, connected), start(EMAIL_URL=f"smtp://127.0.0.1:{port}") as ask:
+        send = form_at(DEVELOPERS, ask)
+        crowd = Crowd([partial(send, number, email=f"dev{number}@example.org") for number in range(CALLS)])
         assert connected.wait(MOST)
         page = ask("/")
         held = len(taken)
@@ -163,3 +181,77 @@ def test_a_silent_mail_server_holds_two_threads_and_pages_answer(start: Any, sig
     assert held <= 2
     assert crowd.statuses() == {503: CALLS}
     assert all(answer.retry_after for answer in crowd.answers)
+
+
+def test_two_slow_applications_and_a_silent_mail_server_together_leave_a_thread_for_pages(
+    start: Any, signing_key: Any
+) -> None:
+    """Whoever would have to wait as well is asked at once to come again."""
+    with (
+        silent_server() as one,
+        silent_server() as other,
+        silent_server() as mail,
+        start(EMAIL_URL=f"smtp://127.0.0.1:{mail[0]}") as ask,
+    ):
+        send = form_at(DEVELOPERS, ask)
+
+        def fetched_from(port: int) -> Callable[[], Answer]:
+            """Brings a request that the service has to fetch from the application at this port."""
+            uri = f"http://127.0.0.1:{port}/request"
+            return partial(ask, f"{PATH}?{urlencode({'client_id': clients[port], 'request_uri': uri})}")
+
+        clients = {
+            port: register(f"Shop {port}", request_uri_prefix=f"http://127.0.0.1:{port}/").client_id
+            for port in (one[0], other[0])
+        }
+        waiting = [Crowd([fetched_from(port)]) for port in clients]
+        assert all(connected.wait(MOST) for _port, _taken, connected in (one, other))
+        fetches = Crowd([fetched_from(port) for port in clients for _ in range(CALLS // 2)])
+        e_mails = Crowd([partial(send, number, email=f"dev{number}@example.org") for number in range(CALLS)])
+        assert mail[2].wait(MOST)
+        page = ask("/")
+        still_waiting = not any(crowd.answers for crowd in waiting)
+        for connection in one[1] + other[1] + mail[1]:
+            connection.close()
+        for crowd in (*waiting, fetches, e_mails):
+            crowd.join()
+
+    assert page.status == 200
+    assert still_waiting
+    fetched = [answer for crowd in (*waiting, fetches) for answer in crowd.answers]
+    had_a_place = [answer for answer in fetched if answer.status == 400]  # the application hung up
+    assert len(had_a_place) == len(one[1] + other[1])
+    assert {answer.retry_after for answer in fetched if answer not in had_a_place} == {"1"}
+    assert {answer.status for answer in fetched} == {400, 503}
+    assert e_mails.statuses() == {503: CALLS}
+    assert all(answer.retry_after for answer in e_mails.answers)
+
+
+def test_holders_pages_answer_while_the_operators_sign_in_is_flooded(start: Any, signing_key: Any) -> None:
+    """More pages are answered than passwords are checked, so no page has to wait for several of them."""
+    answers: list[Answer] = []
+    numbers, stopped = count(), threading.Event()
+
+    def flood() -> None:
+        while not stopped.is_set():
+            number = next(numbers)  # each attempt has its own name and client address, so no limit stops it
+            answers.append(send(number, username=f"operator{number}", password="a wrong one"))
+
+    with start() as ask:
+        send = form_at("/admin/login/", ask)
+        attackers = [threading.Thread(target=flood, daemon=True) for _ in range(6)]
+        for attacker in attackers:
+            attacker.start()
+        deadline = time.monotonic() + MOST
+        while not any(answer.status == 503 for answer in answers) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        before = len(answers)
+        pages = [ask("/wallet/sign-in/").status for _ in range(20)]
+        meanwhile = Counter(answer.status for answer in answers[before:])
+        stopped.set()
+        for attacker in attackers:
+            attacker.join(60)
+
+    assert pages == [200] * len(pages)
+    assert meanwhile[200] < len(pages)
+    assert {(answer.status, answer.retry_after) for answer in answers} == {(200, None), (503, "2")}

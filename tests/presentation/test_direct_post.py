@@ -919,6 +919,18 @@ def test_a_wrong_request_that_cannot_be_told_is_a_page(asks: Any, receiver: Rece
     assert "could not be told" in response.content.decode()
 
 
+def test_a_wrong_request_that_no_thread_can_post_now_is_posted_when_it_comes_again(
+    asks: Any, bank: RelyingParty, receiver: Receiver
+) -> None:
+    with lane(bank.pk), lane(bank.pk):
+        response = asks(nonce=None)
+
+    assert (response.status_code, response.headers["Retry-After"]) == (503, "1")
+    assert receiver.posted == []
+    assert asks(nonce=None).status_code == 400
+    assert len(receiver.posted) == 1
+
+
 def test_wrong_requests_cannot_be_made_a_flood(asks: Any, receiver: Receiver) -> None:
     for _ in range(posting.REPORTS.most):
         posting.REPORTS.take("127.0.0.1", now=timezone.now())

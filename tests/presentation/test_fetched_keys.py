@@ -273,7 +273,7 @@ def test_a_signed_request_whose_keys_are_being_fetched_is_to_come_again(
     pushed = {"request": signed((party, application.key), settings.BASE_URL)}
     with Slow(application):
         page = bring(Client(), bank, request)
-        assert page.status_code == 400
+        assert (page.status_code, page.headers["Retry-After"]) == (503, "5")
         assert "try again in a few seconds" in page.content.decode()
         response = send(Client(), pushed, **basic(party.client_id, secret))
         assert (response.status_code, response.json()["error"]) == (503, "temporarily_unavailable")

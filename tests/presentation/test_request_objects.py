@@ -838,9 +838,10 @@ def test_a_strangers_browser_cannot_make_us_fetch_without_end(
     monkeypatch.setattr(signed_requests, "FETCHES", Limit("few-fetches", most=2, window=timedelta(minutes=1)))
     publishes(publisher, signed(bank, settings.BASE_URL))
 
-    statuses = [refer(client, bank, publisher.url("/requests/1")).status_code for _ in range(4)]
+    answers = [refer(client, bank, publisher.url("/requests/1")) for _ in range(4)]
 
-    assert statuses == [303, 303, 400, 400]
+    assert [answer.status_code for answer in answers] == [303, 303, 429, 429]
+    assert 0 < int(answers[-1].headers["Retry-After"]) <= 60
     assert publisher.connections == 2
 
 
@@ -853,7 +854,7 @@ def test_one_slow_publisher_does_not_take_every_thread(
     with lane(bank[0].pk), lane(bank[0].pk):
         told = refer(client, bank, uri)
 
-    assert (told.status_code, publisher.connections) == (400, 0)
+    assert (told.status_code, told.headers["Retry-After"], publisher.connections) == (503, "1", 0)
     assert "try again later" in told.content.decode()
     assert refer(client, bank, uri).status_code == 303
 

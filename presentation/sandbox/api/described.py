@@ -116,6 +116,27 @@ ENDPOINTS: list[Described] = [
                 HTML,
             ),
             Answer(414, _("The address is longer than 8 kB.")),
+            Answer(
+                429,
+                _(
+                    "A page: the browser’s network address had too many signed requests fetched. Retry-After "
+                    "says how many seconds to wait."
+                ),
+                text(),
+                HTML,
+                ("Retry-After",),
+            ),
+            Answer(
+                503,
+                _(
+                    "A page: too many calls to applications are under way, so the signed request or its keys "
+                    "were not fetched, or what is wrong was not posted. The same request can be sent again "
+                    "after as many seconds as Retry-After says."
+                ),
+                text(),
+                HTML,
+                ("Retry-After",),
+            ),
         ],
         about=_(
             "Not called by your server. In the end the browser comes back to redirect_uri with vp_token "
