@@ -27,7 +27,7 @@ from wallet.models import (
     Wallet,
 )
 from wallet.sandbox.models import PickedOutcome
-from wallet.sign_in_allowances import LINKS_PER_EMAIL
+from wallet.sign_in_allowances import LINKS_PER_EMAIL, TRIES_PER_CLIENT
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -210,6 +210,28 @@ def test_with_strangers_at_their_limit_a_link_signs_in(visit: Any, now: Any, set
     LoginLink.objects.update(used_at=None)
     page.goto(address)
     look(page, "link-elsewhere", "Open this link in the browser in which you are signing in")
+
+
+def test_a_person_whose_network_has_no_tries_left_has_a_link_sent_instead_and_signs_in(
+    visit: Any, settings: Any
+) -> None:
+    page = visit("wallet_sign_in")
+    settings.BASE_URL = page.url.partition("/wallet/")[0]
+    page.get_by_role("button", name="Send me a code").click()
+    code = page.locator(".banner-code").inner_text()
+    for _ in range(TRIES_PER_CLIENT.most):
+        TRIES_PER_CLIENT.take("127.0.0.1", now=timezone.now())
+    # The button waits for a minute after the last e-mail, and this e-mail was sent two minutes ago.
+    Errand.objects.update(code_sent_at=timezone.now() - timedelta(minutes=2))
+    page.get_by_label("Code from the e-mail").fill(code)
+    page.get_by_role("button", name="Continue").click()
+    page.get_by_text("Too many wrong codes came from your network").first.wait_for()
+    look(page, "code-by-link", "Enter the code")
+    page.get_by_role("button", name="Send a link instead").click()
+    look(page, "link-sent-instead", "Open the link in the e-mail")
+    page.get_by_role("link", name="Your sign-in link").click()
+    page.get_by_role("button", name="Sign in here").click()
+    page.wait_for_url("**/signed-out/?done")
 
 
 def test_a_suspended_person_and_an_in_person_check(visit: Any, settings: Any, now: Any) -> None:
