@@ -72,7 +72,7 @@ def deliver(interaction: Interaction, *, now: datetime) -> None:
     if before is None or held_for(before, now=now):
         return
     free = _free(interaction, now=now).filter(tries=before.tries)
-    if free.update(taken_until=until, tries=before.tries + 1, left_here=True) != 1:
+    if free.update(taken_until=until, tries=before.tries + 1, left_here=True, refused=False) != 1:
         return
     mine = Delivery.objects.filter(pk=interaction.pk, taken_until=until, delivered_at=None)
     try:

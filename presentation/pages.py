@@ -83,7 +83,7 @@ def delivery(
         "refusal": interaction.outcome == Interaction.Outcome.ERROR,
         "lapsed": interaction.answered_at is not None and interaction.answered_at >= interaction.expires_at,
         "may_have_arrived": kept.left_here,
-        "refused": kept.refused,
+        "last_try": _last_try(kept),
         "held_for": deliveries.held_for(kept, now=now),
         "front_page": redirects.front_page(interaction.relying_party),
     }
@@ -95,6 +95,15 @@ def delivery(
 def _again_after(seconds: int, response: HttpResponse) -> HttpResponse:
     response.headers["Retry-After"] = str(seconds)
     return response
+
+
+def _last_try(kept: Delivery) -> str:
+    """What is known of it. A process that was killed while it posted the answer leaves it unconfirmed."""
+    if kept.tries == 0:
+        return "none"
+    if kept.refused:
+        return "refused"
+    return "unconfirmed" if kept.left_here else "unreached"
 
 
 def _kept_nowhere(response: HttpResponse) -> HttpResponse:

@@ -30,8 +30,8 @@ class Answer(NamedTuple):
 class Browser:
     """Talks to 127.0.0.1:`port` as if a proxy had taken TLS off, which is how both sites are deployed."""
 
-    def __init__(self, port: int, cookies: dict[str, str] | None = None) -> None:
-        self.cookies = dict(cookies or {})
+    def __init__(self, port: int, cookies: dict[str, str] | None = None, *, host: str = HOST) -> None:
+        self.cookies, self._host = dict(cookies or {}), host
         self._socket = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
@@ -52,7 +52,7 @@ class Browser:
         head = self._head("POST", target)
         head += "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in headers.items()).encode()
         head += b"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: %d\r\n" % len(body)
-        return self._exchange(head + f"Origin: {ORIGIN}\r\n\r\n".encode() + body)
+        return self._exchange(head + f"Origin: https://{self._host}\r\n\r\n".encode() + body)
 
     def give(self, start: str, button: tuple[str, str]) -> str:
         """Go where `start` leads and press `button` on the page there; the address outside that results."""
@@ -77,7 +77,7 @@ class Browser:
         raise RuntimeError(f"more than {MOST_REDIRECTS} redirects, last to {target}")
 
     def _head(self, method: str, target: str) -> bytes:
-        head = f"{method} {target} HTTP/1.1\r\nHost: {HOST}\r\nX-Forwarded-Proto: https\r\n"
+        head = f"{method} {target} HTTP/1.1\r\nHost: {self._host}\r\nX-Forwarded-Proto: https\r\n"
         head += "Accept: text/html\r\nAccept-Language: en-GB\r\n"
         if self.cookies:
             head += "Cookie: " + "; ".join(f"{name}={value}" for name, value in self.cookies.items()) + "\r\n"

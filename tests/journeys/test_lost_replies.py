@@ -1,22 +1,26 @@
 """A worker is killed after it committed an answer and before the browser has it: pages say what is known."""
 
 import html
+import os
 import re
+import signal
 from collections.abc import Iterator
 from datetime import timedelta
-from typing import Any
+from typing import Any, NamedTuple
+from urllib.parse import parse_qsl
 
 import pytest
 from django.utils import timezone
 
 from consent.models import Consent
 from keys.rotation import due_steps
-from presentation.models import Interaction
+from presentation.models import Delivery, Interaction, ResponseURI
 from tests.benchmarks import holders
 from tests.benchmarks.browsers import ORIGIN, Answer, Browser
 from tests.benchmarks.sites import Site
 from tests.journeys.load import JWKS
 from tests.processes import environment
+from tests.receiver import Receiver, listening
 from tests.relying_party import RelyingParty
 
 pytestmark = [pytest.mark.postgresql, pytest.mark.django_db(transaction=True)]
@@ -114,3 +118,141 @@ def test_the_receipt_of_an_answer_whose_reply_was_lost_does_not_claim_that_it_ar
 
     assert "You agreed to share" in receipts
     assert "We cannot always see whether the application received it" in receipts
+
+
+# --- The answer is posted ---------------------------------------------------------------------------------
+
+LOCALHOST = "localhost"  # the sandbox posts to this machine only when it is itself reached at it
+
+
+class Lost(NamedTuple):
+    """An answer whose worker was killed while the relying party's server had it and had not replied."""
+
+    site: Site
+    receiver: Receiver
+    hub: str
+    form: dict[str, str]
+    cookies: dict[str, str]
+
+    def browser(self) -> Browser:
+        return Browser(self.site.port, self.cookies, host=LOCALHOST)
+
+    def reloaded(self, how: str) -> Answer:
+        """The page at the end of the redirects."""
+        with self.browser() as browser:
+            answer = browser.get(self.hub) if how == "get" else browser.post(self.hub, self.form)
+            while answer.location is not None and answer.location.startswith("/"):
+                answer = browser.get(answer.location)
+        return answer
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    with listening() as running:
+        yield running
+
+
+@pytest.fixture
+def local(settings: Any, tmp_path: Any) -> Iterator[Site]:
+    settings.BASE_URL = f"https://{LOCALHOST}"
+    settings.HOLDER_COOKIE_NAME, settings.BROWSER_COOKIE_NAME = "__Host-holder", "__Host-browser"
+    due_steps.rotate(now=timezone.now() - timedelta(days=100))
+    surroundings = {**environment(settings, tmp_path), "WEB_CONCURRENCY": "1"}
+    surroundings["BASE_URL"] = settings.BASE_URL
+    with Site("config.wsgi", surroundings, ready=JWKS) as site:
+        yield site
+
+
+@pytest.fixture
+def lose(local: Site, receiver: Receiver) -> Any:
+    """A function: the holder decides, and the worker is killed while it posts the answer."""
+
+    def lose(decision: str) -> Lost:
+        registered = holders.register()
+        ResponseURI.objects.create(relying_party=registered, uri=receiver.uri)
+        party = RelyingParty(registered.client_id, "", f"https://{LOCALHOST}")
+        email, cookies = holders.sign_in("holder@example.org", timezone.now())
+        direct = {"response_mode": "direct_post", "response_uri": receiver.uri, "redirect_uri": None}
+        url = party.authorize_url(login_hint=email, **direct)
+        with Browser(local.port, cookies, host=LOCALHOST) as browser:
+            page = browser.get(url.removeprefix(f"https://{LOCALHOST}")).location
+            assert page
+            form = {"csrfmiddlewaretoken": token_of(browser.get(page)), "decision": decision}
+            receiver.before = lambda: os.kill(local.worker, signal.SIGKILL)
+            hub, cookies = Consent.objects.get().return_to, dict(browser.cookies)
+            with pytest.raises(ConnectionError):
+                browser.post(hub, form)
+        receiver.before = lambda: None
+        assert Delivery.objects.get().delivered_at is None
+        return Lost(local, receiver, hub, form, cookies)
+
+    return lose
+
+
+def the_killed_worker_could_be_done() -> None:
+    """As if the time had passed after which another request may post the answer."""
+    Delivery.objects.update(taken_until=timezone.now())
+
+
+@pytest.mark.parametrize("how", ["get", "post"], ids=["the page is opened again", "the form is sent again"])
+def test_killed_while_it_posts_the_answer_the_page_does_not_claim_anything_and_nothing_is_posted_again(
+    lose: Any, how: str
+) -> None:
+    lost = lose("share")
+    at_once = text_of(lost.reloaded(how))
+    the_killed_worker_could_be_done()
+    later = lost.reloaded(how)
+
+    assert "Your answer is on its way" in at_once
+    assert "We do not know yet whether it arrived." in at_once
+    text = text_of(later)
+    assert "Acme Bank did not confirm your answer" in text
+    assert "We give each answer only once, and we cannot see whether it arrived." in text
+    assert "If Acme Bank does not have it, start again there." in text
+    assert "could not reach" not in text
+    assert "has your answer" not in text
+    assert b'href="https://relying-party.example/"' in later.body
+    assert len(lost.receiver.posted) == 1
+    assert Interaction.objects.count() == Consent.objects.count() == 1
+
+
+def test_the_holder_can_send_the_very_same_answer_again_on_purpose(lose: Any) -> None:
+    lost = lose("share")
+    the_killed_worker_could_be_done()
+    page = lost.reloaded("get")
+
+    with lost.browser() as browser:
+        form = {"csrfmiddlewaretoken": token_of(page), "choice": "again"}
+        done = browser.get(browser.post(f"{lost.hub}delivery/", form).location or "")
+
+    assert "Acme Bank has your answer." in text_of(done)
+    assert len(lost.receiver.posted) == 2
+    assert len({posted.body for posted in lost.receiver.posted}) == 1
+
+
+def test_killed_while_it_posts_a_no_the_page_says_that_nothing_was_shared(lose: Any) -> None:
+    lost = lose("decline")
+    the_killed_worker_could_be_done()
+
+    text = text_of(lost.reloaded("get"))
+
+    assert dict(parse_qsl(lost.receiver.posted[0].body))["error"] == "access_denied"
+    assert "Acme Bank did not confirm your answer" in text
+    assert "Nothing was shared." in text
+    assert "If Acme Bank still waits for your answer, start again there." in text
+    assert len(lost.receiver.posted) == 1
+
+
+@pytest.mark.parametrize("decision", ["share", "decline"])
+def test_once_such_an_answer_is_deleted_its_page_still_claims_nothing(lose: Any, decision: str) -> None:
+    lost = lose(decision)
+    the_killed_worker_could_be_done()
+    Delivery.objects.update(expires_at=timezone.now())
+
+    text = text_of(lost.reloaded("get"))
+
+    assert "Acme Bank did not confirm your answer" in text
+    assert "it is not kept any longer" in text
+    assert ("They may have received it all the same." in text) == (decision == "share")
+    assert ("Nothing was shared." in text) == (decision == "decline")
+    assert "did not reach them" not in text

@@ -581,16 +581,13 @@ def test_of_an_answer_that_never_arrives_nothing_is_told(
 def test_killed_between_posting_and_writing_it_down_it_is_told_once(
     client: Client, hub: str, bank: RelyingParty, receiver: Receiver
 ) -> None:
-    class Killed(BaseException):
-        """As when the process ends there."""
-
     def kill(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
         if sql.startswith("INSERT") and "_webhookevent" in sql:
-            raise Killed
+            raise KilledError
         return execute(sql, params, many, context)
 
     opted_in(bank)
-    with connection.execute_wrapper(kill), pytest.raises(Killed):
+    with connection.execute_wrapper(kill), pytest.raises(KilledError):
         share(client, hub)
     assert (told(), Delivery.objects.get().delivered_at) == ([], None)
     Delivery.objects.update(taken_until=timezone.now())
@@ -599,6 +596,50 @@ def test_killed_between_posting_and_writing_it_down_it_is_told_once(
 
     assert told() == ["presentation.completed"]
     assert len({posted.body for posted in receiver.posted}) == 1
+
+
+class KilledError(BaseException):
+    """As when the process ends there."""
+
+
+def test_killed_before_it_began_to_post_the_page_says_that_nothing_was_sent(
+    client: Client, hub: str, receiver: Receiver
+) -> None:
+    def kill(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        if sql.startswith("UPDATE") and "_delivery" in sql:
+            raise KilledError
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(kill), pytest.raises(KilledError):
+        share(client, hub)
+
+    page = client.get(hub, follow=True).content.decode()
+    assert "Your answer has not been sent yet" in page
+    assert "We could not reach" not in page
+    assert "Try again" in page
+    assert receiver.posted == []
+    given_up = client.post(f"{hub}delivery/", {"choice": "give_up"}, follow=True).content.decode()
+    assert "Your answer was not sent" in given_up
+    assert "Nothing was shared." in given_up
+
+
+def test_killed_at_the_second_try_the_page_does_not_speak_of_the_first(
+    client: Client, hub: str, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def kill(*_: Any, **__: Any) -> None:
+        raise KilledError
+
+    receiver.status = 500
+    share(client, hub)
+    monkeypatch.setattr(posting, "post", kill)
+    with pytest.raises(KilledError):
+        client.post(f"{hub}delivery/", {"choice": "again"})
+    Delivery.objects.update(taken_until=timezone.now())
+
+    page = client.get(f"{hub}delivery/").content.decode()
+
+    assert "did not accept your answer" not in page
+    assert "did not confirm your answer" in page
 
 
 def test_what_was_told_with_the_answer_is_not_told_again_with_its_arrival(
