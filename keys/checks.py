@@ -15,6 +15,7 @@ from django.utils.timezone import now
 from keys.certificates.authority import Place, SubjectError, requested_subject
 from keys.database_mark import ForeignDatabaseError, compare
 from keys.models import SigningKey
+from keys.outages import means_away, means_no_table
 from keys.private_keys.secret_file import SecretFileError, others_can_read, secret_in
 from keys.rotation.schedule import PUBLISHED_BEFORE_SIGNING
 
@@ -186,8 +187,14 @@ def database_mark(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
             compare(connection)
     except ForeignDatabaseError as error:
         return [Error(str(error), id="keys.E011")]
-    except (DatabaseError, ImproperlyConfigured):
-        return []  # the others say so, or it has no mark before `migrate`
+    except ImproperlyConfigured:
+        return []  # the others say so
+    except DatabaseError as error:
+        if means_away(error) or means_no_table(error):
+            return []  # the others say so, or `migrate` has yet to write the mark
+        return [
+            Error(f"The environment that the database belongs to cannot be read: {error}", id="keys.E012")
+        ]
     return []
 
 

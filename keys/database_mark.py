@@ -10,10 +10,11 @@ from typing import Any
 from django.apps import apps
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
-from django.db import DEFAULT_DB_ALIAS, DatabaseError, connection, connections
+from django.db import DEFAULT_DB_ALIAS, Error, connection, connections
 from django.utils import timezone
 
 from keys.models import Authority, DatabaseMark, SigningKey
+from keys.outages import means_no_table
 
 _compared: set[tuple[str, ...]] = set()  # databases whose mark this process found to be right
 
@@ -35,16 +36,20 @@ def compare(connection: Any) -> None:
 
 
 def compare_first_connection(sender: Any, connection: Any, **_: Any) -> None:
-    """A receiver of `connection_created`: one SELECT per connection, until one has found the right mark."""
+    """A receiver of `connection_created`: one SELECT per connection, until one has found the right mark.
+
+    A connection that could not be compared must not be used: every error closes it and is raised, and the
+    next connection compares. Only a missing table lets it pass, because `migrate` has to make that table.
+    """
     if connection.alias != DEFAULT_DB_ALIAS or _place(connection) in _compared:
         return
     try:
         compare(connection)
-    except ForeignDatabaseError:
+    except (ForeignDatabaseError, Error) as error:
+        if isinstance(error, Error) and means_no_table(error):
+            return
         connection.close()  # Django keeps it otherwise, and the next statement would run
         raise
-    except DatabaseError:
-        return  # no table yet, or no answer; the next connection compares
 
 
 def refuse_foreign_database(*, within: float = 5) -> None:

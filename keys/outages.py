@@ -1,4 +1,4 @@
-"""Whether an error means that the database is away, so that the same request may succeed a moment later."""
+"""What an error of the database means: that it is away for now, or that it has no tables yet."""
 
 import sqlite3
 
@@ -7,10 +7,14 @@ from django.db import Error, InterfaceError, OperationalError
 # PostgreSQL reports these two as internal errors. 25006: the server only reads, as a standby does until it is
 # promoted. 25P03: the server ended a connection whose transaction was left idle.
 _ALSO_AWAY = ("25006", "25P03")
+_UNDEFINED_TABLE = "42P01"
 
 
 def means_away(error: BaseException | None) -> bool:
-    """True for a refused, broken or timed-out connection, false for a mistake in a statement or its data."""
+    """Whether the same request may succeed a moment later.
+
+    True for a refused, broken or timed-out connection, false for a mistake in a statement or its data.
+    """
     if not isinstance(error, Error):
         return False
     driver = error.__cause__
@@ -21,3 +25,11 @@ def means_away(error: BaseException | None) -> bool:
     if getattr(driver, "sqlstate", None) in _ALSO_AWAY:
         return True
     return isinstance(error, OperationalError | InterfaceError)
+
+
+def means_no_table(error: Error) -> bool:
+    """Whether a table does not exist, as before `migrate`."""
+    driver = error.__cause__
+    if isinstance(driver, sqlite3.Error):  # which has no code of its own for that
+        return str(driver).startswith("no such table")
+    return getattr(driver, "sqlstate", None) == _UNDEFINED_TABLE

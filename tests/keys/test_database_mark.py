@@ -1,19 +1,22 @@
 """A database belongs to one environment: production and a sandbox refuse each other's, in real processes."""
 
+import os
+import secrets
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import psycopg
 import pytest
-from django.db import connection, connections
+from django.db import OperationalError, ProgrammingError, connection, connections, transaction
 from django.utils import timezone
 
 from keys import database_mark
 from keys.checks import database_mark as mark_check
-from keys.models import DatabaseMark
+from keys.models import DatabaseMark, SigningKey
 from tests.own_databases import gunicorn, manage, own_database, production, reason, sandbox
 
 REGISTER = (
@@ -214,6 +217,125 @@ def test_a_connection_to_a_foreign_database_is_closed_and_so_is_the_next(
             assert connection.connection is None
     finally:
         settings.DATABASE_MARK = "sandbox"
+
+
+# --- A database that does not let itself be compared ------------------------------------------------------
+
+
+@pytest.fixture
+def stranger(transactional_db: None) -> Iterator[str]:
+    """A role of the database that may read no table."""
+    name = f"stranger_{secrets.token_hex(4)}"
+    with connection.cursor() as cursor:
+        cursor.execute(f"CREATE ROLE {name}")
+    yield name
+    with connection.cursor() as cursor:
+        cursor.execute(f"DROP ROLE {name}")
+
+
+@pytest.fixture
+def opened_with(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A function: new connections begin with these settings of the server, and nothing was compared yet."""
+    database_mark.write(None, "default")
+    monkeypatch.setattr(database_mark, "_compared", set())
+    with monkeypatch.context() as changed:
+
+        def opened_with(options: str) -> None:
+            changed.setitem(connection.settings_dict["OPTIONS"], "options", options)
+            connections.close_all()
+
+        yield opened_with
+    connections.close_all()
+
+
+@contextmanager
+def locked(table: str) -> Iterator[None]:
+    url = urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{connection.settings_dict['NAME']}")
+    with psycopg.connect(url.geturl()) as other:
+        other.execute(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")
+        yield
+        other.rollback()
+
+
+@pytest.mark.postgresql
+@pytest.mark.django_db(transaction=True)
+def test_a_connection_whose_comparison_is_cut_off_is_closed_and_the_next_one_compares(
+    opened_with: Any, settings: Any
+) -> None:
+    opened_with("-c statement_timeout=50")
+    settings.DATABASE_MARK = "production"
+    with locked("keys_databasemark"):
+        for _attempt in range(2):
+            with pytest.raises(OperationalError, match="statement timeout"):
+                SigningKey.objects.count()
+            assert connection.connection is None
+
+    with pytest.raises(database_mark.ForeignDatabaseError):
+        SigningKey.objects.count()
+    settings.DATABASE_MARK = "sandbox"
+    assert SigningKey.objects.count() == 0
+
+
+@pytest.mark.postgresql
+@pytest.mark.django_db(transaction=True)
+def test_a_role_that_may_not_read_the_mark_gets_no_connection(stranger: str, opened_with: Any) -> None:
+    opened_with(f"-c role={stranger}")
+    with pytest.raises(ProgrammingError, match="permission denied for table keys_databasemark"):
+        connection.ensure_connection()
+
+    assert connection.connection is None
+    opened_with("")
+    assert DatabaseMark.objects.count() == 1
+
+
+@pytest.mark.postgresql
+@pytest.mark.django_db(transaction=True)
+def test_the_deployment_check_names_a_mark_that_cannot_be_read(stranger: str) -> None:
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(f"SET LOCAL ROLE {stranger}")
+        (error,) = mark_check(None)
+
+    assert error.id == "keys.E012"
+    assert "permission denied" in error.msg
+
+
+@pytest.mark.postgresql
+@pytest.mark.django_db(transaction=True)
+def test_a_database_without_the_table_is_used_and_compared_again_once_it_has_one(
+    opened_with: Any, settings: Any
+) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE keys_databasemark RENAME TO put_aside")
+    opened_with("")
+    settings.DATABASE_MARK = "production"
+    try:
+        assert SigningKey.objects.count() == 0
+        assert mark_check(None) == []
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("ALTER TABLE put_aside RENAME TO keys_databasemark")
+
+    connections.close_all()
+    with pytest.raises(database_mark.ForeignDatabaseError):
+        SigningKey.objects.count()
+    settings.DATABASE_MARK = "sandbox"
+
+
+def test_on_sqlite_only_a_missing_table_counts_as_no_mark_yet(tmp_path: Path) -> None:
+    file = tmp_path / "some.sqlite3"
+    environment = sandbox(f"sqlite:///{file}", tmp_path)
+    assert manage(environment, "migrate", "--verbosity", "0").returncode == 0
+
+    with closing(sqlite3.connect(file)) as database, database:
+        database.execute("ALTER TABLE keys_databasemark RENAME COLUMN environment TO something_else")
+    unreadable = manage(environment, "list_signing_keys")
+    with closing(sqlite3.connect(file)) as database, database:
+        database.execute("DROP TABLE keys_databasemark")
+    missing = manage(environment, "list_signing_keys")
+
+    assert unreadable.returncode != 0
+    assert "no such column: keys_databasemark.environment" in unreadable.stderr
+    assert missing.returncode == 0, missing.stderr
 
 
 def test_flushing_a_database_leaves_it_to_its_environment(transactional_db: None) -> None:

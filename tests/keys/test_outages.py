@@ -7,7 +7,7 @@ import pytest
 from django.db import DatabaseError, IntegrityError, InterfaceError, OperationalError, connection, transaction
 
 from keys.models import SigningKey
-from keys.outages import means_away
+from keys.outages import means_away, means_no_table
 
 
 def failed(sql: str) -> DatabaseError:
@@ -20,6 +20,15 @@ def failed(sql: str) -> DatabaseError:
 @pytest.mark.parametrize("sql", ["SELECT * FROM nowhere", "SELECT nonsense", "SELEC"])
 def test_a_mistake_in_a_statement_is_not_an_outage(sql: str) -> None:
     assert not means_away(failed(sql))
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("sql", "missing"),
+    [("SELECT * FROM nowhere", True), ("SELECT nonsense FROM keys_signingkey", False), ("SELEC", False)],
+)
+def test_a_table_that_does_not_exist_is_told_from_other_mistakes(sql: str, missing: bool) -> None:
+    assert means_no_table(failed(sql)) == missing
 
 
 @pytest.mark.django_db
