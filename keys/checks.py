@@ -16,6 +16,7 @@ from keys.certificates.authority import Place, SubjectError, requested_subject
 from keys.database_mark import ForeignDatabaseError, compare
 from keys.models import SigningKey
 from keys.outages import means_away, means_no_table
+from keys.poolers import runs_statements_forever
 from keys.private_keys.secret_file import SecretFileError, others_can_read, secret_in
 from keys.rotation.schedule import PUBLISHED_BEFORE_SIGNING
 
@@ -200,7 +201,7 @@ def database_mark(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 @register(Tags.security, deploy=True)
 def pooler(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """A pooler in front of the database is one that DATABASE_POOLER names, and is sent nothing it drops."""
+    """DATABASE_POOLER names the pooler, and what cannot be sent through it is set in the database."""
     found: list[CheckMessage] = []
     if settings.DATABASE_POOLER != "none" and "options" in settings.DATABASES["default"].get("OPTIONS", {}):
         message = "DATABASE_URL has options, which PgBouncer refuses, or drops without a word."
@@ -208,6 +209,10 @@ def pooler(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
         found.append(Warning(message, hint=hint, id="keys.W002"))
     try:
         connections[DEFAULT_DB_ALIAS].ensure_connection()  # `keys.poolers` looks at each new connection
+        if runs_statements_forever(connections[DEFAULT_DB_ALIAS]):
+            message = "DATABASE_POOLER is set, and the database has no statement_timeout."
+            hint = "ALTER ROLE … IN DATABASE … SET statement_timeout = '5s'; docs/operate.md."
+            found.append(Warning(message, hint=hint, id="keys.W003"))
     except ForeignDatabaseError:
         pass  # `database_mark` says so
     except ImproperlyConfigured as error:

@@ -1,4 +1,4 @@
-"""A connection pooler such as PgBouncer that the settings do not know about is refused.
+"""A connection pooler such as PgBouncer: one that the settings do not know about is refused.
 
 Poolers give each client a process id of their own making. In transaction mode two clients share a server
 connection, and with it the names of their prepared statements: one of them silently gets rows of the other.
@@ -28,3 +28,12 @@ def refuse_unknown_pooler(connection: Any, **_: Any) -> None:
         "A pooler such as PgBouncer is between this service and PostgreSQL. Set DATABASE_POOLER to its mode, "
         "`transaction` or `session`: docs/operate.md."
     )
+
+
+def runs_statements_forever(connection: Any) -> bool:
+    """Whether the server behind a pooler ends no statement: through one we cannot send it a limit of ours."""
+    if connection.vendor != "postgresql" or settings.DATABASE_POOLER == "none":
+        return False
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT current_setting('statement_timeout')")
+        return bool(cursor.fetchone()[0] == "0")

@@ -139,6 +139,30 @@ def test_options_in_the_address_of_a_pooler_are_warned_of(
     assert "keys.E010" not in check.stderr
 
 
+@pytest.mark.usefixtures("holders")
+@pytest.mark.parametrize("mode", ["transaction", "session"])
+def test_a_server_without_a_statement_timeout_behind_a_pooler_is_warned_of(
+    cluster: Cluster, environment: dict[str, str], mode: str
+) -> None:
+    """The service cannot send its limits through a pooler, so the database has to have them."""
+    setting = "ALTER ROLE postgres IN DATABASE service {}"
+    with psycopg.connect(cluster.url, autocommit=True) as owner:
+        with pgbouncer(cluster, mode=mode) as url:
+            told = environment | {"DATABASE_URL": of_service(url), "DATABASE_POOLER": mode}
+            without = run(told, "manage.py", "check", "--deploy")
+        owner.execute(setting.format("SET statement_timeout = '5s'"))
+        try:
+            with pgbouncer(cluster, mode=mode) as url:
+                limited = run(told, "manage.py", "check", "--deploy")
+        finally:
+            owner.execute(setting.format("RESET statement_timeout"))
+    directly = run(environment, "manage.py", "check", "--deploy")
+
+    assert "keys.W003" in without.stderr
+    for quiet in (limited, directly):
+        assert "keys.W003" not in quiet.stderr
+
+
 def test_a_database_that_hangs_behind_it_is_given_up_and_found_again(
     cluster: Cluster, environment: dict[str, str], holders: list[Holder]
 ) -> None:
