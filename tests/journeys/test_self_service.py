@@ -11,10 +11,14 @@ from presentation.models import RelyingParty
 from tests.journeys.conftest import Application
 
 pytestmark = pytest.mark.browser
+NARROWEST = 320  # CSS pixels that WCAG 2.2 §1.4.10 asks a page to fit
 
 
 def look(page: Any, name: str) -> None:
-    """No barrier, light and dark, phone and desk; a picture of each when SCREENSHOTS names a folder."""
+    """No barrier, light and dark, phone and desk, and nothing too wide for the narrowest screen.
+
+    Leaves a picture of each when SCREENSHOTS names a folder.
+    """
     for width, scheme in ((360, "light"), (360, "dark"), (1280, "light"), (1280, "dark")):
         page.set_viewport_size({"width": width, "height": 800})
         page.emulate_media(color_scheme=scheme)
@@ -22,7 +26,22 @@ def look(page: Any, name: str) -> None:
             page.screenshot(path=f"{folder}/developer-{name}-{width}-{scheme}.png", full_page=True)
         found = Axe().run(page, options={"preload": False})
         assert not found.response["violations"], found.generate_report()
-        assert page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0
+        assert not overflow(page)
+    page.set_viewport_size({"width": NARROWEST, "height": 800})
+    assert not overflow(page)
+
+
+def overflow(page: Any) -> list[str]:
+    """What is wider than the window; the page as a whole when nothing in it is."""
+    return page.evaluate(
+        """() => {
+            const root = document.documentElement;
+            if (root.scrollWidth <= window.innerWidth) return [];
+            const wide = [...document.querySelectorAll("main *")]
+                .filter((one) => one.getBoundingClientRect().right > window.innerWidth);
+            return ["page", ...wide.map((one) => one.outerHTML.slice(0, 120))];
+        }"""
+    )
 
 
 @pytest.fixture
