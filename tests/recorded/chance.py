@@ -1,0 +1,56 @@
+"""Remembers every random text that the service makes, so that exactly these are masked and nothing else.
+
+Nothing is made predictable by this: a mask hides one value, while with a seed every later value would change
+when the code draws once more or once less.
+"""
+
+import base64
+import re
+import secrets
+from typing import Any
+
+_made: dict[str, str] = {}  # the text and what the record has in its place
+# How random texts are delimited wherever they can stand: addresses, attributes, JSON, forms, e-mails.
+_CANDIDATE = re.compile(r"[A-Za-z0-9_-]{6,}")
+_WEBHOOK_SECRET = re.compile(r"whsec_[A-Za-z0-9+/=]+")
+
+
+def install() -> None:
+    """Must happen before the project is imported, because modules keep the functions they import."""
+    from django.utils import crypto
+
+    token_urlsafe, token_hex, randbelow = secrets.token_urlsafe, secrets.token_hex, secrets.randbelow
+    token_bytes, random_string = secrets.token_bytes, crypto.get_random_string
+
+    def remembered(text: str) -> str:
+        _made[text] = _made[text.upper()] = f"<{len(text)} random characters>"
+        return text
+
+    def below(limit: int) -> int:
+        number = randbelow(limit)
+        if limit == 1_000_000:
+            _made[f"{number:06}"] = "<code>"
+        return number
+
+    def octets(count: Any = None) -> bytes:
+        made = token_bytes(count)
+        if 8 <= len(made) <= 64:
+            remembered(base64.urlsafe_b64encode(made).rstrip(b"=").decode())
+        return made
+
+    secrets.token_urlsafe = lambda count=None: remembered(token_urlsafe(count))
+    secrets.token_hex = lambda count=None: remembered(token_hex(count))
+    secrets.token_bytes = octets
+    secrets.randbelow = below
+    crypto.get_random_string = lambda *args, **more: remembered(random_string(*args, **more))
+
+
+def mask(text: str) -> str:
+    """The text with something of the same length class in the place of every random text in it."""
+    text = _WEBHOOK_SECRET.sub(lambda found: f"whsec_<{len(found[0]) - 6} random characters>", text)
+    return _CANDIDATE.sub(lambda found: _made.get(found[0], found[0]), text)
+
+
+def name(text: str, as_: str) -> None:
+    """From now on the record has `as_` in the place of this text."""
+    _made[text] = as_

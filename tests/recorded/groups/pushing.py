@@ -1,0 +1,133 @@
+"""Requests pushed ahead of the browser, and opened with their handle."""
+
+import json
+from typing import Any
+
+from tests.presentation.payloads import SESSION, value
+from tests.recorded.groups.authorize import claims as query
+from tests.recorded.groups.request_objects import GOOD, NOT_GOOD, NOT_ITS_OWN
+from tests.recorded.stage import FORM, JSON, Stage, encoded
+from tests.recorded.world import AUTHORIZE, BASIC, PAR
+
+BANK = "Harbour Bank"
+ENCRYPTED = {"response_mode": "direct_post.jwt"}
+WRONG: dict[str, dict[str, Any]] = {
+    "an unregistered redirect_uri": {"redirect_uri": "https://harbour-bank.example/elsewhere"},
+    "a published request": {"request_uri": "https://harbour-bank.example/requests/1"},
+    "another client’s name": {"client_id": "somebody"},
+    "no client_id": {"client_id": None},
+    "no redirect_uri": {"redirect_uri": None},
+    "no nonce": {"nonce": None},
+    "a short nonce": {"nonce": "short"},
+    "no login_hint": {"login_hint": None},
+    "a login_hint that is no address": {"login_hint": "Alice"},
+    "no response_type": {"response_type": None},
+    "another response_type": {"response_type": "code"},
+    "an unknown response_mode": {"response_mode": "query"},
+    "neither scope nor query": {"scope": None},
+    "an unknown scope": {"scope": "openid"},
+    "scope and query": {"dcql_query": "{}"},
+    "a query that is none": {"scope": None, "dcql_query": "{}"},
+    "a claim that is not its to ask": query(["age_equal_or_over", "65"]),
+    "a state beyond its limit": {"state": "s" * 2049},
+    "transaction data that is none": {"transaction_data": "e30"},
+    "transaction data beyond its limit": {"transaction_data": "a" * 32769},
+    "a request object that is none": {"request": "x"},
+    "nonce twice": {"nonce": ["n-0S6_WzA2Mj-0123456", "n-0S6_WzA2Mj-0123456"]},
+}
+WRONG_POSTED: dict[str, dict[str, Any]] = {
+    "to nowhere": {"response_uri": None},
+    "to an unregistered address": {"response_uri": "https://evil.example/answers"},
+    "beside a redirect_uri": {"redirect_uri": "https://harbour-bank.example/callback"},
+    "encrypted to nobody": ENCRYPTED,
+    "encrypted by metadata that is no JSON": ENCRYPTED | {"client_metadata": "{"},
+    "encrypted by metadata that is a list": ENCRYPTED | {"client_metadata": "[]"},
+    "encrypted by metadata without keys": ENCRYPTED | {"client_metadata": "{}"},
+    "encrypted by metadata beyond its limit": ENCRYPTED | {"client_metadata": "x" * 8193},
+}
+
+
+def play(stage: Stage) -> None:
+    """Mistakes, then handles."""
+    world = stage.world
+    for title, changes in WRONG.items():
+        with stage.story(f"refused: {title}") as browser:
+            browser.submit(PAR, world.asked(BANK, **changes), **world[BANK].basic)
+    for title, changes in WRONG_POSTED.items():
+        with stage.story(f"refused: to be posted {title}") as browser:
+            browser.submit(PAR, world.posted(BANK, **changes), **world[BANK].basic)
+    for title, make in {**NOT_ITS_OWN, **NOT_GOOD, **GOOD}.items():
+        with stage.story(f"a request object: {title}") as browser:
+            browser.submit(PAR, {"request": make(world)}, **world[BANK].basic)
+    _proofs(stage)
+    _bodies(stage)
+    _handles(stage)
+
+
+def _proofs(stage: Stage) -> None:
+    world = stage.world
+    asked = world.asked(BANK)
+    with stage.story("who pushes: nobody, and with wrong proofs") as browser:
+        browser.submit(PAR, asked)
+        browser.submit(PAR, asked, Authorization="Basic eDp5")
+        browser.submit(PAR, asked, Authorization="Bearer x.y.z")
+        browser.submit(PAR, asked, Authorization="Digest x")
+        browser.submit(PAR, asked | {"client_secret": "wrong"})
+        browser.submit(PAR, asked, **world["Tea House"].basic)
+        browser.submit(PAR, world.asked("Closed Store"), **world["Closed Store"].basic)
+    with stage.story("who pushes: by every proof") as browser:
+        browser.submit(PAR, asked, **world[BANK].basic)
+        browser.submit(PAR, asked | {"client_secret": world[BANK].secret})
+        browser.submit(PAR, asked | world[BANK].assertion(world.base_url))
+        browser.submit(PAR, asked, **world.token(browser, BANK, "presentation:push"))
+        browser.submit(PAR, asked, **world.token(browser, BANK, "presentation:read"))
+        browser.submit(PAR, asked, **world.token(browser, "Tea House"))
+        browser.submit(PAR, world.asked("Pushing Agency"), **world["Pushing Agency"].basic)
+        browser.submit(PAR, world.asked("Signing Agency"), **world["Signing Agency"].basic)
+        browser.submit(PAR, world.asked("Small Kiosk"), **world["Small Kiosk"].basic)
+
+
+def _bodies(stage: Stage) -> None:
+    world = stage.world
+    proof = world[BANK].basic
+    with stage.story("bodies that are no form, and other methods") as browser:
+        browser.send("POST", PAR, "", FORM, **proof)
+        browser.send("POST", PAR, json.dumps(world.asked(BANK)), JSON, **proof)
+        browser.send("POST", PAR, "a=%zz", FORM, **proof)
+        browser.send("POST", PAR, "a=b&" * 100, FORM, **proof)
+        browser.send("POST", PAR, "a" * 140_000, FORM, **proof)
+        browser.send("POST", f"{PAR}?a=b", encoded(world.asked(BANK)), FORM, **proof)
+        browser.send("GET", PAR, **proof)
+        browser.send("OPTIONS", PAR, **proof)
+        browser.send("PUT", PAR, "a=b", FORM, **proof)
+
+
+def _handles(stage: Stage) -> None:
+    world = stage.world
+
+    def pushed(browser: Any, name: str, **changes: Any) -> dict[str, str]:
+        reply = browser.submit(PAR, world.asked(name, **changes), **world[name].basic)
+        return {"client_id": world[name].client_id, "request_uri": json.loads(reply.body)["request_uri"]}
+
+    with stage.story("a handle is opened, and opened again") as browser:
+        handle = pushed(browser, BANK, transaction_data=value(SESSION))
+        browser.get(AUTHORIZE, handle)
+        browser.get(AUTHORIZE, handle)
+    with stage.story("a handle is opened by another browser as well") as browser:
+        handle = pushed(browser, BANK)
+        browser.get(AUTHORIZE, handle)
+        stage.browser().get(AUTHORIZE, handle)
+    with stage.story("a handle beside other parameters") as browser:
+        browser.get(AUTHORIZE, pushed(browser, BANK) | {"state": "outside", "nonce": "short", "scope": BASIC})
+    with stage.story("a handle of another client") as browser:
+        browser.get(AUTHORIZE, pushed(browser, BANK) | {"client_id": world["Tea House"].client_id})
+    with stage.story("a handle without a client_id") as browser:
+        browser.get(AUTHORIZE, {"request_uri": pushed(browser, BANK)["request_uri"]})
+    with stage.story("a handle of somebody who has to push") as browser:
+        browser.get(AUTHORIZE, pushed(browser, "Pushing Agency"))
+    with stage.story("a handle that has expired") as browser:
+        handle = pushed(browser, BANK)
+        from tests.recorded.clock import clock
+
+        clock.move(seconds=90)
+        browser.get(AUTHORIZE, handle)

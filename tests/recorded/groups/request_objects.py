@@ -1,0 +1,212 @@
+"""Signed requests: brought along, or published at an address; good ones and bad ones."""
+
+import hmac
+import json
+from collections.abc import Callable
+from typing import Any
+
+from tests.forgery import new_key, public_jwk, sign_jwt, sign_text
+from tests.recorded.clock import clock
+from tests.recorded.stage import Stage
+from tests.recorded.world import AUTHORIZE, Party, World
+from tests.relying_party import decode, encode
+
+BANK = "Harbour Bank"
+Make = Callable[[World], str]
+
+
+def claims(party: str = BANK, **changes: Any) -> Make:
+    """The good object with other claims; None leaves one out."""
+    return lambda world: world[party].request_object(world.base_url, world.asked(party), **changes)
+
+
+def header(**changes: Any) -> Make:
+    """The good object with another header; None leaves a member out."""
+    return lambda world: world[BANK].request_object(world.base_url, world.asked(BANK), header=changes)
+
+
+def from_now(**seconds: int | None) -> Make:
+    """The good object with other times, as seconds from now."""
+
+    def make(world: World) -> str:
+        now = int(clock.seconds())
+        times = {name: None if value is None else now + value for name, value in seconds.items()}
+        return claims(**times)(world)
+
+    return make
+
+
+def _by_another_key(world: World) -> str:
+    stranger = Party(BANK, world[BANK].client_id, new_key(), "", "")
+    return stranger.request_object(
+        world.base_url, world.asked(BANK), header={"jwk": public_jwk(stranger.key)}
+    )
+
+
+def _changed_afterwards(world: World) -> str:
+    head, _, signature = claims()(world).split(".")
+    return f"{head}.{claims(state='another')(world).split('.')[1]}.{signature}"
+
+
+def _unsigned(world: World) -> str:
+    return header(alg="none")(world).rpartition(".")[0] + "."
+
+
+def _by_secret(world: World) -> str:
+    text = header(alg="HS256")(world).rpartition(".")[0]
+    return f"{text}.{encode(hmac.digest(world[BANK].secret.encode(), text.encode(), 'sha256'))}"
+
+
+def _twice(world: World) -> str:
+    head, payload, _ = claims()(world).split(".")
+    said = decode(payload).decode()
+    again = encode(f'{said[:-1]}, "nonce": {json.dumps(json.loads(said)["nonce"])}}}'.encode())
+    return sign_text(f"{head}.{again}", world[BANK].key)
+
+
+def _an_assertion(world: World) -> str:
+    return world[BANK].assertion(world.base_url)["client_assertion"]
+
+
+def of_type(kind: str) -> Make:
+    return header(typ=kind)
+
+
+NOT_ITS_OWN: dict[str, Make] = {
+    "unsigned": _unsigned,
+    "changed after signing": _changed_afterwards,
+    "another client_id inside": claims(client_id="somebody"),
+    "no client_id inside": claims(client_id=None),
+    "signed by a key that it brings": _by_another_key,
+    "signed with the client’s secret": _by_secret,
+    "a member twice": _twice,
+    "alg ES384": header(alg="ES384"),
+    "no alg": header(alg=None),
+    "an unknown kid": header(kid="two"),
+    "a kid that is a number": header(kid=1),
+    "no typ": header(typ=None),
+    "typ JWT": of_type("JWT"),
+    "an access token’s typ": of_type("at+jwt"),
+    "a client assertion": _an_assertion,
+    "a header that asks for an extension": header(crit=["b64"], b64=False),
+    "text": lambda world: "x",
+    "two segments": lambda world: "e30.e30",
+    "five segments": lambda world: "e30.e30.e30.e30.e30",
+    "a payload that is a list": lambda world: sign_jwt({"alg": "ES256"}, [1], world[BANK].key),  # type: ignore[arg-type]
+}
+NOT_GOOD: dict[str, Make] = {
+    "a response_type in a list": claims(response_type=["vp_token"]),
+    "a nonce that is a number": claims(nonce=12345678901234567890),
+    "a query that is a list": claims(scope=None, dcql_query=[]),
+    "metadata that is false": claims(client_metadata=False),
+    "transaction data in an object": claims(transaction_data={"a": "b"}),
+    "a state that is a number": claims(state=7),
+    "a redirect_uri that is a list": claims(redirect_uri=["https://harbour-bank.example/callback"]),
+    "an unregistered redirect_uri": claims(redirect_uri="https://evil.example/"),
+    "expired": from_now(exp=-300),
+    "not valid yet": from_now(nbf=61),
+    "made in the future": from_now(iat=61),
+    "neither exp nor iat": claims(exp=None, iat=None),
+    "without exp and six minutes old": from_now(exp=None, iat=-360),
+    "an exp far away": from_now(exp=3660),
+    "an exp that is a text": claims(exp="soon"),
+    "an exp beyond all numbers": claims(exp=10**400),
+    "no aud": claims(aud=None),
+    "another aud": claims(aud="https://other.example"),
+    "several in aud": lambda world: claims(aud=[world.base_url, "https://other.example"])(world),
+    "a sub that is the client": lambda world: claims(sub=world[BANK].client_id)(world),
+    "a request in the request": claims(request="e30.e30.e30"),
+    "a request_uri in the request": claims(request_uri="https://harbour-bank.example/requests/1"),
+    "a short nonce": claims(nonce="short"),
+    "an unknown scope": claims(scope="openid"),
+    "no login_hint": claims(login_hint=None),
+}
+GOOD: dict[str, Make] = {
+    "as it should be": claims(),
+    "nbf a little ahead": from_now(nbf=8),
+    "without exp": from_now(exp=None, iat=-240),
+    "one aud in a list": lambda world: claims(aud=[world.base_url])(world),
+    "anybody’s aud": claims(aud="https://self-issued.me/v2"),
+    "another iss": claims(iss="somebody"),
+    "no kid": header(kid=None),
+    "unknown claims": claims(prompt="none"),
+    "a query as an object": claims(
+        scope=None,
+        dcql_query={
+            "credentials": [
+                {
+                    "id": "a",
+                    "format": "dc+sd-jwt",
+                    "meta": {"vct_values": ["x"]},
+                    "claims": [{"path": ["given_name"]}],
+                }
+            ]
+        },
+    ),
+}
+
+
+def play(stage: Stage) -> None:
+    """By value, then by reference."""
+    world = stage.world
+    for title, make in {**NOT_ITS_OWN, **NOT_GOOD, **GOOD}.items():
+        with stage.story(f"brought along: {title}") as browser:
+            brought = {"client_id": world[BANK].client_id, "request": make(world)}
+            browser.get(AUTHORIZE, brought | {"state": "outside"})
+    with stage.story("brought along, and required") as browser:
+        make = claims("Signing Agency")
+        browser.get(AUTHORIZE, {"client_id": world["Signing Agency"].client_id, "request": make(world)})
+    with stage.story("brought along without a client_id beside it") as browser:
+        browser.get(AUTHORIZE, {"request": claims()(world)})
+    with stage.story("brought along by another client") as browser:
+        browser.get(AUTHORIZE, {"client_id": world["Tea House"].client_id, "request": claims()(world)})
+    with stage.story("brought along and published at once") as browser:
+        both = {"request": claims()(world), "request_uri": "https://harbour-bank.example/requests/1"}
+        browser.get(AUTHORIZE, {"client_id": world[BANK].client_id} | both)
+    with stage.story("brought along by a suspended relying party") as browser:
+        closed = world["Closed Store"]
+        text = closed.request_object(world.base_url, world.asked("Closed Store"))
+        browser.get(AUTHORIZE, {"client_id": closed.client_id, "request": text})
+    _references(stage)
+    if world.sandbox:
+        _published(stage)
+
+
+def _references(stage: Stage) -> None:
+    world = stage.world
+    for title, uri in {
+        "at an unregistered address": "https://evil.example/requests/1",
+        "at an address over http": "http://harbour-bank.example/requests/1",
+        "at no address": "x",
+        "at an endless address": "https://harbour-bank.example/" + "a" * 600,
+        "pushed with a handle that nobody has": "urn:ietf:params:oauth:request_uri:" + "x" * 43,
+        "pushed with an empty handle": "urn:ietf:params:oauth:request_uri:",
+    }.items():
+        with stage.story(f"referred to {title}") as browser:
+            browser.get(AUTHORIZE, {"client_id": world[BANK].client_id, "request_uri": uri})
+            browser.get(AUTHORIZE, world.asked(BANK) | {"request_uri": uri})
+
+
+def _published(stage: Stage) -> None:
+    """The relying party's server is called: only the sandbox may call loopback."""
+    world = stage.world
+    jwt = "application/oauth-authz-req+jwt"
+    where = "/harbour-bank/requests/1"
+    uri = f"{world.far_end.origin}{where}"
+    rows: dict[str, tuple[str, str, dict[str, str]]] = {
+        "as it should be": (jwt, claims()(world), {}),
+        "with another media type": ("text/plain", claims()(world), {}),
+        "that is no object": (jwt, "x", {}),
+        "signed by somebody else": (jwt, _by_another_key(world), {}),
+        "that is empty": (jwt, "", {}),
+        "that is too long": (jwt, "x" * 200_000, {}),
+        "by post without the nonce": (jwt, claims()(world), {"request_uri_method": "post"}),
+        "by an unknown method": (jwt, claims()(world), {"request_uri_method": "put"}),
+    }
+    for title, (media_type, text, beside) in rows.items():
+        with stage.story(f"published {title}") as browser:
+            world.far_end.documents[where] = (media_type, text.encode())
+            asked = {"client_id": world[BANK].client_id, "request_uri": uri} | beside
+            browser.get(AUTHORIZE, asked)
+    with stage.story("published nowhere") as browser:
+        browser.get(AUTHORIZE, {"client_id": world[BANK].client_id, "request_uri": uri + "7"})

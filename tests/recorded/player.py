@@ -1,0 +1,75 @@
+"""Plays the whole table in this process, on the environment and the empty database that it is given.
+
+Writes one file for each group, and `addresses.txt` with how often each address was called.
+"""
+
+import argparse
+import json
+import logging
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--into", type=Path, required=True)
+    parser.add_argument("--whole", type=Path)
+    parser.add_argument("--only", default="")
+    asked = parser.parse_args()
+    from tests.recorded import chance
+    from tests.recorded.clock import clock
+
+    clock.install()
+    chance.install()
+    import django
+
+    django.setup()
+    logging.disable(logging.CRITICAL)
+    from tests.recorded.world import World
+
+    world = World()
+    reached: Counter[str] = Counter()
+    for number, (name, group) in enumerate(_groups(world.sandbox)):
+        if not asked.only or name == asked.only:
+            _play(world, number, name, group, reached, asked)
+    _addresses(reached, asked.into)
+    from tests.recorded.world import routes
+
+    found = sorted({key.split(" ")[0] for key in reached})
+    print(json.dumps({"routes": routes(), "reached": found, "requests": reached.total()}))
+
+
+def _groups(sandbox: bool) -> list[tuple[str, Any]]:
+    from tests.recorded.groups import GROUPS, SANDBOX_GROUPS
+
+    return [*GROUPS.items(), *(SANDBOX_GROUPS.items() if sandbox else [])]
+
+
+def _play(world: Any, number: int, name: str, group: Any, reached: Counter[str], asked: Any) -> None:
+    from tests.recorded.clock import clock
+    from tests.recorded.stage import Stage
+
+    world.number_of_group = number + 1
+    clock.set(minutes=120 * (number + 1))
+    stage = Stage(world, usual=world.usual_headers(), reached=reached)
+    group(stage)
+    (asked.into / f"{name}.txt").write_text(stage.text())
+    if asked.whole:
+        asked.whole.mkdir(parents=True, exist_ok=True)
+        parts = (f"\n\n==== {place}\n\n".encode() + body for place, body in stage.whole)
+        (asked.whole / f"{name}.txt").write_bytes(b"".join(parts))
+
+
+def _addresses(reached: Counter[str], folder: Path) -> None:
+    rows: dict[str, list[str]] = {}
+    for key, count in sorted(reached.items()):
+        route, method, status = key.rsplit(" ", 2)
+        rows.setdefault(route, []).append(f"{method} {status} x {count}")
+    lines = [f"{route}\n    {', '.join(said)}" for route, said in sorted(rows.items())]
+    (folder / "addresses.txt").write_text("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,148 @@
+"""Runs of the table: one process for each environment, on an empty database of its own."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from difflib import unified_diff
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from tests.deployment_check import production_environment
+from tests.own_databases import own_database
+from tests.pgcluster import Cluster, binaries
+
+ROOT = Path(__file__).resolve().parents[2]
+TEXTS = Path(__file__).parent / "texts"
+LF, SAME = "\n", " (as in the sandbox)"
+ENVIRONMENTS = ("sandbox", "production")
+# Fixed, so that nothing that is derived from them differs between runs. They guard nothing.
+_SECRETS = {
+    "SECRET_KEY": "recorded-" + "0123456789abcdefghijklmnopqrstuvwxyz" * 2,
+    "KEY_SEALING_KEYS": "recorded0123456789abcdefghijklmnopqrstuvwxyz",
+    "METRICS_TOKEN": "m" * 40,
+    "TRUSTED_PROXY_COUNT": "1",
+    "LOG_LEVEL": "CRITICAL",
+}
+
+
+@dataclass
+class Run:
+    """What came of one: the texts by file name, every route, and those that the table reached."""
+
+    texts: dict[str, str]
+    routes: list[str]
+    reached: list[str]
+    requests: int
+
+
+def play(environment: str, *, only: str = "", whole: Path | None = None) -> Run:
+    """The table, played now."""
+    with ExitStack() as stack:
+        url = stack.enter_context(_database())
+        folder = Path(stack.enter_context(TemporaryDirectory(prefix="recorded-")))
+        (folder / "texts").mkdir()
+        words = [sys.executable, "-m", "tests.recorded.player", "--into", str(folder / "texts")]
+        words += ["--only", only] if only else []
+        words += ["--whole", str(whole / environment)] if whole else []
+        surroundings = _surroundings(environment, url, folder)
+        done = subprocess.run(words, cwd=ROOT, env=surroundings, capture_output=True, text=True)
+        if done.returncode:
+            raise RuntimeError(f"The table could not be played in the {environment}:\n{done.stderr[-6000:]}")
+        said = json.loads(done.stdout.splitlines()[-1])
+        texts = {path.name: path.read_text() for path in sorted((folder / "texts").iterdir())}
+        return Run(texts, **said)
+
+
+def recorded(environment: str) -> dict[str, str]:
+    """The texts that are kept, those of production whole again."""
+    kept = {path.name: path.read_text() for path in sorted((TEXTS / environment).glob("*.txt"))}
+    if environment == "sandbox":
+        return kept
+    sandbox = recorded("sandbox")
+    return {name: _expanded(text, sandbox.get(name, "")) for name, text in kept.items()}
+
+
+def write(environment: str, run: Run) -> None:
+    """Keep these texts in the place of those that were kept."""
+    folder = TEXTS / environment
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in folder.glob("*.txt"):
+        path.unlink()
+    sandbox = recorded("sandbox") if environment != "sandbox" else {}
+    for name, text in run.texts.items():
+        (folder / name).write_text(_collapsed(text, sandbox.get(name, "")))
+
+
+def _sections(text: str) -> list[str]:
+    return re.split(r"^(?=## )", text, flags=re.MULTILINE)
+
+
+def _collapsed(text: str, sandbox: str) -> str:
+    """A text of production that says of each story only whether it is as in the sandbox, where it is."""
+    there = set(_sections(sandbox))
+    return "".join(
+        f"{part.partition(LF)[0]}{SAME}\n" if part.startswith("## ") and part in there else part
+        for part in _sections(text)
+    )
+
+
+def _expanded(text: str, sandbox: str) -> str:
+    there = {part.partition(LF)[0]: part for part in _sections(sandbox)}
+    return "".join(
+        there.get(part.partition(LF)[0].removesuffix(SAME), part) if SAME in part.partition(LF)[0] else part
+        for part in _sections(text)
+    )
+
+
+def differences(before: dict[str, str], after: dict[str, str]) -> str:
+    """A unified diff of all texts; empty where nothing has changed."""
+    lines: list[str] = []
+    for name in sorted({*before, *after}):
+        old, new = before.get(name, ""), after.get(name, "")
+        if old != new:
+            names = (f"recorded/{name}", f"now/{name}")
+            lines += unified_diff(old.splitlines(), new.splitlines(), *names, lineterm="", n=12)
+    return "\n".join(lines)
+
+
+def missed(routes: list[str], reached: list[str]) -> list[str]:
+    """Addresses of the URLconf that no request of the table was sent to."""
+    return [route for route in routes if route not in reached]
+
+
+def _surroundings(environment: str, url: str, folder: Path) -> dict[str, str]:
+    own = {"ENVIRONMENT": "sandbox", "BASE_URL": "http://localhost:8000", "PATH": os.environ["PATH"]}
+    return {
+        **(production_environment() if environment == "production" else own),
+        **_SECRETS,
+        "DJANGO_SETTINGS_MODULE": "config.settings",
+        "DATABASE_URL": url,
+        "STATE_DIRECTORY": str(folder / "state"),
+    }
+
+
+@contextmanager
+def _database() -> Iterator[str]:
+    """On the tests' PostgreSQL, on one that is started for this, or (sandbox only) on SQLite if so asked."""
+    asked = os.environ.get("DATABASE_URL", "")
+    if asked.startswith("sqlite"):
+        with TemporaryDirectory(prefix="recorded-") as folder:
+            yield f"sqlite:///{folder}/recorded.sqlite3"
+        return
+    bindir = binaries()
+    if asked:
+        with own_database() as url:
+            yield url
+    elif bindir is None:
+        raise RuntimeError("PostgreSQL's initdb was not found; set PG_BINDIR or DATABASE_URL.")
+    else:
+        cluster = Cluster(bindir)
+        try:
+            yield cluster.url
+        finally:
+            cluster.stop()

@@ -1,0 +1,38 @@
+"""That every public address still answers as recorded; `python -m tests.recorded --write` records anew."""
+
+from collections.abc import Callable
+from functools import cache
+
+import pytest
+
+from tests.recorded import runs
+
+each_environment = pytest.mark.parametrize("environment", runs.ENVIRONMENTS)
+pytestmark = pytest.mark.postgresql  # production runs on nothing else
+HINT = (
+    "\n\nIf this change is meant, record it with `python -m tests.recorded --write` and read the diff; "
+    "`--whole FOLDER` writes whole pages, where the record has only a hash."
+)
+played: Callable[[str], runs.Run] = cache(runs.play)
+
+
+@each_environment
+def test_every_address_answers_as_recorded(environment: str) -> None:
+    found = runs.differences(runs.recorded(environment), played(environment).texts)
+
+    assert not found, found[:20_000] + HINT
+
+
+def test_an_address_that_is_not_in_the_table_is_found() -> None:
+    assert runs.missed(["/wallet/", "/wallet/<>/"], ["/wallet/", "/elsewhere"]) == ["/wallet/<>/"]
+
+
+def test_a_changed_answer_is_a_diff_that_names_the_file_and_both_lines() -> None:
+    found = runs.differences({"a.txt": "< 200\nx"}, {"a.txt": "< 404\nx", "b.txt": "new"})
+
+    assert found.splitlines()[:2] == ["--- recorded/a.txt", "+++ now/a.txt"]
+    assert {"-< 200", "+< 404", "+++ now/b.txt", "+new"} <= set(found.splitlines())
+
+
+def test_equal_records_are_no_diff() -> None:
+    assert runs.differences({"a.txt": "x"}, {"a.txt": "x"}) == ""
