@@ -359,16 +359,6 @@ REST_FRAMEWORK = {
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
     "UNAUTHENTICATED_USER": None,
-    **({"DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema"} if _sandbox else {}),
-}
-# The description of the endpoints for machines; only the sandbox has it.
-SPECTACULAR_SETTINGS = {
-    "OAS_VERSION": "3.1.0",
-    "TITLE": "Credential presentation service",
-    "VERSION": "1",
-    "SORT_OPERATIONS": False,
-    "SORT_OPERATION_PARAMETERS": False,
-    "POSTPROCESSING_HOOKS": [],
 }
 # Who may read `/metrics`; while nobody is said, there is no such address.
 METRICS_TOKEN = _text("METRICS_TOKEN")

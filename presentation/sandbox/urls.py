@@ -2,8 +2,7 @@
 
 from django.urls import path
 
-from presentation.sandbox import endpoints
-from presentation.sandbox.api import views as api
+from presentation.sandbox import api, endpoints
 from presentation.sandbox.guide import views as guide
 from presentation.sandbox.playground import endpoints as playground_endpoints
 from presentation.sandbox.playground import views as playground

@@ -1,7 +1,7 @@
-"""The OpenAPI document: complete, valid, readable, and true of the running server (schemathesis)."""
+"""docs/openapi.yaml: complete, valid, readable, true of the code and of the running server (schemathesis)."""
 
-import re
 from collections.abc import Iterator
+from datetime import date
 from typing import Any
 
 import pytest
@@ -10,8 +10,8 @@ from django.conf import settings as django_settings
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 from django.utils import timezone
-from drf_spectacular.validation import validate_schema
 from hypothesis import HealthCheck, given, settings
+from jsonschema import Draft202012Validator
 from rest_framework.views import APIView
 from schemathesis import GenerationMode
 from schemathesis.checks import CHECKS
@@ -20,16 +20,31 @@ from schemathesis.config import SchemathesisConfig
 from config.urls import PUBLISHED_DOCUMENTS, PUBLISHED_FAMILIES
 from presentation.client_metadata.grants import GRANTS
 from presentation.clients import access_tokens
-from presentation.requests.parameters import CARRIERS
-from presentation.sandbox.api.described import ENDPOINTS
-from presentation.sandbox.api.openapi import openapi
-from presentation.sandbox.api.page import groups
+from presentation.errors import AuthorizationError
+from presentation.machine_errors import MachineError
+from presentation.outcomes import Delivery, State
+from presentation.requests.authorization_request import SHORTEST_NONCE
+from presentation.requests.parameters import CARRIERS, LIMITS
+from presentation.responses.return_address import RESPONSE_MODES
+from presentation.sandbox import api
+from presentation.sandbox.holder_call import CHOICES, LONGEST_URL
 from tests.people import ALICE, register
+from tests.presentation.test_api_answers import demand_exactly
 from tests.presentation.test_authorize import PATH, asked
+from wallet.claims import CLAIMS, Identity
+from wallet.models import StatusEntry
+from wallet.trust_policy import CHECKS as CHECKS_OF_PRESENTATIONS
 
 DOCUMENT, PAGE = "/sandbox/api/openapi.json", "/sandbox/api/"
 CALLBACK = "https://bank.example/callback"
-WITH_INPUT = [endpoint for endpoint in ENDPOINTS if endpoint.query or endpoint.body]
+DESCRIPTION = api.resolved(django_settings.BASE_URL)
+SCHEMAS = DESCRIPTION["components"]["schemas"]
+OPERATIONS: dict[str, Any] = {
+    operation["operationId"]: operation
+    for methods in DESCRIPTION["paths"].values()
+    for operation in methods.values()
+}
+WITH_INPUT = [name for name, each in OPERATIONS.items() if {"parameters", "requestBody"} & each.keys()]
 # What no generator knows: which clients, secrets and requests are good, and that a mistake in a request goes
 # home by a redirect.
 UNKNOWABLE = {"positive_data_acceptance"}
@@ -38,10 +53,6 @@ REFUSALS = [400, 401, 403, 404, 405, 411, 413, 414]
 CONFIG = SchemathesisConfig.from_dict(
     {"checks": {"negative_data_rejection": {"expected-statuses": REFUSALS}}}
 )
-
-
-def endpoint_of(name: str) -> Any:
-    return next(endpoint for endpoint in ENDPOINTS if endpoint.name == name)
 
 
 def access_token() -> dict[str, str]:
@@ -55,7 +66,7 @@ def check(name: str, service: Any, mode: GenerationMode, *, but: set[str], **kno
     """Let schemathesis call one endpoint of the running server; `known` parameters are sent as they are."""
     document = schemathesis.openapi.from_url(f"{service.url}{DOCUMENT}", config=CONFIG)
     operation = document.find_operation_by_id(name)
-    headers = access_token() if endpoint_of(name).auth == ("access_token",) else {}
+    headers = access_token() if OPERATIONS[name]["security"] == [{"access_token": []}] else {}
     left_out = [CHECKS.get_one(check) for check in but]
 
     @settings(
@@ -75,18 +86,18 @@ def check(name: str, service: Any, mode: GenerationMode, *, but: set[str], **kno
     call()
 
 
-@pytest.mark.parametrize("endpoint", ENDPOINTS, ids=lambda endpoint: endpoint.name)
-def test_what_is_said_is_what_the_running_server_does(service: Any, signing_key: Any, endpoint: Any) -> None:
-    but = UNKNOWABLE if endpoint in WITH_INPUT else set()
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_what_is_said_is_what_the_running_server_does(service: Any, signing_key: Any, name: str) -> None:
+    but = UNKNOWABLE if name in WITH_INPUT else set()
 
-    check(endpoint.name, service, GenerationMode.POSITIVE, but=but)
+    check(name, service, GenerationMode.POSITIVE, but=but)
 
 
-@pytest.mark.parametrize("endpoint", WITH_INPUT, ids=lambda endpoint: endpoint.name)
-def test_what_is_not_as_said_is_refused_as_said(service: Any, signing_key: Any, endpoint: Any) -> None:
-    but = GOES_HOME if endpoint.name == "authorize" else set()
+@pytest.mark.parametrize("name", WITH_INPUT)
+def test_what_is_not_as_said_is_refused_as_said(service: Any, signing_key: Any, name: str) -> None:
+    but = GOES_HOME if name == "authorize" else set()
 
-    check(endpoint.name, service, GenerationMode.NEGATIVE, but=but)
+    check(name, service, GenerationMode.NEGATIVE, but=but)
 
 
 @pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE])
@@ -119,21 +130,95 @@ def routes(patterns: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def test_every_endpoint_for_machines_is_described_and_none_that_is_not_there() -> None:
-    """Whoever adds one adds a `Described` to presentation/sandbox/described.py."""
     routed = dict(routes(get_resolver().url_patterns))
     machine = {path for path, view in routed.items() if issubclass(getattr(view, "cls", type(None)), APIView)}
     documents = {*PUBLISHED_DOCUMENTS, *(f"{path}/<int:number>" for path in PUBLISHED_FAMILIES)}
-    described = {endpoint.path for endpoint in ENDPOINTS}
+    described = {path[1:].replace("{number}", "<int:number>") for path in DESCRIPTION["paths"]}
 
     assert machine | documents <= described
     assert described <= set(routed)
 
 
-def test_every_parameter_and_every_answer_is_explained() -> None:
-    for endpoint in ENDPOINTS:
-        assert all(about for about, _ in endpoint.query.values()), endpoint.name
-        statuses = {answer.status: str(answer.about) for answer in reversed(endpoint.answers)}
-        assert all(statuses.values()), endpoint.name
+def test_every_parameter_header_and_answer_is_explained() -> None:
+    for each in [*OPERATIONS.values(), *(methods["post"] for methods in DESCRIPTION["webhooks"].values())]:
+        assert each["summary"]
+        for parameter in each.get("parameters", []):
+            assert parameter.get("description") or parameter["schema"].get("description"), parameter
+        for response in each["responses"].values():
+            assert response["description"]
+            assert all(header["description"] for header in response.get("headers", {}).values())
+
+
+# --- True of the code ---------------------------------------------------------------------------------------
+
+
+def subclasses(family: type) -> set[type]:
+    return {family, *(each for direct in family.__subclasses__() for each in subclasses(direct))}
+
+
+def codes(family: type) -> set[str]:
+    return {each.error for each in subclasses(family) if hasattr(each, "error")}  # type: ignore[attr-defined]
+
+
+def test_parameters_and_their_limits_are_those_of_the_code() -> None:
+    parameters = {each["name"]: each["schema"] for each in OPERATIONS["authorize"]["parameters"]}
+    pushed = SCHEMAS["PushedRequest"]["properties"]
+    of_clients = {"client_secret", "client_assertion", "client_assertion_type"}
+
+    assert {name: schema["maxLength"] for name, schema in parameters.items()} == LIMITS
+    assert pushed.keys() - of_clients == LIMITS.keys() - {"request_uri", "request_uri_method"}
+    for name in pushed.keys() & parameters.keys():
+        assert pushed[name]["maxLength"] == LIMITS[name]
+    assert SCHEMAS["Nonce"]["minLength"] == SHORTEST_NONCE
+    assert SCHEMAS["ResponseMode"]["enum"] == list(RESPONSE_MODES)
+    assert SCHEMAS["HolderCall"]["properties"]["authorize_url"]["maxLength"] == LONGEST_URL
+
+
+def test_lists_of_values_are_those_of_the_code() -> None:
+    choices = {name: SCHEMAS["HolderCall"]["properties"][name] for name in CHOICES}
+    result = SCHEMAS["VerificationResult"]["properties"]
+    outcome = SCHEMAS["Outcome"]["properties"]
+    statuses = [name.lower() for name in StatusEntry.Status.names]
+
+    assert set(SCHEMAS["ErrorCode"]["enum"]) == codes(MachineError)
+    assert set(SCHEMAS["AuthorizationErrorCode"]["enum"]) == codes(AuthorizationError)
+    assert all(grant in SCHEMAS["TokenRequest"]["properties"]["scope"]["description"] for grant in GRANTS)
+    assert result["checks"]["items"]["properties"]["name"]["enum"] == list(CHECKS_OF_PRESENTATIONS)
+    assert set(result["status"]["enum"]) == {*statuses, "unknown"}
+    assert set(outcome["status"]["enum"]) == set(statuses)
+    assert outcome["state"]["enum"] == list(State)
+    assert outcome["delivery"]["enum"] == list(Delivery)
+    assert {name: tuple(schema["enum"]) for name, schema in choices.items()} == CHOICES
+    assert all(schema["default"] == CHOICES[name][0] for name, schema in choices.items())
+
+
+def test_claims_are_those_of_the_code() -> None:
+    somebody = Identity("Ada", "Example", date(1990, 4, 1), ("GB",))
+    types = {str: "string", bool: "boolean", list: "array"}
+    claims = SCHEMAS["Claims"]["properties"]
+    described = {
+        path: schema
+        for name, schema in claims.items()
+        for path, schema in [
+            ((name,), schema),
+            *(((name, each), inner) for each, inner in schema.get("properties", {}).items()),
+        ]
+        if schema["type"] != "object"
+    }
+
+    assert described.keys() == CLAIMS.keys()
+    for path, claim in CLAIMS.items():
+        assert described[path]["type"] == types[type(claim.value(somebody, date(2026, 1, 1)))]
+        assert described[path]["description"] == claim.description
+
+
+def test_the_discovery_documents_in_the_examples_are_those_that_are_served(client: Client) -> None:
+    for name, address in (
+        ("discovery", "/.well-known/openid-configuration"),
+        ("credential_issuer", "/.well-known/jwt-vc-issuer"),
+    ):
+        content = OPERATIONS[name]["responses"]["200"]["content"]["application/json"]
+        assert content["examples"]["sandbox"]["value"] == client.get(address).json()
 
 
 # --- Valid --------------------------------------------------------------------------------------------------
@@ -143,63 +228,125 @@ def test_the_document_is_openapi_3_1(client: Client) -> None:
     response = client.get(DOCUMENT)
     document = response.json()
 
-    validate_schema(document)
+    schemathesis.openapi.from_dict(document).validate()
     assert document["openapi"] == "3.1.0"
     assert document["servers"] == [{"url": django_settings.BASE_URL}]
     assert response.headers["Access-Control-Allow-Origin"] == "*"
-    operations = [each for methods in document["paths"].values() for each in methods.values()]
-    names = {name for each in operations for way in each["security"] for name in way}
+    names = {name for each in OPERATIONS.values() for way in each["security"] for name in way}
     assert names == set(document["components"]["securitySchemes"])
+
+
+def test_the_address_of_the_service_is_in_the_place_of_the_one_in_the_file(
+    client: Client, settings: Any
+) -> None:
+    settings.BASE_URL = "https://sandbox.example"
+
+    for address in (DOCUMENT, PAGE):
+        answer = client.get(address).content.decode()
+        assert "https://sandbox.example/oauth/v2/token" in answer or address == PAGE
+        assert "https://sandbox.example" in answer
+        assert "localhost:8000" not in answer
+
+
+def nodes(node: Any) -> Iterator[dict[str, Any]]:
+    """Every object in the document."""
+    if isinstance(node, dict):
+        yield node
+    for inner in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+        yield from nodes(inner)
+
+
+def test_every_named_part_is_used_and_every_reference_has_a_target() -> None:
+    document = api.description(django_settings.BASE_URL)
+    used = {node["$ref"] for node in nodes(document) if "$ref" in node}
+    named = {
+        f"#/components/{kind}/{name}"
+        for kind, parts in document["components"].items()
+        if kind != "securitySchemes"
+        for name in parts
+    }
+
+    assert used == named
+
+
+def test_every_schema_is_valid_and_so_is_every_example() -> None:
+    examples = 0
+    for node in nodes(DESCRIPTION):
+        schema = node.get("schema", node)
+        shown = node.get("examples", [])
+        values = [each["value"] for each in shown.values()] if isinstance(shown, dict) else shown
+        if "schema" in node or (values and "type" in node):
+            Draft202012Validator.check_schema(schema)
+            for value in values:
+                demand_exactly(schema, value)
+                examples += 1
+    assert examples > 60
+
+
+def test_every_body_in_json_or_a_form_has_an_example() -> None:
+    media = {"application/json", "application/x-www-form-urlencoded"}
+    contents = [each for node in nodes(DESCRIPTION) for each in node.get("content", {}).items()]
+
+    assert all("examples" in content for kind, content in contents if kind in media)
 
 
 # --- Readable -----------------------------------------------------------------------------------------------
 
 
+def groups() -> list[tuple[str, list[dict[str, Any]]]]:
+    return api.groups(django_settings.BASE_URL)
+
+
 def test_the_page_has_every_operation_with_its_parameters_and_answers(client: Client, db: None) -> None:
     page = client.get(PAGE).content.decode()
 
-    for _, operations in groups(openapi()):
+    for _, operations in groups():
         for operation in operations:
-            assert f'id="{operation.name}"' in page
-            assert operation.path in page
-            for member in (
-                operation.query + operation.headers + [m for body in operation.sent for m in body.members]
-            ):
-                assert f"<code>{member.name}</code>" in page
+            section = section_of(page, operation["operationId"])
+            assert operation["path"] in section
+            members = operation["query"] + operation["headers"]
+            members += operation["sent"].members if operation["sent"] else []
+            for answer in operation["answers"]:
+                assert f"<strong>{answer.status}</strong>" in section
+                members += answer.members
+            assert all(f"<code>{member.name}</code>" in section for member in members)
     assert "keys[].kid" in page
-    assert re.search("acces_|Promise|object at", page) is None
+    assert "age_equal_or_over.18" in page
+    assert all(code in section_of(page, "errors") for code in codes(MachineError))
+    for trace in ("$ref", "Promise", "object at", "Member(", "&#x27;"):
+        assert trace not in page, trace
 
 
 def section_of(page: str, name: str) -> str:
     """What the page says of one operation."""
-    return page.partition(f'<h3 id="{name}"')[2].partition("</section>")[0]
+    return page.partition(f' id="{name}"')[2].partition("</section>")[0]
 
 
-def test_only_what_is_sent_is_called_needed(client: Client, db: None) -> None:
+def test_only_what_is_sent_is_called_required(client: Client, db: None) -> None:
     page = client.get(PAGE).content.decode()
 
-    for _, operations in groups(openapi()):
+    for _, operations in groups():
         for operation in operations:
-            assert "badge" not in section_of(page, operation.name).partition("<h4>Answers</h4>")[2]
+            assert "badge" not in section_of(page, operation["operationId"]).partition("<h4>Answers</h4>")[2]
     assert "badge" not in section_of(page, "credential_revoked")
     assert "badge" in section_of(page, "verify").partition("<h4>Answers</h4>")[0]
 
 
-def test_what_is_called_needed_is_needed_and_nothing_else(
+def test_what_is_called_required_is_required_and_nothing_else(
     client: Client, acme_bank: Any, signing_key: Any
 ) -> None:
-    authorize = groups(openapi())[0][1][0]
+    authorize = groups()[0][1][0]
     good = asked(acme_bank)
-    said = {member.name: member.needed for member in authorize.query}
+    said = {member.name: member.required for member in authorize["query"]}
 
     for name in good:
         answer = client.get(PATH, {key: value for key, value in good.items() if key != name})
         refused = answer.status_code == 400 or "#error=" in answer.headers["Location"]
         assert bool(said[name]) is refused, name
-    assert said["client_id"] == "needed"
-    assert said["nonce"] == "needed, unless request or request_uri is sent"
-    assert said["scope"] == "needed, unless dcql_query, request or request_uri is sent"
-    assert {name for name, needed in said.items() if needed} == good.keys() - {"state"}
+    assert said["client_id"] == "required"
+    assert said["nonce"] == "required, unless request or request_uri is sent"
+    assert said["scope"] == "required, unless dcql_query, request or request_uri is sent"
+    assert {name for name, required in said.items() if required} == good.keys() - {"state"}
 
 
 def test_the_page_is_written_for_people(client: Client, db: None) -> None:
@@ -211,7 +358,7 @@ def test_the_page_is_written_for_people(client: Client, db: None) -> None:
     assert "<h4>Headers</h4>" in section_of(page, "presentation_completed")
     assert "<h4>Parameters</h4>" not in section_of(page, "presentation_completed")
     contents = page.partition("<nav")[2].partition("</nav>")[0]
-    for group, _ in groups(openapi()):
+    for group, _ in groups():
         assert group in contents
     for riddle in ("0–", "`", "The same as", "you may leave", "….", "exactly one of"):
         assert riddle not in page.partition("<main")[2], riddle
@@ -226,7 +373,7 @@ def test_production_has_neither() -> None:
         "for path in ('/sandbox/api/', '/sandbox/guide/', '/sandbox/relying-parties/'):\n"
         "    try: resolve(path); raise SystemExit(path)\n"
         "    except Resolver404: pass\n"
-        "apart = ('spectacular', 'markdown', '.sandbox')\n"
+        "apart = ('markdown_it', '.sandbox')\n"
         "assert not [name for name in sys.modules if any(word in name for word in apart)]"
     )
     run = start(production_environment(), f"exec({code!r})")

@@ -1,0 +1,173 @@
+"""The description of the endpoints, docs/openapi.yaml: as JSON for programs and as a page for people."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache, reduce
+from itertools import groupby
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
+
+import yaml
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.utils.translation import gettext as _
+
+from wallet.reading import only_read
+
+Node = Mapping[str, Any]
+_LOCAL = "http://localhost:8000"  # the sandbox's address in docs/
+_FORM = "application/x-www-form-urlencoded"
+
+
+class Member(NamedTuple):
+    """A parameter, a header, or a member of a body; the name of a nested member has dots."""
+
+    name: str
+    about: str
+    kind: str
+    required: str  # in words; empty for what can be left out
+
+
+class Body(NamedTuple):
+    """What is sent, or what one status is answered with."""
+
+    status: str
+    about: str
+    media: str
+    members: list[Member]
+    examples: list[tuple[str, str]]  # a heading, and the text of the example
+
+
+@only_read
+def document(request: HttpRequest) -> HttpResponse:
+    """The OpenAPI 3.1 document. Pages of every origin may read it."""
+    headers = {"Access-Control-Allow-Origin": "*"}
+    return JsonResponse(description(settings.BASE_URL), headers=headers, json_dumps_params={"indent": 1})
+
+
+@only_read
+def page(request: HttpRequest) -> HttpResponse:
+    """The same document for people."""
+    facts = {"groups": groups(settings.BASE_URL), "errors": errors(settings.BASE_URL)}
+    return render(request, "developer/api.html", facts | {"base_url": settings.BASE_URL})
+
+
+@cache
+def description(base_url: str) -> dict[str, Any]:
+    """docs/openapi.yaml, for the service at `base_url`."""
+    text = (settings.BASE_DIR / "docs" / "openapi.yaml").read_text()
+    loaded: dict[str, Any] = yaml.safe_load(text.replace(_LOCAL, base_url))
+    return loaded
+
+
+@cache
+def resolved(base_url: str) -> dict[str, Any]:
+    """The description with each `$ref` replaced by its target. Members beside a `$ref` take precedence."""
+    whole = description(base_url)
+
+    def resolve(node: Any) -> Any:
+        if isinstance(node, list):
+            return [resolve(each) for each in node]
+        if not isinstance(node, dict):
+            return node
+        if "$ref" in node:
+            names = node["$ref"].removeprefix("#/").split("/")
+            node = {**reduce(lambda inside, name: inside[name], names, whole), **node}
+        return {name: resolve(each) for name, each in node.items() if name != "$ref"}
+
+    made: dict[str, Any] = resolve(whole)
+    return made
+
+
+@cache
+def groups(base_url: str) -> list[tuple[str, list[dict[str, Any]]]]:
+    """The operations as the page shows them, in the order of the document, by their tag."""
+    whole = resolved(base_url)
+    ways = {name: way["description"] for name, way in whole["components"]["securitySchemes"].items()}
+    operations = [
+        _operation(path, method, node, ways) | {"is_sent_by_reader": kind == "paths"}
+        for kind in ("paths", "webhooks")
+        for path, methods in whole[kind].items()
+        for method, node in methods.items()
+    ]
+    return [(tag, list(some)) for tag, some in groupby(operations, key=lambda each: each["tags"][0])]
+
+
+def errors(base_url: str) -> list[Member]:
+    """The members of every answer with a status of 400 or above."""
+    return list(_members(resolved(base_url)["components"]["schemas"]["Error"]))
+
+
+def _operation(path: str, method: str, node: Node, ways: Node) -> dict[str, Any]:
+    """The operation with what the page needs besides. `ways` are the ways to authenticate, in words."""
+    parameters = [(each["in"] == "header", _parameter(each)) for each in node.get("parameters", [])]
+    names = [name for way in node.get("security", []) for name in (way or [""])]
+    return {
+        **node,
+        "path": path,
+        "method": method.upper(),
+        "authentication": _either([ways.get(name, _("in the body")) for name in names]) if any(names) else "",
+        "query": [member for is_header, member in parameters if not is_header],
+        "headers": [member for is_header, member in parameters if is_header],
+        "sent": _body("", node["requestBody"]) if "requestBody" in node else None,
+        "answers": [_body(status, answer) for status, answer in node["responses"].items()],
+    }
+
+
+def _parameter(node: Node, name: str = "") -> Member:
+    """A parameter, or the header with this name."""
+    schema = {**node["schema"], **({"description": node["description"]} if "description" in node else {})}
+    return _member(name or node["name"], schema, required=node.get("required", False))
+
+
+def _body(status: str, node: Node) -> Body:
+    """An error has its headers only: the page explains the members of all errors once."""
+    media, content = next(iter(node.get("content", {"": {}}).items()))
+    members = [_parameter(header, name) for name, header in node.get("headers", {}).items()]
+    examples = []
+    if status < "400":
+        members += _members(content.get("schema", {}))
+        examples = [
+            (each.get("summary", ""), _written(each["value"], media))
+            for each in content.get("examples", {}).values()
+        ]
+    return Body(status, node.get("description", ""), media, members, examples)
+
+
+def _written(example: Any, media: str) -> str:
+    if media == _FORM:
+        return urlencode(example).replace("&", "\n&")
+    return json.dumps(example, indent=2, ensure_ascii=False)
+
+
+def _members(schema: Node, prefix: str = "") -> Iterator[Member]:
+    for name, member in schema.get("properties", {}).items():
+        yield _member(prefix + name, member, required=name in schema.get("required", []))
+        dots = "[]." if "items" in member else "."
+        yield from _members(member.get("items", member), f"{prefix}{name}{dots}")
+
+
+def _member(name: str, schema: Node, *, required: bool) -> Member:
+    in_words = _("required") if required else ""
+    if others := schema.get("x-required-unless"):
+        in_words = _("required, unless %(others)s is sent") % {"others": _either(others)}
+    return Member(name, schema.get("description", ""), _kind(schema), in_words)
+
+
+def _either(names: Iterable[str]) -> str:
+    *first, last = names
+    return _("%(first)s or %(last)s") % {"first": ", ".join(first), "last": last} if first else last
+
+
+def _kind(schema: Node) -> str:
+    """Which values there are, in few words."""
+    if choices := schema.get("enum"):
+        return " | ".join(map(str, choices))
+    types = schema.get("type", "")
+    kind = " | ".join(types) if isinstance(types, list) else str(types)
+    least, most = schema.get("minLength", 0), schema.get("maxLength")
+    if most is None:
+        return kind
+    length = _("%(least)d to %(most)d characters") if least > 1 else _("up to %(most)d characters")
+    return f"{kind}, {length % {'least': least, 'most': most}}"
