@@ -16,16 +16,16 @@ $(VENV)/production: requirements/production.txt
 	@$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/production.txt
 	@touch $@
 
-$(VENV)/development: requirements/development.txt | $(VENV)/production
-	@echo "Installing the locked development dependencies into $(VENV) (once) …"
-	@$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/development.txt
+$(VENV)/sandbox $(VENV)/development: $(VENV)/%: requirements/%.txt | $(VENV)/production
+	@echo "Installing the locked $* dependencies into $(VENV) (once) …"
+	@$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/$*.txt
 	@touch $@
 
 tests/node/node_modules: tests/node/package-lock.json
 	@if command -v npm >/dev/null; then cd tests/node && npm ci --silent --no-progress && touch node_modules; \
 	 else echo "npm is not installed: tests that verify with npm packages will be listed as not run"; fi
 
-sandbox: $(VENV)/production ## run the sandbox on http://localhost:8000 (PORT= changes it, FRESH=1 starts over)
+sandbox: $(VENV)/sandbox ## run the sandbox on http://localhost:8000 (PORT= changes it, FRESH=1 starts over)
 	@ENVIRONMENT=sandbox exec $(PY) manage.py sandbox $(if $(FRESH),--fresh)
 
 test: $(VENV)/development tests/node/node_modules ## run every test: PostgreSQL, then SQLite, Chromium and npm where installed
@@ -47,8 +47,8 @@ format: $(VENV)/development ## let ruff format and sort
 
 lock: $(VENV)/production ## resolve requirements/*.in anew into the hashed *.txt
 	@test -x var/lock/bin/uv || { python3 -m venv var/lock && var/lock/bin/pip install --quiet --disable-pip-version-check uv; }
-	cd requirements && for set in production hsm development; do ../var/lock/bin/uv pip compile --quiet --upgrade --generate-hashes \
-	  --no-emit-index-url --no-header --python-version 3.11 $$set.in -o $$set.txt || exit 1; done
+	for set in production sandbox hsm development; do var/lock/bin/uv pip compile --quiet --upgrade --generate-hashes \
+	  --no-emit-index-url --no-header --python-version 3.11 requirements/$$set.in -o requirements/$$set.txt || exit 1; done
 
 screenshots: $(VENV)/development ## take the pictures of docs/screenshots anew
 	$(PY) -m tests.screenshots
