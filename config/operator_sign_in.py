@@ -18,7 +18,8 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from wallet import browser, known_browsers
+from infra import browser
+from wallet import known_browsers
 from wallet.known_browsers import OPERATOR
 from wallet.limits import Limit, LimitReachedError
 

@@ -28,8 +28,8 @@ from config.variables import number as _number
 from config.variables import switch as _switch
 from config.variables import text as _text
 from config.variables import url_config as _url_config
+from infra import email_addresses
 from keys.private_keys.secret_file import SecretFileError, secrets_in
-from wallet import email_addresses
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -240,7 +240,7 @@ if _database and (_database["ENGINE"].rpartition(".")[2] not in _engines or not 
     raise ImproperlyConfigured(
         "DATABASE_URL must name a PostgreSQL database: postgresql://user:password@host/name."
     )
-# Limits of requests, not of commands: `keys.hung_database` has why the last one is needed as well.
+# Limits of requests, not of commands: `infra.database.hung_database` has why the last one is needed as well.
 DATABASE_ANSWER_TIMEOUT = _number("DATABASE_ANSWER_TIMEOUT", default=8)
 DATABASE_LIMITS = database.limits(
     DATABASE_POOLER,

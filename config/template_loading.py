@@ -2,7 +2,7 @@
 
 Most of a page is phrases. `{% translate "literal" %}` and `{% static "literal" %}` count, and the text beside
 them; a variable, a condition or a block ends a run. It leans on how Django's nodes look inside, like
-`keys.prepared_statements`, which says with which version.
+`infra.database.prepared_statements`, which says with which version.
 """
 
 from collections.abc import Iterator

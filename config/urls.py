@@ -15,8 +15,8 @@ import wallet.endpoints
 import wallet.status_lists.endpoints
 from config import views
 from config.metrics import metrics
-from keys.published.documents import PublishedDocument
-from keys.published.families import PublishedFamily
+from infra.published.documents import PublishedDocument
+from infra.published.families import PublishedFamily
 
 # Public, constant documents. `config.wsgi` answers them ahead of Django; the routes are for everything else.
 PUBLISHED_DOCUMENTS: dict[str, PublishedDocument] = {

@@ -13,11 +13,11 @@ from django.views.decorators.cache import never_cache
 
 from config.context import environment
 from config.middleware import ADMIN
-from keys.outages import means_away
+from infra.database.outages import means_away
+from infra.reading import only_read
 from presentation.machine_errors import MachineError, OurFaultError, UnavailableError, is_for_machines
 from wallet import sessions
 from wallet.pages import TRY_AGAIN
-from wallet.reading import only_read
 from wallet.views import HISTORY
 
 # For each URL that a holder's form is posted to, the page that shows the form. These pages can be opened at

@@ -17,7 +17,7 @@ from django.core.handlers.wsgi import WSGIHandler, WSGIRequest
 from django.core.signals import request_finished, request_started
 from django.utils.http import parse_header_parameters
 
-from keys.kept_connections import close_dead_connections, drop_cursors
+from infra.database.kept_connections import close_dead_connections, drop_cursors
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 GUNICORN_GIVES_UP = 3  # exit status; after any other one gunicorn starts the worker again, for ever
@@ -45,7 +45,7 @@ Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 def _documents_before(handler: Application) -> Application:
     # Only now that Django is set up.
     from config.urls import PUBLISHED_DOCUMENTS, PUBLISHED_FAMILIES
-    from keys import hung_database
+    from infra.database import hung_database
 
     request_finished.connect(hung_database.end)  # after Django's own receiver, which may ask the database
 

@@ -12,8 +12,8 @@ from django.utils.translation import gettext_lazy as _
 
 from consent import transactions
 from consent.models import Consent
-from keys.read_only import ReadOnly
-from keys.row_ids import short_id
+from infra.admin.read_only import ReadOnly
+from infra.admin.row_ids import short_id
 
 
 @admin.register(Consent)

@@ -11,7 +11,7 @@ from datetime import datetime
 from consent.models import Consent
 from consent.question import Requester, Transaction
 from consent.transactions import seal_in
-from keys.prepared_statements import PreparedInsert, PreparedRead, PreparedUpdate
+from infra.database.prepared_statements import PreparedInsert, PreparedRead, PreparedUpdate
 from wallet.models import Wallet
 
 __all__ = [

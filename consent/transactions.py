@@ -14,7 +14,7 @@ import structlog
 
 from consent.models import Consent
 from consent.question import Transaction
-from keys.sealing import SealError, seal, unseal
+from infra.sealing import SealError, seal, unseal
 
 log = structlog.get_logger(__name__)
 

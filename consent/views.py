@@ -18,11 +18,11 @@ from django.views.decorators.http import require_http_methods
 from consent import decisions
 from consent.models import Consent
 from consent.pages import REVIEW_CSP, Question, Receipt
-from keys.prepared_statements import PreparedRead
-from keys.sealing import SealError
+from infra.database.prepared_statements import PreparedRead
+from infra.reading import only_read
+from infra.sealing import SealError
 from wallet import credentials, sessions
 from wallet.models import HolderSession, Wallet
-from wallet.reading import only_read
 from wallet.status_lists import changes
 from wallet.status_lists.standing import standings
 

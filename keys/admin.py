@@ -14,21 +14,21 @@ from django.urls import URLPattern, path, reverse
 from django.utils.timezone import now
 from django.utils.translation import gettext_lazy as _
 
+from infra.admin.histories import NewestFirst
+from infra.admin.read_only import ReadOnly
+from infra.admin.row_ids import pointed_at, short_id
+from infra.moments import moment
+from infra.sealing import SealError
 from keys.certificates.authority import fingerprint
 from keys.certificates.chain import BrokenChainError
-from keys.histories import NewestFirst
 from keys.models import Authority, KeyEvent, SigningKey
-from keys.moments import moment
 from keys.operations import OPERATIONS, Done, Operation, offered
 from keys.private_keys.signer import SignerUnavailableError
-from keys.read_only import ReadOnly
 from keys.rotation.moves import certificate_request
 from keys.rotation.plan import outlook, plan
 from keys.rotation.states import RotationRefusedError
 from keys.rotation.timeline import Timeline, lives
 from keys.rotation.withdrawal import cost_of_withdrawal
-from keys.row_ids import pointed_at, short_id
-from keys.sealing import SealError
 
 TIMES = ("staged_at", "certified_at", "activated_at", "retired_at", "withdrawn_at", "destroyed_at")
 REFUSALS = (RotationRefusedError, BrokenChainError, SealError, SignerUnavailableError)

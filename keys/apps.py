@@ -9,8 +9,8 @@ class KeysConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
+        from infra.database.poolers import refuse_unknown_pooler
         from keys import checks, database_mark  # noqa: F401 (checks register themselves)
-        from keys.poolers import refuse_unknown_pooler
 
         connection_created.connect(refuse_unknown_pooler)
         connection_created.connect(database_mark.compare_first_connection)

@@ -12,11 +12,11 @@ from django.db import DEFAULT_DB_ALIAS, connection, connections, transaction
 from django.db import Error as DatabaseError
 from django.utils.timezone import now
 
+from infra.database.outages import means_away, means_no_table
+from infra.database.poolers import runs_statements_forever
 from keys.certificates.authority import Place, SubjectError, requested_subject
 from keys.database_mark import ForeignDatabaseError, compare
 from keys.models import SigningKey
-from keys.outages import means_away, means_no_table
-from keys.poolers import runs_statements_forever
 from keys.private_keys.secret_file import SecretFileError, others_can_read, secret_in
 from keys.rotation.schedule import PUBLISHED_BEFORE_SIGNING
 
@@ -208,7 +208,7 @@ def pooler(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
         hint = "Set them in the database: ALTER ROLE … IN DATABASE … SET …; docs/operate.md."
         found.append(Warning(message, hint=hint, id="keys.W002"))
     try:
-        connections[DEFAULT_DB_ALIAS].ensure_connection()  # `keys.poolers` looks at each new connection
+        connections[DEFAULT_DB_ALIAS].ensure_connection()  # `poolers` looks at each new one
         if runs_statements_forever(connections[DEFAULT_DB_ALIAS]):
             message = "DATABASE_POOLER is set, and the database has no statement_timeout."
             hint = "ALTER ROLE … IN DATABASE … SET statement_timeout = '5s'; docs/operate.md."

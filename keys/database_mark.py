@@ -13,8 +13,8 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db import DEFAULT_DB_ALIAS, Error, connection, connections
 from django.utils import timezone
 
+from infra.database.outages import means_no_table
 from keys.models import Authority, DatabaseMark, SigningKey
-from keys.outages import means_no_table
 
 _compared: set[tuple[str, ...]] = set()  # databases whose mark this process found to be right
 

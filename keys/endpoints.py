@@ -8,10 +8,10 @@ from typing import Any
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
+from infra.published.documents import NothingToPublishError, PublishedDocument
 from keys.certificates.chain import CertificateChain
 from keys.jwk import public_jwk, public_key_from_der
 from keys.models import Authority, SigningKey
-from keys.published.documents import NothingToPublishError, PublishedDocument
 from keys.rotation.schedule import JWKS_MAX_AGE
 
 State = SigningKey.State

@@ -7,7 +7,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from keys.append_only import AppendOnly
+from infra.database.append_only import AppendOnly
 from keys.certificates.chain import CertificateChain
 
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 import structlog
 
+from infra.sealing import SealError, seal, unseal
 from keys.sealed_columns import SealedColumn
-from keys.sealing import SealError, seal, unseal
 
 BATCH = 200
 

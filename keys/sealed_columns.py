@@ -13,7 +13,7 @@ from django.apps import apps
 from django.db.models import BinaryField, Count, Model, QuerySet
 from django.db.models.functions import Substr
 
-from keys.sealing import MARK, marks
+from infra.sealing import MARK, marks
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,10 @@ from django.utils import timezone
 
 from consent import transactions
 from consent.models import Consent
+from infra.sealing import SealError
 from keys.certificates.chain import BrokenChainError
 from keys.issuer_key import NoSigningKeyError, active_issuer_key
 from keys.private_keys.signer import SignerUnavailableError
-from keys.sealing import SealError
 from presentation.dcql import evaluation
 from presentation.dcql.evaluation import Offer, Selection
 from presentation.dcql.queries import Query

@@ -10,11 +10,11 @@ from django.utils.translation import gettext as _
 
 from consent import decisions
 from consent.models import Consent
+from infra.database.prepared_statements import PreparedUpdate
+from infra.sealing import SealError
 from keys.certificates.chain import BrokenChainError
 from keys.issuer_key import NoSigningKeyError
-from keys.prepared_statements import PreparedUpdate
 from keys.private_keys.signer import SignerUnavailableError
-from keys.sealing import SealError
 from presentation import deliveries
 from presentation.dcql.evaluation import Selection
 from presentation.errors import (

@@ -16,10 +16,10 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from consent import decisions
-from keys.sealing import SealError, seal, unseal
+from infra.outbound.calls import NotReachedError, OutboundError, UnusableAnswerError
+from infra.sealing import SealError, seal, unseal
 from presentation import posting
 from presentation.models import Delivery, Interaction, RelyingParty, ResponseURI
-from presentation.outbound.calls import NotReachedError, OutboundError, UnusableAnswerError
 from presentation.posting import NotTakenError
 from presentation.responses import posted_answer
 from presentation.responses.encryption import Recipient

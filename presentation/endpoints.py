@@ -15,7 +15,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from keys.outages import means_away
+from infra import browser
+from infra.database.outages import means_away
 from presentation import outcomes, verification, verification_request
 from presentation.client_metadata.grants import READ, VERIFY
 from presentation.clients import credentials_grant
@@ -35,7 +36,6 @@ from presentation.reception import pushing
 from presentation.registration import usable
 from presentation.requests import posted_form
 from presentation.requests.parameters import Parameters
-from wallet import browser
 from wallet.limits import LimitReachedError
 
 log = structlog.get_logger(__name__)

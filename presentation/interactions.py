@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils.timezone import localdate
 
 from consent import decisions
-from keys.prepared_statements import PreparedInsert, PreparedRead
+from infra.database.prepared_statements import PreparedInsert, PreparedRead
 from presentation import stored_parameters
 from presentation.client_metadata import logos
 from presentation.errors import InvalidRequestError, TemporarilyUnavailableError

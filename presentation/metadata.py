@@ -7,7 +7,7 @@ import json
 
 from django.conf import settings
 
-from keys.published.documents import PublishedDocument
+from infra.published.documents import PublishedDocument
 from presentation.client_metadata.grants import GRANTS
 from presentation.dcql.queries import SCOPES
 from presentation.responses import encryption

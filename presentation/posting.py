@@ -8,12 +8,12 @@ from datetime import datetime, timedelta
 
 from django.conf import settings
 
+from infra.outbound import retry_after
+from infra.outbound.calls import NotReachedError, Outbound, UnusableAnswerError
+from infra.outbound.lanes import lane
 from presentation.client_metadata import redirect_uris
 from presentation.client_metadata.redirect_uris import RedirectUriError
 from presentation.models import RelyingParty
-from presentation.outbound import retry_after
-from presentation.outbound.calls import NotReachedError, Outbound, UnusableAnswerError
-from presentation.outbound.lanes import lane
 from presentation.registration import registered_uris
 from presentation.responses import posted_answer
 from presentation.responses.posted_answer import CONTENT_TYPE

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from django.db.models import Exists, OuterRef
 from django.utils.translation import gettext as _
 
-from keys.prepared_statements import PreparedRead
+from infra.database.prepared_statements import PreparedRead
 from presentation.client_metadata import public_keys
 from presentation.errors import UntrustedRequestError
 from presentation.models import Interaction, RedirectURI, RelyingParty, ResponseURI

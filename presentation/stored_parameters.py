@@ -3,7 +3,7 @@
 The others stay in clear. The way back needs `state` and `response_mode` even while a sealing key is missing.
 """
 
-from keys.sealing import seal, unseal
+from infra.sealing import seal, unseal
 from presentation.models import Interaction, PushedRequest
 from presentation.requests.parameters import Parameters
 

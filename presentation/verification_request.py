@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Any
 
-from presentation import strict_json
+from infra import strict_json
+from infra.strict_json import StrictJsonError
 from presentation.errors import InvalidTransactionDataError
-from presentation.strict_json import StrictJsonError
 from presentation.transaction_data import entries
 
 LONGEST = 262_144  # bytes: the longest presentation, with the longest transaction data beside it, twice

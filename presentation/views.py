@@ -12,22 +12,23 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_http_methods
 
 from consent.views import take_decision
+from infra import browser
+from infra.outbound.calls import OutboundError
+from infra.outbound.lanes import NoLaneFreeError
+from infra.reading import only_read
 from presentation import answers, deliveries, interactions, pages, posting
 from presentation.client_metadata import logos
 from presentation.errors import AccessDeniedError, AuthorizationError, UntrustedRequestError
 from presentation.interactions import COUNTED_ALREADY, InteractionGoneError
 from presentation.models import Interaction, RelyingParty
-from presentation.outbound.calls import OutboundError
-from presentation.outbound.lanes import NoLaneFreeError
 from presentation.passage import Passage, Step, next_step, path_of
 from presentation.reception.browsers import receive
 from presentation.registration import Registration, identify
 from presentation.requests.parameters import Parameters
 from presentation.responses import redirects
-from wallet import browser, sessions
+from wallet import sessions
 from wallet.models import HolderSession
 from wallet.pages import TRY_AGAIN
-from wallet.reading import only_read
 
 
 @only_read

@@ -152,8 +152,7 @@ def statements() -> Any:
 @pytest.fixture(autouse=True)
 def _no_remembered_key() -> None:
     """What this process remembers of keys outlives a test's database."""
-    from keys import issuer_key
-    from keys.published import key_set
+    from keys import issuer_key, key_set
     from presentation.clients import fetched_keys
 
     for room in (issuer_key, key_set, fetched_keys):

@@ -14,6 +14,7 @@ import pytest
 from django.core.management import call_command
 from django.utils import timezone
 
+from infra.sealing import seal, unseal
 from keys.certificates.authority import authority
 from keys.endpoints import key_set
 from keys.issuer_key import signer_of
@@ -23,7 +24,6 @@ from keys.rotation import due_steps, moves
 from keys.rotation.key_events import Action
 from keys.rotation.states import State, find, in_state
 from keys.sealed_columns import SealedColumn, sealed_columns
-from keys.sealing import seal, unseal
 from tests.benchmarks.browsers import ORIGIN
 from tests.processes import Commands, environment
 from tests.wallet.statuses import INVALID, VALID

@@ -12,7 +12,7 @@ import pytest
 from tests.deployment_check import production_environment
 
 ROOT = Path(__file__).resolve().parent.parent
-FLOORS = ["keys", "wallet", "consent", "presentation", "config"]  # from the ground up
+FLOORS = ["infra", "keys", "wallet", "consent", "presentation", "config"]  # from the ground up
 EDGES = {"views", "endpoints", "admin", "urls", "forms"}
 
 

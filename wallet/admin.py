@@ -19,9 +19,9 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext as _t
 from django.utils.translation import gettext_lazy as _
 
-from keys.histories import NewestFirst
-from keys.read_only import ReadOnly
-from keys.row_ids import pointed_at, short, short_id
+from infra.admin.histories import NewestFirst
+from infra.admin.read_only import ReadOnly
+from infra.admin.row_ids import pointed_at, short, short_id
 from wallet.models import (
     Credential,
     IdentityVerification,

@@ -9,7 +9,7 @@ from django.db import Error as DatabaseError
 from django.db import transaction
 from django.utils.module_loading import import_string
 
-from wallet import email_addresses
+from infra import email_addresses
 from wallet.models import Wallet
 
 SHOWN = 20

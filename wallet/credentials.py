@@ -13,10 +13,10 @@ from uuid import UUID
 
 from django.conf import settings
 
+from infra.sealing import seal, unseal
 from keys.issuer_key import IssuerKey, active_issuer_key
 from keys.jwk import public_jwk
 from keys.private_keys.signer import SoftwareSigner
-from keys.sealing import seal, unseal
 from wallet import claims
 from wallet.claims import ClaimPath, Identity, Text
 from wallet.models import Credential, IdentityVerification, Wallet

@@ -1,6 +1,6 @@
 """What machines fetch from this room: the type metadata of the credential (SD-JWT VC §5)."""
 
-from keys.published.documents import PublishedDocument
+from infra.published.documents import PublishedDocument
 from wallet.type_metadata import document
 
 # It changes with a new release only.

@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 
 from django.utils.http import url_has_allowed_host_and_scheme
 
-from wallet import email_addresses
-from wallet.email_addresses import EmailAddressError
+from infra import email_addresses
+from infra.email_addresses import EmailAddressError
 from wallet.models import Errand, HolderSession
 
 LIFETIME = timedelta(minutes=30)

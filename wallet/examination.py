@@ -7,8 +7,8 @@ from typing import Any
 
 from django.conf import settings
 
-from keys.prepared_statements import PreparedRead
-from keys.published import key_set
+from infra.database.prepared_statements import PreparedRead
+from keys import key_set
 from wallet.credentials import credential_type, plain_claims
 from wallet.models import StatusEntry
 from wallet.sd_jwt.issuance import SdJwtError

@@ -8,9 +8,9 @@ from django import forms
 from django.utils.timezone import localdate
 from django.utils.translation import gettext_lazy as _
 
-from wallet import email_addresses
+from infra import email_addresses
+from infra.email_addresses import EmailAddressError
 from wallet.claims import Identity, IdentityError
-from wallet.email_addresses import EmailAddressError
 
 _SEPARATORS = re.compile(r"[\s\-.·]+")
 

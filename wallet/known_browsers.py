@@ -8,7 +8,7 @@ from datetime import datetime
 
 from django.utils.crypto import salted_hmac
 
-from wallet import browser as browsers
+from infra import browser as browsers
 from wallet.models import KnownBrowser
 
 HOLDER, DEVELOPER, OPERATOR = "holder", "developer", "operator"  # what the browser signed in as

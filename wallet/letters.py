@@ -12,10 +12,9 @@ from django.core.mail import EmailMessage, EmailMultiAlternatives, get_connectio
 from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
-from keys import waiting
-from keys.waiting import waiting_for
-from wallet import email_addresses
-from wallet.email_addresses import EmailAddressError
+from infra import email_addresses, waiting
+from infra.email_addresses import EmailAddressError
+from infra.waiting import waiting_for
 from wallet.models import Errand, Wallet
 
 log = structlog.get_logger(__name__)

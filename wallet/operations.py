@@ -11,7 +11,7 @@ from django.db.models import Model, QuerySet
 from django.forms import Form
 from django.utils.translation import gettext_lazy as _
 
-from keys.sealing import SealError
+from infra.sealing import SealError
 from wallet import revocation, suspension
 from wallet.claims import Text
 from wallet.forms import IdentityForm, ReasonForm

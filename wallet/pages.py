@@ -11,7 +11,8 @@ from django.shortcuts import render, resolve_url
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 
-from wallet import browser, errands, sessions
+from infra import browser
+from wallet import errands, sessions
 from wallet.errands import ErrandGoneError
 from wallet.models import Errand, HolderSession, Wallet
 

@@ -13,7 +13,7 @@ from django.conf import settings
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 
-from keys.prepared_statements import PreparedRead
+from infra.database.prepared_statements import PreparedRead
 from wallet.models import HolderSession, Wallet
 
 IDLE = timedelta(minutes=30)

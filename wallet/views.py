@@ -16,14 +16,15 @@ from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from wallet import browser, errands, sessions, sign_in_allowances, sign_in_links
+from infra import browser
+from infra.reading import only_read
+from wallet import errands, sessions, sign_in_allowances, sign_in_links
 from wallet import sign_in as signing_in
 from wallet.errands import ErrandGoneError
 from wallet.forms import CodeForm, EmailForm
 from wallet.limits import LimitReachedError
 from wallet.models import Errand, Wallet
 from wallet.pages import on_errand, see_other, show
-from wallet.reading import only_read
 
 HISTORY = "consent_history"  # where a holder who comes on their own wants to go
 

@@ -8,7 +8,7 @@ import json
 
 from django.db import migrations, transaction
 
-from keys.sealing import seal, unseal
+from infra.sealing import seal, unseal
 
 BATCH = 500
 CONTEXT = "consent_consent.sealed_transactions:{pk}"

@@ -18,10 +18,10 @@ from cryptography.x509.oid import NameOID
 from django.conf import settings
 from django.db import IntegrityError, transaction
 
+from infra.sealing import seal, unseal
 from keys.jwk import public_key_from_der
 from keys.models import Authority
 from keys.private_keys.signer import Signer, SignersPrivateKey, SoftwareSigner
-from keys.sealing import seal, unseal
 
 ROOT_LIFETIME = timedelta(days=20 * 365)
 ISSUING_LIFETIME = timedelta(days=10 * 365)

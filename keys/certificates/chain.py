@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.hashes import SHA256, SHA384, SHA512
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from keys.moments import moment
+from infra.moments import moment
 
 MAX_PEM = 65_536
 MIN_CERTIFICATES, MAX_CERTIFICATES = 3, 6  # leaf, issuing CA, root; room for CAs in between

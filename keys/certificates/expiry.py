@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from keys.moments import moment
+from infra.moments import moment
 
 WARN_BEFORE = (60, 30, 14, 7)  # days
 URGENT = 14

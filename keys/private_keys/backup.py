@@ -14,6 +14,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db import DatabaseError, transaction
 
+from infra.sealing import seal, unseal
 from keys.certificates.chain import BrokenChainError
 from keys.jwk import public_der
 from keys.jws import JwsError, b64url, from_b64url
@@ -22,7 +23,6 @@ from keys.private_keys.backup_file import BackupError
 from keys.private_keys.key_stores import Store, software_signer_of
 from keys.private_keys.signer import SoftwareSigner
 from keys.rotation.key_events import Action, record
-from keys.sealing import seal, unseal
 
 VERSION = 1
 _TIMES = ("staged_at", "certified_at", "activated_at", "retired_at", "withdrawn_at", "destroyed_at")

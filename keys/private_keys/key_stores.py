@@ -12,13 +12,13 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
+from infra.sealing import seal, unseal
 from keys.jwk import public_der, public_key_from_der
 from keys.jws import verify_signature
 from keys.models import SigningKey
 from keys.private_keys.secret_file import SecretFileError, secret_in
 from keys.private_keys.signer import Signer, SignerUnavailableError, SoftwareSigner
 from keys.rotation.key_events import SERVICE, Action, record
-from keys.sealing import seal, unseal
 
 if TYPE_CHECKING:
     from keys.private_keys.hardware_module import HardwareModule

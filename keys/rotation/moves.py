@@ -13,12 +13,12 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as _lazy
 
+from infra.moments import moment
 from keys.certificates import authority
 from keys.certificates.bundle import chain_pem
 from keys.certificates.chain import CertificateChain
 from keys.issuer_key import forget
 from keys.models import SigningKey
-from keys.moments import moment
 from keys.private_keys.key_stores import Store, forgotten_unless_saved, make_private_key, signer_of
 from keys.rotation.key_events import SERVICE, Action, record
 from keys.rotation.schedule import fits, ready_at

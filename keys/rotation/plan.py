@@ -11,9 +11,9 @@ from uuid import UUID
 from django.conf import settings
 from django.utils.translation import gettext as _
 
+from infra.moments import moment
 from keys.certificates import authority
 from keys.models import SigningKey
-from keys.moments import moment
 from keys.private_keys.key_stores import to_destroy
 from keys.rotation.report import Report, Told
 from keys.rotation.schedule import destroyed_from, ended_at, fits, next_staged_at, takes_over_at

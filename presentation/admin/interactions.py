@@ -8,8 +8,8 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _t
 from django.utils.translation import gettext_lazy as _
 
-from keys.read_only import ReadOnly
-from keys.row_ids import short_id
+from infra.admin.read_only import ReadOnly
+from infra.admin.row_ids import short_id
 from presentation import deliveries
 from presentation.deliveries import Standing
 from presentation.models import Interaction

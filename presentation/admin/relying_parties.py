@@ -18,7 +18,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _t
 from django.utils.translation import gettext_lazy as _
 
-from keys.histories import NewestFirst
+from infra.admin.histories import NewestFirst
 from presentation import admission, integration
 from presentation.admin.addresses import RedirectURIInline, ResponseURIInline
 from presentation.client_metadata import logos

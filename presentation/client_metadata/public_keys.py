@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 from cryptography.hazmat.primitives.asymmetric import ec
 from django.utils.translation import gettext_lazy as _
 
+from infra import strict_json
+from infra.outbound.targets import TargetError, parse
+from infra.strict_json import StrictJsonError
 from keys.jwk import public_key_of
 from keys.jws import JwsError
-from presentation import strict_json
-from presentation.outbound.targets import TargetError, parse
-from presentation.strict_json import StrictJsonError
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise

@@ -7,7 +7,7 @@ from urllib.parse import unquote, urlsplit
 
 from django.utils.translation import gettext_lazy as _
 
-from presentation.outbound.targets import TargetError, parse
+from infra.outbound.targets import TargetError, parse
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise

@@ -11,9 +11,9 @@ from typing import Any
 
 from django.conf import settings
 
+from keys import key_set
 from keys.issuer_key import active_issuer_key
 from keys.jws import JwsError, encode_segment, sign_segments, take_apart
-from keys.published import key_set
 from presentation.clients.signed_jwt import LEEWAY, ClientJwtError, times
 
 LIFETIME = timedelta(minutes=10)

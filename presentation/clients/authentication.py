@@ -13,7 +13,7 @@ from hashlib import sha256
 from django.conf import settings
 from django.db import connection
 
-from keys.prepared_statements import PreparedRead
+from infra.database.prepared_statements import PreparedRead
 from presentation import metadata
 from presentation.client_metadata import public_keys
 from presentation.client_metadata.public_keys import ClientKeys

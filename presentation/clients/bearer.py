@@ -8,12 +8,12 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
-from keys.prepared_statements import PreparedRead
+from infra import browser
+from infra.database.prepared_statements import PreparedRead
 from presentation.clients import access_tokens
 from presentation.clients.access_tokens import Access
 from presentation.machine_errors import InsufficientScopeError, InvalidTokenError, MissingTokenError
 from presentation.models import RelyingParty
-from wallet import browser
 from wallet.limits import Limit
 
 # Tokens that are refused, per client address: somebody's cache may be old, but not so often. A good token is

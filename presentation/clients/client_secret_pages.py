@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from keys.moments import moment
+from infra.moments import moment
 from presentation.clients import client_secrets
 from presentation.forms import NewSecretForm
 from presentation.models import ClientSecret, RelyingParty

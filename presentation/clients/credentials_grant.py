@@ -6,10 +6,10 @@ from typing import Any
 
 import structlog
 
+from infra.sealing import SealError
 from keys.certificates.chain import BrokenChainError
 from keys.issuer_key import NoSigningKeyError
 from keys.private_keys.signer import SignerUnavailableError
-from keys.sealing import SealError
 from presentation.client_metadata import grants
 from presentation.clients import access_tokens
 from presentation.clients.authentication import authenticate

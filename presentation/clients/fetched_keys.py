@@ -8,9 +8,9 @@ from time import monotonic
 import structlog
 from django.conf import settings
 
+from infra.outbound.calls import Outbound, OutboundError
+from infra.outbound.lanes import NoLaneFreeError, lane
 from presentation.client_metadata.public_keys import ClientKeys, ClientKeysError, from_json, read_published
-from presentation.outbound.calls import Outbound, OutboundError
-from presentation.outbound.lanes import NoLaneFreeError, lane
 
 log = structlog.get_logger(__name__)
 

@@ -6,7 +6,8 @@ Properties that are not known here are ignored, as §6 wants it; those that are 
 import re
 from typing import Any
 
-from presentation import strict_json
+from infra import strict_json
+from infra.strict_json import StrictJsonError
 from presentation.dcql.queries import (
     FORMAT,
     ClaimsQuery,
@@ -16,7 +17,6 @@ from presentation.dcql.queries import (
     Query,
     Value,
 )
-from presentation.strict_json import StrictJsonError
 
 DEEPEST = 12
 MOST_CREDENTIALS = 10

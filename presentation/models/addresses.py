@@ -6,9 +6,9 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from infra.outbound import targets
 from presentation.client_metadata import redirect_uris
 from presentation.models.relying_parties import RelyingParty
-from presentation.outbound import targets
 
 
 class RedirectURI(models.Model):

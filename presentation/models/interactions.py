@@ -37,7 +37,7 @@ class Interaction(models.Model):
     # As received (a loopback port may be added), or empty where the answer is posted.
     redirect_uri = models.CharField(_("redirect URI"), max_length=506, blank=True, editable=False)
     response_uri = models.CharField(_("response URI"), max_length=500, blank=True, editable=False)
-    browser = models.CharField(max_length=64, editable=False)  # wallet.browser digest
+    browser = models.CharField(max_length=64, editable=False)  # infra.browser digest
     # As received, without transaction data; both columns are emptied once answered.
     parameters = models.JSONField(editable=False)
     sealed_transaction_data = models.BinaryField(null=True, editable=False)

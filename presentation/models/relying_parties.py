@@ -11,15 +11,15 @@ from django.db.models import Q
 from django.db.models.functions import Lower
 from django.utils.translation import gettext_lazy as _
 
-from presentation.characters import is_legible
+from infra import email_addresses
+from infra.characters import is_legible
+from infra.outbound import targets
 from presentation.client_metadata import logos, public_keys, request_uris
 from presentation.client_metadata.grants import GRANTS
 from presentation.dcql.queries import SCOPES, ClaimPath, claims_of
-from presentation.outbound import targets
 from presentation.transaction_data.types import TYPES
 from presentation.webhooks import opt_in
 from presentation.webhooks.models import WebhookEvent
-from wallet import email_addresses
 from wallet.claims import NAMES
 
 

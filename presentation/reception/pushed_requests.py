@@ -7,8 +7,8 @@ from hashlib import sha256
 import structlog
 from django.utils.translation import gettext_lazy as _
 
-from keys.prepared_statements import PreparedInsert, PreparedRead
-from keys.sealing import SealError
+from infra.database.prepared_statements import PreparedInsert, PreparedRead
+from infra.sealing import SealError
 from presentation import stored_parameters
 from presentation.errors import (
     AuthorizationError,

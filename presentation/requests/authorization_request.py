@@ -11,6 +11,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from infra import email_addresses
+from infra.email_addresses import EmailAddressError
 from presentation.dcql import evaluation, parsing, queries
 from presentation.dcql.parsing import DcqlError
 from presentation.dcql.queries import ClaimPath, Query
@@ -26,9 +28,7 @@ from presentation.responses.encryption import NoRecipientError, Recipient, recip
 from presentation.responses.return_address import DIRECT_POST_JWT, POSTED, RESPONSE_MODES
 from presentation.transaction_data import entries
 from presentation.transaction_data.entries import TransactionData
-from wallet import email_addresses
 from wallet.claims import CLAIMS
-from wallet.email_addresses import EmailAddressError
 
 RESPONSE_TYPE = "vp_token"
 SHORTEST_NONCE = 16

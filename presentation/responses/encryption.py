@@ -10,10 +10,10 @@ from typing import Any
 
 from jwcrypto import jwe, jwk
 
+from infra import strict_json
+from infra.strict_json import StrictJsonError
 from keys.jwk import public_jwk, public_key_of
-from presentation import strict_json
 from presentation.client_metadata.public_keys import ENCRYPTION, is_for_encryption
-from presentation.strict_json import StrictJsonError
 
 ALGORITHM = ENCRYPTION
 METHODS = ("A256GCM", "A128GCM")  # what is preferred comes first

@@ -4,9 +4,9 @@ import re
 from collections.abc import Callable, Mapping
 from urllib.parse import quote, urlencode
 
-from presentation import strict_json
+from infra import strict_json
+from infra.strict_json import StrictJsonError
 from presentation.responses.encryption import Recipient
-from presentation.strict_json import StrictJsonError
 
 CONTENT_TYPE = "application/x-www-form-urlencoded"
 LONGEST_ONWARD = 2048

@@ -6,9 +6,9 @@ from typing import Any
 
 from django.conf import settings
 
-from presentation import strict_json
+from infra import strict_json
+from infra.strict_json import StrictJsonError
 from presentation.models import RelyingParty
-from presentation.strict_json import StrictJsonError
 from wallet.sd_jwt.issuance import SdJwtError
 
 

@@ -13,7 +13,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.utils.translation import gettext as _
 
-from wallet.reading import only_read
+from infra.reading import only_read
 
 Node = Mapping[str, Any]
 _LOCAL = "http://localhost:8000"  # the sandbox's address in docs/

@@ -10,11 +10,11 @@ from django.utils import timezone
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from infra import browser
 from presentation.endpoints import MachineView
 from presentation.machine_errors import MalformedRequestError, UnavailableError
 from presentation.sandbox import holder
 from presentation.sandbox.holder_call import HolderCall, HolderCallError
-from wallet import browser
 
 
 class AddressBusyError(UnavailableError):

@@ -17,7 +17,7 @@ from django.urls import Resolver404, ResolverMatch, resolve
 from django.utils import timezone
 
 from consent.models import Consent
-from keys.waiting import Guard, NoThreadFreeError, one_at_a_time, waiting_for, was_refused
+from infra.waiting import Guard, NoThreadFreeError, one_at_a_time, waiting_for, was_refused
 from presentation.models import Interaction
 from presentation.sandbox.inner_browser import InnerBrowser, Words
 from wallet.limits import Limit, LimitReachedError

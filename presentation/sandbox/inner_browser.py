@@ -27,7 +27,7 @@ class InnerBrowser:
     """Opens addresses of this service, one after the other; redirects are the caller's to follow."""
 
     def __init__(self, client: str) -> None:
-        """client: a network address, as `wallet.browser.address` has it."""
+        """client: a network address, as `infra.browser.address` has it."""
         self._cookies: dict[str, str] = {}
         self._address = client.partition("/")[0]
 

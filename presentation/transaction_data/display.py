@@ -8,7 +8,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from presentation.characters import legible
+from infra.characters import legible
 from presentation.transaction_data import line_items, money
 from presentation.transaction_data.fields import AccountNumber, Field, ListOf, Object
 from presentation.transaction_data.types import Figure, Items, Part, Quote, Rows, TransactionDataType

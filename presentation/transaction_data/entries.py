@@ -8,10 +8,10 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
+from infra import strict_json
+from infra.strict_json import StrictJsonError
 from keys.jws import JwsError, from_b64url
-from presentation import strict_json
 from presentation.errors import InvalidTransactionDataError
-from presentation.strict_json import StrictJsonError
 from presentation.transaction_data import line_items, money
 from presentation.transaction_data.display import blocks
 from presentation.transaction_data.fields import MOST_MONEY, FieldError

@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _t
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
-from keys.read_only import ReadOnly
+from infra.admin.read_only import ReadOnly
 from presentation.forms import NewSecretForm
 from presentation.models import RelyingParty
 from presentation.webhooks import delivery, outlook, signing_secrets

@@ -15,9 +15,9 @@ import structlog
 from django.db.models import Exists, F, Min, OuterRef, QuerySet
 from django.db.models.functions import Greatest
 
+from infra.outbound import retry_after
+from infra.outbound.calls import Outbound, OutboundError
 from presentation.models import RelyingParty
-from presentation.outbound import retry_after
-from presentation.outbound.calls import Outbound, OutboundError
 from presentation.webhooks import pace, signature, signing_secrets
 from presentation.webhooks.models import WebhookEndpoint, WebhookEvent
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 
-from presentation.outbound import targets
+from infra.outbound import targets
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise

@@ -9,7 +9,7 @@ import structlog
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from keys.sealing import SealError, seal, unseal
+from infra.sealing import SealError, seal, unseal
 from presentation.models import RelyingParty
 from presentation.webhooks import signature
 from presentation.webhooks.models import WebhookEndpoint, WebhookSecret

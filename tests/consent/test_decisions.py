@@ -11,7 +11,7 @@ from consent import decisions
 from consent.decisions import AlreadyDecidedError, LapsedError, NotAskedError
 from consent.models import Consent
 from consent.question import QuestionFormatError
-from keys.append_only import AppendOnlyError
+from infra.database.append_only import AppendOnlyError
 from tests.consent.questions import WIRE, put
 from wallet.models import Wallet
 

@@ -19,9 +19,9 @@ from consent import decisions, transactions
 from consent.clearing import erase_transactions, years_before
 from consent.models import Consent
 from consent.question import Transaction
+from infra.sealing import SealError
 from keys.resealing import reseal
 from keys.sealed_columns import sealed_columns
-from keys.sealing import SealError
 from tests.consent.questions import HASH, WIRE, put
 from wallet.models import Wallet
 

@@ -12,8 +12,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from infra.outbound.calls import Outbound
 from presentation.models import Interaction, RelyingParty
-from presentation.outbound.calls import Outbound
 from tests.consent.questions import put
 from tests.people import register
 from tests.presentation.webhooks import deliver, waiting

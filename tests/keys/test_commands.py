@@ -13,8 +13,8 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.utils import timezone
 
+from infra.moments import moment
 from keys.models import Authority, KeyEvent, SigningKey
-from keys.moments import moment
 from keys.rotation import due_steps, moves
 from keys.rotation.schedule import PUBLISHED_BEFORE_SIGNING
 from keys.rotation.states import State, find, in_state

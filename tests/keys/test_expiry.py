@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
+from infra.moments import moment
 from keys.certificates.expiry import WARN_BEFORE, endings, stage_of
 from keys.certificates.watch import certificates_in_use, ending_certificates
 from keys.checks import certificates
 from keys.models import SigningKey
-from keys.moments import moment
 from keys.rotation import due_steps, moves
 from keys.rotation.states import State, in_state
 from tests.keys.certificates import NOW, issuing, leaf, make, root

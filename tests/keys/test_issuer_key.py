@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
+from infra.sealing import SealError
 from keys.certificates.chain import BrokenChainError
 from keys.issuer_key import NoSigningKeyError, active_issuer_key
 from keys.jwk import public_key_from_der
@@ -15,7 +16,6 @@ from keys.jws import decode_segment, sign_segments, verify_compact
 from keys.models import SigningKey
 from keys.rotation import due_steps, moves
 from keys.rotation.states import State, in_state
-from keys.sealing import SealError
 
 pytestmark = pytest.mark.django_db
 

@@ -11,7 +11,7 @@ from django.db import IntegrityError, transaction
 from django.test import Client
 from django.utils import timezone
 
-from keys.append_only import AppendOnlyError
+from infra.database.append_only import AppendOnlyError
 from keys.models import KeyEvent, SigningKey
 from keys.rotation import due_steps, moves
 from keys.rotation.key_events import Action, record, shell_user

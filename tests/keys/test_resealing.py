@@ -12,6 +12,7 @@ from django.core.management import call_command
 from django.core.management.base import CommandError, SystemCheckError
 from django.db.models import BinaryField
 
+from infra.sealing import SealError, marks, seal, unseal
 from keys.certificates.authority import authority
 from keys.issuer_key import active_issuer_key, signer_of
 from keys.models import Authority, KeyEvent, SigningKey
@@ -20,7 +21,6 @@ from keys.rotation import due_steps, moves
 from keys.rotation.key_events import Action, shell_user
 from keys.rotation.states import State, in_state
 from keys.sealed_columns import SealedColumn, sealed_columns
-from keys.sealing import SealError, marks, seal, unseal
 from wallet.credentials import valid_credential
 from wallet.models import Wallet
 

@@ -329,9 +329,9 @@ def test_the_private_key_is_forgotten_when_a_key_can_never_sign_again(
 def test_a_sealed_private_key_belongs_to_its_public_key_and_row_only(
     active: SigningKey, now: datetime
 ) -> None:
+    from infra.sealing import SealError
     from keys.issuer_key import signer_of
     from keys.jwk import public_key_from_der
-    from keys.sealing import SealError
 
     staged = moves.stage(now=now)
     signature = signer_of(staged).sign(b"message")

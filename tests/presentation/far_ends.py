@@ -14,7 +14,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.x509.oid import NameOID
 
-from presentation.outbound.calls import Outbound
+from infra.outbound.calls import Outbound
 from tests.forgery import Key, new_key
 
 NAME = "keys.bank.example"

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from presentation.characters import is_legible
+from infra.characters import is_legible
 from presentation.sandbox.self_service.assumed_names import MARK, marked, problem_with, unmarked
 from presentation.sandbox.self_service.own_addresses import is_local, is_under
 

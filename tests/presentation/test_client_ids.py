@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 from django.test import Client
 
-from keys.published import key_set
+from keys import key_set
 from presentation.models import RelyingParty
 from presentation.models.relying_parties import new_client_id
 from tests.presentation.clients import access_token, registered

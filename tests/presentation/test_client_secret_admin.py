@@ -14,7 +14,7 @@ from django.core.management.base import CommandError
 from django.test import Client
 from django.utils import timezone
 
-from keys.moments import moment
+from infra.moments import moment
 from presentation.clients import client_secrets
 from presentation.models import ClientSecret, RelyingParty
 from tests.forgery import new_key, public_jwk

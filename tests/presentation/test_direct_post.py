@@ -17,12 +17,12 @@ from joserfc.jwk import ECKey
 import tests.relying_party
 from consent import decisions
 from consent.models import Consent
+from infra.outbound import calls
+from infra.outbound.calls import Outbound
+from infra.outbound.lanes import lane
 from presentation import deliveries, posting
 from presentation.client_metadata import public_keys
 from presentation.models import Delivery, Interaction, RelyingParty, ResponseURI
-from presentation.outbound import calls
-from presentation.outbound.calls import Outbound
-from presentation.outbound.lanes import lane
 from presentation.webhooks.models import WebhookEvent
 from tests.forgery import new_key, public_jwk
 from tests.people import register

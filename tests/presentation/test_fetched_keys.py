@@ -11,10 +11,10 @@ from django.test import Client
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keys.waiting import most_for_applications
+from infra.outbound.lanes import lane
+from infra.waiting import most_for_applications
 from presentation.client_metadata.public_keys import MOST, ClientKeysError, problem_with, read, read_published
 from presentation.clients import fetched_keys
-from presentation.outbound.lanes import lane
 from tests.forgery import Key, new_key, public_jwk
 from tests.presentation.clients import ask, assertion, basic, by_assertion, registered, with_secret
 from tests.presentation.far_ends import FarEnd, answers, far_end

@@ -10,7 +10,7 @@ import pytest
 from django.db import connection
 from django.test import Client
 
-from keys.published import key_set
+from keys import key_set
 from presentation import verification
 from presentation.clients import bearer, credentials_grant
 from presentation.models import RelyingParty

@@ -24,8 +24,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from config.wsgi import Request, application
+from infra import strict_json
+from infra.strict_json import StrictJsonError
 from keys.jws import JwsError, from_b64url, take_apart
-from presentation import strict_json, verification_request
+from presentation import verification_request
 from presentation.client_metadata.public_keys import ClientKeysError, from_json, problem_with, read_published
 from presentation.clients import access_tokens, assertion
 from presentation.clients.access_tokens import TokenRefusedError
@@ -37,7 +39,6 @@ from presentation.requests.posted_form import UnreadableFormError
 from presentation.requests.posted_form import read as read_form
 from presentation.sandbox.holder_call import HolderCall, HolderCallError
 from presentation.sandbox.playground.posted_answers import NotAnAnswerError, _handle_of
-from presentation.strict_json import StrictJsonError
 from presentation.transaction_data import entries
 from presentation.verification_request import VerificationRequestError
 from tests.forgery import new_key, public_jwk, sign_jwt

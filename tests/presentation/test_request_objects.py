@@ -24,12 +24,12 @@ from hypothesis import strategies as st
 from joserfc import jwe
 from joserfc.jwk import ECKey
 
+from infra.outbound.lanes import lane
 from presentation import admission, interactions
 from presentation.client_metadata.request_uris import is_registered, problem_with
 from presentation.clients import client_secrets
 from presentation.metadata import discovery_document
 from presentation.models import Interaction, PushedRequest, RelyingParty
-from presentation.outbound.lanes import lane
 from presentation.reception import signed_requests
 from presentation.requests.parameters import LIMITS
 from presentation.requests.request_object import LIFETIME, RequestObjectError, read

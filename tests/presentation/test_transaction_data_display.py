@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from consent.question import Transaction
-from presentation import strict_json
+from infra import strict_json
 from presentation.errors import InvalidTransactionDataError
 from presentation.transaction_data import line_items
 from presentation.transaction_data.entries import display, parse

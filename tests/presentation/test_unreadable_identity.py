@@ -11,7 +11,7 @@ from django.db import transaction
 from django.test import Client
 from django.utils import timezone
 
-from keys.sealing import marks
+from infra.sealing import marks
 from presentation.models import RelyingParty
 from tests.presentation.test_authorize import fragment
 from tests.presentation.test_flow import SignIn, ask, decide

@@ -13,9 +13,8 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keys import issuer_key
+from keys import issuer_key, key_set
 from keys.models import SigningKey
-from keys.published import key_set
 from keys.rotation import due_steps, moves
 from presentation import verification_request
 from presentation.clients import access_tokens

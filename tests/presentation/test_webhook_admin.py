@@ -12,7 +12,7 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.utils import timezone
 
-from keys.append_only import AppendOnlyError
+from infra.database.append_only import AppendOnlyError
 from keys.rotation.key_events import shell_user
 from presentation.models import RelyingParty, RelyingPartyEvent
 from presentation.webhooks import signing_secrets

@@ -21,10 +21,10 @@ from django.db import connection
 from django.utils import timezone
 from standardwebhooks import Webhook, WebhookVerificationError
 
+from infra.outbound.calls import Outbound
 from keys.sealed_columns import sealed_columns
 from presentation import admission
 from presentation.models import RelyingParty
-from presentation.outbound.calls import Outbound
 from presentation.webhooks import delivery, pace, signing_secrets
 from presentation.webhooks.models import WebhookEndpoint, WebhookEvent, WebhookSecret
 from tests.people import register

@@ -10,8 +10,8 @@ from typing import Any
 from django.utils import timezone
 from standardwebhooks import Webhook
 
+from infra.outbound.calls import Outbound
 from presentation.models import RelyingParty
-from presentation.outbound.calls import Outbound
 from presentation.webhooks import delivery, signing_secrets
 from presentation.webhooks.models import WebhookEvent
 

@@ -265,7 +265,9 @@ class Exchange:
         if name == "ETag" and not static and self._is_constant():
             return [f"  {name}: {value}"]
         if name == "ETag" or (static and name == "Last-Modified"):
-            return [f"  {name}: <{'weak ' if value.startswith('W/') else ''}{'tag' if name == 'ETag' else 'date'}>"]
+            return [
+                f"  {name}: <{'weak ' if value.startswith('W/') else ''}{'tag' if name == 'ETag' else 'date'}>"
+            ]
         if name == "Set-Cookie":
             return [f"  {name}: {re.sub(r'^([^=]+)=([^;]+)', _cookie, value)}"]
         if name in ("Location", "Content-Location"):

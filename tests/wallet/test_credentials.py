@@ -8,11 +8,11 @@ import pytest
 from django.db import transaction
 from django.utils import timezone
 
+from infra.sealing import SealError
 from keys.issuer_key import NoSigningKeyError, active_issuer_key
 from keys.jwk import public_key_from_der
 from keys.jws import decode_segment, take_apart
 from keys.models import SigningKey
-from keys.sealing import SealError
 from tests.people import enroll
 from tests.wallet.conftest import together
 from wallet import credentials, revocation

@@ -7,7 +7,7 @@ import pytest
 from django.db import IntegrityError, transaction
 from django.test import Client
 
-from keys.sealing import SealError
+from infra.sealing import SealError
 from tests.wallet.conftest import make_errand, together
 from wallet import credentials, providers
 from wallet.claims import Identity

@@ -11,8 +11,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone, translation
 
-from keys import waiting
-from keys.waiting import waiting_for
+from infra import waiting
+from infra.waiting import waiting_for
 from tests.people import BOB, NORA
 from tests.wallet import mail_server
 from tests.wallet.conftest import code_in, make_errand

@@ -9,7 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from keys.append_only import AppendOnlyError
+from infra.database.append_only import AppendOnlyError
 from keys.models import SigningKey
 from keys.rotation import stakes
 from tests.wallet.conftest import together

@@ -13,13 +13,13 @@ from django.db import OperationalError
 from django.test import Client, RequestFactory
 from django.utils import timezone
 
+from infra.published import documents as keys_published
+from infra.published.documents import NothingToPublishError
 from keys import issuer_key
 from keys.issuer_key import active_issuer_key
 from keys.jwk import public_key_from_der
 from keys.jws import decode_segment, take_apart, verify_compact
 from keys.models import SigningKey
-from keys.published import documents as keys_published
-from keys.published.documents import NothingToPublishError
 from keys.rotation import due_steps, moves
 from tests.relying_party import status_at
 from tests.wallet.conftest import together

@@ -5,7 +5,7 @@ from functools import partial
 
 from django.db import transaction
 
-from keys.sealing import unseal
+from infra.sealing import unseal
 from wallet import letters
 from wallet.claims import Identity
 from wallet.identity.state_machine import ForbiddenMoveError, approve_as, move_to, sealing_context

@@ -19,7 +19,7 @@ import structlog
 from django.conf import settings
 from django.db import transaction
 
-from keys.sealing import seal
+from infra.sealing import seal
 from wallet import providers
 from wallet.claims import Identity
 from wallet.identity import enrollment

@@ -9,7 +9,9 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_http_methods, require_POST
 
-from wallet import browser, credentials, providers
+from infra import browser
+from infra.reading import only_read
+from wallet import credentials, providers
 from wallet.identity import attempts, state_machine
 from wallet.identity.attempts import CoolDownError
 from wallet.identity.enrollment import HeldError, check_not_held
@@ -18,7 +20,6 @@ from wallet.limits import LimitReachedError
 from wallet.models import Errand, IdentityVerification, Wallet
 from wallet.pages import for_holder, see_other
 from wallet.providers import ProviderError
-from wallet.reading import only_read
 
 State = IdentityVerification.State
 

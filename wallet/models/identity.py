@@ -126,7 +126,7 @@ class Credential(models.Model):
         IdentityVerification, on_delete=models.PROTECT, related_name="+", editable=False
     )
     state = models.CharField(max_length=9, choices=State, default=State.VALID, editable=False)
-    sealed_identity = models.BinaryField(editable=False)  # JSON of `claims.Identity` under keys.sealing
+    sealed_identity = models.BinaryField(editable=False)  # JSON of `claims.Identity` under infra.sealing
     issued_at = models.DateTimeField(_("issued"), editable=False)
     expires_at = models.DateTimeField(_("ends"), editable=False, db_index=True)
 

@@ -6,7 +6,8 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.functional import SimpleLazyObject
 
-from wallet import browser, errands, sign_in
+from infra import browser
+from wallet import errands, sign_in
 from wallet.sandbox.mailbox import newest_code, newest_link
 
 

@@ -10,7 +10,8 @@ from django.core.mail.backends.base import BaseEmailBackend
 from django.http import HttpRequest
 from django.utils import timezone
 
-from wallet import browser, sessions, sign_in_links
+from infra import browser
+from wallet import sessions, sign_in_links
 from wallet.models import Errand
 from wallet.sandbox.models import Letter
 

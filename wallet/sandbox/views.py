@@ -11,13 +11,13 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
+from infra.reading import only_read
 from wallet import sessions
 from wallet.identity import state_machine
 from wallet.identity.state_machine import ForbiddenMoveError
 from wallet.limits import LimitReachedError
 from wallet.models import IdentityVerification
 from wallet.pages import see_other
-from wallet.reading import only_read
 from wallet.sandbox import mailbox as mailboxes
 from wallet.sandbox.forms import OutcomeForm
 from wallet.sandbox.models import PickedOutcome

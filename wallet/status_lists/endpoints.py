@@ -9,8 +9,8 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 
-from keys.published.documents import NothingToPublishError, PublishedDocument
-from keys.published.families import PublishedFamily
+from infra.published.documents import NothingToPublishError, PublishedDocument
+from infra.published.families import PublishedFamily
 from wallet.status_lists import publication, token
 
 MAX_AGE = 30  # seconds: with the two delays of a few seconds before it, a change is out within a minute

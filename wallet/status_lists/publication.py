@@ -12,12 +12,12 @@ import structlog
 from django.db.models import Q
 from django.utils import timezone
 
+from infra.published.documents import NothingToPublishError
+from infra.sealing import SealError
 from keys.certificates.chain import BrokenChainError
 from keys.issuer_key import NoSigningKeyError, active_issuer_key
 from keys.models import SigningKey
 from keys.private_keys.signer import SignerUnavailableError
-from keys.published.documents import NothingToPublishError
-from keys.sealing import SealError
 from wallet.models import StatusList
 from wallet.status_lists import encoding, standing, token
 

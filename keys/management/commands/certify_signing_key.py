@@ -7,12 +7,12 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils.timezone import now
 
+from infra.moments import moment
+from infra.sealing import SealError
 from keys.certificates.chain import MAX_PEM, BrokenChainError
-from keys.moments import moment
 from keys.private_keys.signer import SignerUnavailableError
 from keys.rotation.key_events import shell_user
 from keys.rotation.moves import RotationRefusedError, certificate_request, certify
-from keys.sealing import SealError
 
 
 class Command(BaseCommand):

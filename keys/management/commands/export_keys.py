@@ -8,11 +8,11 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
 from django.utils.timezone import now
 
+from infra.sealing import SealError
 from keys.private_keys.backup import export, in_hardware
 from keys.private_keys.backup_file import BackupError, lock, require_strong
 from keys.private_keys.passphrase import passphrase_from
 from keys.rotation.key_events import shell_user
-from keys.sealing import SealError
 
 
 class Command(BaseCommand):

@@ -6,6 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils.timezone import now
 
+from infra.sealing import SealError
 from keys.models import SigningKey
 from keys.private_keys.backup import in_hardware, restore
 from keys.private_keys.backup_file import MAX_FILE, BackupError, unlock
@@ -13,7 +14,6 @@ from keys.private_keys.key_stores import signer_of
 from keys.private_keys.passphrase import passphrase_from
 from keys.private_keys.signer import SignerUnavailableError
 from keys.rotation.key_events import shell_user
-from keys.sealing import SealError
 
 
 class Command(BaseCommand):

@@ -6,8 +6,8 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from django.utils.timezone import now
 
+from infra.moments import moment
 from keys.models import SigningKey
-from keys.moments import moment
 from keys.rotation.stakes import unexpired_credentials
 from keys.rotation.states import State
 

@@ -5,8 +5,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils.timezone import now
 
+from infra.moments import moment
 from keys.certificates.chain import BrokenChainError
-from keys.moments import moment
 from keys.rotation.key_events import shell_user
 from keys.rotation.moves import RotationRefusedError, retire
 from keys.rotation.schedule import ended_at

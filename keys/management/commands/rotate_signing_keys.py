@@ -7,13 +7,13 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils.timezone import now
 
+from infra.sealing import SealError
 from keys.certificates.chain import BrokenChainError
 from keys.certificates.watch import report
 from keys.rotation.due_steps import rotate
 from keys.rotation.key_events import shell_user
 from keys.rotation.plan import rehearsal
 from keys.rotation.report import Told
-from keys.sealing import SealError
 
 
 class Command(BaseCommand):

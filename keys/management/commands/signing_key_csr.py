@@ -4,10 +4,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from infra.sealing import SealError
 from keys.private_keys.signer import SignerUnavailableError
 from keys.rotation.moves import certificate_request
 from keys.rotation.states import RotationRefusedError, State, in_state
-from keys.sealing import SealError
 
 
 class Command(BaseCommand):

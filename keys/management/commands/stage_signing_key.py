@@ -5,13 +5,13 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils.timezone import now
 
+from infra.moments import moment
+from infra.sealing import SealError
 from keys.models import SigningKey
-from keys.moments import moment
 from keys.private_keys.signer import SignerUnavailableError
 from keys.rotation.key_events import shell_user
 from keys.rotation.moves import RotationRefusedError, certificate_request, stage
 from keys.rotation.schedule import ready_at
-from keys.sealing import SealError
 
 
 class Command(BaseCommand):

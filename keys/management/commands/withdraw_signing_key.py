@@ -7,12 +7,12 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils.timezone import now
 
+from infra.sealing import SealError
 from keys.models import SigningKey
 from keys.rotation.key_events import shell_user
 from keys.rotation.moves import RotationRefusedError, withdraw
 from keys.rotation.states import State, find, in_state
 from keys.rotation.withdrawal import cost_of_withdrawal
-from keys.sealing import SealError
 
 
 class Command(BaseCommand):

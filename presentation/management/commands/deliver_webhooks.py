@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import Error, connection
 from django.utils import timezone
 
-from presentation.outbound.calls import Outbound
+from infra.outbound.calls import Outbound
 from presentation.webhooks import delivery, revocations
 from presentation.webhooks.delivery import Sent
 

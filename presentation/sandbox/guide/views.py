@@ -8,8 +8,8 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils.safestring import mark_safe
 
+from infra.reading import only_read
 from presentation.sandbox.guide.document import Document, rendered
-from wallet.reading import only_read
 
 GUIDE = "integrate"
 PAGES = (GUIDE, "transaction-data", "credential-status")

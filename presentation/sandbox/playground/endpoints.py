@@ -12,11 +12,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST
 
+from infra import browser
 from presentation.machine_errors import for_machines
 from presentation.requests import posted_form
 from presentation.responses.posted_answer import CONTENT_TYPE
 from presentation.sandbox.playground import posted_answers
-from wallet import browser
 from wallet.limits import LimitReachedError
 
 

@@ -17,9 +17,9 @@ from django.db.models import Q
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
+from infra.outbound.targets import TargetError, as_address, is_public, parse
+from infra.sealing import SealError, seal, unseal
 from keys.jws import JwsError, decode_segment
-from keys.sealing import SealError, seal, unseal
-from presentation.outbound.targets import TargetError, as_address, is_public, parse
 from presentation.requests import posted_form
 from presentation.sandbox.models import PlaygroundAnswer
 from presentation.sandbox.wording import Text

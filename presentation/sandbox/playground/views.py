@@ -9,6 +9,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
 
+from infra.reading import only_read
 from keys.certificates.authority import root_fingerprint
 from presentation.dcql.queries import SCOPES, claims_of
 from presentation.models import RelyingParty, ResponseURI
@@ -21,7 +22,6 @@ from presentation.sandbox.wording import PARAMETERS
 from presentation.transaction_data.types import TYPES
 from wallet.claims import labels
 from wallet.credentials import TYPE_PATH
-from wallet.reading import only_read
 
 
 @only_read

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from django.utils.translation import gettext_lazy as _
 
-from presentation.characters import is_legible
+from infra.characters import is_legible
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise

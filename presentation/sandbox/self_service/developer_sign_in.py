@@ -20,8 +20,9 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from keys.waiting import waiting_for
-from wallet import browser, email_addresses, known_browsers
+from infra import browser, email_addresses
+from infra.waiting import waiting_for
+from wallet import known_browsers
 from wallet.known_browsers import DEVELOPER
 from wallet.letters import MAIL_SERVER, hand_over
 from wallet.limits import Limit, LimitReachedError, RollingLimit

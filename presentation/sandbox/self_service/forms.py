@@ -6,10 +6,10 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
+from infra.outbound import targets
 from presentation.dcql.queries import SCOPES, claims_of
 from presentation.forms import KeySetField
 from presentation.models import RelyingParty
-from presentation.outbound import targets
 from presentation.sandbox.self_service import assumed_names
 from presentation.sandbox.self_service.details import MOST_URIS, Details
 from presentation.transaction_data.types import TYPES

@@ -16,6 +16,7 @@ from django.db import transaction
 from django.db.models import Max, QuerySet
 from django.utils.translation import gettext_lazy as _
 
+from infra import email_addresses
 from presentation import admission
 from presentation.client_metadata.grants import GRANTS
 from presentation.clients import client_secrets
@@ -23,7 +24,6 @@ from presentation.models import RelyingParty
 from presentation.sandbox.models import SelfRegistration
 from presentation.sandbox.self_service.details import Details, check
 from presentation.webhooks import signing_secrets
-from wallet import email_addresses
 from wallet.limits import Limit
 
 log = structlog.get_logger(__name__)

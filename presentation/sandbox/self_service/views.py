@@ -19,14 +19,14 @@ from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
+from infra import browser
+from infra.reading import only_read
 from presentation import integration
 from presentation.models import RelyingParty
 from presentation.sandbox.self_service import developer_sign_in, self_registrations
 from presentation.sandbox.self_service.forms import DeveloperEmailForm, SelfRegistrationForm
-from wallet import browser
 from wallet.limits import LimitReachedError
 from wallet.pages import see_other
-from wallet.reading import only_read
 
 HOME = "self_service"
 

@@ -17,12 +17,12 @@ from django.db import DatabaseError, connections
 from django.utils import timezone
 from django.utils.text import slugify
 
+from infra.sealing import SealError
 from keys.issuer_key import active_issuer_key
 from keys.models import SigningKey
 from keys.private_keys.signer import SignerUnavailableError
 from keys.rotation import due_steps
 from keys.sandbox_folder import leave_mark
-from keys.sealing import SealError
 from presentation.dcql.queries import SCOPES
 from presentation.models import RedirectURI, RelyingParty, ResponseURI
 from presentation.sandbox import checks

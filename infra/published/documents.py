@@ -22,8 +22,8 @@ from django.http.cookie import SimpleCookie
 from django.http.response import ResponseHeaders
 from django.utils.http import parse_etags
 
-from keys.hung_database import SHORT, bounded
-from keys.kept_connections import close_dead_connections
+from infra.database.hung_database import SHORT, bounded
+from infra.database.kept_connections import close_dead_connections
 
 log = structlog.get_logger(__name__)
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from presentation.outbound.retry_after import asked_to_wait, parse
+from infra.outbound.retry_after import asked_to_wait, parse
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 MOST = timedelta(minutes=2)

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from django.db import DatabaseError, IntegrityError, InterfaceError, OperationalError, connection, transaction
 
+from infra.database.outages import means_away, means_no_table
 from keys.models import SigningKey
-from keys.outages import means_away, means_no_table
 
 
 def failed(sql: str) -> DatabaseError:

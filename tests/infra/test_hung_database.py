@@ -14,9 +14,9 @@ import psycopg
 import pytest
 from django.db import OperationalError, close_old_connections, connection, transaction
 
-from keys import hung_database
-from keys.hung_database import bounded
-from keys.outages import means_away
+from infra.database import hung_database
+from infra.database.hung_database import bounded
+from infra.database.outages import means_away
 from wallet.models import Wallet
 
 pytestmark = [pytest.mark.postgresql, pytest.mark.django_db(transaction=True)]

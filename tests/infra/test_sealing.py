@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keys.sealing import SealError, seal, unseal
+from infra.sealing import SealError, seal, unseal
 
 PLACE = "keys_signingkey.sealed_private_key:1"
 

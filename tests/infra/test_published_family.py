@@ -6,9 +6,9 @@ import pytest
 from django.http import HttpResponse
 from django.test import RequestFactory
 
-from keys.published import families
-from keys.published.documents import PublishedDocument
-from keys.published.families import PublishedFamily
+from infra.published import families
+from infra.published.documents import PublishedDocument
+from infra.published.families import PublishedFamily
 
 requests = RequestFactory()
 pytestmark = pytest.mark.django_db  # a connection that another test left open is looked at

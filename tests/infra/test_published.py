@@ -8,8 +8,8 @@ import pytest
 from django.http import HttpResponse
 from django.test import RequestFactory
 
-from keys.published import documents
-from keys.published.documents import NothingToPublishError, PublishedDocument
+from infra.published import documents
+from infra.published.documents import NothingToPublishError, PublishedDocument
 
 requests = RequestFactory()
 

@@ -9,9 +9,9 @@ import structlog
 from django.db import close_old_connections
 from django.http import HttpRequest, HttpResponse
 
-from keys.hung_database import SHORT, bounded
-from keys.kept_connections import close_dead_connections
-from keys.published.documents import NothingToPublishError, PublishedDocument
+from infra.database.hung_database import SHORT, bounded
+from infra.database.kept_connections import close_dead_connections
+from infra.published.documents import NothingToPublishError, PublishedDocument
 
 log = structlog.get_logger(__name__)
 

@@ -3,8 +3,8 @@
 from collections.abc import Hashable, Iterator
 from contextlib import ExitStack, contextmanager
 
-from keys.waiting import NoThreadFreeError, waiting_for
-from presentation.outbound.calls import NotReachedError
+from infra.outbound.calls import NotReachedError
+from infra.waiting import NoThreadFreeError, waiting_for
 
 
 class NoLaneFreeError(NotReachedError):

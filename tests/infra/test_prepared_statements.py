@@ -16,7 +16,7 @@ from django.test import Client
 from django.utils import timezone
 
 from consent.models import Consent
-from keys.prepared_statements import PreparedInsert, PreparedRead, PreparedUpdate
+from infra.database.prepared_statements import PreparedInsert, PreparedRead, PreparedUpdate
 from presentation.clients import client_secrets
 from presentation.models import Interaction, PushedRequest, RedirectURI, RelyingParty, ResponseURI
 from tests.consent.questions import put
@@ -200,7 +200,7 @@ def test_an_insert_keeps_the_constraints_of_the_table(alice: Wallet) -> None:
 
 
 def test_a_django_it_was_not_tried_with_is_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "keys.prepared_statements")
+    monkeypatch.delitem(sys.modules, "infra.database.prepared_statements")
     monkeypatch.setattr(django, "VERSION", (6, 0, 0, "final", 0))
     with pytest.raises(ImproperlyConfigured, match="6, 0"):
-        importlib.import_module("keys.prepared_statements")
+        importlib.import_module("infra.database.prepared_statements")

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 from django.utils.formats import date_format
 
-from keys.moments import moment
+from infra.moments import moment
 
 EARLY = datetime(2027, 2, 1, 9, 5, tzinfo=UTC)
 

@@ -2,7 +2,7 @@
 
 All of them are counted together, so that slow parties never hold the last thread. Those that do not wait for
 the mail server leave it another one, because nobody signs in without an e-mail. Threads that wait for the
-database are counted apart, in `keys.hung_database`.
+database are counted apart, in `infra.database.hung_database`.
 """
 
 import threading

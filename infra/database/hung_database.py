@@ -21,7 +21,7 @@ import structlog
 from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, connections
 
-from keys.waiting import most_in_all
+from infra.waiting import most_in_all
 
 log = structlog.get_logger(__name__)
 

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from presentation.outbound import calls
-from presentation.outbound.calls import LONGEST, Answer, Outbound, OutboundError
-from presentation.outbound.targets import Target, TargetError, is_public, parse
+from infra.outbound import calls
+from infra.outbound.calls import LONGEST, Answer, Outbound, OutboundError
+from infra.outbound.targets import Target, TargetError, is_public, parse
 from tests.presentation.far_ends import NAME, Behaviour, answers, far_end, says
 from tests.presentation.webhooks import receiving
 

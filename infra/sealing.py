@@ -60,5 +60,5 @@ def _keyring(secrets: tuple[str, ...]) -> tuple[tuple[bytes, AESGCM], ...]:
     """Key id and cipher of each secret, in order (HKDF-SHA256, RFC 5869)."""
     if not secrets:
         raise SealError("KEY_SEALING_KEYS is empty")
-    derived = (HKDF(SHA256(), 32 + _KEY_ID, None, b"keys.sealing").derive(s.encode()) for s in secrets)
+    derived = (HKDF(SHA256(), 32 + _KEY_ID, None, b"infra.sealing").derive(s.encode()) for s in secrets)
     return tuple((okm[32:], AESGCM(okm[:32])) for okm in derived)

@@ -4,7 +4,7 @@ Django's CONN_HEALTH_CHECKS asks the server before each request whether it is th
 each time. That it has hung up can be seen without asking: there is something to read that nobody asked for.
 
 Behind a pooler such as PgBouncer there is nothing to see, because the pooler keeps our connection when the
-server has closed its own. The next statement then waits in the pooler: `keys.hung_database` ends that.
+server has closed its own. The next statement then waits in the pooler: `hung_database` ends that.
 """
 
 import select

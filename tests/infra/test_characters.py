@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from presentation.characters import is_legible, legible
+from infra.characters import is_legible, legible
 
 
 @pytest.mark.parametrize(

@@ -16,15 +16,7 @@ from io import BytesIO
 from time import monotonic
 from typing import Any
 
-from presentation.outbound.targets import (
-    Address,
-    Target,
-    TargetError,
-    as_address,
-    is_loopback,
-    is_public,
-    parse,
-)
+from infra.outbound.targets import Address, Target, TargetError, as_address, is_loopback, is_public, parse
 
 CONNECT_WITHIN = 3.0  # seconds for name, connection and TLS
 DONE_WITHIN = 5.0  # seconds for all of it

@@ -2,8 +2,8 @@
 
 import pytest
 
-from presentation.outbound.calls import NotReachedError, Outbound
-from presentation.outbound.targets import TargetError, parse
+from infra.outbound.calls import NotReachedError, Outbound
+from infra.outbound.targets import TargetError, parse
 from tests.receiver import listening
 
 NO_HEADERS: dict[str, str] = {}

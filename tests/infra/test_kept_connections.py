@@ -10,7 +10,7 @@ from django.core.signals import request_finished, request_started
 from django.db import OperationalError, ProgrammingError, connection
 from django.test import Client
 
-from keys.kept_connections import close_dead_connections, drop_cursors, kept_cursor
+from infra.database.kept_connections import close_dead_connections, drop_cursors, kept_cursor
 from wallet.models import Wallet
 
 pytestmark = [pytest.mark.postgresql, pytest.mark.django_db(transaction=True)]

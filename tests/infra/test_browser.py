@@ -9,7 +9,7 @@ from django.test import RequestFactory
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wallet import browser
+from infra import browser
 
 SECRET = "s" * 43
 

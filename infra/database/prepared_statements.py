@@ -2,7 +2,7 @@
 
 Django composes the SQL of a queryset each time it is used, which takes several times as long as the database
 takes to answer. What is prepared here keeps the SQL and fills in the values; it gives what the queryset gives
-(tests/keys/test_prepared_statements.py). It leans on internals of Django's compiler, therefore `TRIED_WITH`.
+(tests/infra/test_prepared_statements.py). It leans on internals of Django's compiler, therefore `TRIED_WITH`.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -16,12 +16,12 @@ from django.db.models.expressions import Expression, Subquery
 from django.db.models.query import FlatValuesListIterable, ModelIterable, get_related_populators
 from django.db.models.sql import UpdateQuery
 
-from keys.kept_connections import kept_cursor
+from infra.database.kept_connections import kept_cursor
 
 TRIED_WITH = (5, 2)  # after the tests have passed with another version, it can be said here
 if django.VERSION[:2] != TRIED_WITH:
     raise ImproperlyConfigured(
-        f"keys/prepared_statements.py was tried with Django {TRIED_WITH}, not with {django.VERSION[:2]}."
+        f"prepared_statements.py was tried with Django {TRIED_WITH}, not with {django.VERSION[:2]}."
     )
 
 Value = Callable[[str], Any]  # names the place of a value in a queryset

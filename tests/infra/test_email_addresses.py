@@ -15,13 +15,13 @@ from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from infra.email_addresses import EmailAddressError, is_accepted, parse
 from presentation.models import RelyingParty
 from presentation.sandbox.self_service import self_registrations
 from tests.people import register
 from tests.wallet.conftest import make_errand
 from tests.wallet.mail_server import MailServer, running
 from wallet import checks, letters
-from wallet.email_addresses import EmailAddressError, is_accepted, parse
 from wallet.forms import EmailForm
 from wallet.models import Errand, Wallet
 

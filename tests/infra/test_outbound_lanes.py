@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
-from keys import waiting
-from keys.waiting import (
+from infra import waiting
+from infra.outbound.calls import NotReachedError
+from infra.outbound.lanes import lane
+from infra.waiting import (
     MAIL_SERVER,
     MOST_FOR_ONE,
     Guard,
@@ -18,8 +20,6 @@ from keys.waiting import (
     waiting_for,
     was_refused,
 )
-from presentation.outbound.calls import NotReachedError
-from presentation.outbound.lanes import lane
 
 
 @pytest.fixture(autouse=True)

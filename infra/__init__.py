@@ -1,0 +1,1 @@
+"""What every app needs and no product knowledge. A module is here only if two apps import it."""

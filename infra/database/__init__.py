@@ -1,0 +1,1 @@
+"""Connections, statements and tables: what Django does not do by itself."""
