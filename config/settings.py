@@ -132,7 +132,7 @@ INSTALLED_APPS = [
     "consent",
     "wallet",
     "keys",
-    *(["wallet.sandbox", "presentation.sandbox"] if _sandbox else []),
+    *(["sandbox"] if _sandbox else []),
     "config.admin.ServiceAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -175,7 +175,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "config.context.environment",
-                *(["wallet.sandbox.context.mailbox"] if _sandbox else []),
+                *(["sandbox.context.mailbox"] if _sandbox else []),
             ],
         },
     }
@@ -183,11 +183,11 @@ TEMPLATES = [
 
 # What verifies the identity of people without a wallet. The sandbox's own provider exists only there.
 IDENTITY_PROVIDER = (
-    "wallet.sandbox.provider.SandboxProvider"
+    "sandbox.identity_provider.provider.SandboxProvider"
     if _sandbox
     else _text("IDENTITY_PROVIDER", default="wallet.providers.operator.OperatorProvider")
 )
-if not _sandbox and ".sandbox." in IDENTITY_PROVIDER:
+if not _sandbox and IDENTITY_PROVIDER.startswith("sandbox."):
     raise ImproperlyConfigured("IDENTITY_PROVIDER names a sandbox provider; production refuses it.")
 
 # `http://localhost` as a redirect URI: for developers' machines, so only in the sandbox (RFC 8252 §8.3).
@@ -257,7 +257,7 @@ if _email_url and not _sandbox and not _email_url.startswith(("smtp+tls://", "sm
     raise ImproperlyConfigured("EMAIL_URL must begin with smtp+tls:// or smtp+ssl://, for sign-in codes.")
 if _email_url and not _sandbox and not _email.get("EMAIL_HOST"):
     raise ImproperlyConfigured("EMAIL_URL must name the mail server, as smtp+tls://user:password@host:587.")
-EMAIL_BACKEND = "wallet.sandbox.mailbox.EmailBackend" if _sandbox else _email["EMAIL_BACKEND"]
+EMAIL_BACKEND = "sandbox.mailbox.EmailBackend" if _sandbox else _email["EMAIL_BACKEND"]
 # Sandbox only: what sends letters to developers who register their own application. With EMAIL_URL they are
 # really sent, and only who reads them gets in; otherwise the page shows what the letter would say.
 DEVELOPER_EMAIL_BACKEND = _email["EMAIL_BACKEND"] if _sandbox and _text("EMAIL_URL") else ""

@@ -1,7 +1,5 @@
 """Every address of the service. The protocol's paths are a contract, so they are written out here."""
 
-from importlib.util import find_spec
-
 from django.apps import apps
 from django.contrib import admin
 from django.urls import include, path
@@ -67,10 +65,9 @@ urlpatterns = [
     ),
     *(path(f"{address}/<int:number>", family) for address, family in PUBLISHED_FAMILIES.items()),
 ]
-# The sandbox's own rooms are installed only there (settings), and only then have addresses.
-for room in ("wallet.sandbox", "presentation.sandbox"):
-    if apps.is_installed(room) and find_spec(f"{room}.urls"):
-        urlpatterns.append(path("", include(f"{room}.urls")))
+# Only a sandbox installs that app (settings), and only then has its addresses.
+if apps.is_installed("sandbox"):
+    urlpatterns.append(path("", include("sandbox.urls")))
 
 handler400 = "config.views.bad_request"
 handler403 = "config.views.forbidden"

@@ -165,9 +165,7 @@ def service(transactional_db: None, live_server: Any, settings: Any) -> Any:
     from config.urls import PUBLISHED_DOCUMENTS, PUBLISHED_FAMILIES
 
     settings.BASE_URL = live_server.url
-    settings.EMAIL_BACKEND = (
-        "wallet.sandbox.mailbox.EmailBackend"  # the page shows the code, as in the sandbox
-    )
+    settings.EMAIL_BACKEND = "sandbox.mailbox.EmailBackend"  # the page shows the code, as in the sandbox
     for published in (*PUBLISHED_DOCUMENTS.values(), *PUBLISHED_FAMILIES.values()):
         published.refresh()
     return live_server

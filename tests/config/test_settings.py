@@ -117,7 +117,7 @@ def test_everything_that_is_missing_is_named_at_once() -> None:
         ("TRANSACTION_RETENTION_YEARS", "seven", "whole number from 1 to"),
         ("SIGN_IN_EMAILS_PER_CLIENT", "-1", "whole number from 1 to 10000"),
         ("SIGN_IN_CODES_PER_ADDRESS", "0", "whole number from 1 to 10000"),
-        ("IDENTITY_PROVIDER", "wallet.sandbox.provider.SandboxProvider", "production refuses"),
+        ("IDENTITY_PROVIDER", "sandbox.identity_provider.provider.SandboxProvider", "production refuses"),
     ],
 )
 def test_production_refuses_what_would_be_wrong(name: str, value: str, word: str) -> None:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from infra.email_addresses import EmailAddressError, is_accepted, parse
 from presentation.models import RelyingParty
-from presentation.sandbox.self_service import self_registrations
+from sandbox.self_service import self_registrations
 from tests.people import register
 from tests.wallet.conftest import make_errand
 from tests.wallet.mail_server import MailServer, running
@@ -286,7 +286,7 @@ def test_the_check_before_a_start_names_stored_wallets_with_it(nora: Wallet) -> 
 
 
 def test_a_stored_self_registration_under_it_is_forgotten(db: None) -> None:
-    from presentation.sandbox.models import SelfRegistration
+    from sandbox.models import SelfRegistration
 
     now = timezone.now()
     for name, owner in (("Bank", STOLEN), ("Shop", "dev@shop.example")):

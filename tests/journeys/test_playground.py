@@ -13,8 +13,8 @@ from playwright.sync_api import expect
 
 from presentation.models import RelyingParty as Registered
 from presentation.models import ResponseURI
-from presentation.sandbox.models import PlaygroundAnswer
-from presentation.sandbox.playground import posted_answers
+from sandbox.models import PlaygroundAnswer
+from sandbox.playground import posted_answers
 from tests.journeys.conftest import Holder
 from tests.people import ALICE, NORA, register
 from tests.relying_party import RelyingParty

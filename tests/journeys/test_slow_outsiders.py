@@ -22,9 +22,9 @@ from tests.journeys.load import JWKS
 from tests.people import register
 from tests.presentation.test_authorize import PATH
 from tests.presentation.test_dcql_flow import query
-from tests.presentation.test_holder import HOLDER, authorize_url
 from tests.processes import environment
 from tests.receiver import listening
+from tests.sandbox.test_holder import HOLDER, authorize_url
 
 pytestmark = [pytest.mark.postgresql, pytest.mark.django_db(transaction=True)]
 CALLS = 16

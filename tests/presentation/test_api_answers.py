@@ -20,9 +20,9 @@ from jsonschema import Draft202012Validator, FormatChecker
 from config.urls import PUBLISHED_DOCUMENTS, PUBLISHED_FAMILIES
 from presentation.clients import client_secrets
 from presentation.models import Delivery, Interaction, RelyingParty
-from presentation.sandbox import api
 from presentation.webhooks import revocations, signature
 from presentation.webhooks.models import WebhookEvent
+from sandbox import api
 from tests.forgery import Key, new_key, public_jwk
 from tests.presentation.clients import FORM, access_token, ask, assertion, basic, by_assertion, registered
 from tests.presentation.test_authorize import PATH, asked

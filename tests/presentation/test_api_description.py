@@ -26,8 +26,8 @@ from presentation.outcomes import Delivery, State
 from presentation.requests.authorization_request import SHORTEST_NONCE
 from presentation.requests.parameters import CARRIERS, LIMITS
 from presentation.responses.return_address import RESPONSE_MODES
-from presentation.sandbox import api
-from presentation.sandbox.holder_call import CHOICES, LONGEST_URL
+from sandbox import api
+from sandbox.holder.call import CHOICES, LONGEST_URL
 from tests.people import ALICE, register
 from tests.presentation.test_api_answers import demand_exactly
 from tests.presentation.test_authorize import PATH, asked

@@ -19,9 +19,9 @@ from tests.people import register
 from tests.presentation.clients import FORM, basic, with_key, with_secret
 from tests.presentation.test_authorize import PATH, asked
 from tests.presentation.test_dcql_flow import query
-from tests.presentation.test_holder import authorize_url, call
 from tests.presentation.test_request_objects import signed
 from tests.receiver import Receiver, listening
+from tests.sandbox.test_holder import authorize_url, call
 
 pytestmark = pytest.mark.usefixtures("signing_key")
 CALLBACK = "https://bank.example/callback"

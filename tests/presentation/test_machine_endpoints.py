@@ -15,7 +15,7 @@ from presentation import verification
 from presentation.clients import bearer, credentials_grant
 from presentation.models import RelyingParty
 from presentation.reception import pushing
-from presentation.sandbox import endpoints as sandbox_endpoints
+from sandbox.holder import endpoints as sandbox_endpoints
 from tests.forgery import new_key, sign_jwt
 from tests.presentation.clients import FORM, TOKEN, access_token, basic, registered, with_secret
 from tests.presentation.test_pushed_requests import PAR

@@ -37,17 +37,17 @@ from presentation.forms import KeySetField
 from presentation.models import RelyingParty
 from presentation.requests.posted_form import UnreadableFormError
 from presentation.requests.posted_form import read as read_form
-from presentation.sandbox.holder_call import HolderCall, HolderCallError
-from presentation.sandbox.playground.posted_answers import NotAnAnswerError, _handle_of
 from presentation.transaction_data import entries
 from presentation.verification_request import VerificationRequestError
+from sandbox.holder.call import HolderCall, HolderCallError
+from sandbox.playground.posted_answers import NotAnAnswerError, _handle_of
 from tests.forgery import new_key, public_jwk, sign_jwt
 from tests.presentation.clients import FORM, TOKEN, access_token, by_assertion, registered, with_key
 from tests.presentation.far_ends import answers, far_end
 from tests.presentation.test_authorize import PATH, fragment
 from tests.presentation.test_pushed_requests import PAR
-from tests.presentation.test_self_service import make, signed_in
 from tests.presentation.test_verification import VERIFY
+from tests.sandbox.test_self_service import make, signed_in
 from wallet.sd_jwt import verification
 from wallet.sd_jwt.issuance import SdJwtError, digest
 

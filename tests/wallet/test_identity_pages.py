@@ -9,6 +9,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from sandbox.identity_provider.personas import OUTCOMES
+from sandbox.models import PickedOutcome
 from tests.people import NORA
 from tests.wallet.conftest import make_errand
 from tests.wallet.test_identity_verification import attempt_in
@@ -16,8 +18,6 @@ from wallet import credentials
 from wallet.identity.state_machine import SUBMISSIONS
 from wallet.models import Credential, Errand, IdentityVerification, Wallet
 from wallet.providers import ProviderError
-from wallet.sandbox.models import PickedOutcome
-from wallet.sandbox.personas import OUTCOMES
 
 State = IdentityVerification.State
 

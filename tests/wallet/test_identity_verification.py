@@ -60,7 +60,7 @@ def attempt_in(state, wallet, now, **facts):
     return IdentityVerification.objects.create(
         wallet=wallet,
         state=state,
-        provider="wallet.sandbox.provider.SandboxProvider",
+        provider="sandbox.identity_provider.provider.SandboxProvider",
         submissions=facts.pop("submissions", 1),
         created_at=now,
         changed_at=now,

@@ -13,6 +13,8 @@ from django.utils import timezone, translation
 
 from infra import waiting
 from infra.waiting import waiting_for
+from sandbox.mailbox import KEPT, EmailBackend
+from sandbox.models import Letter
 from tests.people import BOB, NORA
 from tests.wallet import mail_server
 from tests.wallet.conftest import code_in, make_errand
@@ -20,10 +22,8 @@ from tests.wallet.test_sign_in_allowances import strangers_use_up
 from wallet import letters
 from wallet import sign_in as signing_in
 from wallet.models import Errand
-from wallet.sandbox.mailbox import KEPT, EmailBackend
-from wallet.sandbox.models import Letter
 
-MAILBOX = "wallet.sandbox.mailbox.EmailBackend"
+MAILBOX = "sandbox.mailbox.EmailBackend"
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from sandbox.models import PickedOutcome
 from tests.consent.test_look import assert_no_sideways_scroll
 from tests.people import NORA, enroll
 from tests.wallet.conftest import SECRET, make_errand
@@ -26,7 +27,6 @@ from wallet.models import (
     LoginLink,
     Wallet,
 )
-from wallet.sandbox.models import PickedOutcome
 from wallet.sign_in_allowances import LINKS_PER_EMAIL, TRIES_PER_CLIENT
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -46,7 +46,7 @@ def look(page: Any, name: str, heading: str) -> None:
 @pytest.fixture
 def visit(page: Any, live_server: Any, settings: Any, now: Any) -> Any:
     """Opens a page of an errand of this browser; letters end in the sandbox's mailbox."""
-    settings.EMAIL_BACKEND = "wallet.sandbox.mailbox.EmailBackend"
+    settings.EMAIL_BACKEND = "sandbox.mailbox.EmailBackend"
     page.context.add_cookies(
         [{"name": settings.BROWSER_COOKIE_NAME, "value": SECRET, "url": live_server.url, "httpOnly": True}]
     )

@@ -6,6 +6,7 @@ from io import StringIO
 import pytest
 from django.core.management import call_command
 
+from sandbox.models import PickedOutcome
 from tests.wallet.conftest import make_errand, together
 from tests.wallet.test_identity_verification import attempt_in, log_of
 from wallet import known_browsers
@@ -24,7 +25,6 @@ from wallet.models import (
     LoginLink,
     Wallet,
 )
-from wallet.sandbox.models import PickedOutcome
 
 DAY = timedelta(hours=24)
 MINUTE = timedelta(minutes=1)

@@ -13,11 +13,11 @@ from django.urls import reverse
 from django.utils import timezone
 from playwright.sync_api import Error, expect
 
+from sandbox.models import PickedOutcome
 from tests.wallet.conftest import SECRET, make_errand
 from tests.wallet.test_identity_verification import attempt_in
 from wallet import sessions
 from wallet.models import Errand, HolderSession, IdentityVerification, Wallet
-from wallet.sandbox.models import PickedOutcome
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 LAST_WORDS = "There is news about your check. We are opening it now."

@@ -1,0 +1,22 @@
+from typing import Any
+
+from django.apps import AppConfig
+
+
+class SandboxConfig(AppConfig):
+    name = "sandbox"
+    verbose_name = "Sandbox"
+    default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        """What the sandbox keeps is cleared with everything else, and its checks are made."""
+        from presentation.clearing import clearing
+        from sandbox import checks  # noqa: F401 (registers itself)
+        from sandbox.playground import posted_answers
+        from sandbox.self_service import self_registrations
+
+        def clear(sender: Any, signal: Any, **facts: Any) -> None:
+            self_registrations.clear(**facts)
+            posted_answers.clear(**facts)
+
+        clearing.connect(clear, weak=False, dispatch_uid="sandbox")

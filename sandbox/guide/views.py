@@ -1,0 +1,43 @@
+"""The pages of docs/ that developers of relying applications need, to be read in the sandbox."""
+
+from functools import cache
+
+from django.conf import settings
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.safestring import mark_safe
+
+from infra.reading import only_read
+from sandbox.guide.document import Document, rendered
+
+GUIDE = "integrate"
+PAGES = (GUIDE, "transaction-data", "credential-status")
+
+
+@only_read
+def guide(request: HttpRequest, name: str = GUIDE) -> HttpResponse:
+    """One page of it."""
+    if name not in PAGES:
+        raise Http404
+    document = _document(name, settings.BASE_URL)
+    # Ours, and made of escaped text.
+    facts = {
+        "title": document.title,
+        "contents": [(anchor, mark_safe(title)) for anchor, title in document.contents],  # noqa: S308
+        "html": mark_safe(document.html),  # noqa: S308
+        "is_guide": name == GUIDE,
+    }
+    return render(request, "developer/guide.html", facts)
+
+
+@cache
+def _document(name: str, base_url: str) -> Document:
+    text = (settings.BASE_DIR / "docs" / f"{name}.md").read_text()
+    return rendered(text, base_url=base_url, link_to=_address)
+
+
+def _address(name: str) -> str | None:
+    if name not in PAGES:
+        return None
+    return reverse("guide") if name == GUIDE else reverse("guide_page", args=[name])

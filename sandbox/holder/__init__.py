@@ -1,0 +1,1 @@
+"""A holder without a screen, for tests in CI."""

@@ -1,0 +1,65 @@
+"""What a test asks of the holder, read strictly from JSON. Pure."""
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Any, Self
+
+from sandbox.identity_provider.personas import OUTCOMES
+
+DECISIONS = ("share", "decline")
+CHOICES = {"persona": tuple(OUTCOMES), "decision": DECISIONS}
+LONGEST_URL = 10_000
+_VISIBLE = re.compile(r"[!-~]+")
+
+
+class HolderCallError(ValueError):
+    """The call makes no sense; the text says what to change."""
+
+
+@dataclass(frozen=True, repr=False)  # the address names a person and perhaps a payment
+class HolderCall:
+    """One call: the request to open, who the holder is, and what they say."""
+
+    authorize_url: str
+    persona: str
+    decision: str
+
+    @classmethod
+    def from_json(cls, body: bytes, *, endpoint: str) -> Self:
+        """Reads the body; `endpoint` is the authorization endpoint. Raises `HolderCallError`."""
+        members = _object(body)
+        defaults = {name: choices[0] for name, choices in CHOICES.items()}
+        if unknown := set(members) - {"authorize_url", *CHOICES}:
+            allowed = ", ".join(("authorize_url", *CHOICES))
+            raise HolderCallError(f"There are {len(unknown)} unknown members; the body may have {allowed}.")
+        for name, choices in CHOICES.items():
+            if name in members and members[name] not in choices:
+                raise HolderCallError(f"{name} must be one of {', '.join(choices)}.")
+        return cls(_address(members.get("authorize_url"), endpoint), **(defaults | _chosen(members)))
+
+
+def _object(body: bytes) -> dict[str, Any]:
+    try:
+        members = json.loads(body)
+    except (ValueError, RecursionError):
+        raise HolderCallError("The body must be JSON.") from None
+    if not isinstance(members, dict):
+        raise HolderCallError("The body must be a JSON object.")
+    return members
+
+
+def _chosen(members: dict[str, Any]) -> dict[str, str]:
+    return {name: members[name] for name in CHOICES if name in members}
+
+
+def _address(url: object, endpoint: str) -> str:
+    if not isinstance(url, str) or not url:
+        raise HolderCallError("authorize_url is missing: the address your application sends the browser to.")
+    if len(url) > LONGEST_URL:
+        raise HolderCallError(f"authorize_url may have {LONGEST_URL} characters.")
+    if not _VISIBLE.fullmatch(url):
+        raise HolderCallError("authorize_url must be percent-encoded: visible ASCII characters only.")
+    if url.partition("?")[0] != endpoint:
+        raise HolderCallError(f"authorize_url must begin with {endpoint}?")
+    return url

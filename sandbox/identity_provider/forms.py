@@ -1,0 +1,16 @@
+"""The one form of the simulated provider."""
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from sandbox.identity_provider.personas import OUTCOMES
+
+
+class OutcomeForm(forms.Form):
+    """Which outcome the check shall have."""
+
+    outcome = forms.ChoiceField(
+        label=_("What should happen?"),
+        choices=[(key, outcome.label) for key, outcome in OUTCOMES.items()],
+        error_messages={"required": _("Pick what should happen.")},
+    )

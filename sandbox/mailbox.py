@@ -1,0 +1,70 @@
+"""Where the sandbox's e-mail ends: in a table, to be read on a page. Nothing leaves the machine."""
+
+import re
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.core.mail import EmailMessage
+from django.core.mail.backends.base import BaseEmailBackend
+from django.http import HttpRequest
+from django.utils import timezone
+
+from infra import browser
+from sandbox.models import Letter
+from wallet import sessions, sign_in_links
+from wallet.models import Errand
+
+KEPT = 500  # letters
+KEPT_CHARACTERS = 20_000
+_LINK = "/wallet/link/"
+_CODE = re.compile(r"(?<!\d)\d{6}(?!\d)")
+
+
+class EmailBackend(BaseEmailBackend):
+    """A Django e-mail backend that keeps letters instead of sending them."""
+
+    def send_messages(self, email_messages: Sequence[EmailMessage]) -> int:
+        """Keep one letter for each recipient; forget the oldest beyond `KEPT`."""
+        now = timezone.now()
+        letters = [
+            Letter(
+                recipient=recipient[:254],
+                subject=message.subject[:200],
+                text=str(message.body)[:KEPT_CHARACTERS],
+                sent_at=now,
+            )
+            for message in email_messages
+            for recipient in message.recipients()
+        ]
+        Letter.objects.bulk_create(letters)
+        newest = Letter.objects.order_by("-id").values_list("id", flat=True).first() or 0
+        Letter.objects.filter(id__lte=newest - KEPT).delete()
+        return len(email_messages)
+
+
+def letters_for(request: HttpRequest, *, now: datetime) -> list[Letter]:
+    """The newest letters to the addresses this browser has to do with; a sandbox may be shared."""
+    digest = browser.digest(request)
+    addresses = (
+        set(Errand.objects.filter(browser=digest).values_list("email", flat=True)) if digest else set()
+    )
+    if session := sessions.current(request, now=now):
+        addresses.add(session.wallet.email)
+    return list(Letter.objects.filter(recipient__in=addresses).order_by("-id")[:50])
+
+
+def newest_code(errand: Errand, *, now: datetime) -> str:
+    """The code last sent for an errand, or an empty string."""
+    fresh = Letter.objects.filter(recipient=errand.email, sent_at__gt=now - timedelta(minutes=10))
+    letter = fresh.exclude(text__contains=_LINK).order_by("-id").first()
+    found = _CODE.search(letter.text) if letter else None
+    return found.group() if found else ""
+
+
+def newest_link(errand: Errand, *, now: datetime) -> str:
+    """The sign-in link last sent to the errand's address, or an empty string."""
+    fresh = Letter.objects.filter(recipient=errand.email, sent_at__gt=now - sign_in_links.LIFETIME)
+    letter = fresh.filter(text__contains=_LINK).order_by("-id").first()
+    found = re.search(re.escape(settings.BASE_URL + _LINK) + r"[\w-]{22}/", letter.text) if letter else None
+    return found.group() if found else ""

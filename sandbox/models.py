@@ -1,0 +1,79 @@
+"""What the sandbox keeps: self-registrations, answers posted to the playground, picked outcomes, letters."""
+
+import uuid
+
+from django.db import models
+
+from presentation.models import RelyingParty
+from wallet.models import IdentityVerification
+
+
+class SelfRegistration(models.Model):
+    """Whose relying party it is, and how long it is kept unless it is used or renewed (`self_service`)."""
+
+    relying_party = models.OneToOneField(
+        RelyingParty,
+        on_delete=models.CASCADE,
+        primary_key=True,
+        related_name="self_registration",
+        editable=False,
+    )
+    owner = models.EmailField(editable=False, db_index=True)  # proven to be read, lower case
+    expires_at = models.DateTimeField(editable=False, db_index=True)
+
+    class Meta:
+        default_permissions = []
+
+    def __str__(self) -> str:
+        return str(self.pk)
+
+
+class PlaygroundAnswer(models.Model):
+    """An answer that was posted to the playground, until the tab that asked reads it (`posted_answers`)."""
+
+    HANDLE = 43  # characters of a SHA-256 as base64url
+    SEALED = {"sealed_form": "sandbox_playgroundanswer.sealed_form:{pk}"}
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    code_digest = models.CharField(max_length=HANDLE, unique=True, editable=False)
+    handle = models.CharField(max_length=HANDLE, db_index=True, editable=False)  # the hash of the state
+    sealed_form = models.BinaryField(editable=False)
+    expires_at = models.DateTimeField(editable=False, db_index=True)
+
+    class Meta:
+        default_permissions = []
+
+    def __str__(self) -> str:
+        return str(self.pk)
+
+
+class PickedOutcome(models.Model):
+    """What the person picked on the page of the simulated provider, for their latest submission."""
+
+    verification = models.OneToOneField(
+        IdentityVerification, on_delete=models.CASCADE, primary_key=True, related_name="+", editable=False
+    )
+    outcome = models.CharField(max_length=30, editable=False)  # key of personas.OUTCOMES
+    picked_at = models.DateTimeField(editable=False)
+
+    class Meta:
+        default_permissions = []
+
+    def __str__(self) -> str:
+        return self.outcome
+
+
+class Letter(models.Model):
+    """One e-mail to one recipient, kept instead of sent; the newest few hundred (`mailbox`)."""
+
+    recipient = models.EmailField(editable=False)
+    subject = models.CharField(max_length=200, editable=False)
+    text = models.TextField(editable=False)
+    sent_at = models.DateTimeField(editable=False)
+
+    class Meta:
+        default_permissions = []
+        indexes = [models.Index(fields=["recipient", "-id"], name="sandbox_newest_letter")]
+
+    def __str__(self) -> str:
+        return str(self.pk)

@@ -1,0 +1,71 @@
+"""What machines call at the playground: where answers are posted, and where its page reads them, once.
+
+Neither looks at a cookie, so there is nothing that another site's form could use.
+"""
+
+from django.conf import settings
+from django.core.exceptions import RequestDataTooBig
+from django.http import HttpRequest, JsonResponse, UnreadablePostError
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_POST
+
+from infra import browser
+from presentation.machine_errors import for_machines
+from presentation.requests import posted_form
+from presentation.responses.posted_answer import CONTENT_TYPE
+from sandbox.playground import posted_answers
+from wallet.limits import LimitReachedError
+
+
+@for_machines
+@csrf_exempt
+@require_POST
+@never_cache
+def answers(request: HttpRequest) -> JsonResponse:
+    """The response URI (OpenID4VP 1.0 §8.2): takes an answer, says where the browser goes next."""
+    now = timezone.now()
+    try:
+        posted_answers.POSTED.take(browser.address(request), now=now)
+        if request.content_type != CONTENT_TYPE:
+            raise posted_answers.NotAnAnswerError(f"The media type must be {CONTENT_TYPE}.")
+        code = posted_answers.keep(_body(request), now=now)
+    except LimitReachedError as limit:
+        refused = _refused("Too many answers came from one network address.", status=429)
+        refused.headers["Retry-After"] = limit.retry_after(now)
+        return refused
+    except posted_answers.NotAnAnswerError as error:
+        return _refused(str(error), status=400)
+    onward = f"{settings.BASE_URL}{reverse('playground_callback')}?response_code={code}"
+    return JsonResponse({"redirect_uri": onward})
+
+
+@for_machines
+@csrf_exempt
+@require_POST
+@never_cache
+def read(request: HttpRequest) -> JsonResponse:
+    """Gives `form`, as it was posted, to who knows `response_code` and `state`; once."""
+    try:
+        fields = posted_form.read(_body(request)[: posted_answers.LONGEST])
+    except (posted_answers.NotAnAnswerError, posted_form.UnreadableFormError) as error:
+        return _refused(str(error), status=400)
+    code, state = fields.get("response_code", ""), fields.get("state", "")
+    form = posted_answers.take(code, state, now=timezone.now())
+    return (
+        JsonResponse({"form": form}) if form is not None else _refused("There is no such answer.", status=404)
+    )
+
+
+def _body(request: HttpRequest) -> bytes:
+    """Raises NotAnAnswerError instead of what Django would answer with a page."""
+    try:
+        return request.body
+    except (RequestDataTooBig, UnreadablePostError):
+        raise posted_answers.NotAnAnswerError("The body is too long, or ended too soon.") from None
+
+
+def _refused(description: str, *, status: int) -> JsonResponse:
+    return JsonResponse({"error": "invalid_request", "error_description": description}, status=status)

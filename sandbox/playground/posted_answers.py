@@ -1,0 +1,121 @@
+"""Answers that are posted to the playground (OpenID4VP 1.0 §8.2): kept for the tab that asked, given once.
+
+Whoever wants one must know the response code, which only the redirected browser was given, and the `state`
+that only the asking tab made (§13.3). The server keeps no session: it knows of the state by its hash, which
+comes with the answer, or as the `kid` of the key where the state itself is encrypted.
+"""
+
+import hashlib
+import re
+import secrets
+import uuid
+from base64 import urlsafe_b64encode
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db.models import Q
+from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
+
+from infra.outbound.targets import TargetError, as_address, is_public, parse
+from infra.sealing import SealError, seal, unseal
+from keys.jws import JwsError, decode_segment
+from presentation.requests import posted_form
+from sandbox.models import PlaygroundAnswer
+from sandbox.wording import Text
+from wallet.limits import Limit
+
+LONGEST = 65_536  # bytes of a form
+KEPT = timedelta(minutes=5)
+MOST_KEPT = 1000
+_HASH = re.compile(r"[A-Za-z0-9_-]{43}")  # SHA-256 as base64url
+POSTED = Limit("playground-answers", most=300, window=timedelta(minutes=15))
+
+
+class NotAnAnswerError(ValueError):
+    """What was posted is no answer, or there is no room for it; the text says why."""
+
+
+def response_uri() -> str:
+    """Where the playground's answers are posted."""
+    return settings.BASE_URL + reverse("playground_answers")
+
+
+def obstacle() -> Text | None:
+    """Why answers cannot be posted to the playground at all; None where they can."""
+    try:
+        target = parse(response_uri(), loopback=settings.LOOPBACK_CALLS)
+    except TargetError:
+        return _("This service posts to https addresses only, and this sandbox has none.")
+    try:
+        reachable = not target.tls or is_public(as_address(target.host))
+    except ValueError:  # a name
+        reachable = target.host != "localhost"
+    if reachable:
+        return None
+    return _("This service posts to the public Internet only, and this sandbox is not there.")
+
+
+def keep(form: bytes, *, now: datetime) -> str:
+    """The response code for what was posted, which replaces what was before. Raises NotAnAnswerError."""
+    handle = _handle_of(form)
+    PlaygroundAnswer.objects.filter(Q(handle=handle) | Q(expires_at__lte=now)).delete()
+    if PlaygroundAnswer.objects.count() >= MOST_KEPT:
+        raise NotAnAnswerError("Too many answers wait to be read.")
+    code, row = secrets.token_urlsafe(24), PlaygroundAnswer(id=uuid.uuid4(), handle=handle)
+    row.code_digest, row.expires_at = _digest(code), now + KEPT
+    row.sealed_form = seal(form, context=_context(row))
+    row.save(force_insert=True)
+    return code
+
+
+def take(code: str, state: str, *, now: datetime) -> str | None:
+    """The form as it was posted, for who asked and was led back, once; None otherwise."""
+    rows = PlaygroundAnswer.objects.filter(
+        code_digest=_digest(code), handle=_digest(state), expires_at__gt=now
+    )
+    row = rows.first()
+    if row is None or PlaygroundAnswer.objects.filter(pk=row.pk).delete()[0] != 1:
+        return None
+    try:
+        return unseal(row.sealed_form, context=_context(row)).decode("ascii")
+    except SealError:
+        return None
+
+
+def clear(*, now: datetime, batch: int) -> None:
+    """Delete what nobody read in time; there is never much."""
+    PlaygroundAnswer.objects.filter(expires_at__lte=now).delete()
+
+
+def _handle_of(form: bytes) -> str:
+    if len(form) > LONGEST:
+        raise NotAnAnswerError(f"The body is longer than {LONGEST} bytes.")
+    try:
+        fields = posted_form.read(form)
+    except posted_form.UnreadableFormError as error:
+        raise NotAnAnswerError(str(error)) from None
+    if "response" in fields:
+        return _kid(fields["response"])
+    if "state" not in fields or ("vp_token" in fields) == ("error" in fields):
+        raise NotAnAnswerError("An answer has a state, and either a vp_token or an error.")
+    return _digest(fields["state"])
+
+
+def _kid(token: str) -> str:
+    try:
+        header = decode_segment(token.partition(".")[0])
+    except JwsError:
+        header = {}
+    kid = header.get("kid")
+    if not isinstance(kid, str) or not _HASH.fullmatch(kid):
+        raise NotAnAnswerError("The kid of an encrypted answer is the hash of the state.")
+    return kid
+
+
+def _digest(text: str) -> str:
+    return urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b"=").decode()
+
+
+def _context(row: PlaygroundAnswer) -> str:
+    return PlaygroundAnswer.SEALED["sealed_form"].format(pk=row.pk)

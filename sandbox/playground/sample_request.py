@@ -1,0 +1,147 @@
+"""The authorization request that the playground builds, as any relying application would.
+
+With JavaScript the page builds the same address itself (request-page.js), with a nonce of the browser's own.
+"""
+
+import base64
+import contextlib
+import json
+import re
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
+from urllib.parse import quote, urlencode
+
+from django.http import QueryDict
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from presentation.dcql.queries import BASIC
+from presentation.responses.return_address import DIRECT_POST
+from sandbox.playground.examples import EXAMPLES
+
+DEFAULT_EMAIL = "alice@example.org"
+LONGEST_TEXT = 6000
+_WHITE_SPACE = re.compile(r'("(?:[^"\\]|\\.)*")|[ \t\r\n]+')  # or a string, which is kept
+
+
+@dataclass(frozen=True)
+class SampleRequest:
+    """What was chosen on the page. `transaction` is a type's URN or empty, `transaction_text` its JSON."""
+
+    client_id: str
+    redirect_uri: str
+    response_uri: str  # empty: the answer comes in the fragment
+    scopes: tuple[str, ...]
+    login_hint: str
+    transaction: str
+    transaction_text: str
+    nonce: str
+    state: str
+
+    @classmethod
+    def from_query(
+        cls,
+        query: QueryDict,
+        *,
+        client_ids: Collection[str],
+        redirect_uri: str,
+        secret: Callable[[], str],
+        response_uris: Mapping[str, str] | None = None,
+    ) -> "SampleRequest":
+        """The choices in the page's own address, with defaults for what is not there.
+
+        response_uris: by client id, where the answer can be posted. Encrypting it takes the page's script.
+        """
+        first = next(iter(client_ids))
+        client_id = query.get("client_id", first)
+        transaction = query.get("transaction", "")
+        client_id = client_id if client_id in client_ids else first
+        posted = query.get("response_mode") == DIRECT_POST
+        return cls(
+            client_id=client_id,
+            redirect_uri=redirect_uri,
+            response_uri=(response_uris or {}).get(client_id, "") if posted else "",
+            scopes=tuple(query.getlist("scope")[:10]) if "client_id" in query else (BASIC,),
+            login_hint=query.get("login_hint", DEFAULT_EMAIL)[:254],
+            transaction=transaction if transaction in EXAMPLES else "",
+            transaction_text=_edited(query.get("transaction_text", "")[:LONGEST_TEXT], transaction),
+            nonce=secret(),
+            state=secret(),
+        )
+
+    def in_the_fragment(self) -> "SampleRequest":
+        """The same with its answer in the fragment."""
+        return replace(self, response_uri="")
+
+    def parameters(self) -> dict[str, str]:
+        """The parameters in the contract's order; `transaction_data` only if there is a transaction."""
+        posted = {"response_mode": DIRECT_POST, "response_uri": self.response_uri}
+        parameters = {
+            "response_type": "vp_token",
+            "client_id": self.client_id,
+            **(posted if self.response_uri else {"redirect_uri": self.redirect_uri}),
+            "scope": " ".join(self.scopes),
+            "login_hint": self.login_hint,
+            "nonce": self.nonce,
+            "state": self.state,
+        }
+        if self.transaction:
+            parameters["transaction_data"] = encode_transaction(self.transaction_text)
+        return parameters
+
+
+def address(endpoint: str, parameters: Mapping[str, str | None]) -> str:
+    """The endpoint with these parameters; those that are None are left out. No whitespace anywhere."""
+    given = {name: value for name, value in parameters.items() if value is not None}
+    return f"{endpoint}?{urlencode(given, quote_via=quote, safe='')}"
+
+
+def encode_transaction(text: str) -> str:
+    """base64url of the JSON without its white space; what is no JSON goes out as it is, to be refused.
+
+    Numbers stay as they were written: read into floats, a price of 999999999999.000001 would become another.
+    """
+    with contextlib.suppress(ValueError):
+        json.loads(text)
+        text = _WHITE_SPACE.sub(r"\1", text)
+    return base64.urlsafe_b64encode(text.encode()).rstrip(b"=").decode()
+
+
+def _edited(text: str, transaction: str) -> str:
+    """The text, if it is about the chosen type; otherwise, without JavaScript, the type has just changed."""
+    return text if transaction in text else EXAMPLES.get(transaction, "")
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A request with something wrong in it: what happens, and which parameters differ (None: left out)."""
+
+    title: str | Promise
+    outcome: str | Promise
+    changes: Mapping[str, str | None]
+
+
+MISTAKES = (
+    Mistake(_("A nonce that is too short"), _("comes back as invalid_request"), {"nonce": "too-short"}),
+    Mistake(_("No e-mail address"), _("comes back as invalid_request"), {"login_hint": None}),
+    Mistake(
+        _("A scope that does not exist"),
+        _("comes back as invalid_scope"),
+        {"scope": "urn:example:everything"},
+    ),
+    Mistake(
+        _("Another response type"),
+        _("comes back as unsupported_response_type"),
+        {"response_type": "code"},
+    ),
+    Mistake(
+        _("A transaction without content"),
+        _("comes back as invalid_transaction_data"),
+        {"transaction_data": "e30"},
+    ),
+    Mistake(
+        _("A redirect URI that is not registered"),
+        _("never comes back: the person sees a page, nobody is redirected"),
+        {"redirect_uri": "https://elsewhere.example/"},
+    ),
+)

@@ -1,0 +1,109 @@
+"""What a developer chooses of a relying party, and what only those of developers have to keep to.
+
+The rest is said by the model, as for those of operators.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext_lazy as _
+
+from presentation.models import RelyingParty
+from sandbox.self_service import assumed_names, own_addresses
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
+MOST_URIS = 10  # of each kind
+
+
+@dataclass(frozen=True)
+class Details:
+    """What a developer chooses."""
+
+    name: str
+    redirect_uris: Sequence[str]
+    allowed_scopes: Sequence[str]
+    allowed_transaction_data_types: Sequence[str] = ()
+    wire_format: str = RelyingParty.WireFormat.STRING
+    allowed_claims: Sequence[str] = ()
+    response_uris: Sequence[str] = ()
+    jwks: Any = None
+    requires_pushed_requests: bool = False
+    requires_signed_requests: bool = False
+    request_uri_prefix: str = ""
+    webhook_url: str = ""
+    webhook_events: Sequence[str] = ()
+
+    def fields(self) -> dict[str, Any]:
+        """The relying party's own fields, by name."""
+        lists = ("allowed_scopes", "allowed_claims", "allowed_transaction_data_types", "webhook_events")
+        plain = ("wire_format", "jwks", "requires_pushed_requests", "requires_signed_requests")
+        return {
+            "name": assumed_names.marked(self.name),
+            **{name: list(getattr(self, name)) for name in lists},
+            **{name: getattr(self, name) for name in (*plain, "request_uri_prefix", "webhook_url")},
+        }
+
+
+def check(owner: str, details: Details) -> None:
+    """Raises ValidationError, by field, for a name or an address that is not this owner's to use."""
+    errors: dict[str, StrOrPromise] = {}
+    registered = RelyingParty.objects.filter(self_registration=None).values_list("name", flat=True)
+    if problem := assumed_names.problem_with(details.name, registered):
+        errors["name"] = problem
+    if not details.redirect_uris:
+        errors["redirect_uris"] = _("Name at least one redirect URI.")
+    elif problem := _problem_with(owner, details.redirect_uris, local=True):
+        errors["redirect_uris"] = problem
+    # What the service itself calls is on this machine only where this machine is its developer's.
+    for field, called in (
+        ("response_uris", details.response_uris),
+        ("request_uri_prefix", _one(details.request_uri_prefix)),
+        ("webhook_url", _one(details.webhook_url)),
+    ):
+        if problem := _problem_with(owner, called, local=settings.LOOPBACK_CALLS):
+            errors[field] = problem
+    if errors:
+        raise ValidationError({field: [problem] for field, problem in errors.items()})
+
+
+def _one(address: str) -> list[str]:
+    return [address] if address else []
+
+
+def _problem_with(owner: str, addresses: Sequence[str], *, local: bool) -> "StrOrPromise | None":
+    if len(addresses) > MOST_URIS:
+        return _("Name at most 10.")
+    elsewhere = [address for address in addresses if not (local and own_addresses.is_local(address))]
+    if not settings.DEVELOPER_EMAIL_BACKEND:
+        return _nowhere_else(local) if elsewhere else None
+    return None if _are_under(elsewhere, owner.rpartition("@")[2]) else _only_there(local)
+
+
+def _are_under(addresses: Iterable[str], domain: str) -> bool:
+    return all(own_addresses.is_under(address, domain) for address in addresses)
+
+
+def _nowhere_else(local: bool) -> "StrOrPromise":
+    if not local:
+        return _(
+            "This sandbox sends no mail and cannot know whose addresses are whose: only its operator can "
+            "register one that it calls."
+        )
+    return _(
+        "This sandbox sends no mail and cannot know whose addresses are whose. Use one on your own "
+        "machine, such as http://127.0.0.1:5000/callback; for others ask the operator."
+    )
+
+
+def _only_there(local: bool) -> "StrOrPromise":
+    if not local:
+        return _("Use addresses under the domain of your e-mail address. For others ask the operator.")
+    return _(
+        "Use addresses on your own machine, such as http://127.0.0.1:5000/callback, or under the domain "
+        "of your e-mail address. For others ask the operator."
+    )

@@ -1,0 +1,176 @@
+"""What developers type to register their own application in the sandbox."""
+
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext_lazy as _
+
+from infra.outbound import targets
+from presentation.dcql.queries import SCOPES, claims_of
+from presentation.forms import KeySetField
+from presentation.models import RelyingParty
+from presentation.transaction_data.types import TYPES
+from presentation.webhooks.models import WebhookEvent
+from sandbox.self_service import assumed_names
+from sandbox.self_service.details import MOST_URIS, Details
+from wallet.claims import CLAIMS, NAMES, labels
+from wallet.forms import EmailForm
+
+
+class DeveloperEmailForm(EmailForm):
+    """The address a developer comes back with."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["email"].help_text = _("We send a link there, now and whenever you come back.")
+
+
+REQUIREMENTS = {
+    "requires_pushed_requests": _("All that were not pushed"),
+    "requires_signed_requests": _("All that were not signed with one of its keys"),
+}
+
+
+def _code(**attributes: Any) -> dict[str, Any]:
+    """What is typed letter by letter."""
+    return {"class": "mono", "autocomplete": "off", "spellcheck": "false", **attributes}
+
+
+class SelfRegistrationForm(forms.Form):
+    """A relying party as its developer describes it: first what everybody needs, then what some do."""
+
+    FURTHER = (
+        *("allowed_claims", "response_uris", "jwks", "requirements", "request_uri_prefix"),
+        *("webhook_url", "webhook_events"),
+    )
+
+    name = forms.CharField(
+        label=_("Name of your application"),
+        help_text=_("Shown to people with “(sandbox, unverified)” after it."),
+        max_length=assumed_names.LONGEST,
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+        error_messages={"required": _("Enter a name.")},
+    )
+    redirect_uris = forms.CharField(
+        label=_("Redirect URIs"),
+        help_text=_("Where answers go, one per line, such as http://127.0.0.1:5000/callback."),
+        max_length=MOST_URIS * 502,
+        widget=forms.Textarea(attrs=_code(rows=3)),
+        error_messages={"required": _("Name at least one redirect URI.")},
+    )
+    allowed_scopes = forms.MultipleChoiceField(
+        label=_("What it may ask"),
+        choices=[(scope, ", ".join(map(str, labels(claims_of(scope))))) for scope in SCOPES],
+        initial=list(SCOPES),
+        widget=forms.CheckboxSelectMultiple,
+        error_messages={"required": _("Choose at least one scope.")},
+    )
+    allowed_transaction_data_types = forms.MultipleChoiceField(
+        label=_("Transactions it may ask to approve"),
+        choices=[(urn, kind.title) for urn, kind in TYPES.items()],
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+    )
+    wire_format = forms.ChoiceField(
+        label=_("Form of the answer"),
+        choices=[
+            (RelyingParty.WireFormat.STRING, _("vp_token is the token itself")),
+            (RelyingParty.WireFormat.OPENID4VP_1_0, _("OpenID4VP 1.0: vp_token is a JSON object")),
+        ],
+        initial=RelyingParty.WireFormat.STRING,
+        widget=forms.RadioSelect,
+    )
+    allowed_claims = forms.MultipleChoiceField(
+        label=_("Claims in a DCQL query"),
+        help_text=_("For requests with dcql_query instead of scope. With none ticked: those from above."),
+        choices=[(name, CLAIMS[path].label) for name, path in NAMES.items()],
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+    )
+    response_uris = forms.CharField(
+        label=_("Response URIs"),
+        help_text=_("Where answers may be posted (direct_post), one per line."),
+        max_length=MOST_URIS * 502,
+        required=False,
+        widget=forms.Textarea(attrs=_code(rows=2)),
+    )
+    jwks = KeySetField(
+        label=_("Public keys"),
+        help_text=_("A JWK set of P-256 keys, each with a kid: for private_key_jwt and signed requests."),
+        max_length=10_000,
+        required=False,
+        widget=forms.Textarea(attrs=_code(rows=4)),
+        error_messages={"invalid": _("This is not JSON.")},
+    )
+    requirements = forms.MultipleChoiceField(
+        label=_("Requests that are refused"),
+        choices=list(REQUIREMENTS.items()),
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+    )
+    request_uri_prefix = forms.CharField(
+        label=_("Address of signed requests"),
+        help_text=_("Where they are fetched (request_uri): one address, or all below one that ends with /."),
+        max_length=targets.LONGEST,
+        required=False,
+        widget=forms.TextInput(attrs=_code()),
+    )
+    webhook_url = forms.CharField(
+        label=_("Address for webhooks"),
+        help_text=_("Nothing is sent before there is a webhook secret: you make it on the next page."),
+        max_length=targets.LONGEST,
+        required=False,
+        widget=forms.TextInput(attrs=_code()),
+    )
+    webhook_events = forms.MultipleChoiceField(
+        label=_("Events to be told of"),
+        choices=WebhookEvent.Type.choices,
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+    )
+
+    @property
+    def is_further_open(self) -> bool:
+        """Whether there is anything to see among what only some need."""
+        return any(self[name].value() or self[name].errors for name in self.FURTHER)
+
+    @classmethod
+    def initial_for(cls, party: RelyingParty) -> dict[str, Any]:
+        """What the form shows of a registered one."""
+        as_they_are = (
+            *("allowed_scopes", "allowed_transaction_data_types", "wire_format", "allowed_claims", "jwks"),
+            *("request_uri_prefix", "webhook_url", "webhook_events"),
+        )
+        return {
+            "name": assumed_names.unmarked(party.name),
+            "redirect_uris": "\n".join(row.uri for row in party.redirect_uris.all()),
+            "response_uris": "\n".join(row.uri for row in party.response_uris.all()),
+            "requirements": [name for name in REQUIREMENTS if getattr(party, name)],
+            **{name: getattr(party, name) for name in as_they_are},
+        }
+
+    def clean_redirect_uris(self) -> list[str]:
+        """One per line, each once."""
+        return _lines(self.cleaned_data["redirect_uris"])
+
+    def clean_response_uris(self) -> list[str]:
+        """One per line, each once."""
+        return _lines(self.cleaned_data["response_uris"])
+
+    def details(self) -> Details:
+        """What was chosen, once the form is valid."""
+        chosen = dict(self.cleaned_data)
+        chosen |= dict.fromkeys(chosen.pop("requirements"), True)
+        return Details(**chosen)
+
+    def refuse(self, error: ValidationError) -> None:
+        """Say what the use case found wrong, at the field where it can be mended."""
+        fields = error.message_dict if hasattr(error, "error_dict") else {"__all__": error.messages}
+        for name, messages in fields.items():
+            field = "requirements" if name in REQUIREMENTS else name
+            self.add_error(field if field in self.fields else None, ValidationError(messages))
+
+
+def _lines(text: str) -> list[str]:
+    return list(dict.fromkeys(text.split()))

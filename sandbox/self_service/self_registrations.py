@@ -1,0 +1,141 @@
+"""Relying parties that developers register for themselves: made, changed, given up, and forgotten in the end.
+
+There in the sandbox only. What bounds it: so many for an e-mail address, for a client address and in all,
+each kept for `KEPT` after it was last saved or used.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any
+
+import structlog
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.db.models import Max, QuerySet
+from django.utils.translation import gettext_lazy as _
+
+from infra import email_addresses
+from presentation import admission
+from presentation.client_metadata.grants import GRANTS
+from presentation.clients import client_secrets
+from presentation.models import RelyingParty
+from presentation.webhooks import signing_secrets
+from sandbox.models import SelfRegistration
+from sandbox.self_service.details import Details, check
+from wallet.limits import Limit
+
+log = structlog.get_logger(__name__)
+
+KEPT = timedelta(days=90)
+MOST_OF_ONE_OWNER = 5
+MOST_IN_ALL = 2000
+MADE_BY_OWNER = Limit("self-registrations-by-owner", most=10, window=timedelta(days=1))
+MADE_BY_CLIENT = Limit("self-registrations-by-client", most=20, window=timedelta(days=1))
+SECRETS_BY_OWNER = Limit("self-registration-secrets", most=10, window=timedelta(days=1))
+CHANGES_BY_OWNER = Limit("self-registration-changes", most=60, window=timedelta(hours=1))
+
+
+@dataclass(frozen=True)
+class NewSecret:
+    """A secret, to be shown once. `before`: whether there was one already."""
+
+    text: str = field(repr=False)
+    before: bool
+
+
+def registered_by(owner: str) -> QuerySet[RelyingParty]:
+    """The owner's relying parties, newest first."""
+    own = RelyingParty.objects.filter(self_registration__owner=owner)
+    return own.select_related("self_registration").order_by("-created_at")
+
+
+@transaction.atomic
+def register(owner: str, details: Details, *, client: str, now: datetime) -> RelyingParty:
+    """A new relying party of this owner.
+
+    client: the network address limits count by. Raises ValidationError by field, or
+    `limits.LimitReachedError`; nothing is written then.
+    """
+    _check_room(owner)
+    check(owner, details)
+    MADE_BY_CLIENT.take(client, now=now)
+    MADE_BY_OWNER.take(owner, now=now)
+    party = admission.register(
+        redirect_uris=details.redirect_uris,
+        response_uris=details.response_uris,
+        contact=owner,
+        grants=list(GRANTS),  # they are about its own requests and answers only
+        **details.fields(),
+    )
+    SelfRegistration.objects.create(relying_party=party, owner=owner, expires_at=now + KEPT)
+    log.info("self-registered", client_id=party.client_id)
+    return party
+
+
+@transaction.atomic
+def change(party: RelyingParty, owner: str, details: Details, *, now: datetime) -> None:
+    """Change it, and keep it for another while. Raises as `register` does."""
+    CHANGES_BY_OWNER.take(owner, now=now)
+    check(owner, details)
+    fields = details.fields()
+    for name, value in fields.items():
+        setattr(party, name, value)
+    party.full_clean()
+    party.save(update_fields=list(fields))
+    _replace(party.redirect_uris, details.redirect_uris, partial(admission.add_redirect_uris, party))
+    _replace(party.response_uris, details.response_uris, partial(admission.add_response_uris, party))
+    SelfRegistration.objects.filter(relying_party=party).update(expires_at=now + KEPT)
+
+
+def new_secret(party: RelyingParty, owner: str, *, now: datetime) -> NewSecret:
+    """A client secret; the one before ends. Raises `limits.LimitReachedError`."""
+    SECRETS_BY_OWNER.take(owner, now=now)
+    before = bool(client_secrets.live(party, now=now))
+    return NewSecret(client_secrets.rotate(party, now=now, overlap=timedelta(0)).text, before)
+
+
+def new_webhook_secret(party: RelyingParty, owner: str, *, now: datetime) -> NewSecret:
+    """A secret that signs webhooks; the one before signs on beside it. Raises `limits.LimitReachedError`."""
+    SECRETS_BY_OWNER.take(owner, now=now)
+    before = signing_secrets.in_use(party, now=now).exists()
+    return NewSecret(signing_secrets.rotate(party, now=now).text, before)
+
+
+def give_up(party: RelyingParty) -> None:
+    """Forget it, and what was asked in its name; holders keep their receipts."""
+    log.info("self-registration ended", client_id=party.client_id)
+    party.delete()
+
+
+def clear(*, now: datetime, batch: int) -> None:
+    """Forget those whose time is over; those used meanwhile are kept for another while."""
+    _clear_unproven()
+    due = SelfRegistration.objects.filter(expires_at__lte=now).order_by("expires_at")
+    while rows := list(due.annotate(used=Max("relying_party__interactions__created_at"))[:batch]):
+        for row in rows:
+            if row.used is not None and row.used + KEPT > now:
+                SelfRegistration.objects.filter(pk=row.pk).update(expires_at=row.used + KEPT)
+            else:
+                give_up(row.relying_party)
+
+
+def _clear_unproven() -> None:
+    """An earlier release took addresses that prove nothing; their domains are not their owners' to use."""
+    for row in SelfRegistration.objects.select_related("relying_party"):
+        if not email_addresses.is_accepted(row.owner):
+            give_up(row.relying_party)
+
+
+def _check_room(owner: str) -> None:
+    if SelfRegistration.objects.filter(owner=owner).count() >= MOST_OF_ONE_OWNER:
+        raise ValidationError(_("You have 5 already. Delete one that you no longer need."))
+    if SelfRegistration.objects.count() >= MOST_IN_ALL:
+        raise ValidationError(_("This sandbox is full. Ask its operator to register your application."))
+
+
+def _replace(rows: Any, uris: Sequence[str], add: Callable[[Sequence[str]], None]) -> None:
+    rows.exclude(uri__in=uris).delete()
+    there = set(rows.values_list("uri", flat=True))
+    add([uri for uri in uris if uri not in there])

@@ -1,0 +1,395 @@
+"""The holder for tests: what a browser would have got, for every persona and every decision."""
+
+import json
+import threading
+import time
+from collections import Counter
+from datetime import timedelta
+from typing import Any
+from unittest.mock import Mock
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+import pytest
+from django.conf import settings
+from django.db import connection
+from django.test import Client
+from django.utils import timezone
+
+from consent.models import Consent
+from presentation import admission, interactions
+from presentation.models import Interaction, RelyingParty
+from presentation.reception import signed_requests
+from sandbox.holder import driving as holder
+from sandbox.identity_provider.personas import OUTCOMES
+from tests.people import ALICE, register
+from tests.presentation.clients import FORM, basic, with_secret
+from tests.presentation.test_authorize import PATH, asked, encoded
+from tests.presentation.test_dcql_flow import query
+from tests.receiver import listening
+from tests.relying_party import RelyingParty as Application
+from wallet import sign_in_allowances
+from wallet.models import HolderSession, IdentityVerification, Wallet
+
+pytestmark = pytest.mark.usefixtures("signing_key")
+HOLDER = "/sandbox/holder"
+
+
+def authorize_url(party: RelyingParty, **changes: Any) -> str:
+    return f"{settings.BASE_URL}{PATH}?{urlencode(asked(party, **changes))}"
+
+
+def call(url: str, **members: Any) -> Any:
+    return Client().post(HOLDER, {"authorize_url": url, **members}, content_type="application/json")
+
+
+def fragment_of(response: Any) -> dict[str, str]:
+    assert response.status_code == 200, response.content
+    return dict(parse_qsl(urlsplit(response.json()["redirect_to"]).fragment, strict_parsing=True))
+
+
+def test_the_redirect_carries_a_token_that_a_relying_application_verifies(
+    service: Any, signing_key: Any
+) -> None:
+    party = register("My Shop", "http://127.0.0.1:5000/callback")
+    application = Application(party.client_id, "http://127.0.0.1:5000/callback", service.url)
+    response = call(application.authorize_url(login_hint="someone@example.org"))
+
+    claims = application.verify(application.read(response.json()["redirect_to"]))
+
+    assert claims["given_name"] == "Alice"
+    assert claims["age_equal_or_over"] == {"18": True}
+    assert response.headers["Cache-Control"] == "no-store"
+
+
+APPROVED = ["adult", "under-18", "turns-18-tomorrow", "non-latin", "one-word", "long-name", "resubmit"]
+
+
+@pytest.mark.parametrize("persona", OUTCOMES)
+def test_every_persona_ends_at_the_relying_application(acme_bank: RelyingParty, persona: str) -> None:
+    answer = fragment_of(call(authorize_url(acme_bank), persona=persona))
+
+    expected = {"vp_token"} if persona in APPROVED else {"error", "error_description", "iss"}
+    assert set(answer) == expected | {"state"}
+    assert answer.get("error", "access_denied") == "access_denied"
+
+
+def test_a_no_comes_back_as_a_no_and_is_written_down(acme_bank: RelyingParty) -> None:
+    answer = fragment_of(call(authorize_url(acme_bank), decision="decline"))
+
+    assert answer["error"] == "access_denied"
+    assert Consent.objects.get().decision == Consent.Decision.DECLINED
+
+
+def test_one_address_may_be_one_persona_after_the_other(acme_bank: RelyingParty) -> None:
+    order = ["adult", "declined", "adult", "review", "under-18", "slow", "error", "adult"]
+    answers = []
+    for number, persona in enumerate(order):
+        url = authorize_url(acme_bank, nonce=f"nonce-number-{number:010}")
+        answers.append("vp_token" in fragment_of(call(url, persona=persona)))
+
+    assert answers == [persona in APPROVED for persona in order]
+
+
+def test_the_same_persona_again_needs_no_second_check(acme_bank: RelyingParty) -> None:
+    for number in range(3):
+        fragment_of(call(authorize_url(acme_bank, nonce=f"nonce-number-{number:010}")))
+
+    assert IdentityVerification.objects.count() == 1
+
+
+def test_a_payment_is_approved_with_a_fresh_sign_in(acme_bank: RelyingParty) -> None:
+    payload = {"currency": "EUR", "items": [{"quantity": 1, "unit_cost": 12.5, "label": "Tea"}]}
+    kind = "urn:service:params:vc:transaction-data:payment-itemized:v1"
+    value = encoded({"type": kind, "credential_ids": ["basic"], "payload": payload})
+
+    answer = fragment_of(call(authorize_url(acme_bank, transaction_data=value)))
+
+    assert "vp_token" in answer
+    assert Consent.objects.get().transactions
+
+
+def test_a_pushed_request_is_opened_by_its_handle(db: None) -> None:
+    bank, secret = with_secret()
+    pushed = Client().post(
+        f"{PATH.rpartition('/')[0]}/par",
+        urlencode(asked(bank)),
+        content_type=FORM,
+        headers=basic(bank.client_id, secret),
+    )
+    query = urlencode({"client_id": bank.client_id, "request_uri": pushed.json()["request_uri"]})
+
+    answers = [call(f"{settings.BASE_URL}{PATH}?{query}").json() for _ in range(2)]
+
+    assert "#vp_token=" in answers[0]["redirect_to"]
+    assert answers[1]["redirect_to"] is None
+
+
+UNANSWERABLE: dict[str, dict[str, Any]] = {
+    "values that do not match": {"claims": [{"path": ["given_name"], "values": ["Mallory"]}]},
+    "another type of credential": {"meta": {"vct_values": ["https://elsewhere.example/licence"]}},
+    "an authority that is not ours": {"trusted_authorities": [{"type": "aki", "values": ["AAAA"]}]},
+    "a claim that does not exist": {"claims": [{"path": ["shoe_size"]}]},
+    "a required set that cannot be met": {},
+}
+
+
+@pytest.mark.parametrize("decision", ["share", "decline"])
+@pytest.mark.parametrize("changes", UNANSWERABLE.values(), ids=UNANSWERABLE)
+@pytest.mark.parametrize("persona", ["adult", "declined"])
+def test_what_the_wallet_does_not_hold_comes_back_as_it_would_from_a_person(
+    acme_bank: RelyingParty, changes: dict[str, Any], decision: str, persona: str
+) -> None:
+    """A page says so to the person, whose one button leads back to the application."""
+    asked_for = {"credentials": [query(id="basic", **changes)]}
+    if not changes:
+        licence = {"id": "licence", "format": "mso_mdoc", "meta": {"doctype_value": "org.iso.18013.5.1.mDL"}}
+        asked_for = {
+            "credentials": [query(id="basic"), licence],
+            "credential_sets": [{"options": [["licence"]]}],
+        }
+    url = authorize_url(acme_bank, scope=None, dcql_query=json.dumps(asked_for))
+
+    response = call(url, persona=persona, decision=decision)
+
+    assert fragment_of(response)["error"] == "access_denied"
+    assert response.json()["redirect_to"].startswith("https://bank.example/callback#")
+    assert not Consent.objects.exists()
+
+
+def test_a_wrong_request_comes_back_with_its_error(acme_bank: RelyingParty) -> None:
+    answer = fragment_of(call(authorize_url(acme_bank, nonce="short")))
+
+    assert answer["error"] == "invalid_request"
+    assert "nonce" in answer["error_description"]
+
+
+def test_a_nonce_that_gave_a_token_is_refused_as_in_a_browser(acme_bank: RelyingParty) -> None:
+    first, second = (fragment_of(call(authorize_url(acme_bank))) for _ in range(2))
+
+    assert "vp_token" in first
+    assert second["error"] == "invalid_request"
+
+
+@pytest.mark.parametrize(
+    "changes", [{"client_id": "unknown"}, {"redirect_uri": "https://elsewhere.example/"}]
+)
+def test_a_page_without_a_redirect_is_told_as_the_browser_would_show_it(
+    acme_bank: RelyingParty, changes: dict[str, str]
+) -> None:
+    response = call(authorize_url(acme_bank, **changes))
+
+    assert response.status_code == 200
+    assert response.json()["redirect_to"] is None
+    page = response.json()["page"]
+    assert (page["status"], page["heading"]) == (400, "We cannot go on with this request")
+    assert next(iter(changes)) in page["text"]
+
+
+def test_a_suspended_relying_party_gets_a_page(acme_bank: RelyingParty) -> None:
+    admission.suspend(acme_bank, "complaints")
+
+    assert call(authorize_url(acme_bank)).json()["page"]["status"] == 400
+
+
+def test_the_holder_of_a_suspended_wallet_gives_up(acme_bank: RelyingParty) -> None:
+    Wallet.objects.create(
+        email="alice@example.org", state="suspended", suspension_reason="fraud", created_at=timezone.now()
+    )
+
+    assert fragment_of(call(authorize_url(acme_bank)))["error"] == "access_denied"
+
+
+def test_no_session_is_left_behind_and_the_callers_cookies_are_not_looked_at(acme_bank: RelyingParty) -> None:
+    response = call(authorize_url(acme_bank))
+
+    assert not response.cookies
+    assert not HolderSession.objects.exists()
+
+
+def test_the_limits_of_sign_in_do_not_stop_tests(acme_bank: RelyingParty) -> None:
+    now = timezone.now()
+    for limit in (sign_in_allowances.CODES_PER_CLIENT, interactions.STRANGERS):
+        for _ in range(limit.most):
+            limit.take("127.0.0.1", now=now)
+
+    for number in range(sign_in_allowances.CODES_PER_EMAIL_AND_CLIENT.most + 2):
+        fragment_of(call(authorize_url(acme_bank, nonce=f"nonce-number-{number:010}")))
+
+
+def test_a_client_that_calls_without_end_is_told_to_wait(
+    acme_bank: RelyingParty, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        holder, "CALLS_PER_CLIENT", holder.Limit("test", most=1, window=holder.CALLS_PER_CLIENT.window)
+    )
+    call(authorize_url(acme_bank))
+    refused = call(authorize_url(acme_bank))
+
+    assert refused.status_code == 429
+    assert int(refused.headers["Retry-After"]) > 0
+    assert refused.json()["error_description"].startswith("Too many requests.")
+
+
+def test_a_call_whose_turn_does_not_come_says_so_and_the_next_one_has_it(
+    acme_bank: RelyingParty, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(holder, "LONGEST_WAIT", 0.0)
+    monkeypatch.setattr(holder, "TURN", holder.Limit("test", most=1, window=timedelta(days=3650)))
+    now = timezone.now()
+    holder.TURN.take(ALICE, now=now)
+
+    busy = call(authorize_url(acme_bank))
+    other = call(authorize_url(acme_bank, login_hint="bob@example.org", nonce="another-nonce-123456"))
+    holder.TURN.give_back(ALICE, taken_at=now)
+
+    assert busy.status_code == 503
+    assert "Use another for each test." in busy.json()["error_description"]
+    assert "vp_token" in fragment_of(other)
+    assert "vp_token" in fragment_of(call(authorize_url(acme_bank)))
+
+
+def test_a_call_that_breaks_gives_its_turn_back(
+    acme_bank: RelyingParty, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = authorize_url(acme_bank)
+    with monkeypatch.context() as broken:
+        broken.setattr(holder, "appear", lambda *args, **facts: 1 / 0)
+        assert call(url).status_code == 500
+
+    assert "vp_token" in fragment_of(call(authorize_url(acme_bank)))
+
+
+# --- Calls that make no sense -----------------------------------------------------------------------------
+
+
+def test_the_sentence_is_sent_and_nothing_has_changed(acme_bank: RelyingParty) -> None:
+    response = call(authorize_url(acme_bank), persona="king")
+
+    assert response.status_code == 400
+    assert response.json() == {
+        "error": "invalid_request",
+        "error_description": f"persona must be one of {', '.join(OUTCOMES)}.",
+    }
+    assert not Interaction.objects.exists()
+
+
+def test_a_body_that_is_too_long_is_not_read(db: None) -> None:
+    response = Client().post(HOLDER, b" " * 20_000, content_type="application/json")
+
+    assert response.json()["error_description"] == "The body may have 16384 bytes."
+
+
+def test_only_json_is_read_so_that_no_other_page_can_send_a_form_here(acme_bank: RelyingParty) -> None:
+    body = json.dumps({"authorize_url": authorize_url(acme_bank)})
+
+    response = Client().post(HOLDER, body, content_type="text/plain")
+
+    assert response.status_code == 400
+    assert not Interaction.objects.exists()
+
+
+def test_it_is_asked_by_post_only(db: None) -> None:
+    assert Client().get(HOLDER).status_code == 405
+
+
+# --- Many at once -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.postgresql
+@pytest.mark.django_db(transaction=True)
+def test_many_holders_with_one_address_and_two_personas_do_not_disturb_each_other(signing_key: Any) -> None:
+    bank = register("Acme Bank", "https://bank.example/callback")
+    personas = ["adult", "under-18", "declined", "adult"] * 3
+    answers: list[tuple[str, bool]] = []
+
+    def ask(number: int, persona: str) -> None:
+        try:
+            url = authorize_url(bank, nonce=f"nonce-number-{number:010}")
+            response = call(url, persona=persona)
+            while response.status_code == 503:  # one call waits for its turn, and the others are sent again
+                assert response.headers["Retry-After"] == "1"
+                time.sleep(0.05)
+                response = call(url, persona=persona)
+            answers.append((persona, "vp_token" in fragment_of(response)))
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=ask, args=pair) for pair in enumerate(personas)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert Counter(answers) == {("adult", True): 6, ("under-18", True): 3, ("declined", False): 3}
+
+
+def test_answers_that_are_posted_end_where_the_application_says_or_on_our_page(
+    transactional_db: None, signing_key: Any, acme_bank: RelyingParty
+) -> None:
+    direct = {"response_mode": "direct_post", "redirect_uri": None}
+    with listening() as receiver:
+        acme_bank.response_uris.create(uri=receiver.uri)
+        stays = call(authorize_url(acme_bank, response_uri=receiver.uri, **direct)).json()
+        receiver.redirects_to("https://bank.example/welcome")
+        url = authorize_url(acme_bank, response_uri=receiver.uri, nonce="another-nonce-altogether", **direct)
+        goes = call(url, decision="decline").json()
+
+    assert (stays["redirect_to"], stays["page"]["heading"]) == (None, "Done")
+    assert goes == {"redirect_to": "https://bank.example/welcome"}
+    assert [posted.body.partition("=")[0] for posted in receiver.posted] == ["vp_token", "error"]
+
+
+def test_a_posted_refusal_of_what_the_wallet_does_not_hold_ends_where_the_application_says(
+    transactional_db: None, signing_key: Any, acme_bank: RelyingParty
+) -> None:
+    asked_for = {"credentials": [query({"path": ["given_name"], "values": ["Mallory"]}, id="basic")]}
+    with listening() as receiver:
+        acme_bank.response_uris.create(uri=receiver.uri)
+        receiver.redirects_to("https://bank.example/welcome")
+        direct = {"response_mode": "direct_post", "redirect_uri": None, "response_uri": receiver.uri}
+        url = authorize_url(acme_bank, scope=None, dcql_query=json.dumps(asked_for), **direct)
+        ending = call(url).json()
+
+    assert ending == {"redirect_to": "https://bank.example/welcome"}
+    assert dict(parse_qsl(receiver.posted[0].body))["error"] == "access_denied"
+
+
+def test_a_call_whose_signed_request_is_fetched_waits_only_when_no_other_call_does(
+    acme_bank: RelyingParty, settings: Any
+) -> None:
+    with listening() as receiver:
+        prefix = receiver.uri.rpartition("/")[0] + "/"
+        RelyingParty.objects.filter(pk=acme_bank.pk).update(request_uri_prefix=prefix)
+        asked_for = urlencode({"client_id": acme_bank.client_id, "request_uri": prefix + "request"})
+        url = f"{settings.BASE_URL}{PATH}?{asked_for}"
+        held = threading.Event()
+        released = threading.Event()
+
+        def hold() -> None:
+            with holder._waiting.held():
+                held.set()
+                released.wait(10)
+
+        first = threading.Thread(target=hold)
+        first.start()
+        assert held.wait(10)
+        response = call(url)
+        released.set()
+        first.join()
+
+    assert (response.status_code, response.headers["Retry-After"]) == (503, "1")
+    assert "Another call is already waiting." in response.json()["error_description"]
+    assert call(url).status_code == 200
+
+
+def test_signed_requests_are_counted_by_the_address_of_the_caller(
+    acme_bank: RelyingParty, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    RelyingParty.objects.filter(pk=acme_bank.pk).update(request_uri_prefix="http://127.0.0.1:9/")
+    counted: list[str] = []
+    monkeypatch.setattr(signed_requests, "FETCHES", Mock(take=lambda client, now: counted.append(client)))
+    asked_for = urlencode({"client_id": acme_bank.client_id, "request_uri": "http://127.0.0.1:9/request"})
+
+    call(f"{settings.BASE_URL}{PATH}?{asked_for}")
+
+    assert counted == ["127.0.0.1"]
