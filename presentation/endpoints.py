@@ -18,9 +18,6 @@ from rest_framework.views import APIView
 from infra import browser
 from infra.database.outages import means_away
 from presentation import outcomes, verification, verification_request
-from presentation.client_metadata.grants import READ, VERIFY
-from presentation.clients import credentials_grant
-from presentation.clients.bearer import BearerAuthentication, HasGrant
 from presentation.errors import UntrustedRequestError
 from presentation.machine_errors import (
     MachineError,
@@ -34,6 +31,9 @@ from presentation.machine_errors import (
 )
 from presentation.reception import pushing
 from presentation.registration import usable
+from presentation.relying_parties.authentication import credentials_grant
+from presentation.relying_parties.authentication.bearer import BearerAuthentication, HasGrant
+from presentation.relying_parties.metadata.grants import READ, VERIFY
 from presentation.requests import posted_form
 from presentation.requests.parameters import Parameters
 from wallet.limits import LimitReachedError

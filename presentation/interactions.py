@@ -16,11 +16,11 @@ from django.utils.timezone import localdate
 from consent import decisions
 from infra.database.prepared_statements import PreparedInsert, PreparedRead
 from presentation import stored_parameters
-from presentation.client_metadata import logos
 from presentation.errors import InvalidRequestError, TemporarilyUnavailableError
 from presentation.models import Interaction, RedirectURI
 from presentation.passage import Passage, Step, earliest_sign_in, next_step, path_of
 from presentation.registration import Registration
+from presentation.relying_parties.metadata import logos
 from presentation.requests import authorization_request
 from presentation.requests.arrival import Arrival
 from presentation.requests.parameters import Parameters

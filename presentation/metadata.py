@@ -8,8 +8,8 @@ import json
 from django.conf import settings
 
 from infra.published.documents import PublishedDocument
-from presentation.client_metadata.grants import GRANTS
 from presentation.dcql.queries import SCOPES
+from presentation.relying_parties.metadata.grants import GRANTS
 from presentation.responses import encryption
 from presentation.responses.return_address import RESPONSE_MODES
 from wallet.status_lists import token

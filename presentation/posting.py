@@ -11,10 +11,10 @@ from django.conf import settings
 from infra.outbound import retry_after
 from infra.outbound.calls import NotReachedError, Outbound, UnusableAnswerError
 from infra.outbound.lanes import lane
-from presentation.client_metadata import redirect_uris
-from presentation.client_metadata.redirect_uris import RedirectUriError
 from presentation.models import RelyingParty
 from presentation.registration import registered_uris
+from presentation.relying_parties.metadata import redirect_uris
+from presentation.relying_parties.metadata.redirect_uris import RedirectUriError
 from presentation.responses import posted_answer
 from presentation.responses.posted_answer import CONTENT_TYPE
 from presentation.responses.return_address import ReturnAddress

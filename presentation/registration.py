@@ -6,9 +6,9 @@ from django.db.models import Exists, OuterRef
 from django.utils.translation import gettext as _
 
 from infra.database.prepared_statements import PreparedRead
-from presentation.client_metadata import public_keys
 from presentation.errors import UntrustedRequestError
 from presentation.models import Interaction, RedirectURI, RelyingParty, ResponseURI
+from presentation.relying_parties.metadata import public_keys
 from presentation.requests import authorization_request
 from presentation.requests.authorization_request import Allowance, AuthorizationRequest, nonce_digest
 from presentation.requests.parameters import Parameters

@@ -17,13 +17,13 @@ from infra.outbound.calls import OutboundError
 from infra.outbound.lanes import NoLaneFreeError
 from infra.reading import only_read
 from presentation import answers, deliveries, interactions, pages, posting
-from presentation.client_metadata import logos
 from presentation.errors import AccessDeniedError, AuthorizationError, UntrustedRequestError
 from presentation.interactions import COUNTED_ALREADY, InteractionGoneError
 from presentation.models import Interaction, RelyingParty
 from presentation.passage import Passage, Step, next_step, path_of
 from presentation.reception.browsers import receive
 from presentation.registration import Registration, identify
+from presentation.relying_parties.metadata import logos
 from presentation.requests.parameters import Parameters
 from presentation.responses import redirects
 from wallet import sessions

@@ -153,7 +153,7 @@ def statements() -> Any:
 def _no_remembered_key() -> None:
     """What this process remembers of keys outlives a test's database."""
     from keys import issuer_key, key_set
-    from presentation.clients import fetched_keys
+    from presentation.relying_parties.authentication import fetched_keys
 
     for room in (issuer_key, key_set, fetched_keys):
         room.forget()

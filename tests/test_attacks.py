@@ -25,9 +25,10 @@ from structlog.stdlib import ProcessorFormatter
 from config.logs import logging_config
 from config.operator_sign_in import TRIES_PER_CLIENT
 from consent.models import Consent
-from presentation import admission, interactions
+from presentation import interactions
 from presentation.dcql.queries import BASIC, SCOPES
 from presentation.models import Interaction, RelyingParty
+from presentation.relying_parties import registration as admission
 from presentation.requests.authorization_request import Allowance, parse
 from presentation.requests.parameters import Parameters
 from presentation.transaction_data.types import TYPES

@@ -1,6 +1,7 @@
 """The operators' side of relying parties and their requests; importing it registers them."""
 
-from presentation.admin import interactions, relying_parties
+from presentation.admin import interactions
+from presentation.relying_parties.admin import relying_parties
 from presentation.webhooks import admin as webhooks
 
 __all__ = ["interactions", "relying_parties", "webhooks"]

@@ -3,7 +3,7 @@
 import django.core.validators
 import django.db.models.deletion
 import django.db.models.functions.text
-import presentation.models.relying_parties
+import presentation.relying_parties.models.relying_parties
 import uuid
 from django.db import migrations, models
 
@@ -22,10 +22,10 @@ class Migration(migrations.Migration):
             name='RelyingParty',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('client_id', models.CharField(default=presentation.models.relying_parties.new_client_id, editable=False, max_length=100, unique=True, verbose_name='client ID')),
-                ('name', models.CharField(help_text='As holders know it. Shown on the consent page and kept in receipts.', max_length=100, validators=[presentation.models.relying_parties.validate_legible], verbose_name='name')),
+                ('client_id', models.CharField(default=presentation.relying_parties.models.relying_parties.new_client_id, editable=False, max_length=100, unique=True, verbose_name='client ID')),
+                ('name', models.CharField(help_text='As holders know it. Shown on the consent page and kept in receipts.', max_length=100, validators=[presentation.relying_parties.models.relying_parties.validate_legible], verbose_name='name')),
                 ('logo', models.BinaryField(blank=True, default=b'', verbose_name='logo')),
-                ('purpose', models.CharField(blank=True, help_text='Why it asks, in one sentence for holders: “to open your account”.', max_length=300, validators=[presentation.models.relying_parties.validate_legible], verbose_name='purpose')),
+                ('purpose', models.CharField(blank=True, help_text='Why it asks, in one sentence for holders: “to open your account”.', max_length=300, validators=[presentation.relying_parties.models.relying_parties.validate_legible], verbose_name='purpose')),
                 ('privacy_policy_url', models.URLField(blank=True, max_length=500, validators=[django.core.validators.URLValidator(code='not_https', message='Enter an address that begins with https://.', schemes=['https'])], verbose_name='privacy policy')),
                 ('terms_url', models.URLField(blank=True, max_length=500, validators=[django.core.validators.URLValidator(code='not_https', message='Enter an address that begins with https://.', schemes=['https'])], verbose_name='terms of use')),
                 ('contact', models.EmailField(blank=True, help_text='Whom operators write to. Not shown to holders.', max_length=254, verbose_name='contact')),

@@ -7,7 +7,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from consent.models import Consent
-from presentation.models.relying_parties import RelyingParty
+from presentation.relying_parties.models.relying_parties import RelyingParty
 from wallet.models import Errand
 
 

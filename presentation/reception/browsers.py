@@ -5,7 +5,6 @@ from datetime import datetime
 
 from django.utils.translation import gettext_lazy as _
 
-from presentation.clients.fetched_keys import SOON, KeysUnderWayError
 from presentation.errors import (
     AuthorizationError,
     InvalidRequestError,
@@ -15,6 +14,7 @@ from presentation.errors import (
 )
 from presentation.reception import pushed_requests, signed_requests
 from presentation.registration import mistaken, usable
+from presentation.relying_parties.authentication.fetched_keys import SOON, KeysUnderWayError
 from presentation.requests.arrival import Arrival
 from presentation.requests.parameters import Parameters
 from presentation.requests.request_object import RequestObjectError

@@ -6,10 +6,6 @@ from typing import Any
 
 import structlog
 
-from presentation.client_metadata import grants
-from presentation.clients.authentication import authenticate
-from presentation.clients.bearer import access_by
-from presentation.clients.fetched_keys import SOON, KeysUnderWayError
 from presentation.errors import AuthorizationError, InvalidRequestError, UntrustedRequestError
 from presentation.interactions import NONCE_USED
 from presentation.machine_errors import (
@@ -20,6 +16,10 @@ from presentation.machine_errors import (
 )
 from presentation.reception import pushed_requests, signed_requests
 from presentation.registration import identify, read_request
+from presentation.relying_parties.authentication.authentication import authenticate
+from presentation.relying_parties.authentication.bearer import access_by
+from presentation.relying_parties.authentication.fetched_keys import SOON, KeysUnderWayError
+from presentation.relying_parties.metadata import grants
 from presentation.requests.arrival import Arrival
 from presentation.requests.parameters import LIMITS, Parameters
 from presentation.requests.request_object import RequestObjectError

@@ -15,12 +15,12 @@ from django.utils.translation import gettext_lazy as _
 from infra.database.prepared_statements import PreparedRead
 from infra.outbound.calls import Answer, Outbound, OutboundError
 from infra.outbound.lanes import NoLaneFreeError, lane
-from presentation.client_metadata import request_uris
-from presentation.clients.authentication import keys_of
 from presentation.errors import NotNowError, UntrustedRequestError
 from presentation.metadata import discovery_document
 from presentation.models import RelyingParty
 from presentation.registration import mistaken, not_admitted
+from presentation.relying_parties.authentication.authentication import keys_of
+from presentation.relying_parties.metadata import request_uris
 from presentation.requests import request_object
 from presentation.requests.arrival import Arrival
 from presentation.requests.parameters import LIMITS

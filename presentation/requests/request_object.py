@@ -8,7 +8,13 @@ from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import Any
 
-from presentation.clients.signed_jwt import ClientJwtError, FindKeys, check_times, signed_claims, times
+from presentation.relying_parties.authentication.signed_jwt import (
+    ClientJwtError,
+    FindKeys,
+    check_times,
+    signed_claims,
+    times,
+)
 from presentation.requests.parameters import CARRIERS, LIMITS, Parameters
 
 TYPE = "oauth-authz-req+jwt"

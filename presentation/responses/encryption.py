@@ -13,7 +13,7 @@ from jwcrypto import jwe, jwk
 from infra import strict_json
 from infra.strict_json import StrictJsonError
 from keys.jwk import public_jwk, public_key_of
-from presentation.client_metadata.public_keys import ENCRYPTION, is_for_encryption
+from presentation.relying_parties.metadata.public_keys import ENCRYPTION, is_for_encryption
 
 ALGORITHM = ENCRYPTION
 METHODS = ("A256GCM", "A128GCM")  # what is preferred comes first

@@ -19,8 +19,8 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from infra.admin.read_only import ReadOnly
-from presentation.forms import NewSecretForm
 from presentation.models import RelyingParty
+from presentation.relying_parties.forms import NewSecretForm
 from presentation.webhooks import delivery, outlook, signing_secrets
 from presentation.webhooks.models import WebhookEndpoint, WebhookEvent
 

@@ -8,8 +8,8 @@ from django.utils.translation import gettext_lazy as _
 
 from infra.outbound import targets
 from presentation.dcql.queries import SCOPES, claims_of
-from presentation.forms import KeySetField
 from presentation.models import RelyingParty
+from presentation.relying_parties.forms import KeySetField
 from presentation.transaction_data.types import TYPES
 from presentation.webhooks.models import WebhookEvent
 from sandbox.self_service import assumed_names

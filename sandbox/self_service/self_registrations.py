@@ -17,10 +17,10 @@ from django.db.models import Max, QuerySet
 from django.utils.translation import gettext_lazy as _
 
 from infra import email_addresses
-from presentation import admission
-from presentation.client_metadata.grants import GRANTS
-from presentation.clients import client_secrets
 from presentation.models import RelyingParty
+from presentation.relying_parties import registration as admission
+from presentation.relying_parties.authentication import client_secrets
+from presentation.relying_parties.metadata.grants import GRANTS
 from presentation.webhooks import signing_secrets
 from sandbox.models import SelfRegistration
 from sandbox.self_service.details import Details, check

@@ -21,8 +21,8 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from infra import browser
 from infra.reading import only_read
-from presentation import integration
 from presentation.models import RelyingParty
+from presentation.relying_parties import integration
 from sandbox.self_service import developer_sign_in, self_registrations
 from sandbox.self_service.forms import DeveloperEmailForm, SelfRegistrationForm
 from wallet.limits import LimitReachedError

@@ -55,9 +55,9 @@ def register() -> "RelyingParty":
 
 def client(number: int, now: datetime) -> tuple[str, str]:
     """A relying party whose server may get access tokens and push requests: client ID and secret."""
-    from presentation.clients import client_secrets
     from presentation.dcql.queries import SCOPES
     from presentation.models import RedirectURI, RelyingParty
+    from presentation.relying_parties.authentication import client_secrets
 
     party = RelyingParty.objects.create(
         name=f"Client {number}", grants=["presentation:verify"], allowed_scopes=list(SCOPES)

@@ -16,9 +16,9 @@ from django.test import Client, RequestFactory
 from django.urls import URLPattern, URLResolver
 from django.utils import timezone
 
-from presentation import admission
-from presentation.clients import client_secrets
 from presentation.models import Interaction, RelyingParty
+from presentation.relying_parties import registration as admission
+from presentation.relying_parties.authentication import client_secrets
 from tests.consent.questions import put
 from tests.people import register
 from wallet.models import Wallet

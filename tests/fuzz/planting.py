@@ -16,7 +16,7 @@ def unguarded_ascii() -> None:
             return True
 
     careful = jws.take_apart
-    from presentation.clients import access_tokens, signed_jwt
+    from presentation.relying_parties.authentication import access_tokens, signed_jwt
 
     for module in (access_tokens, signed_jwt):
         module.take_apart = lambda token: careful(Careless(token))  # type: ignore[attr-defined]

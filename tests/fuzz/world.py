@@ -20,15 +20,15 @@ from django.utils import timezone
 from consent.models import Consent
 from keys.models import SigningKey
 from keys.rotation import due_steps
-from presentation.client_metadata.grants import GRANTS
-from presentation.clients import client_secrets
 from presentation.dcql.queries import SCOPES
 from presentation.models import Interaction, RedirectURI, RelyingParty, ResponseURI
+from presentation.relying_parties.authentication import client_secrets
+from presentation.relying_parties.metadata.grants import GRANTS
 from presentation.transaction_data import entries
 from presentation.webhooks import signing_secrets
 from presentation.webhooks.models import WebhookEvent
 from tests.forgery import Key, new_key, public_jwk
-from tests.presentation.test_picture_size import png
+from tests.presentation.relying_parties.test_picture_size import png
 from wallet import credentials
 from wallet.claims import NAMES, Identity
 from wallet.limits import LimitReachedError

@@ -17,8 +17,8 @@ from django.utils import timezone
 
 from consent.models import Consent
 from infra.database.prepared_statements import PreparedInsert, PreparedRead, PreparedUpdate
-from presentation.clients import client_secrets
 from presentation.models import Interaction, PushedRequest, RedirectURI, RelyingParty, ResponseURI
+from presentation.relying_parties.authentication import client_secrets
 from tests.consent.questions import put
 from tests.presentation.test_flow import ask, decide
 from wallet.models import Credential, HolderSession, StatusEntry, Wallet
@@ -79,12 +79,14 @@ def test_every_prepared_read_gives_what_its_queryset_gives(asked: Any, acme_bank
         "consent.decisions._granted_last": {"wallet": wallet, "requester": acme_bank.client_id},
         "consent.views._by_id": {"id": asked.consent_id},
         "wallet.examination._at_place": {"status_list": entry.status_list_id, "idx": entry.idx},
-        "presentation.clients.authentication._known_by_secret": {
+        "presentation.relying_parties.authentication.authentication._known_by_secret": {
             "client_id": acme_bank.client_id,
             "now": now,
         },
-        "presentation.clients.authentication._known_by_keys": {"client_id": acme_bank.client_id},
-        "presentation.clients.bearer._granted_now": {"client_id": acme_bank.client_id},
+        "presentation.relying_parties.authentication.authentication._known_by_keys": {
+            "client_id": acme_bank.client_id
+        },
+        "presentation.relying_parties.authentication.bearer._granted_now": {"client_id": acme_bank.client_id},
         "presentation.interactions._by_id": {"id": asked.id},
         "presentation.reception.pushed_requests._by_digest": {"digest": "f" * 64},
         "presentation.registration._with_redirect_uris": asks,

@@ -9,8 +9,8 @@ from urllib.parse import quote, urlencode
 from django.test import Client
 from django.utils import timezone
 
-from presentation.client_metadata.grants import GRANTS
 from presentation.models import RelyingParty
+from presentation.relying_parties.metadata.grants import GRANTS
 from tests.forgery import Key, new_key, public_jwk, sign_jwt
 from tests.people import register
 
@@ -26,7 +26,7 @@ def registered(name: str = "Acme Bank", **fields: Any) -> RelyingParty:
 
 def with_secret(name: str = "Acme Bank", **fields: Any) -> tuple[RelyingParty, str]:
     """One with a secret, and the secret."""
-    from presentation.clients import client_secrets
+    from presentation.relying_parties.authentication import client_secrets
 
     party = registered(name, **fields)
     return party, client_secrets.rotate(party, now=timezone.now()).text
@@ -76,6 +76,6 @@ def by_assertion(text: str) -> dict[str, str]:
 
 def access_token(party: RelyingParty, *grants: str) -> str:
     """An access token for all the party was granted, or for `grants`."""
-    from presentation.clients import access_tokens
+    from presentation.relying_parties.authentication import access_tokens
 
     return access_tokens.issue(party.client_id, list(grants) or party.grants, now=timezone.now()).text

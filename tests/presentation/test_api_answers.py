@@ -18,8 +18,8 @@ from django.utils import timezone
 from jsonschema import Draft202012Validator, FormatChecker
 
 from config.urls import PUBLISHED_DOCUMENTS, PUBLISHED_FAMILIES
-from presentation.clients import client_secrets
 from presentation.models import Delivery, Interaction, RelyingParty
+from presentation.relying_parties.authentication import client_secrets
 from presentation.webhooks import revocations, signature
 from presentation.webhooks.models import WebhookEvent
 from sandbox import api

@@ -18,11 +18,11 @@ from schemathesis.checks import CHECKS
 from schemathesis.config import SchemathesisConfig
 
 from config.urls import PUBLISHED_DOCUMENTS, PUBLISHED_FAMILIES
-from presentation.client_metadata.grants import GRANTS
-from presentation.clients import access_tokens
 from presentation.errors import AuthorizationError
 from presentation.machine_errors import MachineError
 from presentation.outcomes import Delivery, State
+from presentation.relying_parties.authentication import access_tokens
+from presentation.relying_parties.metadata.grants import GRANTS
 from presentation.requests.authorization_request import SHORTEST_NONCE
 from presentation.requests.parameters import CARRIERS, LIMITS
 from presentation.responses.return_address import RESPONSE_MODES

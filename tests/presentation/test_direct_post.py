@@ -21,8 +21,8 @@ from infra.outbound import calls
 from infra.outbound.calls import Outbound
 from infra.outbound.lanes import lane
 from presentation import deliveries, posting
-from presentation.client_metadata import public_keys
 from presentation.models import Delivery, Interaction, RelyingParty, ResponseURI
+from presentation.relying_parties.metadata import public_keys
 from presentation.webhooks.models import WebhookEvent
 from tests.forgery import new_key, public_jwk
 from tests.people import register

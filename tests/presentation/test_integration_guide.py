@@ -25,10 +25,10 @@ from jwcrypto.common import JWException
 from standardwebhooks import WebhookVerificationError
 
 from keys.jws import decode_segment, encode_segment
-from presentation.client_metadata.grants import READ
-from presentation.clients import client_secrets
 from presentation.models import RelyingParty
 from presentation.outcomes import Delivery, State
+from presentation.relying_parties.authentication import client_secrets
+from presentation.relying_parties.metadata.grants import READ
 from tests.conftest import NODE_PACKAGES
 from tests.forgery import HONEST, NOW, TAMPERINGS, Forger, Tampering
 from tests.people import register

@@ -12,9 +12,9 @@ from django.test import Client
 
 from keys import key_set
 from presentation import verification
-from presentation.clients import bearer, credentials_grant
 from presentation.models import RelyingParty
 from presentation.reception import pushing
+from presentation.relying_parties.authentication import bearer, credentials_grant
 from sandbox.holder import endpoints as sandbox_endpoints
 from tests.forgery import new_key, sign_jwt
 from tests.presentation.clients import FORM, TOKEN, access_token, basic, registered, with_secret

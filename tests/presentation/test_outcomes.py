@@ -10,11 +10,12 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from presentation import admission, clearing, outcomes
-from presentation.client_metadata.grants import PUSH, READ, VERIFY
-from presentation.clients import access_tokens
+from presentation import clearing, outcomes
 from presentation.deliveries import Standing
 from presentation.models import Interaction, RelyingParty, ResponseURI
+from presentation.relying_parties import registration as admission
+from presentation.relying_parties.authentication import access_tokens
+from presentation.relying_parties.metadata.grants import PUSH, READ, VERIFY
 from tests.people import ALICE, BOB
 from tests.presentation.clients import access_token, registered
 from tests.presentation.test_flow import SignIn, ask, decide

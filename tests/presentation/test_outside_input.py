@@ -28,13 +28,18 @@ from infra import strict_json
 from infra.strict_json import StrictJsonError
 from keys.jws import JwsError, from_b64url, take_apart
 from presentation import verification_request
-from presentation.client_metadata.public_keys import ClientKeysError, from_json, problem_with, read_published
-from presentation.clients import access_tokens, assertion
-from presentation.clients.access_tokens import TokenRefusedError
-from presentation.clients.assertion import AssertionRefusedError
-from presentation.clients.signed_jwt import ClientJwtError, signed_claims
-from presentation.forms import KeySetField
 from presentation.models import RelyingParty
+from presentation.relying_parties.authentication import access_tokens, assertion
+from presentation.relying_parties.authentication.access_tokens import TokenRefusedError
+from presentation.relying_parties.authentication.assertion import AssertionRefusedError
+from presentation.relying_parties.authentication.signed_jwt import ClientJwtError, signed_claims
+from presentation.relying_parties.forms import KeySetField
+from presentation.relying_parties.metadata.public_keys import (
+    ClientKeysError,
+    from_json,
+    problem_with,
+    read_published,
+)
 from presentation.requests.posted_form import UnreadableFormError
 from presentation.requests.posted_form import read as read_form
 from presentation.transaction_data import entries

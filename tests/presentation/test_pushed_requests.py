@@ -17,10 +17,10 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
-from presentation import admission
-from presentation.clients import client_secrets
 from presentation.models import Interaction, PushedRequest, RelyingParty
 from presentation.reception import pushing
+from presentation.relying_parties import registration as admission
+from presentation.relying_parties.authentication import client_secrets
 from tests.people import ALICE, register
 from tests.presentation.clients import (
     FORM,

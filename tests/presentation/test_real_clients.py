@@ -12,8 +12,8 @@ from authlib.oauth2.rfc7523 import PrivateKeyJWT
 from django.utils import timezone
 from joserfc.jwk import ECKey
 
-from presentation.clients import client_secrets
 from presentation.models import RelyingParty
+from presentation.relying_parties.authentication import client_secrets
 from tests.conftest import NODE_PACKAGES
 from tests.forgery import Key, new_key, public_jwk
 from tests.presentation.clients import registered, with_key, with_secret

@@ -25,12 +25,13 @@ from joserfc import jwe
 from joserfc.jwk import ECKey
 
 from infra.outbound.lanes import lane
-from presentation import admission, interactions
-from presentation.client_metadata.request_uris import is_registered, problem_with
-from presentation.clients import client_secrets
+from presentation import interactions
 from presentation.metadata import discovery_document
 from presentation.models import Interaction, PushedRequest, RelyingParty
 from presentation.reception import signed_requests
+from presentation.relying_parties import registration as admission
+from presentation.relying_parties.authentication import client_secrets
+from presentation.relying_parties.metadata.request_uris import is_registered, problem_with
 from presentation.requests.parameters import LIMITS
 from presentation.requests.request_object import LIFETIME, RequestObjectError, read
 from tests.forgery import Key, new_key, public_jwk, sign_jwt, sign_text

@@ -17,8 +17,8 @@ from keys import issuer_key, key_set
 from keys.models import SigningKey
 from keys.rotation import due_steps, moves
 from presentation import verification_request
-from presentation.clients import access_tokens
 from presentation.models import RelyingParty
+from presentation.relying_parties.authentication import access_tokens
 from presentation.transaction_data import entries
 from presentation.verification_request import VerificationRequestError
 from tests.forgery import HONEST, PAYMENT, SESSION, TAMPERINGS, new_key, sign_jwt
@@ -304,7 +304,9 @@ def test_an_access_token_that_is_not_ours_or_has_ended_is_refused(
     for token in wrong:
         told(verify(bank, {}, token=token), 401, "invalid_token", 'Bearer realm="presentation", error=')
     later = timezone.now() + access_tokens.LIFETIME
-    monkeypatch.setattr("presentation.clients.bearer.timezone", SimpleNamespace(now=lambda: later))
+    monkeypatch.setattr(
+        "presentation.relying_parties.authentication.bearer.timezone", SimpleNamespace(now=lambda: later)
+    )
     told(verify(bank, {}, token=good), 401, "invalid_token", 'Bearer realm="presentation", error=')
 
 

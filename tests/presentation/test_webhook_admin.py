@@ -18,7 +18,13 @@ from presentation.models import RelyingParty, RelyingPartyEvent
 from presentation.webhooks import signing_secrets
 from presentation.webhooks.models import WebhookEndpoint, WebhookEvent, WebhookSecret
 from tests.config.test_metrics import TOKEN, numbers
-from tests.presentation.test_operator_roles import AUDIT, KEYS, RELYING_PARTIES, make_roles, operator
+from tests.presentation.relying_parties.test_operator_roles import (
+    AUDIT,
+    KEYS,
+    RELYING_PARTIES,
+    make_roles,
+    operator,
+)
 from tests.presentation.webhooks import EVENTS, deliver, opted_in, receiving, waiting
 
 pytestmark = pytest.mark.django_db

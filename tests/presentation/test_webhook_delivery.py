@@ -23,8 +23,8 @@ from standardwebhooks import Webhook, WebhookVerificationError
 
 from infra.outbound.calls import Outbound
 from keys.sealed_columns import sealed_columns
-from presentation import admission
 from presentation.models import RelyingParty
+from presentation.relying_parties import registration as admission
 from presentation.webhooks import delivery, pace, signing_secrets
 from presentation.webhooks.models import WebhookEndpoint, WebhookEvent, WebhookSecret
 from tests.people import register

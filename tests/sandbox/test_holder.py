@@ -16,9 +16,10 @@ from django.test import Client
 from django.utils import timezone
 
 from consent.models import Consent
-from presentation import admission, interactions
+from presentation import interactions
 from presentation.models import Interaction, RelyingParty
 from presentation.reception import signed_requests
+from presentation.relying_parties import registration as admission
 from sandbox.holder import driving as holder
 from sandbox.identity_provider.personas import OUTCOMES
 from tests.people import ALICE, register

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from presentation.client_metadata.logos import content_type
+from presentation.relying_parties.metadata.logos import content_type
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -16,9 +16,9 @@ from django.test import Client
 from django.utils import timezone
 
 from consent.models import Consent
-from presentation import admission
 from presentation.dcql.queries import BASIC
 from presentation.models import Interaction, RelyingParty
+from presentation.relying_parties import registration as admission
 from sandbox.models import SelfRegistration
 from sandbox.self_service import developer_sign_in, self_registrations
 from tests.people import register

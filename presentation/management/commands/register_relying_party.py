@@ -11,11 +11,12 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from presentation import admission, history, integration
-from presentation.client_metadata import public_keys
-from presentation.client_metadata.grants import GRANTS
 from presentation.dcql.queries import SCOPES
 from presentation.models import RelyingParty
+from presentation.relying_parties import history, integration
+from presentation.relying_parties import registration as admission
+from presentation.relying_parties.metadata import public_keys
+from presentation.relying_parties.metadata.grants import GRANTS
 from presentation.transaction_data.types import TYPES
 from wallet.claims import NAMES
 

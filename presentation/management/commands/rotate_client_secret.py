@@ -9,9 +9,9 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from presentation import history
-from presentation.clients import client_secrets
 from presentation.models import RelyingParty
+from presentation.relying_parties import history
+from presentation.relying_parties.authentication import client_secrets
 
 
 class Command(BaseCommand):

@@ -10,8 +10,8 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from presentation import history
 from presentation.models import RelyingParty
+from presentation.relying_parties import history
 from presentation.webhooks import signing_secrets
 from presentation.webhooks.models import WebhookEvent
 

@@ -19,12 +19,13 @@ from django.utils.translation import gettext as _t
 from django.utils.translation import gettext_lazy as _
 
 from infra.admin.histories import NewestFirst
-from presentation import admission, integration
-from presentation.admin.addresses import RedirectURIInline, ResponseURIInline
-from presentation.client_metadata import logos
-from presentation.clients import client_secret_pages
-from presentation.forms import ReinstatementForm, RelyingPartyForm, SuspensionForm
 from presentation.models import RelyingParty, RelyingPartyEvent
+from presentation.relying_parties import integration
+from presentation.relying_parties import registration as admission
+from presentation.relying_parties.admin.addresses import RedirectURIInline, ResponseURIInline
+from presentation.relying_parties.authentication import client_secret_pages
+from presentation.relying_parties.forms import ReinstatementForm, RelyingPartyForm, SuspensionForm
+from presentation.relying_parties.metadata import logos
 from presentation.webhooks import admin as webhooks
 
 

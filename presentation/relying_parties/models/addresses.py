@@ -7,8 +7,8 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from infra.outbound import targets
-from presentation.client_metadata import redirect_uris
-from presentation.models.relying_parties import RelyingParty
+from presentation.relying_parties.metadata import redirect_uris
+from presentation.relying_parties.models.relying_parties import RelyingParty
 
 
 class RedirectURI(models.Model):

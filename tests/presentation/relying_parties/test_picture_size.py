@@ -10,9 +10,9 @@ from django.test import Client
 from hypothesis import given
 from hypothesis import strategies as st
 
-from presentation.client_metadata import logos
-from presentation.client_metadata.picture_size import size
 from presentation.models import RelyingParty
+from presentation.relying_parties.metadata import logos
+from presentation.relying_parties.metadata.picture_size import size
 
 TYPES = ("image/png", "image/jpeg", "image/webp")
 SIDES = st.integers(1, 2**31 - 1)

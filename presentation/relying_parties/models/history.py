@@ -5,7 +5,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from infra.database.append_only import AppendOnly
-from presentation.models.relying_parties import RelyingParty
+from presentation.relying_parties.models.relying_parties import RelyingParty
 
 
 class RelyingPartyEvent(AppendOnly):

@@ -7,9 +7,14 @@ from typing import Any
 import pytest
 from django.db import IntegrityError, transaction
 
-from presentation.clients import client_secrets
-from presentation.clients.client_secrets import LIFETIME, OVERLAP, TwoSecretsError, rotate
 from presentation.models import ClientSecret, RelyingParty
+from presentation.relying_parties.authentication import client_secrets
+from presentation.relying_parties.authentication.client_secrets import (
+    LIFETIME,
+    OVERLAP,
+    TwoSecretsError,
+    rotate,
+)
 from tests.wallet.conftest import together
 
 pytestmark = pytest.mark.django_db

@@ -14,7 +14,7 @@ from django.conf import settings
 from keys import key_set
 from keys.issuer_key import active_issuer_key
 from keys.jws import JwsError, encode_segment, sign_segments, take_apart
-from presentation.clients.signed_jwt import LEEWAY, ClientJwtError, times
+from presentation.relying_parties.authentication.signed_jwt import LEEWAY, ClientJwtError, times
 
 LIFETIME = timedelta(minutes=10)
 _TYPE = "at+jwt"

@@ -4,7 +4,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
-from presentation.models.relying_parties import RelyingParty
+from presentation.relying_parties.models.relying_parties import RelyingParty
 
 
 class ClientSecret(models.Model):

@@ -19,8 +19,14 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
-from presentation.clients.assertion import LEEWAY, LIFETIME, AssertionRefusedError, unverified_subject, verify
 from presentation.models import UsedAssertion
+from presentation.relying_parties.authentication.assertion import (
+    LEEWAY,
+    LIFETIME,
+    AssertionRefusedError,
+    unverified_subject,
+    verify,
+)
 from tests.forgery import Key, new_key, public_jwk, sign_jwt
 from tests.presentation.clients import FORM, TOKEN, ask, assertion, by_assertion, with_key
 from tests.wallet.conftest import together

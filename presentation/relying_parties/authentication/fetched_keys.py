@@ -10,7 +10,12 @@ from django.conf import settings
 
 from infra.outbound.calls import Outbound, OutboundError
 from infra.outbound.lanes import NoLaneFreeError, lane
-from presentation.client_metadata.public_keys import ClientKeys, ClientKeysError, from_json, read_published
+from presentation.relying_parties.metadata.public_keys import (
+    ClientKeys,
+    ClientKeysError,
+    from_json,
+    read_published,
+)
 
 log = structlog.get_logger(__name__)
 

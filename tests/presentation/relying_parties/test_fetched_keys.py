@@ -13,8 +13,14 @@ from hypothesis import strategies as st
 
 from infra.outbound.lanes import lane
 from infra.waiting import most_for_applications
-from presentation.client_metadata.public_keys import MOST, ClientKeysError, problem_with, read, read_published
-from presentation.clients import fetched_keys
+from presentation.relying_parties.authentication import fetched_keys
+from presentation.relying_parties.metadata.public_keys import (
+    MOST,
+    ClientKeysError,
+    problem_with,
+    read,
+    read_published,
+)
 from tests.forgery import Key, new_key, public_jwk
 from tests.presentation.clients import ask, assertion, basic, by_assertion, registered, with_secret
 from tests.presentation.far_ends import FarEnd, answers, far_end

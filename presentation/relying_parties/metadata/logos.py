@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from django.utils.translation import gettext_lazy as _
 
-from presentation.client_metadata.picture_size import size
+from presentation.relying_parties.metadata.picture_size import size
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise

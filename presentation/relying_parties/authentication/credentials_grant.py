@@ -10,9 +10,6 @@ from infra.sealing import SealError
 from keys.certificates.chain import BrokenChainError
 from keys.issuer_key import NoSigningKeyError
 from keys.private_keys.signer import SignerUnavailableError
-from presentation.client_metadata import grants
-from presentation.clients import access_tokens
-from presentation.clients.authentication import authenticate
 from presentation.machine_errors import (
     MalformedRequestError,
     ScopeNotGrantedError,
@@ -20,6 +17,9 @@ from presentation.machine_errors import (
     UnavailableError,
     UnsupportedGrantTypeError,
 )
+from presentation.relying_parties.authentication import access_tokens
+from presentation.relying_parties.authentication.authentication import authenticate
+from presentation.relying_parties.metadata import grants
 from wallet.limits import Limit
 
 log = structlog.get_logger(__name__)

@@ -15,9 +15,9 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from infra.moments import moment
-from presentation.clients import client_secrets
-from presentation.forms import NewSecretForm
 from presentation.models import ClientSecret, RelyingParty
+from presentation.relying_parties.authentication import client_secrets
+from presentation.relying_parties.forms import NewSecretForm
 
 _TEMPLATES = "admin/presentation/relyingparty"
 

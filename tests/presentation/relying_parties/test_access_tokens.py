@@ -10,9 +10,9 @@ from django.utils import timezone
 from keys.issuer_key import active_issuer_key
 from keys.jws import sign_compact
 from keys.models import SigningKey
-from presentation.clients import access_tokens
-from presentation.clients.access_tokens import LIFETIME, Access, TokenRefusedError
-from presentation.clients.signed_jwt import LEEWAY
+from presentation.relying_parties.authentication import access_tokens
+from presentation.relying_parties.authentication.access_tokens import LIFETIME, Access, TokenRefusedError
+from presentation.relying_parties.authentication.signed_jwt import LEEWAY
 from tests.relying_party import read_jwt
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("signing_key")]

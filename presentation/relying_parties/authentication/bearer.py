@@ -10,10 +10,10 @@ from rest_framework.request import Request
 
 from infra import browser
 from infra.database.prepared_statements import PreparedRead
-from presentation.clients import access_tokens
-from presentation.clients.access_tokens import Access
 from presentation.machine_errors import InsufficientScopeError, InvalidTokenError, MissingTokenError
 from presentation.models import RelyingParty
+from presentation.relying_parties.authentication import access_tokens
+from presentation.relying_parties.authentication.access_tokens import Access
 from wallet.limits import Limit
 
 # Tokens that are refused, per client address: somebody's cache may be old, but not so often. A good token is

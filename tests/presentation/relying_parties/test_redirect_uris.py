@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from presentation.client_metadata.redirect_uris import RedirectUriError, validate
+from presentation.relying_parties.metadata.redirect_uris import RedirectUriError, validate
 
 ALLOWED = [
     "https://app.example",

@@ -15,13 +15,19 @@ from django.test import Client
 from django.utils import timezone
 
 from infra.moments import moment
-from presentation.clients import client_secrets
 from presentation.models import ClientSecret, RelyingParty
+from presentation.relying_parties.authentication import client_secrets
 from tests.forgery import new_key, public_jwk
 from tests.presentation.clients import ask, basic
-from tests.presentation.test_operator_roles import AUDIT, IDENTITY_REVIEW, KEYS, RELYING_PARTIES, operator
-from tests.presentation.test_operator_roles import _groups as _groups
-from tests.presentation.test_relying_party_admin import LIST, form, page
+from tests.presentation.relying_parties.test_operator_roles import (
+    AUDIT,
+    IDENTITY_REVIEW,
+    KEYS,
+    RELYING_PARTIES,
+    operator,
+)
+from tests.presentation.relying_parties.test_operator_roles import _groups as _groups
+from tests.presentation.relying_parties.test_relying_party_admin import LIST, form, page
 
 pytestmark = pytest.mark.django_db
 

@@ -11,7 +11,7 @@ from django.test import Client
 
 from keys import key_set
 from presentation.models import RelyingParty
-from presentation.models.relying_parties import new_client_id
+from presentation.relying_parties.models.relying_parties import new_client_id
 from tests.presentation.clients import access_token, registered
 from tests.presentation.test_flow import SignIn
 from tests.presentation.test_verification import NONCE, failed, verify

@@ -7,10 +7,10 @@ from django.forms.fields import InvalidJSONInput
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from presentation.client_metadata import logos, public_keys
-from presentation.client_metadata.grants import GRANTS
 from presentation.dcql.queries import SCOPES, claims_of
 from presentation.models import RelyingParty
+from presentation.relying_parties.metadata import logos, public_keys
+from presentation.relying_parties.metadata.grants import GRANTS
 from presentation.transaction_data.types import TYPES
 from presentation.webhooks.models import WebhookEvent
 from wallet.claims import CLAIMS, NAMES, labels

@@ -15,12 +15,12 @@ from django.db import connection
 
 from infra.database.prepared_statements import PreparedRead
 from presentation import metadata
-from presentation.client_metadata import public_keys
-from presentation.client_metadata.public_keys import ClientKeys
-from presentation.clients import assertion, client_secrets, fetched_keys
-from presentation.clients.assertion import AssertionRefusedError
 from presentation.machine_errors import InvalidClientError, MalformedRequestError, UnavailableError
 from presentation.models import ClientSecret, RelyingParty
+from presentation.relying_parties.authentication import assertion, client_secrets, fetched_keys
+from presentation.relying_parties.authentication.assertion import AssertionRefusedError
+from presentation.relying_parties.metadata import public_keys
+from presentation.relying_parties.metadata.public_keys import ClientKeys
 from presentation.requests.parameters import decoded
 
 _NOTED_EVERY = timedelta(minutes=1)  # how exact the date of last use is, so that not each use is a write

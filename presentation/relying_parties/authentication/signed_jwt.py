@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from keys.jws import JwsError, take_apart
-from presentation.client_metadata.public_keys import ClientKeys
+from presentation.relying_parties.metadata.public_keys import ClientKeys
 
 LEEWAY = timedelta(seconds=30)  # that clocks may differ
 _END_OF_TIME = 2**40  # seconds; what is beyond is a mistake, or an attempt at our arithmetic

@@ -14,9 +14,9 @@ from django.utils.translation import gettext_lazy as _
 from infra import email_addresses
 from infra.characters import is_legible
 from infra.outbound import targets
-from presentation.client_metadata import logos, public_keys, request_uris
-from presentation.client_metadata.grants import GRANTS
 from presentation.dcql.queries import SCOPES, ClaimPath, claims_of
+from presentation.relying_parties.metadata import logos, public_keys, request_uris
+from presentation.relying_parties.metadata.grants import GRANTS
 from presentation.transaction_data.types import TYPES
 from presentation.webhooks import opt_in
 from presentation.webhooks.models import WebhookEvent

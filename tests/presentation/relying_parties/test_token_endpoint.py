@@ -11,9 +11,9 @@ from django.test import Client
 from django.utils import timezone
 
 from keys import issuer_key
-from presentation import admission
-from presentation.clients import client_secrets, credentials_grant
 from presentation.models import ClientSecret
+from presentation.relying_parties import registration as admission
+from presentation.relying_parties.authentication import client_secrets, credentials_grant
 from tests.forgery import new_key, public_jwk
 from tests.presentation.clients import (
     FORM,

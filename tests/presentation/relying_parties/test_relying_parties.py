@@ -8,10 +8,10 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, connection, transaction
 
-from presentation import admission
-from presentation.client_metadata import logos
 from presentation.dcql.queries import BASIC
 from presentation.models import RedirectURI, RelyingParty
+from presentation.relying_parties import registration as admission
+from presentation.relying_parties.metadata import logos
 from presentation.transaction_data.types import TYPES
 
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR" + b"\0\0\0\x20" * 2 + b"\x08\x06\0\0\0"  # 32 × 32 pixels

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from keys.jws import JwsError, decode_segment
-from presentation.clients.signed_jwt import (
+from presentation.relying_parties.authentication.signed_jwt import (
     LEEWAY,
     ClientJwtError,
     FindKeys,

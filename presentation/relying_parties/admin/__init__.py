@@ -1,0 +1,1 @@
+"""Relying parties in the admin."""
