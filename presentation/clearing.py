@@ -9,8 +9,8 @@ from django.dispatch import Signal
 
 from consent import decisions
 from consent.models import Consent
-from presentation.interactions import LIFETIME
 from presentation.models import Interaction, PushedRequest, UsedAssertion
+from presentation.requests.interactions import LIFETIME
 
 WAY_BACK_KEPT = timedelta(days=1)  # so long the page about an expired interaction can lead home
 SURELY_OVER = timedelta(minutes=10)  # an answer that began in time has been given by then, or never will be

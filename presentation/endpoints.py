@@ -29,12 +29,11 @@ from presentation.machine_errors import (
     UnavailableError,
     UnknownNonceError,
 )
-from presentation.reception import pushing
-from presentation.registration import usable
 from presentation.relying_parties.authentication import credentials_grant
 from presentation.relying_parties.authentication.bearer import BearerAuthentication, HasGrant
 from presentation.relying_parties.metadata.grants import READ, VERIFY
-from presentation.requests import posted_form
+from presentation.requests.carriers import posted_form, pushing
+from presentation.requests.client import usable
 from presentation.requests.parameters import Parameters
 from wallet.limits import LimitReachedError
 

@@ -10,8 +10,8 @@ from django.conf import settings
 from infra.published.documents import PublishedDocument
 from presentation.dcql.queries import SCOPES
 from presentation.relying_parties.metadata.grants import GRANTS
-from presentation.responses import encryption
-from presentation.responses.return_address import RESPONSE_MODES
+from presentation.requests import encryption
+from presentation.requests.return_address import RESPONSE_MODES
 from wallet.status_lists import token
 
 AUTHORIZE_PATH = "/verifiable-credentials/v1/presentation/authorize"

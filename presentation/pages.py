@@ -8,12 +8,11 @@ from django.urls import reverse
 
 from consent.models import Consent
 from consent.pages import REVIEW_CSP
-from presentation import deliveries
 from presentation.errors import AuthorizationError, UntrustedRequestError
-from presentation.interactions import InteractionGoneError
 from presentation.models import Delivery, Interaction, RelyingParty
-from presentation.passage import Passage
-from presentation.responses import redirects
+from presentation.requests.delivery import deliveries, redirects
+from presentation.requests.interactions import InteractionGoneError
+from presentation.requests.passage import Passage
 
 
 def untrusted(request: HttpRequest, error: UntrustedRequestError) -> HttpResponse:

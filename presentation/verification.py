@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 from typing import Any
 
-from presentation.responses import vp_token
+from presentation.requests import vp_token
 from presentation.verification_request import VerificationRequest
 from wallet import examination
 from wallet.examination import Findings

@@ -16,16 +16,17 @@ from infra import browser
 from infra.outbound.calls import OutboundError
 from infra.outbound.lanes import NoLaneFreeError
 from infra.reading import only_read
-from presentation import answers, deliveries, interactions, pages, posting
+from presentation import pages
 from presentation.errors import AccessDeniedError, AuthorizationError, UntrustedRequestError
-from presentation.interactions import COUNTED_ALREADY, InteractionGoneError
 from presentation.models import Interaction, RelyingParty
-from presentation.passage import Passage, Step, next_step, path_of
-from presentation.reception.browsers import receive
-from presentation.registration import Registration, identify
 from presentation.relying_parties.metadata import logos
+from presentation.requests import answers, interactions
+from presentation.requests.carriers.browsers import receive
+from presentation.requests.client import Registration, identify
+from presentation.requests.delivery import deliveries, posting, redirects
+from presentation.requests.interactions import COUNTED_ALREADY, InteractionGoneError
 from presentation.requests.parameters import Parameters
-from presentation.responses import redirects
+from presentation.requests.passage import Passage, Step, next_step, path_of
 from wallet import sessions
 from wallet.models import HolderSession
 from wallet.pages import TRY_AGAIN

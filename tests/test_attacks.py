@@ -25,21 +25,21 @@ from structlog.stdlib import ProcessorFormatter
 from config.logs import logging_config
 from config.operator_sign_in import TRIES_PER_CLIENT
 from consent.models import Consent
-from presentation import interactions
 from presentation.dcql.queries import BASIC, SCOPES
 from presentation.models import Interaction, RelyingParty
 from presentation.relying_parties import registration as admission
+from presentation.requests import interactions
 from presentation.requests.authorization_request import Allowance, parse
 from presentation.requests.parameters import Parameters
 from presentation.transaction_data.types import TYPES
 from tests.people import ALICE, NORA, register
 from tests.presentation.clients import ask as post_as_client
 from tests.presentation.clients import assertion, by_assertion, with_key
-from tests.presentation.test_authorize import PATH, asked, encoded, fragment, session_data
-from tests.presentation.test_dcql_flow import query, with_query
-from tests.presentation.test_flow import ask, decide
-from tests.presentation.test_pushed_requests import send
-from tests.presentation.test_request_objects import signed
+from tests.presentation.dcql.test_dcql_flow import query, with_query
+from tests.presentation.requests.test_authorize import PATH, asked, encoded, fragment, session_data
+from tests.presentation.requests.test_flow import ask, decide
+from tests.presentation.requests.test_pushed_requests import send
+from tests.presentation.requests.test_request_objects import signed
 from wallet import known_browsers
 from wallet.identity.attempts import ATTEMPTS
 from wallet.models import Credential, Errand, IdentityVerification, Wallet

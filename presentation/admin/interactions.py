@@ -10,9 +10,9 @@ from django.utils.translation import gettext_lazy as _
 
 from infra.admin.read_only import ReadOnly
 from infra.admin.row_ids import short_id
-from presentation import deliveries
-from presentation.deliveries import Standing
 from presentation.models import Interaction
+from presentation.requests.delivery import deliveries
+from presentation.requests.delivery.deliveries import Standing
 
 
 @admin.register(Interaction)

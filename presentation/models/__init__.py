@@ -1,12 +1,12 @@
 """Relying parties, what they prove themselves with, what they asked, and the answers on their way."""
 
-from presentation.models.deliveries import Delivery
-from presentation.models.interactions import Interaction
-from presentation.models.requests import PushedRequest
 from presentation.relying_parties.models.addresses import RedirectURI, ResponseURI
 from presentation.relying_parties.models.clients import ClientSecret, UsedAssertion
 from presentation.relying_parties.models.history import RelyingPartyEvent
 from presentation.relying_parties.models.relying_parties import RelyingParty
+from presentation.requests.models.deliveries import Delivery
+from presentation.requests.models.interactions import Interaction
+from presentation.requests.models.requests import PushedRequest
 
 __all__ = [
     "ClientSecret",

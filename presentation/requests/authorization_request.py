@@ -23,9 +23,9 @@ from presentation.errors import (
     UnsupportedResponseTypeError,
     VpFormatsNotSupportedError,
 )
+from presentation.requests.encryption import NoRecipientError, Recipient, recipient
 from presentation.requests.parameters import Parameters
-from presentation.responses.encryption import NoRecipientError, Recipient, recipient
-from presentation.responses.return_address import DIRECT_POST_JWT, POSTED, RESPONSE_MODES
+from presentation.requests.return_address import DIRECT_POST_JWT, POSTED, RESPONSE_MODES
 from presentation.transaction_data import entries
 from presentation.transaction_data.entries import TransactionData
 from wallet.claims import CLAIMS

@@ -18,7 +18,7 @@ from django.http.response import HttpResponseBase
 from django.urls import resolve
 from django.utils import timezone
 
-from presentation.interactions import COUNTED_ALREADY
+from presentation.requests.interactions import COUNTED_ALREADY
 from wallet import sessions
 from wallet.models import Wallet
 

@@ -14,8 +14,8 @@ from django.views.decorators.http import require_POST
 
 from infra import browser
 from presentation.machine_errors import for_machines
-from presentation.requests import posted_form
-from presentation.responses.posted_answer import CONTENT_TYPE
+from presentation.requests.carriers import posted_form
+from presentation.requests.delivery.posted_answer import CONTENT_TYPE
 from sandbox.playground import posted_answers
 from wallet.limits import LimitReachedError
 

@@ -20,7 +20,7 @@ from django.utils.translation import gettext_lazy as _
 from infra.outbound.targets import TargetError, as_address, is_public, parse
 from infra.sealing import SealError, seal, unseal
 from keys.jws import JwsError, decode_segment
-from presentation.requests import posted_form
+from presentation.requests.carriers import posted_form
 from sandbox.models import PlaygroundAnswer
 from sandbox.wording import Text
 from wallet.limits import Limit

@@ -16,7 +16,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from presentation.dcql.queries import BASIC
-from presentation.responses.return_address import DIRECT_POST
+from presentation.requests.return_address import DIRECT_POST
 from sandbox.playground.examples import EXAMPLES
 
 DEFAULT_EMAIL = "alice@example.org"

@@ -10,8 +10,8 @@ from django.test import Client
 
 from presentation.models import RelyingParty
 from tests.people import ALICE
-from tests.presentation.test_authorize import PATH, asked
-from tests.presentation.test_flow import ask, decide
+from tests.presentation.requests.test_authorize import PATH, asked
+from tests.presentation.requests.test_flow import ask, decide
 from wallet.models import Wallet
 
 

@@ -13,10 +13,10 @@ from config.views import PAGE_OF_FORM
 from consent import decisions
 from consent.models import Consent
 from presentation.models import Interaction, RelyingParty
-from presentation.passage import path_of
+from presentation.requests.passage import path_of
 from tests.consent.questions import put
 from tests.people import NORA
-from tests.presentation.test_flow import ask, decide
+from tests.presentation.requests.test_flow import ask, decide
 from tests.wallet.conftest import make_errand
 from tests.wallet.test_identity_verification import attempt_in
 from wallet.models import HolderSession, IdentityVerification, LoginCode, Wallet

@@ -22,7 +22,7 @@ from presentation.transaction_data.types import TYPES
 from tests.consent.questions import ACME, BASIC, WIRE, put
 from tests.people import register
 from tests.presentation.payloads import ITEMIZED, around
-from tests.presentation.test_flow import ask
+from tests.presentation.requests.test_flow import ask
 from tests.wallet.statuses import INVALID, SUSPENDED, VALID, presented
 from wallet import sessions
 from wallet.models import StatusEntry, Wallet

@@ -24,7 +24,7 @@ def unguarded_ascii() -> None:
 
 def any_redirect() -> None:
     """Every redirect URI counts as registered."""
-    from presentation.responses import return_address
+    from presentation.requests import return_address
 
     return_address.is_registered = lambda uri, registered: True  # type: ignore[assignment]
 

@@ -20,7 +20,7 @@ from infra.database.prepared_statements import PreparedInsert, PreparedRead, Pre
 from presentation.models import Interaction, PushedRequest, RedirectURI, RelyingParty, ResponseURI
 from presentation.relying_parties.authentication import client_secrets
 from tests.consent.questions import put
-from tests.presentation.test_flow import ask, decide
+from tests.presentation.requests.test_flow import ask, decide
 from wallet.models import Credential, HolderSession, StatusEntry, Wallet
 
 pytestmark = pytest.mark.django_db
@@ -87,12 +87,12 @@ def test_every_prepared_read_gives_what_its_queryset_gives(asked: Any, acme_bank
             "client_id": acme_bank.client_id
         },
         "presentation.relying_parties.authentication.bearer._granted_now": {"client_id": acme_bank.client_id},
-        "presentation.interactions._by_id": {"id": asked.id},
-        "presentation.reception.pushed_requests._by_digest": {"digest": "f" * 64},
-        "presentation.registration._with_redirect_uris": asks,
-        "presentation.registration._with_response_uris": asks,
-        "presentation.registration._uris": {"party": party},
-        "presentation.reception.signed_requests._active": {"client_id": acme_bank.client_id},
+        "presentation.requests.interactions._by_id": {"id": asked.id},
+        "presentation.requests.carriers.pushed_requests._by_digest": {"digest": "f" * 64},
+        "presentation.requests.client._with_redirect_uris": asks,
+        "presentation.requests.client._with_response_uris": asks,
+        "presentation.requests.client._uris": {"party": party},
+        "presentation.requests.carriers.signed_requests._active": {"client_id": acme_bank.client_id},
     }
 
     assert set(every_read()) == set(values)

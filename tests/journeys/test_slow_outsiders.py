@@ -20,8 +20,8 @@ import pytest
 from tests.benchmarks.sites import Site
 from tests.journeys.load import JWKS
 from tests.people import register
-from tests.presentation.test_authorize import PATH
-from tests.presentation.test_dcql_flow import query
+from tests.presentation.dcql.test_dcql_flow import query
+from tests.presentation.requests.test_authorize import PATH
 from tests.processes import environment
 from tests.receiver import listening
 from tests.sandbox.test_holder import HOLDER, authorize_url

@@ -25,7 +25,7 @@ from presentation.webhooks.models import WebhookEvent
 from sandbox import api
 from tests.forgery import Key, new_key, public_jwk
 from tests.presentation.clients import FORM, access_token, ask, assertion, basic, by_assertion, registered
-from tests.presentation.test_authorize import PATH, asked
+from tests.presentation.requests.test_authorize import PATH, asked
 from tests.presentation.test_webhook_events import pass_through
 from tests.presentation.webhooks import opted_in
 from tests.wallet.statuses import SAID, present

@@ -25,12 +25,12 @@ from presentation.relying_parties.authentication import access_tokens
 from presentation.relying_parties.metadata.grants import GRANTS
 from presentation.requests.authorization_request import SHORTEST_NONCE
 from presentation.requests.parameters import CARRIERS, LIMITS
-from presentation.responses.return_address import RESPONSE_MODES
+from presentation.requests.return_address import RESPONSE_MODES
 from sandbox import api
 from sandbox.holder.call import CHOICES, LONGEST_URL
 from tests.people import ALICE, register
+from tests.presentation.requests.test_authorize import PATH, asked
 from tests.presentation.test_api_answers import demand_exactly
-from tests.presentation.test_authorize import PATH, asked
 from wallet.claims import CLAIMS, Identity
 from wallet.models import StatusEntry
 from wallet.trust_policy import CHECKS as CHECKS_OF_PRESENTATIONS

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from consent.models import Consent
 from presentation.models import Interaction, RelyingParty
-from tests.presentation.test_flow import ask, decide
+from tests.presentation.requests.test_flow import ask, decide
 from wallet.models import Wallet
 
 pytestmark = pytest.mark.usefixtures("signing_key")

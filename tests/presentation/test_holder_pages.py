@@ -13,13 +13,13 @@ from django.test import Client
 
 from consent.models import Consent
 from presentation.models import Interaction, RelyingParty
-from presentation.reception.pushed_requests import HANDLE
+from presentation.requests.carriers.pushed_requests import HANDLE
 from tests.forgery import Key, new_key
 from tests.people import register
 from tests.presentation.clients import FORM, basic, with_key, with_secret
-from tests.presentation.test_authorize import PATH, asked
-from tests.presentation.test_dcql_flow import query
-from tests.presentation.test_request_objects import signed
+from tests.presentation.dcql.test_dcql_flow import query
+from tests.presentation.requests.test_authorize import PATH, asked
+from tests.presentation.requests.test_request_objects import signed
 from tests.receiver import Receiver, listening
 from tests.sandbox.test_holder import authorize_url, call
 

@@ -33,7 +33,7 @@ from tests.conftest import NODE_PACKAGES
 from tests.forgery import HONEST, NOW, TAMPERINGS, Forger, Tampering
 from tests.people import register
 from tests.presentation.clients import access_token
-from tests.presentation.test_flow import decide
+from tests.presentation.requests.test_flow import decide
 from tests.presentation.webhooks import opted_in, receiving
 from tests.project_copy import copy_project, recipe
 from tests.receiver import listening

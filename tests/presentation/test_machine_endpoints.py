@@ -13,12 +13,12 @@ from django.test import Client
 from keys import key_set
 from presentation import verification
 from presentation.models import RelyingParty
-from presentation.reception import pushing
 from presentation.relying_parties.authentication import bearer, credentials_grant
+from presentation.requests.carriers import pushing
 from sandbox.holder import endpoints as sandbox_endpoints
 from tests.forgery import new_key, sign_jwt
 from tests.presentation.clients import FORM, TOKEN, access_token, basic, registered, with_secret
-from tests.presentation.test_pushed_requests import PAR
+from tests.presentation.requests.test_pushed_requests import PAR
 from tests.presentation.test_verification import VERIFY
 from wallet.limits import Limit
 

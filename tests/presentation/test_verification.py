@@ -24,7 +24,7 @@ from presentation.verification_request import VerificationRequestError
 from tests.forgery import HONEST, PAYMENT, SESSION, TAMPERINGS, new_key, sign_jwt
 from tests.presentation import payloads
 from tests.presentation.clients import access_token, registered
-from tests.presentation.test_flow import ask, decide
+from tests.presentation.requests.test_flow import ask, decide
 from tests.relying_party import read_jwt
 from wallet import examination
 from wallet.models import Credential, StatusEntry, Wallet

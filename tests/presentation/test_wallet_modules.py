@@ -21,15 +21,15 @@ from joserfc.jwk import ECKey
 import tests.relying_party
 from config.urls import PUBLISHED_DOCUMENTS, PUBLISHED_FAMILIES
 from presentation.models import RelyingParty
-from presentation.reception import signed_requests
+from presentation.requests.carriers import signed_requests
 from tests.forgery import Key, new_key
 from tests.presentation.clients import assertion, by_assertion, with_key
+from tests.presentation.dcql.test_dcql_flow import path, query
 from tests.presentation.far_ends import FarEnd, answers, far_end, says
-from tests.presentation.test_authorize import PATH, asked
-from tests.presentation.test_dcql_flow import path, query
-from tests.presentation.test_flow import SignIn, hub_of
-from tests.presentation.test_pushed_requests import go, send
-from tests.presentation.test_request_objects import TYPE, signed
+from tests.presentation.requests.test_authorize import PATH, asked
+from tests.presentation.requests.test_flow import SignIn, hub_of
+from tests.presentation.requests.test_pushed_requests import go, send
+from tests.presentation.requests.test_request_objects import TYPE, signed
 from tests.receiver import Receiver, listening
 from tests.relying_party import Answer
 from wallet.models import Wallet

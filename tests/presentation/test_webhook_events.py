@@ -19,8 +19,8 @@ from presentation.models import Interaction, RelyingParty
 from presentation.webhooks import revocations
 from presentation.webhooks.models import WebhookEvent
 from tests.people import ALICE
-from tests.presentation.test_authorize import asked, fragment
-from tests.presentation.test_flow import ask, hub_of
+from tests.presentation.requests.test_authorize import asked, fragment
+from tests.presentation.requests.test_flow import ask, hub_of
 from tests.presentation.webhooks import opted_in
 from tests.relying_party import status_reference
 from tests.wallet.conftest import together

@@ -16,16 +16,16 @@ from django.test import Client
 from django.utils import timezone
 
 from consent.models import Consent
-from presentation import interactions
 from presentation.models import Interaction, RelyingParty
-from presentation.reception import signed_requests
 from presentation.relying_parties import registration as admission
+from presentation.requests import interactions
+from presentation.requests.carriers import signed_requests
 from sandbox.holder import driving as holder
 from sandbox.identity_provider.personas import OUTCOMES
 from tests.people import ALICE, register
 from tests.presentation.clients import FORM, basic, with_secret
-from tests.presentation.test_authorize import PATH, asked, encoded
-from tests.presentation.test_dcql_flow import query
+from tests.presentation.dcql.test_dcql_flow import query
+from tests.presentation.requests.test_authorize import PATH, asked, encoded
 from tests.receiver import listening
 from tests.relying_party import RelyingParty as Application
 from wallet import sign_in_allowances

@@ -17,7 +17,7 @@ from django.utils import timezone
 from joserfc.jwk import ECKey
 
 from presentation.models import RelyingParty, ResponseURI
-from presentation.responses.encryption import Recipient
+from presentation.requests.encryption import Recipient
 from sandbox.models import PlaygroundAnswer
 from sandbox.playground import posted_answers
 from tests.people import register

@@ -12,7 +12,6 @@ from django.utils import timezone
 import consent.clearing
 import presentation.webhooks.clearing
 import wallet.clearing
-from presentation import deliveries
 from presentation.clearing import (
     clear_interactions,
     clear_pushed_requests,
@@ -20,6 +19,7 @@ from presentation.clearing import (
     clearing,
     note_never_answered,
 )
+from presentation.requests.delivery import deliveries
 from wallet.status_lists import sweeping, upkeep
 
 

@@ -1,0 +1,72 @@
+"""A browser brings a request, itself or where it is to be found (RFC 9101 §5, RFC 9126 §4)."""
+
+from dataclasses import replace
+from datetime import datetime
+
+from django.utils.translation import gettext_lazy as _
+
+from presentation.errors import (
+    AuthorizationError,
+    InvalidRequestError,
+    InvalidRequestObjectError,
+    InvalidRequestUriMethodError,
+    NotNowError,
+)
+from presentation.relying_parties.authentication.fetched_keys import SOON, KeysUnderWayError
+from presentation.requests.carriers import pushed_requests, signed_requests
+from presentation.requests.carriers.arrival import Arrival
+from presentation.requests.carriers.request_object import RequestObjectError
+from presentation.requests.client import mistaken, usable
+from presentation.requests.parameters import Parameters
+
+GET, POST = "get", "post"  # how a published request is to be got
+
+
+def receive(parameters: Parameters, *, address: str, now: datetime) -> Arrival:
+    """The request that the address of the authorization endpoint means.
+
+    With `request` or `request_uri`, nothing beside it counts but `client_id`. address: the network address
+    that limits count by. Raises `UntrustedRequestError`.
+    """
+    carriers = parameters.carriers()
+    if not carriers:
+        return Arrival(parameters)
+    usable(parameters, "client_id")
+    if len(carriers) > 1:
+        raise mistaken("request and request_uri must not be sent together")
+    (carrier,) = carriers
+    try:
+        arrival = _carried(parameters, carrier, address=address, now=now)
+    except KeysUnderWayError as error:
+        raise NotNowError(
+            _("The application that sent you here is being checked. Please try again in a few seconds."),
+            "the keys at jwks_uri are being fetched just now",
+            status=503,
+            seconds=SOON,
+        ) from error
+    except RequestObjectError as error:
+        if error.said is None:
+            raise mistaken(str(error)) from error
+        arrival = Arrival(error.said, signed=True, problem=InvalidRequestObjectError(str(error)))
+    return replace(arrival, problem=arrival.problem or _method_problem(parameters, carrier))
+
+
+def _carried(parameters: Parameters, carrier: str, *, address: str, now: datetime) -> Arrival:
+    """The request in an object or behind an address; raises what those who read it raise."""
+    value, client_id = usable(parameters, carrier), usable(parameters, "client_id")
+    if carrier == "request":
+        return signed_requests.sent_along(value, client_id=client_id, now=now)
+    if value.startswith(pushed_requests.HANDLE):
+        return pushed_requests.recall(value, client_id=client_id, now=now)
+    post = parameters.get("request_uri_method") == POST
+    return signed_requests.published_at(value, client_id=client_id, post=post, address=address, now=now)
+
+
+def _method_problem(parameters: Parameters, carrier: str) -> AuthorizationError | None:
+    """What is wrong with `request_uri_method`; where to tell it is known once the request is there."""
+    method, unusable = parameters.get("request_uri_method"), parameters.problem("request_uri_method")
+    if carrier != "request_uri" and (method or unusable):
+        return InvalidRequestError("request_uri_method must not be sent without request_uri")
+    if unusable or method not in (None, GET, POST):
+        return InvalidRequestUriMethodError(unusable or "request_uri_method must be get or post")
+    return None

@@ -1,0 +1,113 @@
+"""Requests in signed objects: sent along, or published by the relying application (RFC 9101 §5).
+
+A published one is read, or made for us when we ask for it with a nonce (OpenID4VP 1.0 §5.10).
+"""
+
+import secrets
+from datetime import datetime, timedelta
+from functools import partial
+from urllib.parse import urlencode
+
+import structlog
+from django.conf import settings
+from django.utils.translation import gettext_lazy as _
+
+from infra.database.prepared_statements import PreparedRead
+from infra.outbound.calls import Answer, Outbound, OutboundError
+from infra.outbound.lanes import NoLaneFreeError, lane
+from presentation.errors import NotNowError, UntrustedRequestError
+from presentation.metadata import discovery_document
+from presentation.models import RelyingParty
+from presentation.relying_parties.authentication.authentication import keys_of
+from presentation.relying_parties.metadata import request_uris
+from presentation.requests.carriers import request_object
+from presentation.requests.carriers.arrival import Arrival
+from presentation.requests.carriers.request_object import RequestObjectError
+from presentation.requests.client import mistaken, not_admitted
+from presentation.requests.parameters import LIMITS
+from wallet.limits import Limit, LimitReachedError
+
+log = structlog.get_logger(__name__)
+
+outbound = Outbound(loopback=settings.LOOPBACK_CALLS)
+# Anybody's browser can make us fetch; per client address, and generous, because a company may share one.
+FETCHES = Limit("request-objects-fetched", most=settings.REQUESTS_PER_CLIENT, window=timedelta(minutes=15))
+
+_active = PreparedRead(
+    lambda value: RelyingParty.objects.filter(
+        client_id=value("client_id"), state=RelyingParty.State.ACTIVE
+    ).only("client_id", "jwks", "jwks_uri", "request_uri_prefix")
+)
+
+
+def sent_along(text: str, *, client_id: str, now: datetime) -> Arrival:
+    """The request in an object of this client.
+
+    Raises RequestObjectError, or UntrustedRequestError when the client is not known.
+    """
+    return _read(text, _client(client_id), now)
+
+
+def published_at(uri: str, *, client_id: str, post: bool, address: str, now: datetime) -> Arrival:
+    """The request in the object that this client publishes there, or with `post` makes for us.
+
+    address: the network address that limits count by. Raises RequestObjectError, or UntrustedRequestError
+    when it must not be fetched or cannot be: NotNowError if that will soon be different.
+    """
+    party = _client(client_id)
+    if not request_uris.is_registered(uri, party.request_uri_prefix, loopback=settings.LOOPBACK_CALLS):
+        raise mistaken("request_uri must be a pushed request, or at the address registered for signed ones")
+    wallet_nonce = secrets.token_urlsafe(32) if post else None
+    try:
+        FETCHES.take(address, now=now)
+        with lane(party.pk):
+            answer = _fetch(uri, wallet_nonce)
+    except (LimitReachedError, OutboundError) as error:
+        log.warning("request_object_not_fetched", client_id=client_id, reason=str(error))
+        raise _not_fetched(error, now) from error
+    if answer.status != 200 or answer.content_type != request_object.MEDIA_TYPE:
+        raise mistaken(f"request_uri must answer with status 200 and {request_object.MEDIA_TYPE}")
+    return _read(answer.body.decode("ascii", errors="replace").strip(), party, now, wallet_nonce)
+
+
+def _not_fetched(error: LimitReachedError | OutboundError, now: datetime) -> UntrustedRequestError:
+    reason = _("We could not get the request of the application that sent you here. Please try again later.")
+    hint = f"request_uri could not be fetched: {error}"
+    if isinstance(error, LimitReachedError):
+        return NotNowError(reason, hint, status=429, seconds=int(error.retry_after(now)))
+    if isinstance(error, NoLaneFreeError):
+        return NotNowError(reason, hint, status=503, seconds=1)
+    return UntrustedRequestError(reason, hint)
+
+
+def _fetch(uri: str, wallet_nonce: str | None) -> Answer:
+    if wallet_nonce is None:
+        return outbound.get(uri, accept=request_object.MEDIA_TYPE)
+    said = {"wallet_nonce": wallet_nonce, "wallet_metadata": discovery_document().decode()}
+    return outbound.post(
+        uri,
+        urlencode(said).encode(),
+        content_type="application/x-www-form-urlencoded",
+        headers={"Accept": request_object.MEDIA_TYPE},
+    )
+
+
+def _read(text: str, party: RelyingParty, now: datetime, wallet_nonce: str | None = None) -> Arrival:
+    if len(text) > LIMITS["request"]:
+        raise RequestObjectError("is too long")
+    said = request_object.read(
+        text,
+        client_id=party.client_id,
+        find_keys=partial(keys_of, party),
+        issuer=settings.BASE_URL,
+        now=now,
+        wallet_nonce=wallet_nonce,
+    )
+    return Arrival(said, signed=True)
+
+
+def _client(client_id: str) -> RelyingParty:
+    party = _active.first(client_id=client_id)
+    if party is None:
+        raise not_admitted("client_id must name an active relying party")
+    return party

@@ -1,0 +1,180 @@
+"""Posting answers to relying parties (OpenID4VP 1.0 §8.2): kept sealed, posted by one request at a time.
+
+What is posted again is the same answer, to the byte. No transaction is open while a relying party is asked.
+"""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import datetime, timedelta
+from enum import Enum, auto
+from math import ceil
+from typing import Any
+from uuid import UUID
+
+import structlog
+from django.db import transaction
+from django.db.models import Q, QuerySet
+
+from consent import decisions
+from infra.outbound.calls import NotReachedError, OutboundError, UnusableAnswerError
+from infra.sealing import SealError, seal, unseal
+from presentation.models import Delivery, Interaction, RelyingParty, ResponseURI
+from presentation.requests.delivery import posted_answer, posting
+from presentation.requests.delivery.posting import NotTakenError
+from presentation.requests.encryption import Recipient
+from presentation.requests.return_address import ReturnAddress
+from presentation.webhooks import telling
+
+log = structlog.get_logger(__name__)
+
+KEPT = timedelta(minutes=5)  # verifiers take a key binding that is not older
+MOST_TRIES = 10
+TAKEN_FOR = timedelta(seconds=20)  # longer than posting may take: then its process must have died
+
+
+class Standing(Enum):
+    """How an answer that is posted stands."""
+
+    WAITING = auto()  # it may be posted
+    HELD = auto()  # it may be, but not yet: the relying party asked to wait
+    UNDER_WAY = auto()  # a request is posting it now
+    DELIVERED = auto()
+    ENDED = auto()  # it did not arrive, and is gone
+
+
+def keep(
+    interaction: Interaction,
+    address: ReturnAddress,
+    answer: dict[str, str],
+    recipient: Recipient | None = None,
+    *,
+    now: datetime,
+) -> None:
+    """Seal an answer away to be posted; in the transaction that gives it."""
+    body = posted_answer.form(answer, address.state, recipient)
+    Delivery.objects.create(
+        interaction=interaction,
+        sealed_body=seal(body, context=_context("sealed_body", interaction)),
+        expires_at=now + KEPT,
+    )
+
+
+def deliver(interaction: Interaction, *, now: datetime) -> None:
+    """Post the answer, unless it has arrived, has expired, must wait, or another request is at it.
+
+    How it went is to be read from `standing`. May take as long as `outbound.calls.DONE_WITHIN`. That it
+    arrived is written down together with the webhook that tells so; after a crash it is neither.
+    """
+    if not _may_still_go(interaction):
+        give_up(interaction, now=now)
+    until, before = now + TAKEN_FOR, of(interaction)
+    if before is None or held_for(before, now=now):
+        return
+    free = _free(interaction, now=now).filter(tries=before.tries)
+    if free.update(taken_until=until, tries=before.tries + 1, left_here=True, refused=False) != 1:
+        return
+    mine = Delivery.objects.filter(pk=interaction.pk, taken_until=until, delivered_at=None)
+    try:
+        body = unseal(before.sealed_body, context=_context("sealed_body", interaction))
+        onward = posting.post(interaction.relying_party, interaction.response_uri, body, now=now)
+    except (OutboundError, SealError) as error:
+        mine.update(taken_until=None, **_learnt(before, error, now=now))
+        log.warning("answer not delivered", interaction=str(interaction.id), reason=str(error))
+        return
+    kept = seal(onward.encode(), context=_context("sealed_onward", interaction)) if onward else b""
+    with transaction.atomic():
+        if mine.update(taken_until=None, delivered_at=now, sealed_body=b"", sealed_onward=kept) == 1:
+            telling.tell_of_arrival(before.interaction, now=now)
+    log.info("answer delivered", interaction=str(interaction.id))
+
+
+def of(interaction: Interaction) -> Delivery | None:
+    """What became of the answer; None when it is not one that is posted."""
+    found = Delivery.objects.select_related("interaction__relying_party").filter(pk=interaction.pk)
+    return found.first()
+
+
+def standing(delivery: Delivery, *, now: datetime) -> Standing:
+    """How it stands."""
+    if delivery.delivered_at is not None:
+        return Standing.DELIVERED
+    if not delivery.sealed_body or delivery.expires_at <= now:
+        return Standing.ENDED
+    if delivery.taken_until is not None and delivery.taken_until > now:
+        return Standing.UNDER_WAY
+    if delivery.tries >= MOST_TRIES:
+        return Standing.ENDED
+    return Standing.HELD if held_for(delivery, now=now) else Standing.WAITING
+
+
+def held_for(delivery: Delivery, *, now: datetime) -> int:
+    """The seconds until it may be posted again, because the relying party asked to wait; 0 when it may be."""
+    return ceil(max((delivery.held_until - now).total_seconds(), 0)) if delivery.held_until else 0
+
+
+def onward(delivery: Delivery, *, now: datetime) -> str | None:
+    """Where the relying party sends this browser, while that is kept."""
+    if not delivery.sealed_onward or delivery.expires_at <= now:
+        return None
+    with suppress(SealError):
+        return unseal(delivery.sealed_onward, context=_context("sealed_onward", delivery)).decode()
+    return None
+
+
+def give_up(interaction: Interaction, *, now: datetime) -> None:
+    """The holder does not want to wait: the answer is forgotten, unless it is being posted or has arrived."""
+    with transaction.atomic():
+        if _free(interaction, now=now).update(sealed_body=b"") == 1:
+            _note_if_nothing_was_sent([interaction.pk], now=now)
+
+
+def forget_expired(*, now: datetime, batch: int) -> int:
+    """Empty what has expired, `batch` rows per transaction; how many."""
+    forgotten = 0
+    kept = ~Q(sealed_body=b"") | ~Q(sealed_onward=b"")
+    rows = Delivery.objects.filter(kept, expires_at__lte=now).order_by("expires_at")
+    while ids := list(rows.values_list("pk", flat=True)[:batch]):
+        with transaction.atomic():
+            forgotten += Delivery.objects.filter(pk__in=ids).update(sealed_body=b"", sealed_onward=b"")
+            _note_if_nothing_was_sent(ids, now=now)
+    return forgotten
+
+
+def _free(interaction: Interaction, *, now: datetime) -> QuerySet[Delivery]:
+    """The row, if its answer may be posted and nobody is at it."""
+    rows = Delivery.objects.filter(Q(taken_until=None) | Q(taken_until__lte=now), pk=interaction.pk)
+    return rows.filter(expires_at__gt=now, tries__lt=MOST_TRIES).exclude(sealed_body=b"")
+
+
+def _may_still_go(interaction: Interaction) -> bool:
+    return ResponseURI.objects.filter(
+        relying_party=interaction.relying_party_id,
+        relying_party__state=RelyingParty.State.ACTIVE,
+        uri=interaction.response_uri,
+    ).exists()
+
+
+def _learnt(before: Delivery, error: Exception, *, now: datetime) -> dict[str, Any]:
+    """What a try that failed says about the answer and the next try."""
+    nothing_sent = not isinstance(error, OutboundError) or isinstance(error, NotReachedError)
+    facts: dict[str, Any] = {
+        "left_here": before.left_here or not nothing_sent,
+        "refused": isinstance(error, UnusableAnswerError),
+    }
+    if isinstance(error, NotTakenError):
+        facts["held_until"] = now + error.wait
+        if error.gone:  # it will not be taken there any more
+            facts["sealed_body"] = b""
+    return facts
+
+
+def _note_if_nothing_was_sent(ids: Sequence[UUID], *, now: datetime) -> None:
+    """Then the receipt must not say that it was shared; otherwise nobody knows, and it says so."""
+    unsent = Delivery.objects.filter(pk__in=ids, delivered_at=None, left_here=False)
+    for consent_id in unsent.values_list("interaction__consent", flat=True):
+        if consent_id is not None:
+            decisions.note_undelivered(consent_id, now=now)
+
+
+def _context(column: str, row: Interaction | Delivery) -> str:
+    return Delivery.SEALED[column].format(pk=row.pk)

@@ -1,0 +1,447 @@
+"""A request from beginning to answer, over HTTP: what is shared, what is answered once, what is refused."""
+
+import base64
+import re
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime, time, timedelta
+from html import unescape
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.utils import timezone
+
+from consent import decisions
+from consent.models import Consent
+from presentation.models import Interaction, RelyingParty
+from presentation.requests.passage import path_of
+from tests.people import ALICE, BOB, enroll
+from tests.presentation.requests.test_authorize import PATH, asked, encoded, fragment, session_data
+from wallet.models import Credential, Wallet
+
+pytestmark = pytest.mark.usefixtures("signing_key")
+SignIn = Callable[..., Any]
+
+
+def ask(client: Client, party: RelyingParty, **changes: Any) -> str:
+    """Send the browser off; where it is sent first."""
+    response = client.get(PATH, asked(party, **changes))
+    assert response.status_code == 303
+    return response.headers["Location"]
+
+
+def decide(client: Client, page: str, decision: str = "share") -> str:
+    """Answer at the consent page's own address, so that the hub comes after it; where the browser is sent."""
+    response = client.post(page, {"decision": decision})
+    assert response.status_code in (302, 303), response.content
+    return response.headers["Location"]
+
+
+def test_a_decision_sent_to_the_consent_page_leads_to_the_hub_and_home(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
+) -> None:
+    sign_in(alice)
+
+    page = ask(client, acme_bank)
+    shown = client.get(page)
+    hub = decide(client, page)
+    answer = client.get(hub)
+
+    assert "Archer" in shown.content.decode()
+    assert answer.status_code == 303
+    token = fragment(answer.headers["Location"])
+    assert set(token) == {"vp_token", "state"}
+    assert token["state"] == "af0ifjsldkj"
+    assert token["vp_token"].count("~") == 5  # two names, the age object, over 18, and the key binding
+
+
+def test_declining_goes_home_with_access_denied_and_is_recorded(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn, settings: Any
+) -> None:
+    sign_in(alice)
+
+    hub = decide(client, ask(client, acme_bank), "decline")
+    answer = fragment(client.get(hub).headers["Location"])
+
+    assert answer == {
+        "error": "access_denied",
+        "error_description": "The request was not granted.",
+        "iss": settings.BASE_URL,
+        "state": "af0ifjsldkj",
+    }
+    assert Consent.objects.get().decision == Consent.Decision.DECLINED
+
+
+def test_leaving_goes_home_with_the_very_same_answer_as_declining(
+    client: Client, acme_bank: RelyingParty, settings: Any
+) -> None:
+    ask(client, acme_bank)
+
+    answer = fragment(client.get(f"{hub_of()}leave/").headers["Location"])
+
+    assert answer == {
+        "error": "access_denied",
+        "error_description": "The request was not granted.",
+        "iss": settings.BASE_URL,
+        "state": "af0ifjsldkj",
+    }
+
+
+def hub_of(interaction: Interaction | None = None) -> str:
+    return path_of(interaction or Interaction.objects.get())
+
+
+def test_an_answer_is_given_once_and_then_the_hub_leads_back(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
+) -> None:
+    sign_in(alice)
+    hub = decide(client, ask(client, acme_bank))
+    client.get(hub)
+
+    again = client.get(hub)
+
+    assert again.status_code == 410
+    assert 'href="https://bank.example/"' in again.content.decode()
+    assert "#" not in again.content.decode().split('rel="noreferrer"')[0].split("href=")[-1]
+
+
+def test_what_was_asked_is_forgotten_once_answered(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
+) -> None:
+    sign_in(alice)
+    client.get(decide(client, ask(client, acme_bank)))
+
+    assert Interaction.objects.get().parameters == {}
+
+
+def test_a_nonce_that_gave_a_token_is_refused_from_then_on(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
+) -> None:
+    sign_in(alice)
+    client.get(decide(client, ask(client, acme_bank)))
+
+    answer = fragment(client.get(PATH, asked(acme_bank)).headers["Location"])
+
+    assert answer["error"] == "invalid_request"
+    assert "nonce" in answer["error_description"]
+
+
+def test_the_same_nonce_of_another_relying_party_is_no_replay(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, corner_shop: RelyingParty, sign_in: SignIn
+) -> None:
+    sign_in(alice)
+    client.get(decide(client, ask(client, acme_bank)))
+
+    page = ask(client, corner_shop, redirect_uri="https://shop.example/callback")
+
+    assert page.startswith("/consent/")
+
+
+def test_a_reload_before_the_answer_is_fine(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
+) -> None:
+    sign_in(alice)
+    ask(client, acme_bank)
+    second = ask(client, acme_bank)
+
+    assert "vp_token" in fragment(client.get(decide(client, second)).headers["Location"])
+
+
+@pytest.mark.django_db(transaction=True)  # the refused statement ends a transaction that others share
+def test_of_two_tabs_with_one_nonce_only_one_gets_a_token(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
+) -> None:
+    sign_in(alice)
+    hubs = [decide(client, ask(client, acme_bank)) for _ in range(2)]
+
+    answers = [fragment(client.get(hub).headers["Location"]) for hub in hubs]
+
+    assert "vp_token" in answers[0]
+    assert answers[1]["error"] == "invalid_request"
+
+
+def test_another_browser_cannot_go_on_with_an_interaction(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
+) -> None:
+    sign_in(alice)
+    hub = decide(client, ask(client, acme_bank))
+    stranger = Client()
+    sign_in(alice, browser=stranger)
+
+    for path in (hub, f"{hub}leave/"):
+        response = stranger.get(path)
+        assert response.status_code == 410
+        assert "af0ifjsldkj" not in response.content.decode()
+    assert Interaction.objects.get().outcome == ""
+
+
+def test_an_expired_interaction_leads_back_with_the_refusal(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn, settings: Any
+) -> None:
+    sign_in(alice)
+    hub = decide(client, ask(client, acme_bank))
+    Interaction.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+
+    response = client.get(hub)
+
+    assert response.status_code == 410
+    (home,) = re.findall('href="(https://bank.example/callback#[^"]*)"', response.content.decode())
+    assert fragment(unescape(home)) == {
+        "error": "access_denied",
+        "iss": settings.BASE_URL,
+        "state": "af0ifjsldkj",
+    }
+
+
+def test_an_unknown_interaction_is_a_page(client: Client, db: None) -> None:
+    path = f"{PATH.removesuffix('authorize')}interactions/00000000-0000-4000-8000-000000000000/"
+
+    assert client.get(path).status_code == 410
+
+
+@pytest.mark.parametrize("email", [BOB, "somebody@example.org"])
+def test_another_wallet_than_the_hinted_one_is_asked_to_sign_in(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn, email: str
+) -> None:
+    sign_in(alice)
+
+    assert ask(client, acme_bank, login_hint=email).startswith("/wallet/errands/")
+
+
+def test_the_hinted_address_is_compared_without_case(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
+) -> None:
+    sign_in(alice)
+
+    assert ask(client, acme_bank, login_hint=ALICE.upper()).startswith("/consent/")
+
+
+def test_a_holder_without_a_credential_is_sent_to_verification(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
+) -> None:
+    sign_in(alice)
+    Credential.objects.update(state=Credential.State.REVOKED)
+
+    assert ask(client, acme_bank).endswith("/identity/")
+
+
+def test_a_grant_does_not_outlive_the_credential(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
+) -> None:
+    sign_in(alice)
+    hub = decide(client, ask(client, acme_bank))
+    Credential.objects.update(state=Credential.State.REVOKED)
+
+    assert client.get(hub).headers["Location"].endswith("/identity/")
+
+
+def test_a_grant_for_another_request_is_worth_nothing(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
+) -> None:
+    sign_in(alice)
+    hub = decide(client, ask(client, acme_bank))
+    interaction = Interaction.objects.get()
+    interaction.parameters["nonce"] = "another-nonce-altogether"
+    interaction.save()
+
+    answer = fragment(client.get(hub).headers["Location"])
+
+    assert answer["error"] == "server_error"
+
+
+def test_suspended_in_mid_flow_nothing_is_redirected(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
+) -> None:
+    sign_in(alice)
+    hub = decide(client, ask(client, acme_bank))
+    acme_bank.state, acme_bank.suspension_reason = RelyingParty.State.SUSPENDED, "complaints"
+    acme_bank.save()
+
+    assert client.get(hub).status_code == 400
+
+
+def test_a_redirect_uri_taken_away_in_mid_flow_gets_nothing(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
+) -> None:
+    sign_in(alice)
+    hub = decide(client, ask(client, acme_bank))
+    acme_bank.redirect_uris.filter(uri="https://bank.example/callback").delete()
+
+    assert client.get(hub).status_code == 400
+
+
+def test_a_scope_taken_away_in_mid_flow_is_invalid(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
+) -> None:
+    sign_in(alice)
+    hub = decide(client, ask(client, acme_bank))
+    RelyingParty.objects.update(allowed_scopes=[])
+
+    assert fragment(client.get(hub).headers["Location"])["error"] == "invalid_scope"
+
+
+def test_without_a_signing_key_the_error_is_ours(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn, signing_key: Any, settings: Any
+) -> None:
+    from keys.rotation import moves
+
+    settings.SELF_CERTIFYING_AUTHORITY = False  # no other key is made in its place
+    sign_in(alice)
+    hub = decide(client, ask(client, acme_bank))
+    moves.withdraw(signing_key.id, reason="lost", now=timezone.now())
+
+    assert fragment(client.get(hub).headers["Location"])["error"] == "server_error"
+
+
+def test_a_yes_that_came_to_nothing_is_no_sharing_on_the_receipt(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn, signing_key: Any, settings: Any
+) -> None:
+    from keys.rotation import moves
+
+    settings.SELF_CERTIFYING_AUTHORITY = False  # no other key is made in its place
+    sign_in(alice)
+    hub = decide(client, ask(client, acme_bank))
+    moves.withdraw(signing_key.id, reason="lost", now=timezone.now())
+    client.get(hub)
+
+    receipts = client.get("/wallet/history/").content.decode()
+
+    assert "You said yes, but nothing was shared" in receipts
+    assert "You shared" not in receipts
+    assert decisions.last_shared(alice, acme_bank.client_id) is None
+
+
+def test_an_age_is_signed_as_it_was_shown_over_midnight_too(
+    client: Client, acme_bank: RelyingParty, sign_in: SignIn
+) -> None:
+    now = timezone.now()
+    of_age_today = now.date().replace(year=now.year - 18, day=min(now.day, 28))
+    tom = enroll("tom@example.org", given_name="Tom", family_name="Young", birth_date=of_age_today)
+    sign_in(tom)
+    page = ask(client, acme_bank, login_hint="tom@example.org")
+    # Asked on the eve of the birthday, a minute before midnight as it were.
+    eve = datetime.combine(of_age_today.replace(year=now.year), time(23, 59), UTC) - timedelta(days=1)
+    Credential.objects.update(issued_at=eve - timedelta(hours=1))
+    Consent.objects.update(asked_at=eve)
+
+    shown = client.get(page).content.decode()
+    token = fragment(client.get(decide(client, page)).headers["Location"])["vp_token"]
+
+    assert re.search(r"Aged 18 or over.*?<bdi>No</bdi>", shown, re.DOTALL)
+    disclosures = [base64.urlsafe_b64decode(part + "==") for part in token.split("~")[1:-1]]
+    assert any(b'"18",false' in said for said in disclosures)
+
+
+PAYMENT = {
+    "type": "urn:service:params:vc:transaction-data:payment-mandate:v1",
+    "credential_ids": ["basic"],
+    "payload": {
+        "payment_instrument": {"type": "card", "id": "card-4242"},
+        "payee": {"name": "Corner Shop"},
+        "prompt_summary": "Pay 12.50 to Corner Shop",
+        "amount": 12.5,
+        "currency": "EUR",
+    },
+}
+
+
+def test_a_payment_asks_for_a_fresh_sign_in_and_session_data_does_not(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
+) -> None:
+    sign_in(alice, ago=timedelta(minutes=6))
+
+    device = ask(client, acme_bank, transaction_data=encoded(session_data()))
+    payment = ask(client, acme_bank, transaction_data=encoded(PAYMENT))
+
+    assert device.startswith("/consent/")
+    assert payment.startswith("/wallet/errands/")
+
+
+def test_a_payment_within_minutes_of_signing_in_does_not_ask_again(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
+) -> None:
+    sign_in(alice, ago=timedelta(minutes=4))
+
+    assert ask(client, acme_bank, transaction_data=encoded(PAYMENT)).startswith("/consent/")
+
+
+def test_openid4vp_1_0_answers_with_an_object_and_the_issuer(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn, settings: Any
+) -> None:
+    import json
+
+    RelyingParty.objects.update(wire_format=RelyingParty.WireFormat.OPENID4VP_1_0)
+    sign_in(alice)
+
+    answer = fragment(client.get(decide(client, ask(client, acme_bank))).headers["Location"])
+
+    assert set(answer) == {"vp_token", "state", "iss"}
+    assert answer["iss"] == settings.BASE_URL
+    presentations = json.loads(answer["vp_token"])
+    assert list(presentations) == ["basic"]
+    assert len(presentations["basic"]) == 1
+
+
+def test_a_private_use_scheme_gets_its_answer(client: Client, alice: Wallet, sign_in: SignIn) -> None:
+    from tests.people import register
+
+    app = register("Acme App", "com.example.app:/callback")
+    sign_in(alice)
+
+    page = ask(client, app, redirect_uri="com.example.app:/callback")
+    answer = client.get(decide(client, page))
+
+    assert answer.headers["Location"].startswith("com.example.app:/callback#vp_token=")
+
+
+@pytest.mark.postgresql
+@pytest.mark.django_db(transaction=True)
+def test_racing_requests_to_the_hub_get_one_token(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
+) -> None:
+    sign_in(alice)
+    hub = decide(client, ask(client, acme_bank))
+    barrier, statuses = threading.Barrier(8), []
+
+    def fetch() -> None:
+        racer = Client()
+        racer.cookies = client.cookies.copy()
+        barrier.wait()
+        statuses.append(racer.get(hub).status_code)
+        connection.close()
+
+    threads = [threading.Thread(target=fetch) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert sorted(statuses) == [303] + [410] * 7
+
+
+@pytest.mark.postgresql
+@pytest.mark.django_db(transaction=True)
+def test_racing_tabs_with_one_nonce_get_one_token(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
+) -> None:
+    sign_in(alice)
+    hubs = [decide(client, ask(client, acme_bank)) for _ in range(6)]
+    barrier, answers = threading.Barrier(len(hubs)), []
+
+    def fetch(hub: str) -> None:
+        racer = Client()
+        racer.cookies = client.cookies.copy()
+        barrier.wait()
+        answers.append(fragment(racer.get(hub).headers["Location"]))
+        connection.close()
+
+    threads = [threading.Thread(target=fetch, args=[hub]) for hub in hubs]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert sum("vp_token" in answer for answer in answers) == 1
+    assert sum(answer.get("error") == "invalid_request" for answer in answers) == len(hubs) - 1

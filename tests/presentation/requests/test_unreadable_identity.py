@@ -1,0 +1,111 @@
+"""A holder whose sealed identity does not open any more: what they and the relying application meet."""
+
+import secrets
+from collections.abc import Callable
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.db import transaction
+from django.test import Client
+from django.utils import timezone
+
+from infra.sealing import marks
+from presentation.models import RelyingParty
+from tests.presentation.requests.test_authorize import fragment
+from tests.presentation.requests.test_flow import SignIn, ask, decide
+from wallet import credentials
+from wallet.claims import Identity
+from wallet.models import Credential, Wallet
+
+LOST, NEW = (secrets.token_urlsafe(32) for _ in range(2))
+NONCE = "another-nonce-of-many-characters"
+
+
+@pytest.fixture(autouse=True)
+def identity(settings: Any, request: pytest.FixtureRequest) -> Identity:
+    """Alice's, sealed under a key that everything else does without."""
+    settings.KEY_SEALING_KEYS = [LOST]
+    alice = request.getfixturevalue("alice")
+    known = credentials._identity(alice.credential)
+    settings.KEY_SEALING_KEYS = [NEW, LOST]
+    request.getfixturevalue("signing_key")
+    request.getfixturevalue("sign_in")(alice)
+    return known
+
+
+def forget(settings: Any) -> None:
+    lost = marks()[1][1:].hex()
+    settings.KEY_SEALING_KEYS = [NEW]
+    call_command("reseal", "--forget", lost, stdout=StringIO())
+
+
+def lose(settings: Any) -> None:
+    settings.KEY_SEALING_KEYS = [NEW]
+
+
+def damage(settings: Any) -> None:
+    value = bytes(Credential.objects.get().sealed_identity)
+    Credential.objects.update(sealed_identity=value[:-1] + bytes([value[-1] ^ 1]))
+
+
+def test_a_holder_whose_identity_was_forgotten_is_verified_again_and_goes_on(
+    client: Client, acme_bank: RelyingParty, settings: Any, identity: Identity
+) -> None:
+    forget(settings)
+
+    page = ask(client, acme_bank)
+    assert page.endswith("/identity/")
+    assert "Confirm your identity" in client.get(page).content.decode()
+    credential = Credential.objects.select_related("wallet", "verification").get()
+    with transaction.atomic():
+        credentials.issue(credential.wallet, identity, credential.verification, now=timezone.now())
+    hub = client.get(page).headers["Location"]
+    page = client.get(hub).headers["Location"]
+    assert "Archer" in client.get(page).content.decode()
+    assert "vp_token" in fragment(client.get(decide(client, page)).headers["Location"])
+
+
+@pytest.mark.parametrize("happen", [lose, damage])
+def test_an_identity_that_does_not_open_is_said_to_be_our_fault_and_nothing_of_it_is_lost(
+    client: Client,
+    acme_bank: RelyingParty,
+    settings: Any,
+    caplog: pytest.LogCaptureFixture,
+    happen: Callable[[Any], None],
+) -> None:
+    before = bytes(Credential.objects.get().sealed_identity)
+    happen(settings)
+
+    answer = fragment(ask(client, acme_bank))
+
+    assert (answer["error"], answer["state"]) == ("server_error", "af0ifjsldkj")
+    assert "wallet_credential.sealed_identity" in caplog.text
+    assert "Archer" not in caplog.text
+    settings.KEY_SEALING_KEYS = [NEW, LOST]
+    Credential.objects.update(sealed_identity=before)
+    assert ask(client, acme_bank, nonce=NONCE).startswith("/consent/")
+
+
+@pytest.mark.parametrize("happen", [lose, damage])
+def test_whoever_has_the_question_before_them_then_is_led_home(
+    client: Client, acme_bank: RelyingParty, settings: Any, happen: Callable[[Any], None]
+) -> None:
+    shown, shown_and_answered = ask(client, acme_bank), ask(client, acme_bank, nonce=NONCE)
+    hub = decide(client, shown_and_answered)
+    happen(settings)
+
+    reloaded = client.get(shown)
+    assert reloaded.status_code == 303
+    for leads in (reloaded.headers["Location"], hub):
+        assert fragment(client.get(leads).headers["Location"])["error"] == "server_error"
+
+
+def test_the_wallet_of_someone_else_is_none_the_worse(
+    client: Client, acme_bank: RelyingParty, settings: Any, bob: Wallet, sign_in: SignIn
+) -> None:
+    lose(settings)
+    sign_in(bob)
+
+    assert ask(client, acme_bank, login_hint=bob.email).startswith("/consent/")
