@@ -1,6 +1,7 @@
 from typing import Any
 
 from django.apps import AppConfig
+from django.db.models.signals import pre_migrate
 
 
 class SandboxConfig(AppConfig):
@@ -9,9 +10,10 @@ class SandboxConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """What the sandbox keeps is cleared with everything else, and its checks are made."""
+        """What the sandbox keeps is cleared with everything else, and an older database is refused."""
         from presentation.clearing import clearing
         from sandbox import checks  # noqa: F401 (registers itself)
+        from sandbox.older_database import refuse
         from sandbox.playground import posted_answers
         from sandbox.self_service import self_registrations
 
@@ -20,3 +22,4 @@ class SandboxConfig(AppConfig):
             posted_answers.clear(**facts)
 
         clearing.connect(clear, weak=False, dispatch_uid="sandbox")
+        pre_migrate.connect(refuse, sender=self)

@@ -88,6 +88,19 @@ def test_a_broken_database_is_said(tmp_path: Path) -> None:
     assert "database cannot be used" in complaint(prepare(tmp_path))
 
 
+@pytest.mark.parametrize("table", ["presentation_sandbox_selfregistration", "wallet_sandbox_letter"])
+def test_a_database_of_an_older_version_is_refused_until_it_is_started_over(
+    table: str, tmp_path: Path
+) -> None:
+    with closing(sqlite3.connect(tmp_path / "sandbox.sqlite3")) as database:
+        database.execute(f"CREATE TABLE {table} (id integer)")
+
+    said = complaint(prepare(tmp_path))
+    assert "made by an older version" in said
+    assert "FRESH=1" in said
+    assert prepare(tmp_path, "--fresh").returncode == 0
+
+
 def test_a_database_server_that_does_not_answer_is_said(tmp_path: Path) -> None:
     said = complaint(prepare(tmp_path, DATABASE_URL="postgresql://nobody@127.0.0.1:1/none"))
 

@@ -14,7 +14,7 @@ from presentation.dcql.evaluation import Offer, Selection, select, select_for_an
 from presentation.dcql.parsing import parse
 from wallet.claims import CLAIMS
 
-NODE = Path(__file__).parent.parent / "node"
+NODE = Path(__file__).parents[2] / "node"
 AGE = "age_equal_or_over"
 WHOLE: dict[str, Any] = {
     "iss": "https://wallet.example",

@@ -59,7 +59,7 @@ from wallet.sd_jwt.issuance import SdJwtError, digest
 OUTCOME = "/verifiable-credentials/v1/presentation/outcome"
 HEADER = "eyJhbGciOiJFUzI1NiIsInR5cCI6ImF0K2p3dCJ9"  # {"alg":"ES256","typ":"at+jwt"}
 KEY = new_key()
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 NOW = datetime(2026, 9, 21, tzinfo=UTC)
 
 # One segment each that no token has; the header in front may be good.

@@ -14,7 +14,7 @@ from presentation.transaction_data.entries import parse
 from presentation.transaction_data.reference import documentation, example
 from presentation.transaction_data.types import TYPES
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "transaction-data.md"
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "transaction-data.md"
 
 
 def test_the_page_is_up_to_date() -> None:
