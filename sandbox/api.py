@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, reduce
-from itertools import groupby
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
@@ -81,8 +80,8 @@ def resolved(base_url: str) -> dict[str, Any]:
 
 
 @cache
-def groups(base_url: str) -> list[tuple[str, list[dict[str, Any]]]]:
-    """The operations as the page shows them, in the order of the document, by their tag."""
+def groups(base_url: str) -> list[tuple[Node, list[dict[str, Any]]]]:
+    """Each tag with its operations as the page shows them, in the order of the document."""
     whole = resolved(base_url)
     ways = {name: way["description"] for name, way in whole["components"]["securitySchemes"].items()}
     operations = [
@@ -91,12 +90,14 @@ def groups(base_url: str) -> list[tuple[str, list[dict[str, Any]]]]:
         for path, methods in whole[kind].items()
         for method, node in methods.items()
     ]
-    return [(tag, list(some)) for tag, some in groupby(operations, key=lambda each: each["tags"][0])]
+    return [(tag, [each for each in operations if tag["name"] in each["tags"]]) for tag in whole["tags"]]
 
 
-def errors(base_url: str) -> list[Member]:
-    """The members of every answer with a status of 400 or above."""
-    return list(_members(resolved(base_url)["components"]["schemas"]["Error"]))
+def errors(base_url: str) -> list[tuple[str, list[Member]]]:
+    """What each kind of error is, with its members."""
+    schemas = resolved(base_url)["components"]["schemas"]
+    kinds = [schemas["Error"], schemas["AuthorizationError"]]
+    return [(schema["description"], list(_members(schema))) for schema in kinds]
 
 
 def _operation(path: str, method: str, node: Node, ways: Node) -> dict[str, Any]:
@@ -165,7 +166,7 @@ def _kind(schema: Node) -> str:
     if choices := schema.get("enum"):
         return " | ".join(map(str, choices))
     types = schema.get("type", "")
-    kind = " | ".join(types) if isinstance(types, list) else str(types)
+    kind = " | ".join(types) if isinstance(types, list) else str(schema.get("format", types))
     least, most = schema.get("minLength", 0), schema.get("maxLength")
     if most is None:
         return kind

@@ -115,6 +115,8 @@ def test_a_link_from_elsewhere_leads_on(service: Any, page: Any) -> None:
 def test_the_description_of_the_endpoints_can_be_read(service: Any, page: Any) -> None:
     page.goto(f"{service.url}/")
     page.get_by_role("link", name="API reference").click()
+    for example in page.locator("main summary").all():
+        example.click()
 
     look(page, "api")
     page.get_by_role("link", name="Let the sandbox play the person").click()

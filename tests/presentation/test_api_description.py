@@ -10,6 +10,7 @@ from django.conf import settings as django_settings
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 from django.utils import timezone
+from django.utils.html import escape
 from hypothesis import HealthCheck, given, settings
 from jsonschema import Draft202012Validator
 from rest_framework.views import APIView
@@ -293,7 +294,7 @@ def test_every_body_in_json_or_a_form_has_an_example() -> None:
 # --- Readable -----------------------------------------------------------------------------------------------
 
 
-def groups() -> list[tuple[str, list[dict[str, Any]]]]:
+def groups() -> list[tuple[Any, list[dict[str, Any]]]]:
     return api.groups(django_settings.BASE_URL)
 
 
@@ -312,7 +313,7 @@ def test_the_page_has_every_operation_with_its_parameters_and_answers(client: Cl
             assert all(f"<code>{member.name}</code>" in section for member in members)
     assert "keys[].kid" in page
     assert "age_equal_or_over.18" in page
-    assert all(code in section_of(page, "errors") for code in codes(MachineError))
+    assert all(code in section_of(page, "errors") for code in codes(MachineError) | codes(AuthorizationError))
     for trace in ("$ref", "Promise", "object at", "Member(", "&#x27;"):
         assert trace not in page, trace
 
@@ -358,8 +359,9 @@ def test_the_page_is_written_for_people(client: Client, db: None) -> None:
     assert "<h4>Headers</h4>" in section_of(page, "presentation_completed")
     assert "<h4>Parameters</h4>" not in section_of(page, "presentation_completed")
     contents = page.partition("<nav")[2].partition("</nav>")[0]
-    for group, _ in groups():
-        assert group in contents
+    for tag, _ in groups():
+        assert tag["name"] in contents
+        assert escape(tag["description"]) in page
     for riddle in ("0–", "`", "The same as", "you may leave", "….", "exactly one of"):
         assert riddle not in page.partition("<main")[2], riddle
 
