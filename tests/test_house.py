@@ -58,7 +58,7 @@ IMPORTED_AS = {
 # Optional extras: the modules, or packages, that may import what the file asks for. Nothing else may.
 EXTRAS = {
     "hsm.in": ("keys.private_keys.hardware_module",),
-    "sandbox.in": ("sandbox", "wallet.sandbox"),
+    "sandbox.in": ("sandbox",),
 }
 
 
