@@ -16,6 +16,8 @@ from django.conf import settings
 _VERSION = b"\x01"
 _KEY_ID, _NONCE, _TAG = 4, 12, 16
 _HEADER = 1 + _KEY_ID + _NONCE
+# Part of every derived key: with another value nothing that is sealed in a database opens any more.
+_PURPOSE = b"keys.sealing"
 MARK = 1 + _KEY_ID  # what a sealed value begins with: the same for all under one key
 
 
@@ -60,5 +62,5 @@ def _keyring(secrets: tuple[str, ...]) -> tuple[tuple[bytes, AESGCM], ...]:
     """Key id and cipher of each secret, in order (HKDF-SHA256, RFC 5869)."""
     if not secrets:
         raise SealError("KEY_SEALING_KEYS is empty")
-    derived = (HKDF(SHA256(), 32 + _KEY_ID, None, b"infra.sealing").derive(s.encode()) for s in secrets)
+    derived = (HKDF(SHA256(), 32 + _KEY_ID, None, _PURPOSE).derive(s.encode()) for s in secrets)
     return tuple((okm[32:], AESGCM(okm[:32])) for okm in derived)

@@ -1,5 +1,6 @@
 """Values at rest."""
 
+import base64
 import secrets
 from typing import Any
 
@@ -54,6 +55,13 @@ def test_the_first_key_seals_and_every_key_opens(settings: Any) -> None:
     assert unseal(sealed_after, context=PLACE) == b"secret"
     with pytest.raises(SealError, match="not among KEY_SEALING_KEYS"):
         unseal(sealed_before, context=PLACE)
+
+
+def test_a_value_that_version_0_1_0_sealed_opens(settings: Any) -> None:
+    settings.KEY_SEALING_KEYS = ["a sealing key of version 0.1.0, known to everybody"]
+    recorded = base64.b64decode("AfcyHty+DAuC0TDhNLwWHTR/NBfK37+/bp90H7MevAgIn90jKt0F")
+
+    assert unseal(recorded, context=PLACE) == b"secret"
 
 
 def test_a_memoryview_as_postgresql_gives_it_opens() -> None:
