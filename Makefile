@@ -4,7 +4,10 @@ PY := $(VENV)/bin/python
 PORT ?= 8000
 export PORT
 
-.PHONY: help sandbox test lint format lock bench screenshots fuzz clean
+# Tests run in as many processes as there are cores, each with a database of its own.
+PYTEST := $(PY) -m pytest -n $(or $(WORKERS),auto) --dist loadgroup
+
+.PHONY: help sandbox install test test-postgresql test-sqlite quick lint format lock bench screenshots fuzz clean
 
 help:
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -28,9 +31,19 @@ tests/node/node_modules: tests/node/package-lock.json
 sandbox: $(VENV)/sandbox ## run the sandbox on http://localhost:8000 (PORT= changes it, FRESH=1 starts over)
 	@ENVIRONMENT=sandbox exec $(PY) manage.py sandbox $(if $(FRESH),--fresh)
 
-test: $(VENV)/development tests/node/node_modules ## run every test: PostgreSQL, then SQLite, Chromium and npm where installed
-	$(PY) -m pytest
-	SECOND_DATABASE=1 DATABASE_URL=sqlite:///$${TMPDIR:-/tmp}/presentation-tests.sqlite3 $(PY) -m pytest
+install: $(VENV)/development tests/node/node_modules
+
+test: install ## run every test: PostgreSQL, then SQLite, Chromium and npm where installed (12 minutes on two cores)
+	@.ci/parts "PostgreSQL=$(MAKE) --no-print-directory test-postgresql" "SQLite=$(MAKE) --no-print-directory test-sqlite"
+
+test-postgresql: install
+	$(PYTEST)
+
+test-sqlite: install
+	SECOND_DATABASE=1 DATABASE_URL=sqlite:///$${TMPDIR:-/tmp}/presentation-tests.sqlite3 $(PYTEST)
+
+quick: install ## what to run while editing, within a minute: no browsers, no processes, SQLite in memory
+	QUICK=1 DATABASE_URL=sqlite:///$${TMPDIR:-/tmp}/presentation-tests.sqlite3 $(PYTEST)
 
 # mypy and makemigrations read the settings.
 lint: export ENVIRONMENT := sandbox

@@ -7,6 +7,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 # Playwright's synchronous API keeps an event loop in the thread; Django would refuse the database.
@@ -17,15 +18,23 @@ from django.db import connection
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
-from tests import pgbouncer, softhsm
+from tests import emptying, pgbouncer, softhsm
 
-# How long an example takes is the machine's business. The rest is as Hypothesis has it, here and in CI.
-hypothesis_settings.register_profile(
-    "timeless", hypothesis_settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)
-hypothesis_settings.load_profile("timeless")
-
+SECOND_DATABASE = os.environ.get("SECOND_DATABASE") == "1"
+QUICK = os.environ.get("QUICK") == "1"
 REQUIRE_EVERYTHING = os.environ.get("REQUIRE_EVERYTHING") == "1"
+
+# How long an example takes is the machine's business. How many there are has a budget: others are drawn in
+# every run, so that many runs with few find what one run with many does. Hypothesis's own number is 100.
+hypothesis_settings.register_profile(
+    "budget",
+    hypothesis_settings.default,
+    deadline=None,
+    max_examples=int(os.environ.get("EXAMPLES", "10" if QUICK else "40")),
+    suppress_health_check=[HealthCheck.too_slow],
+)
+hypothesis_settings.load_profile("budget")
+
 NODE_PACKAGES = Path(__file__).parent / "node" / "node_modules"
 
 
@@ -42,7 +51,7 @@ def nginx() -> str | None:
 
 def _missing(item: pytest.Item) -> str | None:
     if item.get_closest_marker("postgresql") and "postgresql" not in os.environ.get("DATABASE_URL", ""):
-        return None if os.environ.get("SECOND_DATABASE") == "1" else "PostgreSQL"
+        return "PostgreSQL"
     if item.get_closest_marker("browser") and not chromium():
         return "Chromium"
     if item.get_closest_marker("node") and not (shutil.which("node") and NODE_PACKAGES.is_dir()):
@@ -58,13 +67,28 @@ def _missing(item: pytest.Item) -> str | None:
     return None
 
 
+def _differs_on_sqlite(item: pytest.Item) -> bool:
+    """Whether the test asks the database that DATABASE_URL names. PostgreSQL's run had the others."""
+    apart = ("postgresql", "browser", "node", "curl", "nginx", "softhsm", "pgbouncer")
+    asks = {"db", "transactional_db", "live_server"} & set(getattr(item, "fixturenames", ()))
+    asks = asks or item.get_closest_marker("django_db")
+    return bool(asks) and not any(item.get_closest_marker(name) for name in apart)
+
+
+def _quick(item: pytest.Item) -> bool:
+    """Whether the test can do without other programs. A module that can start any is left out as a whole."""
+    apart = ("postgresql", "browser", "node", "curl", "nginx", "softhsm", "pgbouncer", "slow")
+    starts = {"subprocess", "tests.processes", "tests.own_databases", "tests.benchmarks.sites"}
+    known = {getattr(value, "__module__", "") or "" for value in vars(item.module).values()}
+    known |= {value.__name__ for value in vars(item.module).values() if isinstance(value, ModuleType)}
+    return not known & starts and not any(item.get_closest_marker(name) for name in apart)
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    on_postgresql = "postgresql" in os.environ.get("DATABASE_URL", "")
-    if os.environ.get("SECOND_DATABASE") == "1" and not on_postgresql:
-        # The second run repeats on SQLite what a database can change; the first run had the rest.
-        apart = ("postgresql", "browser", "node")
-        kept = [item for item in items if not any(item.get_closest_marker(m) for m in apart)]
-        config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    wanted = _quick if QUICK else _differs_on_sqlite if SECOND_DATABASE else None
+    if wanted:
+        kept = [item for item in items if wanted(item)]
+        config.hook.pytest_deselected(items=[item for item in items if not wanted(item)])
         items[:] = kept
 
 
@@ -80,6 +104,13 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
         for report in skipped:
             reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
             terminalreporter.line(f"{report.nodeid}: {reason}")
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> None:
+    """The migrated database, which is emptied in our way from now on."""
+    with django_db_blocker.unblock():
+        emptying.begin()
 
 
 @pytest.fixture(scope="session")
@@ -102,7 +133,7 @@ def browser() -> Iterator[Any]:
 def page(browser: Any, request: pytest.FixtureRequest) -> Iterator[Any]:
     """A fresh browser page; the test fails on script errors and on any breach of the CSP."""
     context = browser.new_context(locale="en-GB", viewport={"width": 390, "height": 844})
-    context.set_default_timeout(5_000)
+    context.set_default_timeout(30_000)  # on a busy machine; a test that passes does not wait
     page = context.new_page()
     problems: list[str] = []
 
@@ -172,4 +203,5 @@ def service(transactional_db: None, live_server: Any, settings: Any) -> Any:
 
 
 from tests.people import acme_bank, alice, bob, corner_shop, sign_in, signing_key  # noqa: E402, F401
+from tests.savings import _quick_passwords, _static_files_found_once  # noqa: E402, F401
 from tests.softhsm import server, token  # noqa: E402, F401

@@ -1,7 +1,6 @@
 """`make screenshots`: walk through a fresh sandbox in Chromium, keep pictures in docs/screenshots."""
 
 import os
-import socket
 import subprocess
 import sys
 import tempfile
@@ -13,18 +12,13 @@ from typing import Any
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.conftest import chromium
+from tests.ports import free_port
 
 ROOT = Path(__file__).resolve().parent.parent
 PICTURES = ROOT / "docs" / "screenshots"
 PHONE = {"width": 390, "height": 844}
 DESK = {"width": 1200, "height": 860}
 KEPT = {"consent", "dark-consent", "receipts", "wide-answer", "admin-relying-party"}
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def await_answer(url: str) -> None:

@@ -18,7 +18,7 @@ import pytest
 from tests.benchmarks.sites import Site
 from tests.conftest import nginx
 from tests.own_databases import ROOT, manage, own_database, production
-from tests.screenshots import free_port
+from tests.ports import free_port
 
 pytestmark = [pytest.mark.nginx, pytest.mark.postgresql]
 HOST = "wallet.example"

@@ -153,7 +153,10 @@ def sent(address: str, mail_server: MailServer, connection: Any) -> tuple[list[s
     return mail_server.envelopes[-1].rcpt_tos, header.group(1).decode("ascii").strip()
 
 
-@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=3 * settings.default.max_examples,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(text=ADDRESSES)
 def test_every_accepted_address_is_on_the_wire_as_it_was_entered(text: str, mail_server: MailServer) -> None:
     try:
@@ -240,7 +243,7 @@ def test_a_contact_may_be_written_in_capitals(db: None) -> None:
     ).full_clean()
 
 
-@settings(max_examples=200)
+@settings(max_examples=2 * settings.default.max_examples)
 @given(text=ADDRESSES)
 def test_the_form_takes_what_the_rule_takes(text: str) -> None:
     form = EmailForm({"email": text})

@@ -9,7 +9,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import Encoding
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keys.certificates.chain import MAX_PEM, BrokenChainError, CertificateChain
@@ -195,7 +195,7 @@ def test_an_endless_chain_is_refused_unread() -> None:
 
 # The parser warns of what it tolerates (odd name lengths, odd serial numbers); the signature refuses it.
 @pytest.mark.filterwarnings("ignore:.*:UserWarning")
-@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=300)
+@settings(max_examples=3 * settings.default.max_examples)
 @given(st.data())
 def test_damaged_bytes_are_refused_or_leave_everything_certified_as_it_was(data: st.DataObject) -> None:
     ders = [made.certificate.public_bytes(Encoding.DER) for made in (LEAF, ISSUING, ROOT)]

@@ -47,7 +47,7 @@ def test_a_folder_is_no_file(tmp_path: Path) -> None:
 
 
 @given(content=st.binary(max_size=200))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_any_file_is_read_or_refused(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "secrets"
     file.write_bytes(content)

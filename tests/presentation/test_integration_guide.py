@@ -32,12 +32,12 @@ from presentation.relying_parties.metadata.grants import READ
 from tests.conftest import NODE_PACKAGES
 from tests.forgery import HONEST, NOW, TAMPERINGS, Forger, Tampering
 from tests.people import register
+from tests.ports import free_port
 from tests.presentation.clients import access_token
 from tests.presentation.requests.test_flow import decide
 from tests.presentation.webhooks import opted_in, receiving
 from tests.project_copy import copy_project, recipe
 from tests.receiver import listening
-from tests.screenshots import free_port
 from tests.wallet.statuses import SAID, present
 from wallet import revocation
 from wallet.models import StatusList, Wallet

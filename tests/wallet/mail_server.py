@@ -1,6 +1,5 @@
 """A mail server on loopback that keeps what it was sent, or refuses it."""
 
-import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from email import message_from_bytes
@@ -10,6 +9,8 @@ from typing import Any
 
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import SMTP, Envelope, Session
+
+from tests.ports import free_port
 
 
 class MailServer:
@@ -52,10 +53,7 @@ class MailServer:
 @contextmanager
 def running(settings: Any) -> Iterator[MailServer]:
     """A mail server that the service is configured to use."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    mail_server = MailServer()
+    mail_server, port = MailServer(), free_port()
     controller = Controller(mail_server, hostname="127.0.0.1", port=port)
     controller.start()
     settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"

@@ -971,7 +971,7 @@ LIKELY = st.sampled_from(
 WHOLE = st.dictionaries(st.sampled_from(["credentials", "id", "format", "jwks", "keys"]), JSON | LIKELY)
 
 
-@hypothesis_settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@hypothesis_settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.dictionaries(st.sampled_from(MEMBERS), JSON | LIKELY | WHOLE, min_size=1, max_size=3))
 def test_any_value_of_any_member_works_or_is_told_at_home(
     client: Client, bank: Bank, settings: Any, monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any]

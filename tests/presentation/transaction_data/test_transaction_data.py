@@ -407,7 +407,7 @@ def places(tree: Any, inside: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return found
 
 
-@settings(max_examples=300)
+@settings(max_examples=3 * settings.default.max_examples)
 @given(st.data())
 def test_any_json_in_any_place_is_accepted_clean_or_refused(data: st.DataObject) -> None:
     urn = data.draw(st.sampled_from(sorted(FULL)))
