@@ -4,6 +4,8 @@ PY := $(VENV)/bin/python
 PORT ?= 8000
 export PORT
 
+# Compiling the tests takes longer than running most of them, so what was compiled is kept.
+export PYTHONDONTWRITEBYTECODE :=
 # Tests run in as many processes as there are cores, each with a database of its own.
 PYTEST := $(PY) -m pytest -n $(or $(WORKERS),auto) --dist loadgroup
 

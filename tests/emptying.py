@@ -7,6 +7,9 @@ that changed it.
 
 from typing import Any
 
+from django.apps import apps
+from django.contrib.contenttypes.models import ContentType
+from django.core.management.color import no_style
 from django.db import connection, transaction
 from django.test import TransactionTestCase
 
@@ -30,15 +33,23 @@ def empty() -> None:
             cursor.execute("SET LOCAL session_replication_role = replica")  # no constraints
             # A thread that outlives its test may still write: wait for it, as TRUNCATE would.
             cursor.execute(f"LOCK TABLE {', '.join(map(_quoted, _tables))} IN SHARE ROW EXCLUSIVE MODE")
-        found = {table: _rows(table) if table in _as_migrated else [] for table in _with_rows()}
-        for table in {*found, *_as_migrated}:
-            rows = _as_migrated.get(table, [])
-            if rows and rows == found.get(table):
-                continue
+        found = set(_with_rows())
+        for table in found - set(_as_migrated):
             cursor.execute(f"DELETE FROM {_quoted(table)}")
-            if rows:
-                places = ", ".join(["%s"] * len(rows[0]))
-                cursor.executemany(f"INSERT INTO {_quoted(table)} VALUES ({places})", rows)
+        for table, rows in _as_migrated.items():
+            if table not in found or _rows(table) != rows:
+                _put_back(cursor, table, rows)
+
+
+def _put_back(cursor: Any, table: str, rows: list[tuple[Any, ...]]) -> None:
+    cursor.execute(f"DELETE FROM {_quoted(table)}")
+    places = ", ".join(["%s"] * len(rows[0]))
+    cursor.executemany(f"INSERT INTO {_quoted(table)} VALUES ({places})", rows)
+    # A `flush` in a test lets the ids begin at 1 again, and makes content types with other ids.
+    models = [model for model in apps.get_models(include_auto_created=True) if model._meta.db_table == table]
+    for statement in connection.ops.sequence_reset_sql(no_style(), models):
+        cursor.execute(statement)
+    ContentType.objects.clear_cache()
 
 
 def _quoted(table: str) -> str:

@@ -23,7 +23,7 @@ from tests.consent.questions import put
 from tests.people import register
 from wallet.models import Wallet
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 HUGE = "9" * 5000
 IN_FILTERS = ["\0", HUGE, str(2**63), "-1", "9999-12-31 23:59:59-23:59"]
 IN_PATHS = ["\0", HUGE, str(2**63), "_00", "²", str(uuid4())]

@@ -167,8 +167,7 @@ def lists(live_server: Any, page: Any, alice: Any, signing_key: Any) -> Iterator
     return visit
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize(("scheme", "width"), [("light", 390), ("dark", 1280)])
 def test_every_link_that_filters_a_list_is_large_enough_and_has_a_name(
     lists: Any, page: Any, scheme: Any, width: int
 ) -> None:

@@ -1,5 +1,6 @@
 """A relying application's side of webhooks: an address that answers as it is told, and a foreign library."""
 
+import ssl
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from presentation.models import RelyingParty
 from presentation.webhooks import delivery, signing_secrets
 from presentation.webhooks.models import WebhookEvent
 
+TLS = ssl.create_default_context()  # reads every authority of the machine, which takes longer than a call
 EVENTS = list(WebhookEvent.Type.values)
 
 
@@ -107,5 +109,5 @@ def waiting(party: RelyingParty, count: int = 1, *, now: datetime | None = None)
 def deliver(*, now: datetime | None = None, outbound: Outbound | None = None) -> int:
     """What the command does, at a moment; how many were delivered."""
     moment = now or timezone.now()
-    sent = delivery.deliver_due(outbound=outbound or Outbound(loopback=True), clock=lambda: moment)
+    sent = delivery.deliver_due(outbound=outbound or Outbound(loopback=True, tls=TLS), clock=lambda: moment)
     return sent.delivered
