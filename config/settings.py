@@ -132,6 +132,7 @@ INSTALLED_APPS = [
     "consent",
     "wallet",
     "keys",
+    "infra",
     *(["sandbox"] if _sandbox else []),
     "config.admin.ServiceAdminConfig",
     "django.contrib.auth",

@@ -5,7 +5,8 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from wallet.models import Allowance, Errand, HolderSession, KnownBrowser, LoginLink
+from infra.models import Allowance
+from wallet.models import Errand, HolderSession, KnownBrowser, LoginLink
 
 # An expired errand still shows the way back, for people who come back to a tab the next day.
 ERRANDS_KEPT = timedelta(days=1)

@@ -12,7 +12,7 @@ from django.db import connection
 from django.db.models import F
 from django.utils.crypto import salted_hmac
 
-from wallet.models import Allowance
+from infra.models import Allowance
 
 # The first time makes the row, each further one counts it up while it may: one statement, so that no race and
 # no more than one query lies in it. Both databases have it; the ORM has not.

@@ -11,6 +11,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from infra.models import Allowance
 from sandbox.models import PickedOutcome
 from tests.consent.test_look import assert_no_sideways_scroll
 from tests.people import NORA, enroll
@@ -19,7 +20,6 @@ from tests.wallet.test_identity_verification import attempt_in
 from tests.wallet.test_sign_in_allowances import strangers_use_up
 from wallet.identity.state_machine import SUBMISSIONS
 from wallet.models import (
-    Allowance,
     Credential,
     Errand,
     IdentityVerification,

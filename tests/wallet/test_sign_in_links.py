@@ -188,7 +188,7 @@ def test_nothing_tells_whether_an_address_is_known(alice, now):
 def test_the_link_arrives_over_smtp_in_text_and_html_and_says_why(client, errand, now, settings):
     strangers_use_up(now)
     LoginLink.objects.all().delete()
-    from wallet.models import Allowance
+    from infra.models import Allowance
 
     Allowance.objects.filter(expires_at=now + sign_in_links.LINKS_PER_EMAIL.window).delete()
     with mail_server.running(settings) as server:

@@ -6,6 +6,7 @@ from io import StringIO
 import pytest
 from django.core.management import call_command
 
+from infra.models import Allowance
 from sandbox.models import PickedOutcome
 from tests.wallet.conftest import make_errand, together
 from tests.wallet.test_identity_verification import attempt_in, log_of
@@ -15,7 +16,6 @@ from wallet.identity.state_machine import SUBMISSIONS, State
 from wallet.identity.sweeping import sweep
 from wallet.limits import Limit, RollingLimit
 from wallet.models import (
-    Allowance,
     Credential,
     Errand,
     HolderSession,

@@ -14,17 +14,6 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.CreateModel(
-            name='Allowance',
-            fields=[
-                ('key', models.CharField(editable=False, max_length=64, primary_key=True, serialize=False)),
-                ('count', models.PositiveIntegerField(editable=False)),
-                ('expires_at', models.DateTimeField(db_index=True, editable=False)),
-            ],
-            options={
-                'default_permissions': [],
-            },
-        ),
-        migrations.CreateModel(
             name='Errand',
             fields=[
                 ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),

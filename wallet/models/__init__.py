@@ -1,11 +1,10 @@
 """Holders: their wallets, how they sign in, how they were verified, the identity they hold, its status."""
 
-from wallet.models.holders import Allowance, Errand, HolderSession, KnownBrowser, LoginCode, LoginLink, Wallet
+from wallet.models.holders import Errand, HolderSession, KnownBrowser, LoginCode, LoginLink, Wallet
 from wallet.models.identity import Credential, IdentityVerification, IdentityVerificationTransition
 from wallet.models.status import StatusEntry, StatusEvent, StatusList
 
 __all__ = [
-    "Allowance",
     "Credential",
     "Errand",
     "HolderSession",

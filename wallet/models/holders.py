@@ -129,17 +129,3 @@ class HolderSession(models.Model):
 
     def __str__(self) -> str:
         return f"session of {self.wallet_id}"
-
-
-class Allowance(models.Model):
-    """How often something was done in a window of time (`limits`): one row per subject and window."""
-
-    key = models.CharField(primary_key=True, max_length=64, editable=False)  # keyed digest, see `limits`
-    count = models.PositiveIntegerField(editable=False)
-    expires_at = models.DateTimeField(editable=False, db_index=True)
-
-    class Meta:
-        default_permissions = []
-
-    def __str__(self) -> str:
-        return self.key
