@@ -19,9 +19,9 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from infra import browser
+from infra.limits import Limit, LimitReachedError
 from wallet import known_browsers
 from wallet.known_browsers import OPERATOR
-from wallet.limits import Limit, LimitReachedError
 
 log = structlog.get_logger(__name__)
 

@@ -17,6 +17,7 @@ from rest_framework.views import APIView
 
 from infra import browser
 from infra.database.outages import means_away
+from infra.limits import LimitReachedError
 from presentation import outcomes, verification, verification_request
 from presentation.errors import UntrustedRequestError
 from presentation.machine_errors import (
@@ -35,7 +36,6 @@ from presentation.relying_parties.metadata.grants import READ, VERIFY
 from presentation.requests.carriers import posted_form, pushing
 from presentation.requests.client import usable
 from presentation.requests.parameters import Parameters
-from wallet.limits import LimitReachedError
 
 log = structlog.get_logger(__name__)
 

@@ -10,12 +10,12 @@ from typing import Any
 from django.db.models import Case, Value, When
 from django.db.models.functions import Coalesce
 
+from infra.limits import Limit
 from presentation.errors import AccessDeniedError
 from presentation.models import Interaction, RelyingParty
 from presentation.requests.authorization_request import nonce_digest
 from presentation.requests.delivery import deliveries
 from presentation.requests.delivery.deliveries import Standing
-from wallet.limits import Limit
 from wallet.status_lists import standing
 
 PER_CLIENT = Limit("outcomes_of_client", most=1200, window=timedelta(minutes=1))

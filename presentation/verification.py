@@ -3,11 +3,11 @@
 from datetime import datetime, timedelta
 from typing import Any
 
+from infra.limits import Limit
 from presentation.requests import vp_token
 from presentation.verification_request import VerificationRequest
 from wallet import examination
 from wallet.examination import Findings
-from wallet.limits import Limit
 from wallet.sd_jwt.issuance import SdJwtError
 from wallet.trust_policy import CHECKS
 

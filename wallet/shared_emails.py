@@ -8,8 +8,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from infra.limits import LimitReachedError, RollingLimit
 from infra.models import Allowance
-from wallet.limits import LimitReachedError, RollingLimit
 from wallet.sign_in_allowances import take
 
 COME_AGAIN_AFTER = timedelta(seconds=10)

@@ -16,8 +16,8 @@ from django.db.models import F, Q
 from django.utils.crypto import constant_time_compare, salted_hmac
 
 from infra.email_addresses import EmailAddressError
+from infra.limits import LimitReachedError
 from wallet import known_browsers, letters, sign_in_links
-from wallet.limits import LimitReachedError
 from wallet.models import Errand, LoginCode, Wallet
 from wallet.sign_in_allowances import CODE_LIFETIME, TRIES, TRIES_PER_CLIENT, take, take_code
 

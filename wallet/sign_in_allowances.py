@@ -31,8 +31,8 @@ from datetime import datetime, timedelta
 
 from django.conf import settings
 
+from infra.limits import Limit, LimitReachedError, RollingLimit
 from wallet import known_browsers
-from wallet.limits import Limit, LimitReachedError, RollingLimit
 
 CODE_LIFETIME = timedelta(minutes=10)
 TRIES = 5  # for each code

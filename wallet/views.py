@@ -17,12 +17,12 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from infra import browser
+from infra.limits import LimitReachedError
 from infra.reading import only_read
 from wallet import errands, sessions, sign_in_allowances, sign_in_links
 from wallet import sign_in as signing_in
 from wallet.errands import ErrandGoneError
 from wallet.forms import CodeForm, EmailForm
-from wallet.limits import LimitReachedError
 from wallet.models import Errand, Wallet
 from wallet.pages import on_errand, see_other, show
 

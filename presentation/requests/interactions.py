@@ -15,6 +15,7 @@ from django.utils.timezone import localdate
 
 from consent import decisions
 from infra.database.prepared_statements import PreparedInsert, PreparedRead
+from infra.limits import Limit, LimitReachedError
 from presentation.errors import InvalidRequestError, TemporarilyUnavailableError
 from presentation.models import Interaction, RedirectURI
 from presentation.relying_parties.metadata import logos
@@ -26,7 +27,6 @@ from presentation.requests.passage import Passage, Step, earliest_sign_in, next_
 from presentation.requests.return_address import FRAGMENT, ReturnAddress
 from presentation.transaction_data import entries
 from wallet import errands, known_browsers
-from wallet.limits import Limit, LimitReachedError
 from wallet.models import HolderSession
 
 LIFETIME = timedelta(minutes=30)

@@ -17,11 +17,11 @@ from django.urls import Resolver404, ResolverMatch, resolve
 from django.utils import timezone
 
 from consent.models import Consent
+from infra.limits import Limit, LimitReachedError
 from infra.waiting import Guard, NoThreadFreeError, one_at_a_time, waiting_for, was_refused
 from presentation.models import Interaction
 from sandbox.appearance import appear
 from sandbox.holder.inner_browser import InnerBrowser, Words
-from wallet.limits import Limit, LimitReachedError
 from wallet.models import Errand
 
 MOST_PAGES = 12  # of one passage; an ordinary one has four

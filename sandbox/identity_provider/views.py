@@ -11,6 +11,7 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
+from infra.limits import LimitReachedError
 from infra.reading import only_read
 from sandbox import mailbox as mailboxes
 from sandbox.identity_provider.forms import OutcomeForm
@@ -19,7 +20,6 @@ from sandbox.models import PickedOutcome
 from wallet import sessions
 from wallet.identity import state_machine
 from wallet.identity.state_machine import ForbiddenMoveError
-from wallet.limits import LimitReachedError
 from wallet.models import IdentityVerification
 from wallet.pages import see_other
 

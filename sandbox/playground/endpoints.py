@@ -13,11 +13,11 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST
 
 from infra import browser
+from infra.limits import LimitReachedError
 from presentation.machine_errors import for_machines
 from presentation.requests.carriers import posted_form
 from presentation.requests.delivery.posted_answer import CONTENT_TYPE
 from sandbox.playground import posted_answers
-from wallet.limits import LimitReachedError
 
 
 @for_machines

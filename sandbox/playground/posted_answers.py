@@ -17,13 +17,13 @@ from django.db.models import Q
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
+from infra.limits import Limit
 from infra.outbound.targets import TargetError, as_address, is_public, parse
 from infra.sealing import SealError, seal, unseal
 from keys.jws import JwsError, decode_segment
 from presentation.requests.carriers import posted_form
 from sandbox.models import PlaygroundAnswer
 from sandbox.wording import Text
-from wallet.limits import Limit
 
 LONGEST = 65_536  # bytes of a form
 KEPT = timedelta(minutes=5)

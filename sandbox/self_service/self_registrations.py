@@ -17,6 +17,7 @@ from django.db.models import Max, QuerySet
 from django.utils.translation import gettext_lazy as _
 
 from infra import email_addresses
+from infra.limits import Limit
 from presentation.models import RelyingParty
 from presentation.relying_parties import registration as admission
 from presentation.relying_parties.authentication import client_secrets
@@ -24,7 +25,6 @@ from presentation.relying_parties.metadata.grants import GRANTS
 from presentation.webhooks import signing_secrets
 from sandbox.models import SelfRegistration
 from sandbox.self_service.details import Details, check
-from wallet.limits import Limit
 
 log = structlog.get_logger(__name__)
 

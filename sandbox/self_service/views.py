@@ -20,12 +20,12 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from infra import browser
+from infra.limits import LimitReachedError
 from infra.reading import only_read
 from presentation.models import RelyingParty
 from presentation.relying_parties import integration
 from sandbox.self_service import developer_sign_in, self_registrations
 from sandbox.self_service.forms import DeveloperEmailForm, SelfRegistrationForm
-from wallet.limits import LimitReachedError
 from wallet.pages import see_other
 
 HOME = "self_service"

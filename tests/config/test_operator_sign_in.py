@@ -15,7 +15,7 @@ from structlog.testing import capture_logs
 
 from config import operator_sign_in
 from config.operator_sign_in import TRIES_PER_ACCOUNT, TRIES_PER_BROWSER, TRIES_PER_CLIENT
-from wallet.limits import LimitReachedError
+from infra.limits import LimitReachedError
 
 SIGN_IN = "/admin/login/"
 PASSWORD = "a long enough one"

@@ -18,6 +18,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from consent.models import Consent
+from infra.limits import LimitReachedError
 from infra.models import Allowance
 from keys.models import SigningKey
 from keys.rotation import due_steps
@@ -32,7 +33,6 @@ from tests.forgery import Key, new_key, public_jwk
 from tests.presentation.relying_parties.test_picture_size import png
 from wallet import credentials
 from wallet.claims import NAMES, Identity
-from wallet.limits import LimitReachedError
 from wallet.models import Errand, HolderSession, IdentityVerification, Wallet
 from wallet.sessions import ABSOLUTE
 from wallet.sign_in_allowances import CODES_TO_STRANGERS

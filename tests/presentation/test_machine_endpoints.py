@@ -10,6 +10,7 @@ import pytest
 from django.db import connection
 from django.test import Client
 
+from infra.limits import Limit
 from keys import key_set
 from presentation import verification
 from presentation.models import RelyingParty
@@ -20,7 +21,6 @@ from tests.forgery import new_key, sign_jwt
 from tests.presentation.clients import FORM, TOKEN, access_token, basic, registered, with_secret
 from tests.presentation.requests.test_pushed_requests import PAR
 from tests.presentation.test_verification import VERIFY
-from wallet.limits import Limit
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("signing_key")]
 JSON = "application/json"

@@ -16,6 +16,7 @@ from django.test import Client
 from django.utils import timezone
 
 from consent.models import Consent
+from infra.limits import Limit
 from presentation.dcql.queries import BASIC
 from presentation.models import Interaction, RelyingParty
 from presentation.relying_parties import registration as admission
@@ -25,7 +26,6 @@ from tests.people import register
 from tests.presentation.clients import FORM, TOKEN, basic
 from tests.wallet import mail_server
 from tests.wallet.conftest import together
-from wallet.limits import Limit
 
 HOME = "/sandbox/relying-parties/"
 DEVELOPER = "dev@shop.example"

@@ -7,6 +7,7 @@ import pytest
 from django.db import IntegrityError, transaction
 from django.test import Client
 
+from infra.limits import LimitReachedError
 from infra.sealing import SealError
 from tests.wallet.conftest import make_errand, together
 from wallet import credentials, providers
@@ -24,7 +25,6 @@ from wallet.identity.state_machine import (
     settle,
     submit,
 )
-from wallet.limits import LimitReachedError
 from wallet.models import Credential, IdentityVerification, IdentityVerificationTransition, Wallet
 
 HOUR = timedelta(hours=1)

@@ -10,13 +10,13 @@ import pytest
 from django.core import mail
 from django.test import Client
 
+from infra.limits import LimitReachedError
 from infra.models import Allowance
 from tests.people import ALICE, NORA
 from tests.wallet import mail_server
 from tests.wallet.conftest import code_in, make_errand, together
 from wallet import known_browsers, sign_in, sign_in_links
 from wallet import sign_in_allowances as allowances
-from wallet.limits import LimitReachedError
 from wallet.models import Errand, LoginCode, LoginLink
 from wallet.sign_in import NotSentError, TooSoonError, WrongCodeError
 

@@ -6,6 +6,7 @@ from io import StringIO
 import pytest
 from django.core.management import call_command
 
+from infra.limits import Limit, RollingLimit
 from infra.models import Allowance
 from sandbox.models import PickedOutcome
 from tests.wallet.conftest import make_errand, together
@@ -14,7 +15,6 @@ from wallet import known_browsers
 from wallet.clearing import clear_expired
 from wallet.identity.state_machine import SUBMISSIONS, State
 from wallet.identity.sweeping import sweep
-from wallet.limits import Limit, RollingLimit
 from wallet.models import (
     Credential,
     Errand,

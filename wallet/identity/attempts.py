@@ -4,9 +4,9 @@ from datetime import datetime, timedelta
 
 from django.db import IntegrityError
 
+from infra.limits import Limit
 from wallet.identity import enrollment
 from wallet.identity.state_machine import OPEN, SUBMISSIONS, SUBMISSIONS_CAP, create
-from wallet.limits import Limit
 from wallet.models import Errand, IdentityVerification, Wallet
 
 State = IdentityVerification.State

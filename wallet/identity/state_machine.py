@@ -19,11 +19,11 @@ import structlog
 from django.conf import settings
 from django.db import transaction
 
+from infra.limits import Limit
 from infra.sealing import seal
 from wallet import providers
 from wallet.claims import Identity
 from wallet.identity import enrollment
-from wallet.limits import Limit
 from wallet.models import Errand, IdentityVerification, IdentityVerificationTransition, Wallet
 from wallet.providers import Finding, Provider, ProviderError
 

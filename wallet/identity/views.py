@@ -10,13 +10,13 @@ from django.shortcuts import render
 from django.views.decorators.http import require_http_methods, require_POST
 
 from infra import browser
+from infra.limits import LimitReachedError
 from infra.reading import only_read
 from wallet import credentials, providers
 from wallet.identity import attempts, state_machine
 from wallet.identity.attempts import CoolDownError
 from wallet.identity.enrollment import HeldError, check_not_held
 from wallet.identity.state_machine import ForbiddenMoveError
-from wallet.limits import LimitReachedError
 from wallet.models import Errand, IdentityVerification, Wallet
 from wallet.pages import for_holder, see_other
 from wallet.providers import ProviderError

@@ -10,11 +10,11 @@ from rest_framework.request import Request
 
 from infra import browser
 from infra.database.prepared_statements import PreparedRead
+from infra.limits import Limit
 from presentation.machine_errors import InsufficientScopeError, InvalidTokenError, MissingTokenError
 from presentation.models import RelyingParty
 from presentation.relying_parties.authentication import access_tokens
 from presentation.relying_parties.authentication.access_tokens import Access
-from wallet.limits import Limit
 
 # Tokens that are refused, per client address: somebody's cache may be old, but not so often. A good token is
 # never counted here, so that nobody behind the same address suffers.

@@ -6,6 +6,7 @@ from typing import Any
 
 import structlog
 
+from infra.limits import Limit
 from infra.sealing import SealError
 from keys.certificates.chain import BrokenChainError
 from keys.issuer_key import NoSigningKeyError
@@ -20,7 +21,6 @@ from presentation.machine_errors import (
 from presentation.relying_parties.authentication import access_tokens
 from presentation.relying_parties.authentication.authentication import authenticate
 from presentation.relying_parties.metadata import grants
-from wallet.limits import Limit
 
 log = structlog.get_logger(__name__)
 

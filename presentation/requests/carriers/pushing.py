@@ -6,6 +6,7 @@ from typing import Any
 
 import structlog
 
+from infra.limits import Limit
 from presentation.errors import AuthorizationError, InvalidRequestError, UntrustedRequestError
 from presentation.machine_errors import (
     InsufficientScopeError,
@@ -23,7 +24,6 @@ from presentation.requests.carriers.request_object import RequestObjectError
 from presentation.requests.client import identify, read_request
 from presentation.requests.interactions import NONCE_USED
 from presentation.requests.parameters import LIMITS, Parameters
-from wallet.limits import Limit
 
 log = structlog.get_logger(__name__)
 

@@ -13,6 +13,7 @@ from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 
 from infra.database.prepared_statements import PreparedRead
+from infra.limits import Limit, LimitReachedError
 from infra.outbound.calls import Answer, Outbound, OutboundError
 from infra.outbound.lanes import NoLaneFreeError, lane
 from presentation.errors import NotNowError, UntrustedRequestError
@@ -25,7 +26,6 @@ from presentation.requests.carriers.arrival import Arrival
 from presentation.requests.carriers.request_object import RequestObjectError
 from presentation.requests.client import mistaken, not_admitted
 from presentation.requests.parameters import LIMITS
-from wallet.limits import Limit, LimitReachedError
 
 log = structlog.get_logger(__name__)
 

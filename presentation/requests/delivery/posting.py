@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 from django.conf import settings
 
+from infra.limits import Limit, LimitReachedError
 from infra.outbound import retry_after
 from infra.outbound.calls import NotReachedError, Outbound, UnusableAnswerError
 from infra.outbound.lanes import lane
@@ -18,7 +19,6 @@ from presentation.requests.client import registered_uris
 from presentation.requests.delivery import posted_answer
 from presentation.requests.delivery.posted_answer import CONTENT_TYPE
 from presentation.requests.return_address import ReturnAddress
-from wallet.limits import Limit, LimitReachedError
 
 LONGEST_WAIT = timedelta(minutes=2)  # that it may ask for: what is posted is not kept for much longer
 GONE = 410

@@ -10,6 +10,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from infra.limits import Limit
 from keys import issuer_key
 from presentation.models import ClientSecret
 from presentation.relying_parties import registration as admission
@@ -27,7 +28,6 @@ from tests.presentation.clients import (
     with_secret,
 )
 from tests.relying_party import read_jwt
-from wallet.limits import Limit
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("signing_key")]
 GRANTED = "presentation:verify presentation:push presentation:read"

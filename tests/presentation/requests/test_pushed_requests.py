@@ -17,6 +17,7 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
+from infra.limits import Limit
 from presentation.models import Interaction, PushedRequest, RelyingParty
 from presentation.relying_parties import registration as admission
 from presentation.relying_parties.authentication import client_secrets
@@ -35,7 +36,6 @@ from tests.presentation.dcql.test_dcql_flow import query, with_query
 from tests.presentation.requests.test_authorize import BASIC, PATH, asked, encoded, fragment, session_data
 from tests.presentation.requests.test_flow import SignIn, decide
 from tests.wallet.conftest import together
-from wallet.limits import Limit
 from wallet.models import Wallet
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("signing_key")]

@@ -24,6 +24,7 @@ from hypothesis import strategies as st
 from joserfc import jwe
 from joserfc.jwk import ECKey
 
+from infra.limits import Limit
 from infra.outbound.lanes import lane
 from presentation.metadata import discovery_document
 from presentation.models import Interaction, PushedRequest, RelyingParty
@@ -44,7 +45,6 @@ from tests.presentation.requests.test_flow import SignIn, decide
 from tests.presentation.requests.test_pushed_requests import go, send
 from tests.receiver import listening
 from tests.relying_party import decode, encode, take_apart
-from wallet.limits import Limit
 from wallet.models import Wallet
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("signing_key")]

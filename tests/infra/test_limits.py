@@ -4,9 +4,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from infra.limits import Limit, LimitReachedError, RollingLimit
 from infra.models import Allowance
 from tests.wallet.conftest import together
-from wallet.limits import Limit, LimitReachedError, RollingLimit
 
 THREE = Limit("tests", most=3, window=timedelta(minutes=10))
 NOW = datetime(2026, 3, 1, 12, 4, tzinfo=UTC)
