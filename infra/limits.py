@@ -5,6 +5,7 @@ A subject (an e-mail address, a client address) is stored as a keyed digest only
 
 import math
 import secrets
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -125,3 +126,21 @@ class RollingLimit:
             salted_hmac(f"wallet.limits.{self.purpose}", value, algorithm="sha256").hexdigest()
             for value in values
         ]
+
+
+def take(limit: Limit | RollingLimit, subject: str, *, now: datetime, taken: ExitStack) -> None:
+    """Take from one limit, to be given back when `taken` is closed; raises `LimitReachedError`."""
+    limit.take(subject, now=now)
+    taken.callback(limit.give_back, subject, taken_at=now)
+
+
+def take_all(*wanted: tuple[Limit | RollingLimit, str], now: datetime, taken: ExitStack) -> bool:
+    """Whether all of them could be taken; if not, none is."""
+    with ExitStack() as all_of_them:
+        for limit, subject in wanted:
+            try:
+                take(limit, subject, now=now, taken=all_of_them)
+            except LimitReachedError:
+                return False
+        taken.callback(all_of_them.pop_all().close)
+    return True

@@ -8,9 +8,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from infra.limits import LimitReachedError, RollingLimit
+from infra.limits import LimitReachedError, RollingLimit, take
 from infra.models import Allowance
-from wallet.sign_in_allowances import take
 
 COME_AGAIN_AFTER = timedelta(seconds=10)
 # Handing an e-mail over takes no longer. It is a lease: after this time a process that was killed no longer

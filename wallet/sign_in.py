@@ -16,10 +16,10 @@ from django.db.models import F, Q
 from django.utils.crypto import constant_time_compare, salted_hmac
 
 from infra.email_addresses import EmailAddressError
-from infra.limits import LimitReachedError
+from infra.limits import LimitReachedError, take
 from wallet import known_browsers, letters, sign_in_links
 from wallet.models import Errand, LoginCode, Wallet
-from wallet.sign_in_allowances import CODE_LIFETIME, TRIES, TRIES_PER_CLIENT, take, take_code
+from wallet.sign_in_allowances import CODE_LIFETIME, TRIES, TRIES_PER_CLIENT, take_code
 
 log = structlog.get_logger(__name__)
 

@@ -31,7 +31,7 @@ from datetime import datetime, timedelta
 
 from django.conf import settings
 
-from infra.limits import Limit, LimitReachedError, RollingLimit
+from infra.limits import Limit, LimitReachedError, RollingLimit, take_all
 from wallet import known_browsers
 
 CODE_LIFETIME = timedelta(minutes=10)
@@ -73,12 +73,6 @@ def take_code(email: str, *, browser: str, client: str, known: bool, now: dateti
     return take_all(of_client, (CODES_TO_STRANGERS, email), now=now, taken=taken)
 
 
-def take(limit: Limit | RollingLimit, subject: str, *, now: datetime, taken: ExitStack) -> None:
-    """Take from one limit, to be given back when `taken` is closed; raises `limits.LimitReachedError`."""
-    limit.take(subject, now=now)
-    taken.callback(limit.give_back, subject, taken_at=now)
-
-
 def count_errand(email: str, *, browser: str | None, client: str, now: datetime) -> None:
     """A person on their own begins to sign in; raises `limits.LimitReachedError` for a stranger."""
     try:
@@ -86,15 +80,3 @@ def count_errand(email: str, *, browser: str | None, client: str, now: datetime)
     except LimitReachedError:
         if not known_browsers.is_known(browser, email, now=now):
             raise
-
-
-def take_all(*wanted: tuple[Limit | RollingLimit, str], now: datetime, taken: ExitStack) -> bool:
-    """Whether all of them could be taken; if not, none is."""
-    with ExitStack() as all_of_them:
-        for limit, subject in wanted:
-            try:
-                take(limit, subject, now=now, taken=all_of_them)
-            except LimitReachedError:
-                return False
-        taken.callback(all_of_them.pop_all().close)
-    return True

@@ -21,13 +21,12 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from infra import browser, email_addresses
-from infra.limits import Limit, LimitReachedError, RollingLimit
+from infra.limits import Limit, LimitReachedError, RollingLimit, take, take_all
 from infra.waiting import waiting_for
 from wallet import known_browsers
 from wallet.known_browsers import DEVELOPER
 from wallet.letters import MAIL_SERVER, hand_over
 from wallet.shared_emails import SharedEmail
-from wallet.sign_in_allowances import take, take_all
 
 log = structlog.get_logger(__name__)
 

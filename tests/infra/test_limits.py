@@ -1,10 +1,12 @@
 """Counting how often: exact under a race, apart by subject and purpose, and without the subject at rest."""
 
+from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from django.utils.crypto import salted_hmac
 
-from infra.limits import Limit, LimitReachedError, RollingLimit
+from infra.limits import Limit, LimitReachedError, RollingLimit, take_all
 from infra.models import Allowance
 from tests.wallet.conftest import together
 
@@ -109,3 +111,22 @@ def test_a_race_takes_exactly_what_a_rolling_limit_allows_and_gives_back_exactly
     assert Allowance.objects.count() == 3
     assert together(lambda number: ROLLING.give_back("a", taken_at=NOW), 2) == [None, None]
     assert Allowance.objects.count() == 1
+
+
+def test_of_several_limits_all_are_taken_or_none(db):
+    one = Limit("one", most=1, window=timedelta(minutes=10))
+    with ExitStack() as taken:
+        assert take_all((THREE, "a"), (one, "a"), now=NOW, taken=taken)
+        assert not take_all((THREE, "a"), (one, "a"), now=NOW, taken=taken)
+        assert (THREE.left("a", now=NOW), one.left("a", now=NOW)) == (2, 0)
+
+    assert (THREE.left("a", now=NOW), one.left("a", now=NOW)) == (3, 1)
+
+
+def test_what_version_0_1_counted_counts_on(db):
+    """The keys are those of when this was a module of `wallet`."""
+    key = salted_hmac("wallet.limits.tests", f"{THREE._index(NOW)}\na", algorithm="sha256").hexdigest()
+    Allowance.objects.create(key=key, count=3, expires_at=THREE.renewed_at(NOW))
+
+    with pytest.raises(LimitReachedError):
+        THREE.take("a", now=NOW)
