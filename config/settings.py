@@ -76,7 +76,7 @@ def _sandbox_secret(name: str) -> str:
 # --- Where we are -----------------------------------------------------------------------------------------
 
 ENVIRONMENT_BANNER = "Sandbox" if _sandbox else ""
-# What `migrate` writes into a database, and what every process compares (keys.database_mark).
+# What `migrate` writes into a database, and what every process compares (infra.database.database_mark).
 DATABASE_MARK = _environment
 _port = _number("PORT", default=8000, most=65_535) if _sandbox else 0  # platforms set PORT for their own use
 BASE_URL = _say("BASE_URL", sandbox=f"http://localhost:{_port}").removesuffix("/")

@@ -75,7 +75,7 @@ def _started() -> Application:
         errors = [found.msg for found in run_checks() if found.is_serious() and not found.is_silenced()]
         if errors:
             raise ImproperlyConfigured(" ".join(errors))
-        from keys.database_mark import refuse_foreign_database
+        from infra.database.database_mark import refuse_foreign_database
 
         refuse_foreign_database()
     except ImproperlyConfigured as error:

@@ -1,6 +1,4 @@
 from django.apps import AppConfig
-from django.db.backends.signals import connection_created
-from django.db.models.signals import post_migrate
 
 
 class KeysConfig(AppConfig):
@@ -9,9 +7,9 @@ class KeysConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from infra.database.poolers import refuse_unknown_pooler
-        from keys import checks, database_mark  # noqa: F401 (checks register themselves)
+        """Registers the system checks, and what tells whose keys are in a database that has no mark."""
+        from infra.database import database_mark
+        from keys import checks  # noqa: F401 (registers itself)
+        from keys.environment import keys_of_another
 
-        connection_created.connect(refuse_unknown_pooler)
-        connection_created.connect(database_mark.compare_first_connection)
-        post_migrate.connect(database_mark.write, sender=self)
+        database_mark.register(keys_of_another)

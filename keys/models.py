@@ -136,29 +136,6 @@ class Authority(models.Model):
         return "certificate authority"
 
 
-class DatabaseMark(models.Model):
-    """Which environment this database belongs to; written once by `migrate` (`database_mark`)."""
-
-    environment = models.CharField(_("environment"), max_length=10, editable=False)
-    marked_at = models.DateTimeField(_("marked"), editable=False)
-    only = models.BooleanField(default=True, editable=False)  # one row at most, by constraint
-
-    class Meta:
-        verbose_name = _("database mark")
-        verbose_name_plural = _("database marks")
-        default_permissions = []  # not shown in the admin
-        constraints = [
-            models.UniqueConstraint(fields=["only"], name="keys_one_database_mark"),
-            models.CheckConstraint(condition=Q(only=True), name="keys_database_mark_is_the_only"),
-            models.CheckConstraint(
-                condition=Q(environment__in=["sandbox", "production"]), name="keys_database_mark_known"
-            ),
-        ]
-
-    def __str__(self) -> str:
-        return self.environment
-
-
 class KeyEvent(AppendOnly):
     """Something done with signing keys, by whom and why. Append-only; outlives the keys it tells of."""
 

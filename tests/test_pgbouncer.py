@@ -120,7 +120,7 @@ def test_a_pooler_that_nobody_declared_is_refused(
 
     assert command.returncode != 0
     assert "Set DATABASE_POOLER to its mode" in command.stderr
-    assert "keys.E010" in check.stderr
+    assert "infra.E003" in check.stderr
     assert declared.returncode == 0, declared.stderr
 
 
@@ -135,8 +135,8 @@ def test_options_in_the_address_of_a_pooler_are_warned_of(
         }
         check = run(told, "manage.py", "check", "--deploy")
 
-    assert "keys.W002" in check.stderr
-    assert "keys.E010" not in check.stderr
+    assert "infra.W001" in check.stderr
+    assert "infra.E003" not in check.stderr
 
 
 @pytest.mark.usefixtures("holders")
@@ -158,9 +158,9 @@ def test_a_server_without_a_statement_timeout_behind_a_pooler_is_warned_of(
             owner.execute(setting.format("RESET statement_timeout"))
     directly = run(environment, "manage.py", "check", "--deploy")
 
-    assert "keys.W003" in without.stderr
+    assert "infra.W002" in without.stderr
     for quiet in (limited, directly):
-        assert "keys.W003" not in quiet.stderr
+        assert "infra.W002" not in quiet.stderr
 
 
 def test_a_database_that_hangs_behind_it_is_given_up_and_found_again(

@@ -30,4 +30,20 @@ class Migration(migrations.Migration):
                 'default_permissions': [],
             },
         ),
+        CreateModelUnlessThere(
+            name='DatabaseMark',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('environment', models.CharField(editable=False, max_length=10, verbose_name='environment')),
+                ('marked_at', models.DateTimeField(editable=False, verbose_name='marked')),
+                ('only', models.BooleanField(default=True, editable=False)),
+            ],
+            options={
+                'db_table': 'keys_databasemark',
+                'verbose_name': 'database mark',
+                'verbose_name_plural': 'database marks',
+                'default_permissions': [],
+                'constraints': [models.UniqueConstraint(fields=('only',), name='keys_one_database_mark'), models.CheckConstraint(condition=models.Q(('only', True)), name='keys_database_mark_is_the_only'), models.CheckConstraint(condition=models.Q(('environment__in', ['sandbox', 'production'])), name='keys_database_mark_known')],
+            },
+        ),
     ]

@@ -5,12 +5,13 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.apps import apps
 from django.db import connection, migrations, models
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.state import ProjectState
 from django.utils import timezone
 
-from infra.models import Allowance
+from infra.models import Allowance, DatabaseMark
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -28,6 +29,31 @@ IN_VERSION_0_1 = [
             options={"default_permissions": []},
         ),
     ),
+    (
+        "keys",
+        migrations.CreateModel(
+            name="DatabaseMark",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False)),
+                ("environment", models.CharField(editable=False, max_length=10)),
+                ("marked_at", models.DateTimeField(editable=False)),
+                ("only", models.BooleanField(default=True, editable=False)),
+            ],
+            options={
+                "default_permissions": [],
+                "constraints": [
+                    models.UniqueConstraint(fields=("only",), name="keys_one_database_mark"),
+                    models.CheckConstraint(
+                        condition=models.Q(("only", True)), name="keys_database_mark_is_the_only"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("environment__in", ["sandbox", "production"])),
+                        name="keys_database_mark_known",
+                    ),
+                ],
+            },
+        ),
+    ),
 ]
 
 
@@ -40,7 +66,8 @@ def schema() -> dict[str, Any]:
     """Columns, constraints and indexes of every table of this app."""
     found = {}
     with connection.cursor() as cursor:
-        for table in sorted({Allowance._meta.db_table} & set(connection.introspection.table_names(cursor))):
+        ours = {model._meta.db_table for model in apps.get_app_config("infra").get_models()}
+        for table in sorted(ours & set(connection.introspection.table_names(cursor))):
             columns = connection.introspection.get_table_description(cursor, table)
             constraints = connection.introspection.get_constraints(cursor, table)
             found[table] = sorted(map(str, columns)), sorted(constraints.items())
@@ -75,7 +102,10 @@ def test_a_database_of_version_0_1_keeps_its_tables_and_rows(fresh: dict[str, An
     until = timezone.now() + timedelta(minutes=5)
     Allowance.objects.create(key="a" * 64, count=3, expires_at=until)
 
+    DatabaseMark.objects.create(environment="production", marked_at=until)
+
     migrate("newest")
 
     assert schema() == fresh
+    assert DatabaseMark.objects.values_list("environment", "marked_at").get() == ("production", until)
     assert Allowance.objects.values_list().get() == ("a" * 64, 3, until)

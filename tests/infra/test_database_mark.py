@@ -14,9 +14,10 @@ import pytest
 from django.db import OperationalError, ProgrammingError, connection, connections, transaction
 from django.utils import timezone
 
-from keys import database_mark
-from keys.checks import database_mark as mark_check
-from keys.models import DatabaseMark, SigningKey
+from infra.checks import database_mark as mark_check
+from infra.database import database_mark
+from infra.models import DatabaseMark
+from keys.models import SigningKey
 from tests.own_databases import gunicorn, manage, own_database, production, reason, sandbox
 
 REGISTER = (
@@ -95,7 +96,7 @@ def test_the_deployment_check_names_the_foreign_database(refusing_production: di
     checked = manage(refusing_production, "check", "--deploy")
 
     assert checked.returncode != 0
-    assert "keys.E011" in checked.stderr
+    assert "infra.E001" in checked.stderr
 
 
 @pytest.mark.postgresql
@@ -126,11 +127,12 @@ def test_a_marked_sqlite_file_is_refused_as_well(tmp_path: Path) -> None:
 # --- Databases from before there were marks ---------------------------------------------------------------
 
 
-def without_mark(url: str, environment: dict[str, str]) -> None:
-    back = manage(environment, "migrate", "keys", "0005", "--verbosity", "0")
-    assert back.returncode == 0, back.stderr
+def without_mark(url: str) -> None:
+    """As such a database is: it has neither the table nor the migrations that came with it."""
     with psycopg.connect(url) as connection:
-        assert connection.execute("SELECT to_regclass('keys_databasemark')").fetchone() == (None,)
+        connection.execute("DROP TABLE keys_databasemark")
+        connection.execute("DELETE FROM django_migrations WHERE (app, name) = ('keys', '0006_database_mark')")
+        connection.execute("DELETE FROM django_migrations WHERE app = 'infra'")
 
 
 def mark_of(url: str) -> list[tuple[Any, ...]]:
@@ -145,7 +147,7 @@ def test_a_production_database_from_before_is_marked_by_production_and_refused_b
     with own_database(template=productions) as url:
         ours, theirs = production(url, folder), sandbox(url, folder)
         assert manage(ours, "stage_signing_key").returncode == 0
-        without_mark(url, ours)
+        without_mark(url)
 
         refused = reason(manage(theirs, "migrate"))
         assert "its keys are those of production" in refused
@@ -161,13 +163,13 @@ def test_a_sandboxs_database_from_before_is_marked_by_the_sandbox_and_adopted_on
 ) -> None:
     with own_database(template=sandboxes) as url:
         ours, theirs = sandbox(url, folder), production(url, folder)
-        without_mark(url, ours)
+        without_mark(url)
 
         assert "its keys are those of a sandbox" in reason(manage(theirs, "migrate"))
         assert manage(ours, "migrate", "--verbosity", "0").returncode == 0
         assert mark_of(url) == [("sandbox",)]
 
-        without_mark(url, ours)
+        without_mark(url)
         assert manage(theirs, "migrate", "--adopt", "--verbosity", "0").returncode == 0
         assert mark_of(url) == [("production",)]
 
@@ -196,7 +198,7 @@ def test_a_process_compares_once_and_not_with_each_connection(db: None, statemen
 
 @pytest.mark.usefixtures("foreign")
 def test_the_deployment_check_finds_it_and_says_nothing_of_a_database_that_fits(settings: Any) -> None:
-    assert [error.id for error in mark_check(None)] == ["keys.E011"]
+    assert [error.id for error in mark_check(None)] == ["infra.E001"]
     settings.DATABASE_MARK = "sandbox"
     assert mark_check(None) == []
 
@@ -295,7 +297,7 @@ def test_the_deployment_check_names_a_mark_that_cannot_be_read(stranger: str) ->
         cursor.execute(f"SET LOCAL ROLE {stranger}")
         (error,) = mark_check(None)
 
-    assert error.id == "keys.E012"
+    assert error.id == "infra.E002"
     assert "permission denied" in error.msg
 
 

@@ -4,6 +4,7 @@ A sandbox with a production database would show people's sign-in codes to anybod
 database would present identities that nobody verified.
 """
 
+from collections.abc import Callable
 from threading import Thread
 from typing import Any
 
@@ -14,9 +15,10 @@ from django.db import DEFAULT_DB_ALIAS, Error, connection, connections
 from django.utils import timezone
 
 from infra.database.outages import means_no_table
-from keys.models import Authority, DatabaseMark, SigningKey
+from infra.models import DatabaseMark
 
 _compared: set[tuple[str, ...]] = set()  # databases whose mark this process found to be right
+_told_by: list[Callable[[Any], str]] = []
 
 
 class ForeignDatabaseError(ImproperlyConfigured):
@@ -78,24 +80,25 @@ def refuse_foreign_database(*, within: float = 5) -> None:
         raise refused[0]
 
 
-def refuse_to_adopt(connection: Any) -> None:
-    """For `migrate`: raises ForeignDatabaseError when a database without a mark looks like the other's.
+def register(told_by: Callable[[Any], str]) -> None:
+    """Have `told_by` asked about a database without a mark: why, by what an app keeps in it, it is foreign.
 
-    Only a sandbox has a certificate authority of its own in the database; it makes one at its first start.
+    It gets the connection and answers with half a sentence, which is empty where nothing is foreign.
     """
-    tables = set(connection.introspection.table_names())
+    _told_by.append(told_by)
+
+
+def refuse_to_adopt(connection: Any) -> None:
+    """For `migrate`: raises ForeignDatabaseError when a database without a mark looks like the other's."""
+    tables = connection.introspection.table_names()
     if DatabaseMark._meta.db_table in tables and DatabaseMark.objects.using(connection.alias).exists():
         return  # compared when it was opened
-    if not {Authority._meta.db_table, SigningKey._meta.db_table} <= tables:
-        return
-    has_authority = Authority.objects.using(connection.alias).exists()
-    has_keys = SigningKey.objects.using(connection.alias).exists()
-    if (has_authority or has_keys) and has_authority != settings.SELF_CERTIFYING_AUTHORITY:
-        other = "a sandbox" if has_authority else "production"
-        raise ForeignDatabaseError(
-            f"This database does not say which environment it belongs to, and its keys are those of {other}. "
-            f"If it belongs to {settings.DATABASE_MARK} all the same, run: manage.py migrate --adopt"
-        )
+    for told_by in _told_by:
+        if reason := told_by(connection):
+            raise ForeignDatabaseError(
+                f"This database does not say which environment it belongs to, and {reason}. "
+                f"If it belongs to {settings.DATABASE_MARK} all the same, run: manage.py migrate --adopt"
+            )
 
 
 def write(sender: Any, using: str, apps: Any = apps, **_: Any) -> None:
@@ -103,7 +106,7 @@ def write(sender: Any, using: str, apps: Any = apps, **_: Any) -> None:
     if using != DEFAULT_DB_ALIAS:
         return
     try:
-        mark = apps.get_model("keys", "DatabaseMark")
+        mark = apps.get_model("infra", "DatabaseMark")
     except LookupError:  # migrated back to before there were marks
         return
     mark.objects.using(using).get_or_create(

@@ -16,7 +16,7 @@ from django.core.management.commands import migrate
 from django.db import DatabaseError, connections
 from django.db.migrations.executor import MigrationExecutor
 
-from keys.database_mark import refuse_to_adopt
+from infra.database.database_mark import refuse_to_adopt
 
 LOCK = 0x6D696772617465  # "migrate" in ASCII; PostgreSQL keeps advisory locks apart for each database
 BETWEEN_TRIES = 0.2  # seconds

@@ -13,7 +13,7 @@ import pytest
 from django.core.management import call_command
 from django.db import connection
 
-from keys.management.commands.migrate import LOCK
+from infra.management.commands.migrate import LOCK
 from tests.own_databases import LONGEST, ROOT, own_database, production, sandbox
 
 AT_ONCE, ROUNDS = 3, 3
