@@ -78,7 +78,8 @@ def _differs_on_sqlite(item: pytest.Item) -> bool:
 def _quick(item: pytest.Item) -> bool:
     """Whether the test can do without other programs. A module that can start any is left out as a whole."""
     apart = ("postgresql", "browser", "node", "curl", "nginx", "softhsm", "pgbouncer", "slow")
-    starts = {"subprocess", "tests.processes", "tests.own_databases", "tests.benchmarks.sites"}
+    starts = {"subprocess", "tests.processes", "tests.own_databases", "tests.project_copy"}
+    starts.add("tests.benchmarks.sites")
     known = {getattr(value, "__module__", "") or "" for value in vars(item.module).values()}
     known |= {value.__name__ for value in vars(item.module).values() if isinstance(value, ModuleType)}
     return not known & starts and not any(item.get_closest_marker(name) for name in apart)

@@ -15,7 +15,7 @@ from consent.models import Consent
 from consent.question import Transaction
 from tests.consent.questions import WIRE
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 BEFORE = [("consent", "0003_names_of_fields")]
 SECRETS = ("DE89", "12,500.00", "Invoice 2026-114", "Coffee")
 

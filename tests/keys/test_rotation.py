@@ -84,6 +84,7 @@ def test_the_longest_token_is_known_to_the_schedule() -> None:
     assert credentials.TOKEN_LIFETIME <= TOKEN_LIFETIME
 
 
+@pytest.mark.slow
 def test_half_a_year_of_rotation_never_signs_with_an_unpublished_key(
     active: SigningKey, now: datetime
 ) -> None:

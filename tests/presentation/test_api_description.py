@@ -51,6 +51,7 @@ WITH_INPUT = [name for name, each in OPERATIONS.items() if {"parameters", "reque
 UNKNOWABLE = {"positive_data_acceptance"}
 GOES_HOME = {"negative_data_rejection"}
 REFUSALS = [400, 401, 403, 404, 405, 411, 413, 414]
+pytestmark = pytest.mark.slow
 CONFIG = SchemathesisConfig.from_dict(
     {"checks": {"negative_data_rejection": {"expected-statuses": REFUSALS}}}
 )
