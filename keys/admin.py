@@ -4,42 +4,33 @@ from typing import Any, ClassVar
 
 from cryptography import x509
 from django.conf import settings
-from django.contrib import admin, messages
-from django.contrib.admin.models import ADDITION, CHANGE, LogEntry
-from django.contrib.contenttypes.models import ContentType
-from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.response import TemplateResponse
-from django.urls import URLPattern, path, reverse
+from django.contrib import admin
+from django.http import HttpRequest, HttpResponse
 from django.utils.timezone import now
 from django.utils.translation import gettext_lazy as _
 
-from infra.admin.histories import NewestFirst
+from infra.admin.operations import OperationsAdmin
 from infra.admin.read_only import ReadOnly
 from infra.admin.row_ids import pointed_at, short_id
 from infra.moments import moment
-from infra.sealing import SealError
 from keys.certificates.authority import fingerprint
-from keys.certificates.chain import BrokenChainError
 from keys.models import Authority, KeyEvent, SigningKey
-from keys.operations import OPERATIONS, Done, Operation, offered
-from keys.private_keys.signer import SignerUnavailableError
-from keys.rotation.moves import certificate_request
+from keys.operations import OPERATIONS, REFUSALS
 from keys.rotation.plan import outlook, plan
-from keys.rotation.states import RotationRefusedError
 from keys.rotation.timeline import Timeline, lives
-from keys.rotation.withdrawal import cost_of_withdrawal
 
 TIMES = ("staged_at", "certified_at", "activated_at", "retired_at", "withdrawn_at", "destroyed_at")
-REFUSALS = (RotationRefusedError, BrokenChainError, SealError, SignerUnavailableError)
 
 
 @admin.register(SigningKey)
-class SigningKeyAdmin(NewestFirst):
+class SigningKeyAdmin(OperationsAdmin):
     """Keys are read here and moved by operations; nothing can be typed into them."""
 
     list_display = (short_id, "state", "private_key", "staged_at", "activated_at", "certificate_ends")
     actions = None
+    operations = OPERATIONS
+    refusals = dict.fromkeys(REFUSALS, "")
+    one_transaction = False  # moves commit themselves, and drop cached keys after that
     fieldsets: ClassVar[Any] = (
         (None, {"fields": ("id", "state", "private_key", "reason")}),
         (_("Times"), {"fields": TIMES}),
@@ -57,79 +48,19 @@ class SigningKeyAdmin(NewestFirst):
     def save_model(self, request: HttpRequest, obj: SigningKey, form: Any, change: bool) -> None:
         """Nothing: nothing was typed in, and a row read before a move must not be written after it."""
 
-    def get_urls(self) -> list[URLPattern]:
-        confirm = self.admin_site.admin_view(self.confirm)
-        return [
-            path("do/<str:name>/", confirm, name="keys_signingkey_do"),
-            path("<uuid:kid>/do/<str:name>/", confirm, name="keys_signingkey_do_with"),
-            *super().get_urls(),
-        ]
-
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
-        operations = offered(None) if self.has_change_permission(request) else []
-        context = {"title": _("Signing keys"), "operations": operations, **_picture()}
+        context = {"title": _("Signing keys"), "buttons": self.buttons(request), **_picture()}
         return super().changelist_view(request, context)
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
-        key = self.get_object(request, object_id)
-        operations = offered(key) if key and self.has_change_permission(request) else []
         titles = {"title": _("Signing key"), "subtitle": None}
         nothing_to_save = {"show_save": False, "show_save_and_continue": False, "show_close": True}
-        return super().change_view(
-            request, object_id, form_url, {"operations": operations, **titles, **nothing_to_save}
-        )
+        return super().change_view(request, object_id, form_url, {**titles, **nothing_to_save})
 
-    def confirm(self, request: HttpRequest, name: str, kid: Any = None) -> HttpResponse:
-        """The page that asks once more, and what its button does."""
-        if not self.has_change_permission(request):
-            raise PermissionDenied
-        key = self.get_object(request, str(kid)) if kid else None
-        operation = OPERATIONS.get(name)
-        if operation is None or bool(kid) != bool(operation.states) or bool(kid) != bool(key):
-            raise Http404
-        form = operation.form(*((request.POST, request.FILES) if request.method == "POST" else ()))
-        if request.method == "POST" and form.is_valid():
-            self._run(request, operation, str(kid or ""), form.cleaned_data)
-            return HttpResponseRedirect(self._back(key))
-        context = {
-            **self.admin_site.each_context(request),
-            "title": operation.label,
-            "opts": self.opts,
-            "operation": operation,
-            "original": key,
-            "form": form,
-            "details": _details(operation, key),
-            "back": self._back(key),
-        }
-        return TemplateResponse(request, "admin/keys/signingkey/confirm.html", context)
-
-    def _run(self, request: HttpRequest, operation: Operation, kid: str, values: dict[str, Any]) -> None:
-        try:
-            done = operation.run(kid, values, request.user.get_username(), now())
-        except REFUSALS as refusal:
-            self.message_user(request, str(refusal), messages.ERROR)
-        else:
-            self._record(request, operation, done)
-            self.message_user(request, done[1], messages.SUCCESS)
-
-    def _record(self, request: HttpRequest, operation: Operation, done: Done) -> None:
-        """Who did it, in the history of the key and of the operator."""
-        key, text = done
-        LogEntry.objects.create(
-            user_id=str(request.user.pk),
-            content_type=ContentType.objects.get_for_model(SigningKey),
-            object_id=str(key.pk) if key else None,
-            object_repr=str(key or _("signing keys")),
-            action_flag=ADDITION if operation.name == "stage" else CHANGE,
-            change_message=text,
-        )
-
-    def _back(self, key: SigningKey | None) -> str:
-        if key is None:
-            return reverse("admin:keys_signingkey_changelist", current_app=self.admin_site.name)
-        return reverse("admin:keys_signingkey_change", args=[key.pk], current_app=self.admin_site.name)
+    def message_for(self, row: Any, text: str) -> str:
+        return text  # it names the key
 
     @admin.display(description=_("private key"))
     def private_key(self, key: SigningKey) -> Any:
@@ -222,18 +153,6 @@ def _picture() -> dict[str, Any]:
     moment, waiting = now(), settings.SIGNING_KEY_STAGED_FOR
     drawn = lives(SigningKey.objects.all(), plan(now=moment), staged_for=waiting, now=moment)
     return {"timeline": Timeline(drawn, now=moment), "outlook": outlook(now=moment).lines()}
-
-
-def _details(operation: Operation, key: SigningKey | None) -> list[str]:
-    """What to know before answering: the cost, the request to be signed, what comes next."""
-    try:
-        if operation.name == "withdraw" and key:
-            return [cost_of_withdrawal(key, now=now())]
-        if operation.name == "certify" and key:
-            return [certificate_request(key.pk)]
-        return [] if key else outlook(now=now()).lines()
-    except REFUSALS as refusal:
-        return [str(refusal)]
 
 
 def _leaf(key: SigningKey) -> x509.Certificate | None:

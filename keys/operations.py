@@ -1,7 +1,5 @@
 """What an operator may do with signing keys in the admin: each step, whom it suits, and its question."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -10,13 +8,19 @@ from django.conf import settings
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from keys.certificates.chain import MAX_PEM
+from infra.operations import Done, Operation
+from infra.sealing import SealError
+from keys.certificates.chain import MAX_PEM, BrokenChainError
 from keys.models import SigningKey
+from keys.private_keys.signer import SignerUnavailableError
 from keys.rotation import due_steps, moves
+from keys.rotation.plan import outlook
+from keys.rotation.states import RotationRefusedError
+from keys.rotation.withdrawal import cost_of_withdrawal
 
 State = SigningKey.State
-# A step gives the key to keep its log entry with, if any, and says what was done.
-Done = tuple[SigningKey | None, str]
+# These exceptions say themselves why nothing was changed.
+REFUSALS = (RotationRefusedError, BrokenChainError, SealError, SignerUnavailableError)
 
 
 class ConfirmationForm(forms.Form):
@@ -95,102 +99,90 @@ class ChainForm(ConfirmationForm):
         return {**values, "received": given}
 
 
-@dataclass(frozen=True)
-class Operation:
-    """`run` takes the key's id ("" for what concerns no single key), the form's values, who and when."""
-
-    name: str
-    label: Any
-    question: Any
-    run: Callable[[str, dict[str, Any], str, datetime], Done]
-    states: tuple[str, ...] = ()  # of the keys it is offered for; none: it is offered on the list
-    form: type[forms.Form] = ConfirmationForm
-    only_certified: bool = False
-    irreversible: bool = False
-
-    def suits(self, key: SigningKey) -> bool:
-        """Whether it is offered for this key."""
-        return key.state in self.states and (key.certified_at is not None or not self.only_certified)
+Values = dict[str, Any]
 
 
-def _stage(kid: str, values: dict[str, Any], actor: str, now: datetime) -> Done:
-    key = moves.stage(now=now, actor=actor, reason=values["reason"], store=values.get("store", ""))
-    return key, gettext("Staged key %(kid)s.") % {"kid": key}
+def _stage(key: None, values: Values, actor: str, now: datetime) -> Done:
+    staged = moves.stage(now=now, actor=actor, reason=values["reason"], store=values.get("store", ""))
+    return Done(gettext("Staged key %(kid)s.") % {"kid": staged}, added=staged)
 
 
-def _rotate(kid: str, values: dict[str, Any], actor: str, now: datetime) -> Done:
-    return None, " ".join(due_steps.rotate(now=now, actor=actor).lines())
+def _rotate(key: None, values: Values, actor: str, now: datetime) -> Done:
+    return Done(" ".join(due_steps.rotate(now=now, actor=actor).lines()))
 
 
-def _activate(kid: str, values: dict[str, Any], actor: str, now: datetime) -> Done:
-    key = moves.activate(kid, now=now, actor=actor, reason=values["reason"])
-    return key, gettext("Key %(kid)s is active.") % {"kid": key}
+def _activate(key: SigningKey, values: Values, actor: str, now: datetime) -> Done:
+    moves.activate(key.pk, now=now, actor=actor, reason=values["reason"])
+    return Done(gettext("Key %(kid)s is active.") % {"kid": key})
 
 
-def _retire(kid: str, values: dict[str, Any], actor: str, now: datetime) -> Done:
-    key = moves.retire(kid, now=now, actor=actor, reason=values["reason"])
-    return key, gettext("Key %(kid)s is retired.") % {"kid": key}
+def _retire(key: SigningKey, values: Values, actor: str, now: datetime) -> Done:
+    moves.retire(key.pk, now=now, actor=actor, reason=values["reason"])
+    return Done(gettext("Key %(kid)s is retired.") % {"kid": key})
 
 
-def _certify(kid: str, values: dict[str, Any], actor: str, now: datetime) -> Done:
-    key = moves.certify(kid, *values["received"], now=now, actor=actor, reason=values["reason"])
-    return key, gettext("Certified key %(kid)s.") % {"kid": key}
+def _certify(key: SigningKey, values: Values, actor: str, now: datetime) -> Done:
+    moves.certify(key.pk, *values["received"], now=now, actor=actor, reason=values["reason"])
+    return Done(gettext("Certified key %(kid)s.") % {"kid": key})
 
 
-def _withdraw(kid: str, values: dict[str, Any], actor: str, now: datetime) -> Done:
-    key = moves.withdraw(kid, reason=values["reason"], now=now, actor=actor)
-    return key, gettext("Withdrew key %(kid)s: %(reason)s") % {"kid": key, "reason": key.reason}
+def _withdraw(key: SigningKey, values: Values, actor: str, now: datetime) -> Done:
+    gone = moves.withdraw(key.pk, reason=values["reason"], now=now, actor=actor)
+    return Done(gettext("Withdrew key %(kid)s: %(reason)s") % {"kid": key, "reason": gone.reason})
+
+
+def _outlook(key: None, now: datetime) -> list[str]:
+    return outlook(now=now).lines()
 
 
 OPERATIONS = {
-    operation.name: operation
-    for operation in (
-        Operation(
-            "rotate",
-            _("Do what is due"),
-            _("Stage, activate and withdraw keys as the schedule has it?"),
-            _rotate,
-            form=forms.Form,
+    "rotate": Operation(
+        label=_("Do what is due"),
+        question=_("Stage, activate and withdraw keys as the schedule has it?"),
+        run=_rotate,
+        on_list=True,
+        details=_outlook,
+    ),
+    "stage": Operation(
+        label=_("Stage a new key"),
+        question=_("Make a new key, the next to sign?"),
+        run=_stage,
+        on_list=True,
+        form=StageForm,
+        details=_outlook,
+    ),
+    "activate": Operation(
+        label=_("Activate"),
+        question=_("Let this key sign from now on? The one that signs now retires and stays published."),
+        run=_activate,
+        states=(State.STAGED,),
+        suits=lambda key: key.certified_at is not None,
+        form=ConfirmationForm,
+    ),
+    "retire": Operation(
+        label=_("Retire"),
+        question=_("Let the staged key take over? This key stays published until its last token has ended."),
+        run=_retire,
+        states=(State.ACTIVE,),
+        form=ConfirmationForm,
+    ),
+    "certify": Operation(
+        label=_("Install certificates"),
+        question=_(
+            "Have this request signed by your certificate authority, then install the chain it issued."
         ),
-        Operation(
-            "stage", _("Stage a new key"), _("Make a new key, the next to sign?"), _stage, form=StageForm
-        ),
-        Operation(
-            "activate",
-            _("Activate"),
-            _("Let this key sign from now on? The one that signs now retires and stays published."),
-            _activate,
-            (State.STAGED,),
-            only_certified=True,
-        ),
-        Operation(
-            "retire",
-            _("Retire"),
-            _("Let the staged key take over? This key stays published until its last token has ended."),
-            _retire,
-            (State.ACTIVE,),
-        ),
-        Operation(
-            "certify",
-            _("Install certificates"),
-            _("Have this request signed by your certificate authority, then install the chain it issued."),
-            _certify,
-            (State.STAGED, State.ACTIVE),
-            ChainForm,
-        ),
-        Operation(
-            "withdraw",
-            _("Withdraw"),
-            _("Take this key out of the key set, now and for good?"),
-            _withdraw,
-            (State.STAGED, State.ACTIVE, State.RETIRED),
-            WithdrawalForm,
-            irreversible=True,
-        ),
-    )
+        run=_certify,
+        states=(State.STAGED, State.ACTIVE),
+        form=ChainForm,
+        details=lambda key, now: [moves.certificate_request(key.pk)],
+    ),
+    "withdraw": Operation(
+        label=_("Withdraw"),
+        question=_("Take this key out of the key set, now and for good?"),
+        run=_withdraw,
+        states=(State.STAGED, State.ACTIVE, State.RETIRED),
+        form=WithdrawalForm,
+        details=lambda key, now: [cost_of_withdrawal(key, now=now)],
+        irreversible=True,
+    ),
 }
-
-
-def offered(key: SigningKey | None) -> list[Operation]:
-    """What may be done with this key, or, without one, on the list."""
-    return [o for o in OPERATIONS.values() if (o.suits(key) if key else not o.states)]

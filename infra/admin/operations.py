@@ -1,0 +1,177 @@
+"""The admin of rows that operators change by operations only: buttons, confirmation page and history."""
+
+from collections.abc import Mapping
+from contextlib import nullcontext
+from typing import Any, ClassVar, cast
+
+from django.contrib import messages
+from django.contrib.admin import ModelAdmin
+from django.contrib.admin.models import CHANGE, LogEntry
+from django.contrib.auth.models import AbstractUser
+from django.contrib.contenttypes.models import ContentType
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+from django.utils.timezone import now
+from django.utils.translation import gettext as _t
+
+from infra.operations import Done, Operation, Text, text_for
+
+
+class OperationsAdmin(ModelAdmin):
+    """Operators with the change permission are offered the operations that suit a row.
+
+    The history of a row shows the newest entry first.
+    """
+
+    operations: ClassVar[Mapping[str, Operation]] = {}  # by the name in the address
+    # Exceptions with which an operation refuses, and the text for the operator ("": the exception's own).
+    refusals: ClassVar[Mapping[type[Exception], Text]] = {}
+    permitted_with = ""  # the model of the same app whose permissions count; the admin's own if this is empty
+    state_field = "state"
+    checks_state_first = False  # False: the confirmation page opens in any state, and `run` refuses
+    one_transaction = True  # the operation and its entry in the history are committed together
+    short_addresses = False  # an operation is at `suspend/` below its row, not at `do/suspend/`
+
+    def get_urls(self) -> list[URLPattern]:
+        routes: dict[str, dict[str, str]] = {"<path:object_id>/do/<str:name>/": {}}
+        if self.short_addresses:
+            routes = {f"<path:object_id>/{name}/": {"name": name} for name in self.operations}
+        if any(operation.on_list for operation in self.operations.values()):
+            routes["do/<str:name>/"] = {}
+        view, name = self.admin_site.admin_view(self.confirm), f"{self._stem}_do"
+        own = [path(route, view, known, name=name) for route, known in routes.items()]
+        return own + super().get_urls()
+
+    def get_paginator(self, request: Any, queryset: Any, *args: Any, **kwargs: Any) -> Any:
+        """Reverses the order of the history only."""
+        ordered = queryset.reverse() if queryset.model is LogEntry else queryset
+        return super().get_paginator(request, ordered, *args, **kwargs)
+
+    def has_permission_to(self, request: HttpRequest, action: str) -> bool:
+        """The permission alone: `has_change_permission` may be False because no field can be edited."""
+        model = self.permitted_with or self.opts.model_name
+        return cast(AbstractUser, request.user).has_perm(f"{self.opts.app_label}.{action}_{model}")
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return self.has_permission_to(request, "view") or self.has_permission_to(request, "change")
+
+    def address(self, row: Any = None, operation: str = "") -> str:
+        """The address of a row or of the list, or of an operation there."""
+        page = "do" if operation else "changelist" if row is None else "change"
+        words = {"object_id": row.pk} if row is not None else {}
+        words |= {"name": operation} if operation else {}
+        return reverse(f"admin:{self._stem}_{page}", kwargs=words, current_app=self.admin_site.name)
+
+    def buttons(self, request: HttpRequest, row: Any = None) -> list[tuple[str, Text]]:
+        """Address and label of each operation that the operator may do with this row, or on the list."""
+        return [
+            (self.address(row, name), text_for(operation.label, row))
+            for name, operation in self.operations.items()
+            if self._suits(operation, row) and self._permits(request, operation)
+        ]
+
+    def render_change_form(self, request: Any, context: Any, *args: Any, **kwargs: Any) -> HttpResponse:
+        row = context.get("original")
+        context["buttons"] = self.buttons(request, row) if row else []
+        return super().render_change_form(request, context, *args, **kwargs)
+
+    def confirm(self, request: HttpRequest, name: str, object_id: str = "") -> HttpResponse:
+        """Shows the confirmation page, and runs the operation when its form is submitted."""
+        if not self.has_permission_to(request, "change"):
+            raise PermissionDenied
+        row = self.get_object(request, object_id) if object_id else None
+        if object_id and row is None:
+            raise Http404
+        operation = self.operations.get(name)
+        if row and self.checks_state_first and not (operation and self._suits(operation, row)):
+            self.message_user(request, _t("That cannot be done any more."), messages.WARNING)
+            return HttpResponseRedirect(self.address(row))
+        if operation is None or operation.on_list is not (row is None):
+            raise Http404
+        if not self._permits(request, operation):
+            raise PermissionDenied
+        if operation.page:
+            return operation.page(self, request, row)
+        data, files = (request.POST, request.FILES) if request.method == "POST" else (None, None)
+        form = operation.form(data, files, initial=operation.initial(row))
+        if form.is_valid():
+            self._run(request, operation, row, form.cleaned_data)
+            return HttpResponseRedirect(self.address(row))
+        return self._confirmation_page(request, operation, row, form)
+
+    def page(self, request: HttpRequest, template: str, row: Any, **context: Any) -> HttpResponse:
+        """A page about a row, or about the list, with what all such pages need."""
+        site = self.admin_site.each_context(request)
+        known = {"opts": self.opts, "original": row, "back": self.address(row)}
+        return TemplateResponse(request, template, {**site, **known, **context})
+
+    def message_for(self, row: Any, text: str) -> str:
+        """The message that the operator sees after an operation."""
+        return f"{row}: {text}"
+
+    @property
+    def _stem(self) -> str:
+        return f"{self.opts.app_label}_{self.opts.model_name}"
+
+    def _suits(self, operation: Operation, row: Any) -> bool:
+        if row is None or operation.on_list:
+            return row is None and operation.on_list
+        fits = not operation.states or getattr(row, self.state_field) in operation.states
+        return fits and operation.suits(row)
+
+    def _permits(self, request: HttpRequest, operation: Operation) -> bool:
+        has = cast(AbstractUser, request.user).has_perm
+        return self.has_permission_to(request, "change") and (not operation.needs or has(operation.needs))
+
+    def _confirmation_page(
+        self, request: HttpRequest, operation: Operation, row: Any, form: Any
+    ) -> HttpResponse:
+        label = text_for(operation.label, row)
+        try:
+            details = operation.details(row, now())
+        except tuple(self.refusals) as refusal:
+            details = [self._text_of(refusal)]
+        return self.page(
+            request,
+            "admin/confirm.html",
+            row,
+            title=text_for(operation.title, row) or label,
+            label=label,
+            operation=operation,
+            question=text_for(operation.question, row),
+            state=getattr(row, f"get_{self.state_field}_display")() if row else "",
+            details=details,
+            form=form,
+        )
+
+    def _run(self, request: HttpRequest, operation: Operation, row: Any, values: dict[str, Any]) -> None:
+        operator = cast(AbstractUser, request.user).get_username()
+        try:
+            with transaction.atomic() if self.one_transaction else nullcontext():
+                done = operation.run(row, values, operator, now())
+                self._record(request, row, done)
+        except tuple(self.refusals) as refusal:
+            self.message_user(request, self._text_of(refusal), messages.ERROR)
+        else:
+            self.message_user(request, self.message_for(row, done.text), messages.SUCCESS)
+
+    def _text_of(self, refusal: Exception) -> str:
+        return str(self.refusals.get(type(refusal)) or refusal)
+
+    def _record(self, request: HttpRequest, row: Any, done: Done) -> None:
+        """Writes the entry that both the row and the operator have in their histories."""
+        if done.added:
+            self.log_addition(request, done.added, done.text)
+        elif row:
+            self.log_change(request, row, done.text)
+        else:
+            LogEntry.objects.create(
+                user_id=cast(AbstractUser, request.user).pk,
+                content_type=ContentType.objects.get_for_model(self.model),
+                object_repr=str(self.opts.verbose_name_plural),
+                action_flag=CHANGE,
+                change_message=done.text,
+            )

@@ -1,0 +1,60 @@
+"""Operations of the admin as data; `infra.admin.operations` offers, confirms, runs and records them."""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from django.db.models import Model
+from django.forms import Form
+from django.http import HttpRequest, HttpResponse
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+Text = str | Promise
+Wording = Text | Callable[[Any], Text]  # one text for all rows, or a function of the row
+
+SOMEBODY_WAS_FASTER = _("Somebody was faster: nothing was changed.")
+
+
+class Done(NamedTuple):
+    """The text for the history of the row, or of the row that the operation added."""
+
+    text: str
+    added: Model | None = None
+
+
+Run = Callable[[Any, dict[str, Any], str, datetime], Done]
+
+
+def _has_a_page_of_its_own(row: Any, values: dict[str, Any], operator: str, now: datetime) -> Done:
+    raise NotImplementedError("This operation has a page of its own in place of `run`.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Operation:
+    """One thing that an operator may do with a row or, `on_list`, without one.
+
+    `run` takes the row (None without one), the form's values, the operator's name and the time. It raises
+    one of the admin's `refusals` if nothing was changed.
+    """
+
+    label: Wording  # of the button
+    title: Wording = ""  # of the page; the label if this is empty
+    question: Wording = ""
+    run: Run = _has_a_page_of_its_own
+    on_list: bool = False
+    states: Collection[Any] = ()  # of the rows that have its button; any state if this is empty
+    suits: Callable[[Any], bool] = lambda row: True  # what else a row with its button fulfils
+    form: type[Form] = Form
+    initial: Callable[[Any], dict[str, Any]] = lambda row: {}
+    details: Callable[[Any, datetime], list[str]] = lambda row, now: []  # for the confirmation page
+    needs: str = ""  # a permission, besides the one to change such rows
+    irreversible: bool = False
+    # In place of the confirmation page: takes the admin, the request and the row.
+    page: Callable[[Any, HttpRequest, Any], HttpResponse] | None = None
+
+
+def text_for(wording: Wording, row: Any) -> Text:
+    """The text for this row."""
+    return wording(row) if callable(wording) else wording
