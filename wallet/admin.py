@@ -1,25 +1,21 @@
-"""The operators' side of wallets: look up, suspend, review identities, revoke. Everything is read only
-but for the operations, each confirmed on a page of its own and written to the history.
+"""The operators' pages for wallets: look up, suspend, review identities, revoke.
+
+Rows are read only, apart from the operations, each confirmed on a page of its own.
 """
 
 import re
-from typing import Any, cast
+from typing import Any
 from uuid import UUID
 
-from django.contrib import admin, messages
-from django.contrib.auth.models import AbstractUser
-from django.core.exceptions import PermissionDenied
-from django.db import transaction
-from django.db.models import Model, Q, QuerySet
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.response import TemplateResponse
-from django.urls import URLPattern, path, reverse
+from django.contrib import admin
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _t
 from django.utils.translation import gettext_lazy as _
 
-from infra.admin.histories import NewestFirst
+from infra.admin.operations import OperationsAdmin
 from infra.admin.read_only import ReadOnly
 from infra.admin.row_ids import pointed_at, short, short_id
 from wallet.models import (
@@ -30,96 +26,31 @@ from wallet.models import (
     StatusEvent,
     Wallet,
 )
-from wallet.operations import REFUSALS, Operation, offered, state_of
+from wallet.operations import OF_CREDENTIALS, OF_PRESENTED, OF_VERIFICATIONS, OF_WALLETS, REFUSALS
 from wallet.status_lists.standing import standing, unexpired
 
 
-class OperatedAdmin(ReadOnly, NewestFirst):
-    """Rows to be read, and moved by `operations` by those who have the change permission."""
+class OperatedAdmin(ReadOnly, OperationsAdmin):
+    """Rows that can be read, and changed by operations only."""
 
     actions = None
     show_full_result_count = False
-    change_form_template = "admin/wallet/change_form.html"
-    permitted_with = ""  # the model whose permissions count; its own if empty
-
-    def get_urls(self) -> list[URLPattern]:
-        """Adds the page that asks once more."""
-        operate = self.admin_site.admin_view(self.operate)
-        name = f"wallet_{self.opts.model_name}_do"
-        return [path("<str:object_id>/do/<str:name>/", operate, name=name), *super().get_urls()]
+    refusals = REFUSALS
+    checks_state_first = True
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
         """By the filters of the page only: `?email__startswith=…` would leaf through people."""
         return lookup.split("__")[0] in self.list_filter
 
-    def may_operate(self, request: HttpRequest) -> bool:
-        """The change permission; nobody can change a row by typing into it."""
-        return self._has_permission(request, "change")
-
-    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return self._has_permission(request, "view") or self._has_permission(request, "change")
-
-    def _has_permission(self, request: HttpRequest, action: str) -> bool:
-        model = self.permitted_with or self.opts.model_name
-        return cast(AbstractUser, request.user).has_perm(f"wallet.{action}_{model}")
-
-    def _permits(self, request: HttpRequest, operation: Operation) -> bool:
-        may = cast(AbstractUser, request.user).has_perm
-        return self.may_operate(request) and (not operation.needs or may(operation.needs))
-
-    def change_view(
-        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
-    ) -> HttpResponse:
-        row = self.get_object(request, object_id)
-        operations = offered(row) if row else {}
-        permitted = {name: each for name, each in operations.items() if self._permits(request, each)}
-        shown = {name: (self._address("do", row, name), op.label) for name, op in permitted.items()}
-        return super().change_view(request, object_id, form_url, {"operations": shown})
-
-    def operate(self, request: HttpRequest, object_id: str, name: str) -> HttpResponse:
-        """The page that asks once more, and what its button does."""
-        if not self.may_operate(request):
-            raise PermissionDenied
-        row = self.get_object(request, object_id)
-        if row is None:
-            raise Http404
-        operation = offered(row).get(name)
-        if operation is None:
-            self.message_user(request, _t("That cannot be done any more."), messages.WARNING)
-            return HttpResponseRedirect(self._address("change", row))
-        if not self._permits(request, operation):
-            raise PermissionDenied
-        form = operation.form(request.POST or None, initial=operation.initial(row))
-        if form.is_valid():
-            self._run(request, row, operation, form.cleaned_data)
-            return HttpResponseRedirect(self._address("change", row))
-        context = {**self.admin_site.each_context(request), "opts": self.opts, "original": row}
-        context |= {"title": operation.label, "operation": operation, "form": form}
-        context |= {"back": self._address("change", row), "state": state_of(row)[1]}
-        context["hits"] = operation.hits(row, now=timezone.now()).count() if operation.hits else None
-        return TemplateResponse(request, "admin/wallet/confirm.html", context)
-
-    def _run(self, request: HttpRequest, row: Model, operation: Operation, said: dict[str, Any]) -> None:
-        operator = cast(AbstractUser, request.user)
-        try:
-            with transaction.atomic():
-                operation.run(row, said, operator.get_username(), timezone.now())
-                self.log_change(request, row, f"{operation.done}: {said['reason']}")
-        except tuple(REFUSALS) as refusal:
-            self.message_user(request, str(REFUSALS[type(refusal)]), messages.ERROR)
-        else:
-            named = f"{capfirst(self.opts.verbose_name)} {short(row)}"
-            self.message_user(request, f"{named}: {operation.done}: {said['reason']}", messages.SUCCESS)
-
-    def _address(self, page: str, row: Any, *args: Any) -> str:
-        name = f"admin:wallet_{self.opts.model_name}_{page}"
-        return reverse(name, args=[row.pk, *args], current_app=self.admin_site.name)
+    def message_for(self, row: Any, text: str) -> str:
+        return f"{capfirst(self.opts.verbose_name)} {short(row)}: {text}"
 
 
 @admin.register(Wallet)
 class WalletAdmin(OperatedAdmin):
     """Found by the whole address only, so that lists of people cannot be leafed through."""
 
+    operations = OF_WALLETS
     list_display = (short_id, "state", "credential_state", "created_at")
     list_filter = ("state",)
     list_select_related = ("credential",)
@@ -169,6 +100,7 @@ def _name_of_state(state: str) -> str:
 class IdentityVerificationAdmin(OperatedAdmin):
     """Attempts and their logs; those in review are decided here."""
 
+    operations = OF_VERIFICATIONS
     list_display = (short_id, "state", "reason", "submissions", "created_at", "changed_at")
     list_filter = ("state",)
     search_fields = ("=id", "=wallet__id", "=wallet__email", "=provider_reference")
@@ -187,6 +119,7 @@ class IdentityVerificationAdmin(OperatedAdmin):
 class CredentialAdmin(OperatedAdmin):
     """Credentials, without what they say."""
 
+    operations = OF_CREDENTIALS
     list_display = (short_id, "state", "issued_at", "expires_at")
     list_filter = ("state",)
     search_fields = ("=id", "=wallet__id", "=wallet__email")
@@ -199,7 +132,9 @@ class CredentialAdmin(OperatedAdmin):
 class StatusEntryAdmin(OperatedAdmin):
     """What was presented and has not ended: found by what its token says, or by where it came from."""
 
+    operations = OF_PRESENTED
     permitted_with = "credential"
+    state_field = "status"
     list_display = ("__str__", "stands", "expires_at")
     list_display_links = ("__str__",)
     search_fields = ("id",)  # what is searched: `get_search_results`

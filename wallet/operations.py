@@ -1,19 +1,19 @@
 """What operators may do with wallets, attempts and credentials: each asked once more and with a reason."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Any
 
 import structlog
-from django.db.models import Model, QuerySet
-from django.forms import Form
+from django.db.models import QuerySet
+from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
 
+from infra.operations import SOMEBODY_WAS_FASTER, Done, Operation, Text
 from infra.sealing import SealError
 from wallet import revocation, suspension
-from wallet.claims import Text
 from wallet.forms import IdentityForm, ReasonForm
 from wallet.identity import review
 from wallet.identity.enrollment import HeldError
@@ -26,44 +26,55 @@ from wallet.suspension import WalletMoveError
 
 log = structlog.get_logger(__name__)
 
-# What an operation may be refused with; the operator is told, and nothing was changed.
+# Exceptions with which an operation refuses, and the text for the operator.
 REFUSALS: dict[type[Exception], Text] = {
-    WalletMoveError: _("Somebody was faster: nothing was changed."),
-    CredentialMoveError: _("Somebody was faster: nothing was changed."),
-    ForbiddenMoveError: _("Somebody was faster: nothing was changed."),
+    WalletMoveError: SOMEBODY_WAS_FASTER,
+    CredentialMoveError: SOMEBODY_WAS_FASTER,
+    ForbiddenMoveError: SOMEBODY_WAS_FASTER,
     NothingToChangeError: _("It has ended, or somebody was faster: nothing was changed."),
     HeldError: _("The wallet or its credential is suspended. Reinstate it first."),
 }
 
 
-@dataclass(frozen=True)
-class Operation:
-    """One thing to do with a row that is in one of `states`.
-
-    done: what is said afterwards. run: takes the row, what the form says, the operator's name and the time.
-    initial: what the form shows at first. hits: the unexpired presented credentials that are not valid any
-    more then. needs: a permission, besides that to change such rows.
-    """
-
-    label: Text
-    done: Text
-    question: Text
-    states: frozenset[Any]
-    run: Callable[[Any, dict[str, Any], str, datetime], None]
-    form: type[Form] = ReasonForm
-    initial: Callable[[Any], dict[str, Any]] = lambda row: {}
-    hits: Callable[..., QuerySet[StatusEntry]] | None = None
-    needs: str = ""
-    irreversible: bool = False
+def _done(said: Text, values: dict[str, Any]) -> Done:
+    return Done(f"{said}: {values['reason']}")
 
 
-def _with_reason(run: Callable[..., object]) -> Callable[[Any, dict[str, Any], str, datetime], None]:
-    """A use case that takes the row, the actor, the reason and the time, as an operation runs it."""
+def _with_reason(
+    use_case: Callable[..., object], said: Text
+) -> Callable[[Any, dict[str, Any], str, datetime], Done]:
+    """Runs a use case that takes the row, the actor, the reason and the time; `said` is for the history."""
 
-    def running(row: Any, said: dict[str, Any], operator: str, now: datetime) -> None:
-        run(row, actor=operator, reason=said["reason"], now=now)
+    def run(row: Any, values: dict[str, Any], operator: str, now: datetime) -> Done:
+        use_case(row, actor=operator, reason=values["reason"], now=now)
+        return _done(said, values)
 
-    return running
+    return run
+
+
+def _approve(verification: IdentityVerification, values: Any, operator: str, now: datetime) -> Done:
+    review.approve(verification, values["identity"], operator=operator, reason=values["reason"], now=now)
+    return _done(_("Approved"), values)
+
+
+def _decline(verification: IdentityVerification, values: Any, operator: str, now: datetime) -> Done:
+    review.decline(verification, operator=operator, reason=values["reason"], now=now)
+    return _done(_("Declined"), values)
+
+
+def _count(presented: Callable[..., QuerySet[StatusEntry]]) -> Callable[[Any, datetime], list[str]]:
+    """How many presented credentials that have not ended are not valid any more after the operation."""
+
+    def details(row: Any, now: datetime) -> list[str]:
+        count = presented(row, now=now).count()
+        said = ngettext(
+            "<strong>{}</strong> presented credential that has not ended is hit.",
+            "<strong>{}</strong> presented credentials that have not ended are hit.",
+            count,
+        )
+        return [format_html(said, count)]
+
+    return details
 
 
 def _initial_identity(verification: IdentityVerification) -> dict[str, Any]:
@@ -75,120 +86,103 @@ def _initial_identity(verification: IdentityVerification) -> dict[str, Any]:
     return IdentityForm.initial_for(identity) if identity else {}
 
 
-OPERATIONS: dict[type[Model], dict[str, Operation]] = {
-    Wallet: {
-        "suspend": Operation(
-            _("Suspend"),
-            _("Suspended"),
-            _("From now on nobody can sign in to this wallet, and nothing is shared from it."),
-            frozenset({Wallet.State.ACTIVE}),
-            _with_reason(suspension.suspend),
-            hits=changes.of_wallet,
-        ),
-        "reinstate": Operation(
-            _("Reinstate"),
-            _("Reinstated"),
-            _("From now on its holder can sign in and share again."),
-            frozenset({Wallet.State.SUSPENDED}),
-            _with_reason(suspension.reinstate),
-        ),
-    },
-    IdentityVerification: {
-        "approve": Operation(
-            _("Approve"),
-            _("Approved"),
-            _("Check every field against the document. The wallet gets a credential that says exactly this."),
-            frozenset({IdentityVerification.State.REVIEW}),
-            lambda verification, said, operator, now: review.approve(
-                verification, said["identity"], operator=operator, reason=said["reason"], now=now
-            ),
-            IdentityForm,
-            _initial_identity,
-        ),
-        "decline": Operation(
-            _("Decline"),
-            _("Declined"),
-            _("The person is told that their identity could not be verified, and may try again later."),
-            frozenset({IdentityVerification.State.REVIEW}),
-            lambda verification, said, operator, now: review.decline(
-                verification, operator=operator, reason=said["reason"], now=now
-            ),
-        ),
-    },
-    Credential: {
-        "suspend": Operation(
-            _("Suspend"),
-            _("Suspended"),
-            _("Nothing can be shared from it until it is reinstated, and a new check does not replace it."),
-            frozenset({Credential.State.VALID}),
-            _with_reason(revocation.suspend),
-            hits=revocation.presented,
-        ),
-        "reinstate": Operation(
-            _("Reinstate"),
-            _("Reinstated"),
-            _("It can be shared again."),
-            frozenset({Credential.State.SUSPENDED}),
-            _with_reason(revocation.reinstate),
-        ),
-        "revoke": Operation(
-            _("Revoke"),
-            _("Revoked"),
-            _("This cannot be undone. Its holder has to be verified anew."),
-            frozenset({Credential.State.VALID, Credential.State.SUSPENDED}),
-            _with_reason(revocation.revoke),
-            hits=revocation.presented,
-            irreversible=True,
-        ),
-    },
-    StatusEntry: {
-        "invalidate": Operation(
-            _("Invalidate"),
-            _("Invalidated"),
-            _("This cannot be undone. Relying parties are told that it is invalid until it ends."),
-            frozenset({Status.VALID, Status.SUSPENDED}),
-            _with_reason(partial(changes.change_presented, action=Action.INVALIDATED)),
-            irreversible=True,
-        ),
-        "suspend": Operation(
-            _("Suspend"),
-            _("Suspended"),
-            _("Relying parties are told that it is suspended, until it is reinstated or ends."),
-            frozenset({Status.VALID}),
-            _with_reason(partial(changes.change_presented, action=Action.SUSPENDED)),
-        ),
-        "reinstate": Operation(
-            _("Reinstate"),
-            _("Reinstated"),
-            _("Relying parties are told that it is valid, unless its credential, wallet or key is not."),
-            frozenset({Status.SUSPENDED}),
-            _with_reason(partial(changes.change_presented, action=Action.REINSTATED)),
-        ),
-        "invalidate-signed": Operation(
-            _("Invalidate all that its key signed"),
-            _("Invalidated all that its key signed"),
-            _(
-                "This cannot be undone, and it concerns everybody who presented since the key began to sign. "
-                "If the key was stolen, withdraw it instead: that invalidates the same and ends the key."
-            ),
-            frozenset(Status),
-            _with_reason(changes.invalidate_all_by_key_of),
-            hits=changes.by_key_of,
-            needs="keys.change_signingkey",  # it is about everybody, not about one person's identity
-            irreversible=True,
-        ),
-    },
+OF_WALLETS = {
+    "suspend": Operation(
+        label=_("Suspend"),
+        question=_("From now on nobody can sign in to this wallet, and nothing is shared from it."),
+        run=_with_reason(suspension.suspend, _("Suspended")),
+        states={Wallet.State.ACTIVE},
+        form=ReasonForm,
+        details=_count(changes.of_wallet),
+    ),
+    "reinstate": Operation(
+        label=_("Reinstate"),
+        question=_("From now on its holder can sign in and share again."),
+        run=_with_reason(suspension.reinstate, _("Reinstated")),
+        states={Wallet.State.SUSPENDED},
+        form=ReasonForm,
+    ),
 }
-
-
-def offered(row: Any) -> dict[str, Operation]:
-    """What may be done with a row in its present state."""
-    state, _label = state_of(row)
-    return {name: operation for name, operation in OPERATIONS[type(row)].items() if state in operation.states}
-
-
-def state_of(row: Any) -> tuple[Any, str]:
-    """The state of a row and what people call it."""
-    if isinstance(row, StatusEntry):
-        return row.status, row.get_status_display()
-    return row.state, row.get_state_display()
+OF_VERIFICATIONS = {
+    "approve": Operation(
+        label=_("Approve"),
+        question=_(
+            "Check every field against the document. The wallet gets a credential that says exactly this."
+        ),
+        run=_approve,
+        states={IdentityVerification.State.REVIEW},
+        form=IdentityForm,
+        initial=_initial_identity,
+    ),
+    "decline": Operation(
+        label=_("Decline"),
+        question=_("The person is told that their identity could not be verified, and may try again later."),
+        run=_decline,
+        states={IdentityVerification.State.REVIEW},
+        form=ReasonForm,
+    ),
+}
+OF_CREDENTIALS = {
+    "suspend": Operation(
+        label=_("Suspend"),
+        question=_(
+            "Nothing can be shared from it until it is reinstated, and a new check does not replace it."
+        ),
+        run=_with_reason(revocation.suspend, _("Suspended")),
+        states={Credential.State.VALID},
+        form=ReasonForm,
+        details=_count(revocation.presented),
+    ),
+    "reinstate": Operation(
+        label=_("Reinstate"),
+        question=_("It can be shared again."),
+        run=_with_reason(revocation.reinstate, _("Reinstated")),
+        states={Credential.State.SUSPENDED},
+        form=ReasonForm,
+    ),
+    "revoke": Operation(
+        label=_("Revoke"),
+        question=_("This cannot be undone. Its holder has to be verified anew."),
+        run=_with_reason(revocation.revoke, _("Revoked")),
+        states={Credential.State.VALID, Credential.State.SUSPENDED},
+        form=ReasonForm,
+        details=_count(revocation.presented),
+        irreversible=True,
+    ),
+}
+OF_PRESENTED = {
+    "invalidate": Operation(
+        label=_("Invalidate"),
+        question=_("This cannot be undone. Relying parties are told that it is invalid until it ends."),
+        run=_with_reason(partial(changes.change_presented, action=Action.INVALIDATED), _("Invalidated")),
+        states={Status.VALID, Status.SUSPENDED},
+        form=ReasonForm,
+        irreversible=True,
+    ),
+    "suspend": Operation(
+        label=_("Suspend"),
+        question=_("Relying parties are told that it is suspended, until it is reinstated or ends."),
+        run=_with_reason(partial(changes.change_presented, action=Action.SUSPENDED), _("Suspended")),
+        states={Status.VALID},
+        form=ReasonForm,
+    ),
+    "reinstate": Operation(
+        label=_("Reinstate"),
+        question=_("Relying parties are told that it is valid, unless its credential, wallet or key is not."),
+        run=_with_reason(partial(changes.change_presented, action=Action.REINSTATED), _("Reinstated")),
+        states={Status.SUSPENDED},
+        form=ReasonForm,
+    ),
+    "invalidate-signed": Operation(
+        label=_("Invalidate all that its key signed"),
+        question=_(
+            "This cannot be undone, and it concerns everybody who presented since the key began to sign. "
+            "If the key was stolen, withdraw it instead: that invalidates the same and ends the key."
+        ),
+        run=_with_reason(changes.invalidate_all_by_key_of, _("Invalidated all that its key signed")),
+        form=ReasonForm,
+        details=_count(changes.by_key_of),
+        needs="keys.change_signingkey",  # it is about everybody, not about one person's identity
+        irreversible=True,
+    ),
+}
