@@ -76,10 +76,10 @@ def permission(apps, using, app_label, model_name, action):
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("presentation", "0001_initial"),
-        ("consent", "0001_initial"),
-        ("wallet", "0001_initial"),
-        ("keys", "0001_initial"),
+        ("presentation", "0001_release_0_1"),
+        ("consent", "0001_release_0_1"),
+        ("wallet", "0001_release_0_1"),
+        ("keys", "0001_release_0_1"),
         ("admin", "0003_logentry_add_action_flag_choices"),
         ("auth", "0012_alter_user_first_name_max_length"),
         ("contenttypes", "0002_remove_content_type_name"),

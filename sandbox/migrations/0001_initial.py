@@ -9,8 +9,8 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
-        ('presentation', '0015_interactions_sealed'),
-        ('wallet', '0004_sign_in_links'),
+        ('presentation', '0001_release_0_1'),
+        ('wallet', '0001_release_0_1'),
     ]
 
     operations = [

@@ -124,15 +124,12 @@ def test_a_marked_sqlite_file_is_refused_as_well(tmp_path: Path) -> None:
     assert "DATABASE_URL must name a PostgreSQL database" in reason(refused)
 
 
-# --- Databases from before there were marks ---------------------------------------------------------------
+# --- Databases without a mark -----------------------------------------------------------------------------
 
 
 def without_mark(url: str) -> None:
-    """As such a database is: it has neither the table nor the migrations that came with it."""
     with psycopg.connect(url) as connection:
-        connection.execute("DROP TABLE keys_databasemark")
-        connection.execute("DELETE FROM django_migrations WHERE (app, name) = ('keys', '0006_database_mark')")
-        connection.execute("DELETE FROM django_migrations WHERE app = 'infra'")
+        connection.execute("DELETE FROM keys_databasemark")
 
 
 def mark_of(url: str) -> list[tuple[Any, ...]]:
@@ -141,7 +138,7 @@ def mark_of(url: str) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.postgresql
-def test_a_production_database_from_before_is_marked_by_production_and_refused_by_a_sandbox(
+def test_a_production_database_without_a_mark_is_marked_by_production_and_refused_by_a_sandbox(
     productions: str, folder: Path
 ) -> None:
     with own_database(template=productions) as url:
@@ -158,7 +155,7 @@ def test_a_production_database_from_before_is_marked_by_production_and_refused_b
 
 
 @pytest.mark.postgresql
-def test_a_sandboxs_database_from_before_is_marked_by_the_sandbox_and_adopted_only_on_demand(
+def test_a_sandboxs_database_without_a_mark_is_marked_by_the_sandbox_and_adopted_only_on_demand(
     sandboxes: str, folder: Path
 ) -> None:
     with own_database(template=sandboxes) as url:

@@ -15,6 +15,8 @@ from django.core.management.base import CommandError, CommandParser
 from django.core.management.commands import migrate
 from django.db import DatabaseError, connections
 from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
 
 from infra.database.database_mark import refuse_to_adopt
 
@@ -36,6 +38,7 @@ class Command(migrate.Command):
         if settings.DATABASE_POOLER == "transaction":
             return self._through_pooler(connection)
         with alone(connection, on_wait=self._say_that_it_waits):
+            refuse_older_database(connection)
             if not adopt:
                 refuse_to_adopt(connection)
             return super().handle(*args, **options)
@@ -53,6 +56,20 @@ class Command(migrate.Command):
     def _say_that_it_waits(self) -> None:
         self.stdout.write("Another migrate is running on this database; waiting for it to finish.")
         self.stdout.flush()
+
+
+def refuse_older_database(connection: Any) -> None:
+    """Raises CommandError for a database that has run some of the migrations that a squashed one replaces.
+
+    Django would leave the squashed migration out and run those that need it.
+    """
+    applied = set(MigrationRecorder(connection).applied_migrations())
+    for migration in MigrationLoader(None).replacements.values():
+        if applied.intersection(migration.replaces) not in (set(), set(migration.replaces)):
+            raise CommandError(
+                "This database is older than version 0.1.0. First run `migrate` of version 0.1.0 on it; "
+                "docs/operate.md says how, under Updating."
+            )
 
 
 @contextmanager

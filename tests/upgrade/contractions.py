@@ -1,0 +1,102 @@
+"""What in a migration would break the version before, which still runs on the database while it is updated.
+
+A migration may add: tables, columns that may be empty or have a default in the database (`db_default`),
+longer texts. What takes something away, or demands more of what is written, is a contraction. It waits for the
+release after the one whose code stopped using it, and its file names that release: `contracts = "0.2.0"`.
+
+An index on a table that exists already is built concurrently, because writers would wait for it otherwise.
+State operations touch no table, so they are not read. `RunPython` cannot be read: see to it in review.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from django.db import migrations, models
+from django.db.migrations.operations.base import Operation
+from django.db.migrations.operations.models import AlterTogetherOptionOperation
+
+CONTRACTING = (
+    migrations.RemoveField,
+    migrations.RenameField,
+    migrations.RenameModel,
+    migrations.DeleteModel,
+    migrations.AlterModelTable,
+    migrations.AddConstraint,
+    AlterTogetherOptionOperation,
+)
+CONTRACTING_SQL = re.compile(r"\b(DROP|RENAME|TRUNCATE|NOT\s+NULL|TYPE|ADD\s+CONSTRAINT)\b", re.IGNORECASE)
+TEXTS = (models.CharField, models.TextField)
+
+
+def contractions(migration: Any, before: Any) -> list[str]:
+    """What a migration takes away or demands; `before` is the state of the project before it."""
+    return list(_found(migration, before, _taken_away))
+
+
+def blocking_indexes(migration: Any, before: Any) -> list[str]:
+    """Indexes of tables that exist already whose building would keep writers waiting."""
+    return list(_found(migration, before, _builds_index))
+
+
+def _found(migration: Any, before: Any, rule: Any) -> Iterator[str]:
+    state, app, own = before.clone(), migration.app_label, set()
+    for operation in migration.operations:
+        if isinstance(operation, migrations.CreateModel):
+            own.add(operation.name_lower)
+        for real in _real(operation):
+            model = getattr(real, "model_name_lower", getattr(real, "name_lower", ""))
+            if model not in own and rule(real, state, app):
+                yield real.describe()
+        operation.state_forwards(app, state)
+
+
+def _real(operation: Operation) -> list[Operation]:
+    """The operations that reach the database."""
+    if isinstance(operation, migrations.SeparateDatabaseAndState):
+        return [inner for one in operation.database_operations for inner in _real(one)]
+    return [operation]
+
+
+def _taken_away(operation: Any, state: Any, app: str) -> bool:
+    if isinstance(operation, migrations.AddField):
+        return not _optional(operation.field)
+    if isinstance(operation, migrations.AlterField):
+        old = state.models[app, operation.model_name_lower].get_field(operation.name)
+        return _narrows(old, operation.field)
+    if isinstance(operation, migrations.RunSQL):
+        return bool(CONTRACTING_SQL.search(str(operation.sql)))
+    return isinstance(operation, CONTRACTING)
+
+
+def _optional(field: Any) -> bool:
+    """Whether an INSERT that does not know the column succeeds."""
+    return field.null or field.many_to_many or field.generated or field.has_db_default()
+
+
+def _narrows(old: Any, new: Any) -> bool:
+    """Whether something that could be written or left out before cannot any more."""
+    return (
+        (old.null and not new.null)
+        or (new.unique and not old.unique)
+        or (old.has_db_default() and not new.has_db_default())
+        or (old.db_column or old.name) != (new.db_column or new.name)
+        or not _holds_all_of(old, new)
+    )
+
+
+def _holds_all_of(old: Any, new: Any) -> bool:
+    if isinstance(old, TEXTS) and isinstance(new, TEXTS):
+        longest = [float("inf") if field.max_length is None else field.max_length for field in (old, new)]
+        return longest[0] <= longest[1]
+    return type(old) is type(new)
+
+
+def _builds_index(operation: Any, state: Any, app: str) -> bool:
+    if isinstance(operation, migrations.AddIndex):
+        return "Concurrently" not in type(operation).__name__
+    if isinstance(operation, migrations.AddField):
+        return operation.field.db_index or operation.field.unique
+    if isinstance(operation, migrations.RunSQL):
+        return bool(re.search(r"\bCREATE\s+(UNIQUE\s+)?INDEX\b(?!\s+CONCURRENTLY)", str(operation.sql), re.I))
+    return False

@@ -1,0 +1,81 @@
+"""A process of production on the upgraded database: everybody goes on where version 0.1.0 left them.
+
+What each of them gets is printed as JSON. Run as `python -m tests.upgrade.visit`.
+"""
+
+import base64
+import json
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+import django
+from django.test import Client
+
+from tests.upgrade import recorded
+
+AUTHORIZE = "/verifiable-credentials/v1/presentation/authorize"
+USED_NONCE = "recorded-nonce-0000001"
+
+
+def browser(*, signed_in: bool = True) -> Client:
+    """Alice's browser, with the cookies that it had."""
+    client = Client(SERVER_NAME="wallet.example")
+    for name, value in recorded.COOKIES.items() if signed_in else ():
+        client.cookies[name] = value
+    return client
+
+
+def get(client: Client, address: str, **parameters: str) -> Any:
+    return client.get(address, parameters, secure=True)
+
+
+def open_request() -> Iterator[tuple[str, Any]]:
+    """Alice shares from the consent page that was open."""
+    alice = browser()
+    yield "consent page", get(alice, recorded.CONSENT_PAGE).content.decode()
+    hub = alice.post(recorded.CONSENT_PAGE, {"decision": "share"}, secure=True).headers["Location"]
+    yield "answer", get(alice, urlsplit(hub).path).headers["Location"]
+    yield "receipts", get(alice, "/wallet/history/").content.decode()
+
+
+def pushed_request() -> Iterator[tuple[str, Any]]:
+    """The browser brings the handle of the request that was pushed."""
+    alice = browser()
+    begun = get(alice, AUTHORIZE, client_id=recorded.CLIENT_ID, request_uri=recorded.REQUEST_URI)
+    yield "pushed request", get(alice, urlsplit(begun.headers["Location"]).path).content.decode()
+
+
+def relying_party() -> Iterator[tuple[str, Any]]:
+    """Acme Bank proves itself with its secret, and a browser brings a nonce that gave a token before."""
+    pair = f"{recorded.CLIENT_ID}:{recorded.CLIENT_SECRET}".encode()
+    token = browser(signed_in=False).post(
+        "/oauth/v2/token",
+        "grant_type=client_credentials",
+        content_type="application/x-www-form-urlencoded",
+        secure=True,
+        headers={"Authorization": "Basic " + base64.b64encode(pair).decode()},
+    )
+    yield "access token", token.json()
+    asked = {
+        "response_type": "vp_token",
+        "client_id": recorded.CLIENT_ID,
+        "redirect_uri": "https://bank.example/callback",
+        "scope": "urn:service:params:scope:verifiable-credentials:basic",
+        "login_hint": "alice@example.org",
+        "nonce": USED_NONCE,
+        "state": "af0ifjsldkj",
+    }
+    yield "used nonce", get(browser(), AUTHORIZE, **asked).headers["Location"]
+
+
+def main() -> None:
+    found: dict[str, Any] = {}
+    for visit in (open_request, pushed_request, relying_party):
+        found |= dict(visit())
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    django.setup()
+    main()
