@@ -1,6 +1,6 @@
 """Operations of the admin as data; `infra.admin.operations` offers, confirms, runs and records them."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -13,6 +13,8 @@ from django.utils.translation import gettext_lazy as _
 
 Text = str | Promise
 Wording = Text | Callable[[Any], Text]  # one text for all rows, or a function of the row
+# Exceptions with which operations refuse, and the text for the operator ("": the exception's own).
+Refusals = Mapping[type[Exception], Text]
 
 SOMEBODY_WAS_FASTER = _("Somebody was faster: nothing was changed.")
 

@@ -29,7 +29,7 @@ class SigningKeyAdmin(OperationsAdmin):
     list_display = (short_id, "state", "private_key", "staged_at", "activated_at", "certificate_ends")
     actions = None
     operations = OPERATIONS
-    refusals = dict.fromkeys(REFUSALS, "")
+    refusals = REFUSALS
     one_transaction = False  # moves commit themselves, and drop cached keys after that
     fieldsets: ClassVar[Any] = (
         (None, {"fields": ("id", "state", "private_key", "reason")}),

@@ -1,5 +1,6 @@
 """What an operator may do with signing keys in the admin: each step, whom it suits, and its question."""
 
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
@@ -8,7 +9,7 @@ from django.conf import settings
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from infra.operations import Done, Operation
+from infra.operations import Done, Operation, Refusals, Run
 from infra.sealing import SealError
 from keys.certificates.chain import MAX_PEM, BrokenChainError
 from keys.models import SigningKey
@@ -19,8 +20,9 @@ from keys.rotation.states import RotationRefusedError
 from keys.rotation.withdrawal import cost_of_withdrawal
 
 State = SigningKey.State
-# These exceptions say themselves why nothing was changed.
-REFUSALS = (RotationRefusedError, BrokenChainError, SealError, SignerUnavailableError)
+REFUSALS: Refusals = dict.fromkeys(
+    (RotationRefusedError, BrokenChainError, SealError, SignerUnavailableError), ""
+)
 
 
 class ConfirmationForm(forms.Form):
@@ -111,24 +113,19 @@ def _rotate(key: None, values: Values, actor: str, now: datetime) -> Done:
     return Done(" ".join(due_steps.rotate(now=now, actor=actor).lines()))
 
 
-def _activate(key: SigningKey, values: Values, actor: str, now: datetime) -> Done:
-    moves.activate(key.pk, now=now, actor=actor, reason=values["reason"])
-    return Done(gettext("Key %(kid)s is active.") % {"kid": key})
-
-
-def _retire(key: SigningKey, values: Values, actor: str, now: datetime) -> Done:
-    moves.retire(key.pk, now=now, actor=actor, reason=values["reason"])
-    return Done(gettext("Key %(kid)s is retired.") % {"kid": key})
-
-
 def _certify(key: SigningKey, values: Values, actor: str, now: datetime) -> Done:
     moves.certify(key.pk, *values["received"], now=now, actor=actor, reason=values["reason"])
     return Done(gettext("Certified key %(kid)s.") % {"kid": key})
 
 
-def _withdraw(key: SigningKey, values: Values, actor: str, now: datetime) -> Done:
-    gone = moves.withdraw(key.pk, reason=values["reason"], now=now, actor=actor)
-    return Done(gettext("Withdrew key %(kid)s: %(reason)s") % {"kid": key, "reason": gone.reason})
+def _moved(move: Callable[..., SigningKey], said: Any) -> Run:
+    """Runs a move of one key; `said` is for the history."""
+
+    def run(key: SigningKey, values: Values, actor: str, now: datetime) -> Done:
+        moved = move(key.pk, now=now, actor=actor, reason=values["reason"])
+        return Done(said % {"kid": moved, "reason": moved.reason})
+
+    return run
 
 
 def _outlook(key: None, now: datetime) -> list[str]:
@@ -154,7 +151,7 @@ OPERATIONS = {
     "activate": Operation(
         label=_("Activate"),
         question=_("Let this key sign from now on? The one that signs now retires and stays published."),
-        run=_activate,
+        run=_moved(moves.activate, _("Key %(kid)s is active.")),
         states=(State.STAGED,),
         suits=lambda key: key.certified_at is not None,
         form=ConfirmationForm,
@@ -162,7 +159,7 @@ OPERATIONS = {
     "retire": Operation(
         label=_("Retire"),
         question=_("Let the staged key take over? This key stays published until its last token has ended."),
-        run=_retire,
+        run=_moved(moves.retire, _("Key %(kid)s is retired.")),
         states=(State.ACTIVE,),
         form=ConfirmationForm,
     ),
@@ -179,7 +176,7 @@ OPERATIONS = {
     "withdraw": Operation(
         label=_("Withdraw"),
         question=_("Take this key out of the key set, now and for good?"),
-        run=_withdraw,
+        run=_moved(moves.withdraw, _("Withdrew key %(kid)s: %(reason)s")),
         states=(State.STAGED, State.ACTIVE, State.RETIRED),
         form=WithdrawalForm,
         details=lambda key, now: [cost_of_withdrawal(key, now=now)],

@@ -11,7 +11,7 @@ from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
-from infra.operations import SOMEBODY_WAS_FASTER, Done, Operation, Text
+from infra.operations import SOMEBODY_WAS_FASTER, Done, Operation, Refusals, Run, Text
 from infra.sealing import SealError
 from wallet import revocation, suspension
 from wallet.forms import IdentityForm, ReasonForm
@@ -26,8 +26,7 @@ from wallet.suspension import WalletMoveError
 
 log = structlog.get_logger(__name__)
 
-# Exceptions with which an operation refuses, and the text for the operator.
-REFUSALS: dict[type[Exception], Text] = {
+REFUSALS: Refusals = {
     WalletMoveError: SOMEBODY_WAS_FASTER,
     CredentialMoveError: SOMEBODY_WAS_FASTER,
     ForbiddenMoveError: SOMEBODY_WAS_FASTER,
@@ -40,9 +39,7 @@ def _done(said: Text, values: dict[str, Any]) -> Done:
     return Done(f"{said}: {values['reason']}")
 
 
-def _with_reason(
-    use_case: Callable[..., object], said: Text
-) -> Callable[[Any, dict[str, Any], str, datetime], Done]:
+def _with_reason(use_case: Callable[..., object], said: Text) -> Run:
     """Runs a use case that takes the row, the actor, the reason and the time; `said` is for the history."""
 
     def run(row: Any, values: dict[str, Any], operator: str, now: datetime) -> Done:
@@ -86,21 +83,21 @@ def _initial_identity(verification: IdentityVerification) -> dict[str, Any]:
     return IdentityForm.initial_for(identity) if identity else {}
 
 
+_needs_reason = partial(Operation, form=ReasonForm)
+
 OF_WALLETS = {
-    "suspend": Operation(
+    "suspend": _needs_reason(
         label=_("Suspend"),
         question=_("From now on nobody can sign in to this wallet, and nothing is shared from it."),
         run=_with_reason(suspension.suspend, _("Suspended")),
         states={Wallet.State.ACTIVE},
-        form=ReasonForm,
         details=_count(changes.of_wallet),
     ),
-    "reinstate": Operation(
+    "reinstate": _needs_reason(
         label=_("Reinstate"),
         question=_("From now on its holder can sign in and share again."),
         run=_with_reason(suspension.reinstate, _("Reinstated")),
         states={Wallet.State.SUSPENDED},
-        form=ReasonForm,
     ),
 }
 OF_VERIFICATIONS = {
@@ -114,73 +111,65 @@ OF_VERIFICATIONS = {
         form=IdentityForm,
         initial=_initial_identity,
     ),
-    "decline": Operation(
+    "decline": _needs_reason(
         label=_("Decline"),
         question=_("The person is told that their identity could not be verified, and may try again later."),
         run=_decline,
         states={IdentityVerification.State.REVIEW},
-        form=ReasonForm,
     ),
 }
 OF_CREDENTIALS = {
-    "suspend": Operation(
+    "suspend": _needs_reason(
         label=_("Suspend"),
         question=_(
             "Nothing can be shared from it until it is reinstated, and a new check does not replace it."
         ),
         run=_with_reason(revocation.suspend, _("Suspended")),
         states={Credential.State.VALID},
-        form=ReasonForm,
         details=_count(revocation.presented),
     ),
-    "reinstate": Operation(
+    "reinstate": _needs_reason(
         label=_("Reinstate"),
         question=_("It can be shared again."),
         run=_with_reason(revocation.reinstate, _("Reinstated")),
         states={Credential.State.SUSPENDED},
-        form=ReasonForm,
     ),
-    "revoke": Operation(
+    "revoke": _needs_reason(
         label=_("Revoke"),
         question=_("This cannot be undone. Its holder has to be verified anew."),
         run=_with_reason(revocation.revoke, _("Revoked")),
         states={Credential.State.VALID, Credential.State.SUSPENDED},
-        form=ReasonForm,
         details=_count(revocation.presented),
         irreversible=True,
     ),
 }
 OF_PRESENTED = {
-    "invalidate": Operation(
+    "invalidate": _needs_reason(
         label=_("Invalidate"),
         question=_("This cannot be undone. Relying parties are told that it is invalid until it ends."),
         run=_with_reason(partial(changes.change_presented, action=Action.INVALIDATED), _("Invalidated")),
         states={Status.VALID, Status.SUSPENDED},
-        form=ReasonForm,
         irreversible=True,
     ),
-    "suspend": Operation(
+    "suspend": _needs_reason(
         label=_("Suspend"),
         question=_("Relying parties are told that it is suspended, until it is reinstated or ends."),
         run=_with_reason(partial(changes.change_presented, action=Action.SUSPENDED), _("Suspended")),
         states={Status.VALID},
-        form=ReasonForm,
     ),
-    "reinstate": Operation(
+    "reinstate": _needs_reason(
         label=_("Reinstate"),
         question=_("Relying parties are told that it is valid, unless its credential, wallet or key is not."),
         run=_with_reason(partial(changes.change_presented, action=Action.REINSTATED), _("Reinstated")),
         states={Status.SUSPENDED},
-        form=ReasonForm,
     ),
-    "invalidate-signed": Operation(
+    "invalidate-signed": _needs_reason(
         label=_("Invalidate all that its key signed"),
         question=_(
             "This cannot be undone, and it concerns everybody who presented since the key began to sign. "
             "If the key was stolen, withdraw it instead: that invalidates the same and ends the key."
         ),
         run=_with_reason(changes.invalidate_all_by_key_of, _("Invalidated all that its key signed")),
-        form=ReasonForm,
         details=_count(changes.by_key_of),
         needs="keys.change_signingkey",  # it is about everybody, not about one person's identity
         irreversible=True,

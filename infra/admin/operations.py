@@ -6,7 +6,7 @@ from typing import Any, ClassVar, cast
 
 from django.contrib import messages
 from django.contrib.admin import ModelAdmin
-from django.contrib.admin.models import CHANGE, LogEntry
+from django.contrib.admin.models import ADDITION, CHANGE, LogEntry
 from django.contrib.auth.models import AbstractUser
 from django.contrib.contenttypes.models import ContentType
 from django.core.exceptions import PermissionDenied
@@ -17,7 +17,7 @@ from django.urls import URLPattern, path, reverse
 from django.utils.timezone import now
 from django.utils.translation import gettext as _t
 
-from infra.operations import Done, Operation, Text, text_for
+from infra.operations import Done, Operation, Refusals, Text, text_for
 
 
 class OperationsAdmin(ModelAdmin):
@@ -27,8 +27,7 @@ class OperationsAdmin(ModelAdmin):
     """
 
     operations: ClassVar[Mapping[str, Operation]] = {}  # by the name in the address
-    # Exceptions with which an operation refuses, and the text for the operator ("": the exception's own).
-    refusals: ClassVar[Mapping[type[Exception], Text]] = {}
+    refusals: ClassVar[Refusals] = {}
     permitted_with = ""  # the model of the same app whose permissions count; the admin's own if this is empty
     state_field = "state"
     checks_state_first = False  # False: the confirmation page opens in any state, and `run` refuses
@@ -102,7 +101,7 @@ class OperationsAdmin(ModelAdmin):
             return HttpResponseRedirect(self.address(row))
         return self._confirmation_page(request, operation, row, form)
 
-    def page(self, request: HttpRequest, template: str, row: Any, **context: Any) -> HttpResponse:
+    def render(self, request: HttpRequest, template: str, row: Any, **context: Any) -> HttpResponse:
         """A page about a row, or about the list, with what all such pages need."""
         site = self.admin_site.each_context(request)
         known = {"opts": self.opts, "original": row, "back": self.address(row)}
@@ -134,7 +133,7 @@ class OperationsAdmin(ModelAdmin):
             details = operation.details(row, now())
         except tuple(self.refusals) as refusal:
             details = [self._text_of(refusal)]
-        return self.page(
+        return self.render(
             request,
             "admin/confirm.html",
             row,
@@ -163,15 +162,12 @@ class OperationsAdmin(ModelAdmin):
 
     def _record(self, request: HttpRequest, row: Any, done: Done) -> None:
         """Writes the entry that both the row and the operator have in their histories."""
-        if done.added:
-            self.log_addition(request, done.added, done.text)
-        elif row:
-            self.log_change(request, row, done.text)
-        else:
-            LogEntry.objects.create(
-                user_id=cast(AbstractUser, request.user).pk,
-                content_type=ContentType.objects.get_for_model(self.model),
-                object_repr=str(self.opts.verbose_name_plural),
-                action_flag=CHANGE,
-                change_message=done.text,
-            )
+        subject = done.added or row
+        LogEntry.objects.create(
+            user_id=cast(AbstractUser, request.user).pk,
+            content_type=ContentType.objects.get_for_model(self.model),
+            object_id=subject and str(subject.pk),
+            object_repr=str(subject or self.opts.verbose_name_plural)[:200],
+            action_flag=ADDITION if done.added else CHANGE,
+            change_message=done.text,
+        )

@@ -146,7 +146,3 @@ class NewSecretForm(forms.Form):
         super().__init__(*args, **kwargs)
         if first:  # there is none before
             del self.fields["before"]
-
-
-class ReinstatementForm(forms.Form):
-    """Nothing to say but yes."""

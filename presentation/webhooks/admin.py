@@ -5,12 +5,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin, messages
-from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
-from django.template.response import TemplateResponse
-from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -18,22 +15,26 @@ from django.utils.translation import gettext as _t
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
+from infra.admin.operations import OperationsAdmin
 from infra.admin.read_only import ReadOnly
 from presentation.models import RelyingParty
 from presentation.relying_parties.forms import NewSecretForm
 from presentation.webhooks import delivery, outlook, signing_secrets
 from presentation.webhooks.models import WebhookEndpoint, WebhookEvent
+from presentation.webhooks.operations import NOT_SENT, OPERATIONS, REFUSALS
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
 
 
-_NOT_SENT = _("%(count)d will not be sent: the relying party is not told of this any more.")
-
-
 @admin.register(WebhookEvent)
-class WebhookEventAdmin(ReadOnly, admin.ModelAdmin):
-    """What was told to whom, and how that went; to be read, and sent again."""
+class WebhookEventAdmin(ReadOnly, OperationsAdmin):
+    """The delivery log: events can be read, and sent again."""
+
+    operations = OPERATIONS
+    refusals = REFUSALS
+    permitted_with = "relyingparty"
+    short_addresses = True
 
     list_display = ("created_at", "relying_party", "type", "last_result", "attempts", "next_try")
     list_display_links = ("created_at",)
@@ -47,7 +48,6 @@ class WebhookEventAdmin(ReadOnly, admin.ModelAdmin):
         *("created_at", "tried_at", "next_try", "give_up_at", "body_shown"),
     )
     actions = ("send_again",)
-    change_form_template = "admin/presentation/webhookevent/change_form.html"
 
     @admin.display(description=_("next try"))
     def next_try(self, event: WebhookEvent) -> str:
@@ -77,55 +77,30 @@ class WebhookEventAdmin(ReadOnly, admin.ModelAdmin):
         )
         for event in filter(delivery.is_wanted, chosen):
             self.log_change(request, event, _t("To be sent now"))
-        said = ngettext("%(count)d webhook will be sent now.", "%(count)d webhooks will be sent now.", count)
-        self.message_user(request, said % {"count": count}, messages.SUCCESS)
+        self.message_user(request, _will_be_sent(count), messages.SUCCESS)
         if left := len(chosen) - count:
-            self.message_user(request, _NOT_SENT % {"count": left}, messages.WARNING)
+            self.message_user(request, NOT_SENT % {"count": left}, messages.WARNING)
 
-    def send_again_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Asks once more, then does it for this one."""
-        event = self.get_object(request, object_id)
-        if event is None:
-            raise Http404
-        if not self.has_send_permission(request):
-            raise PermissionDenied
-        back = reverse("admin:presentation_webhookevent_change", args=[event.pk])
-        if request.method == "POST":
-            self.send_again(request, WebhookEvent.objects.filter(pk=event.pk))
-            return HttpResponseRedirect(back)
-        context = {
-            **self.admin_site.each_context(request),
-            "opts": self.opts,
-            "original": event,
-            "title": _t("Send it now?"),
-            "back": back,
-        }
-        return TemplateResponse(request, "admin/presentation/webhookevent/confirm_send.html", context)
-
-    def get_urls(self) -> list[URLPattern]:
-        """Adds the page that asks before one is sent again."""
-        view = self.admin_site.admin_view(self.send_again_view)
-        return [path("<path:object_id>/send_again/", view, name="webhook_send_again"), *super().get_urls()]
-
-    def change_view(
-        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
-    ) -> HttpResponse:
-        """With the button for those who may."""
-        context = {"may_send": self.has_send_permission(request), **(extra_context or {})}
-        return super().change_view(request, object_id, form_url, context)
+    def message_for(self, row: WebhookEvent, text: str) -> str:
+        return _will_be_sent(1)
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
         return lookup.split("__")[0] in self.list_filter
 
     def has_send_permission(self, request: HttpRequest) -> bool:
-        """Whoever may change relying parties."""
-        return request.user.has_perm("presentation.change_relyingparty")
+        """For the action of the list."""
+        return self.has_permission_to(request, "change")
 
     def has_view_permission(self, request: HttpRequest, obj: WebhookEvent | None = None) -> bool:
-        return request.user.has_perm("presentation.view_relyingparty")
+        return self.has_permission_to(request, "view")
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         return self.has_view_permission(request)
+
+
+def _will_be_sent(count: int) -> str:
+    said = ngettext("%(count)d webhook will be sent now.", "%(count)d webhooks will be sent now.", count)
+    return said % {"count": count}
 
 
 def standing(relying_party: RelyingParty) -> "StrOrPromise":
@@ -143,27 +118,20 @@ def standing(relying_party: RelyingParty) -> "StrOrPromise":
     return text
 
 
-def secret_view(own: admin.ModelAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
-    """Asks once more, makes a secret, and shows it: once. `own` is the admin of relying parties."""
-    relying_party = own.get_object(request, object_id)
-    if relying_party is None:
-        raise Http404
-    if not own.has_change_permission(request, relying_party):
-        raise PermissionDenied
+def secret_page(own: Any, request: HttpRequest, relying_party: RelyingParty) -> HttpResponse:
+    """Makes a secret and shows it, once. `own` is the admin of relying parties."""
     now = timezone.now()
     form, new = NewSecretForm(request.POST or None), None
     if form.is_valid():
         overlap = timedelta(0) if form.cleaned_data["before"] == "end" else signing_secrets.OVERLAP
         new = signing_secrets.rotate(relying_party, now=now, overlap=overlap)
         own.log_change(request, relying_party, _t("New webhook secret"))
-    context = {
-        **own.admin_site.each_context(request),
-        "opts": own.opts,
-        "original": relying_party,
-        "title": _t("Webhook secret of %(name)s") % {"name": relying_party.name},
-        "form": form,
-        "secrets": list(signing_secrets.in_use(relying_party, now=now)),
-        "new": new,
-    }
-    template = "admin/presentation/relyingparty/webhook_secret.html"
-    return TemplateResponse(request, template, context)
+    return own.render(
+        request,
+        "admin/presentation/relyingparty/webhook_secret.html",
+        relying_party,
+        title=_t("Webhook secret of %(name)s") % {"name": relying_party.name},
+        form=form,
+        secrets=list(signing_secrets.in_use(relying_party, now=now)),
+        new=new,
+    )

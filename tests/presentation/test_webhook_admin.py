@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.test import Client
 from django.utils import timezone
@@ -215,6 +216,20 @@ def test_the_page_that_sends_again_is_for_whoever_may(acme_bank: RelyingParty, r
     assert operator(RELYING_PARTIES).get(f"{LOG}{UUID(int=1)}/send_again/").status_code == 404
 
 
+def test_the_history_of_one_begins_with_the_last(acme_bank: RelyingParty) -> None:
+    opted_in(acme_bank)
+    (event,) = waiting(acme_bank)
+    first, second = operator(RELYING_PARTIES), Client()
+    second.force_login(User.objects.create_superuser("olga"))
+    for client in (first, second):
+        client.post(f"{LOG}{event.pk}/send_again/")
+
+    history = first.get(f"{LOG}{event.pk}/history/").content.decode()
+
+    assert history.count("To be sent now") == 2
+    assert history.index("<td>olga") < history.index(f"<td>{RELYING_PARTIES}")
+
+
 def test_what_is_not_wanted_any_more_is_not_said_to_be_sent(acme_bank: RelyingParty) -> None:
     opted_in(acme_bank, URL, "credential.revoked")
     (event,) = waiting(acme_bank)  # presentation.completed
@@ -223,6 +238,7 @@ def test_what_is_not_wanted_any_more_is_not_said_to_be_sent(acme_bank: RelyingPa
     said = client.post(f"{LOG}{event.pk}/send_again/", follow=True).content.decode()
 
     assert "1 will not be sent: the relying party is not told of this any more." in said
+    assert "will be sent now" not in said
     assert "To be sent now" not in client.get(f"{LOG}{event.pk}/history/").content.decode()
 
 

@@ -5,16 +5,15 @@ from datetime import timedelta
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.admin import ModelAdmin
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404
 from django.template.loader import render_to_string
-from django.template.response import TemplateResponse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from infra.moments import moment
+from infra.operations import SOMEBODY_WAS_FASTER
 from presentation.models import ClientSecret, RelyingParty
 from presentation.relying_parties.authentication import client_secrets
 from presentation.relying_parties.forms import NewSecretForm
@@ -30,10 +29,8 @@ def table(relying_party: RelyingParty) -> SafeString:
     )
 
 
-def page(
-    admin: "ModelAdmin[RelyingParty]", request: HttpRequest, relying_party: RelyingParty
-) -> HttpResponse:
-    """Whoever comes here may change the relying party: the caller has looked."""
+def page(admin: Any, request: HttpRequest, relying_party: RelyingParty) -> HttpResponse:
+    """The page of an operation: `admin` has checked that the operator may change the relying party."""
     if request.method == "POST" and "end" in request.POST:
         return _ended(admin, request, relying_party)
     now = timezone.now()
@@ -43,20 +40,19 @@ def page(
     if request.method == "POST" and form.is_valid():
         new = _made(admin, request, relying_party, ends_before=form.cleaned_data.get("before") == "end")
         form = NewSecretForm()
-    context: dict[str, Any] = {
-        **admin.admin_site.each_context(request),
-        "opts": admin.opts,
-        "original": relying_party,
-        "title": _("Client secrets of %(name)s") % {"name": relying_party.name},
-        "secrets": client_secrets.live(relying_party, now=now),
-        "form": form,
-        "new": new,
-    }
-    return TemplateResponse(request, f"{_TEMPLATES}/client_secrets.html", context)
+    return admin.render(
+        request,
+        f"{_TEMPLATES}/client_secrets.html",
+        relying_party,
+        title=_("Client secrets of %(name)s") % {"name": relying_party.name},
+        secrets=client_secrets.live(relying_party, now=now),
+        form=form,
+        new=new,
+    )
 
 
 def _made(
-    admin: "ModelAdmin[RelyingParty]", request: HttpRequest, relying_party: RelyingParty, *, ends_before: bool
+    admin: Any, request: HttpRequest, relying_party: RelyingParty, *, ends_before: bool
 ) -> client_secrets.NewSecret | None:
     overlap = timedelta(0) if ends_before else client_secrets.OVERLAP
     try:
@@ -70,9 +66,7 @@ def _made(
     return new
 
 
-def _ended(
-    admin: "ModelAdmin[RelyingParty]", request: HttpRequest, relying_party: RelyingParty
-) -> HttpResponse:
+def _ended(admin: Any, request: HttpRequest, relying_party: RelyingParty) -> HttpResponse:
     number = request.POST["end"]
     secret = get_object_or_404(
         ClientSecret,
@@ -84,5 +78,5 @@ def _ended(
         admin.log_change(request, relying_party, said)
         admin.message_user(request, said, messages.SUCCESS)
     else:
-        admin.message_user(request, _("Somebody was faster: nothing was changed."), messages.WARNING)
+        admin.message_user(request, str(SOMEBODY_WAS_FASTER), messages.ERROR)
     return HttpResponseRedirect(request.path)

@@ -172,6 +172,8 @@ def test_no_other_role_can_change_a_relying_party(role: str, acme_bank: RelyingP
     assert client.get("/admin/presentation/relyingparty/add/").status_code == 403
     for path, data in (("change", {"name": "x"}), ("suspend", {"reason": "x"}), ("reinstate", {})):
         assert client.post(f"{base}/{path}/", data).status_code == 403
+    for row in (acme_bank.pk, 4711):  # nobody learns which there are
+        assert client.get(f"/admin/presentation/relyingparty/{row}/suspend/").status_code == 403
     assert "/suspend/" not in client.get(f"{base}/change/").content.decode()
     acme_bank.refresh_from_db()
     assert (acme_bank.name, acme_bank.state) == ("Acme Bank", "active")

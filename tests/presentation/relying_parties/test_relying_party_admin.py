@@ -246,6 +246,23 @@ def test_reinstating_asks_first_and_is_in_the_history(operator: Client, acme_ban
     assert "Reinstated" in page(operator.get(f"{LIST}{acme_bank.pk}/history/"))
 
 
+@pytest.mark.parametrize(
+    ("name", "asks"), [("suspend", "it gets no credentials"), ("reinstate", "may ask again")]
+)
+@pytest.mark.parametrize("state", ["active", "suspended"])
+def test_a_confirmation_page_asks_about_its_own_operation_and_shows_the_state(
+    operator: Client, acme_bank: RelyingParty, state: str, name: str, asks: str
+) -> None:
+    """Also the page that an operator opened before somebody else was faster."""
+    RelyingParty.objects.update(state=state, suspension_reason="Complaints" if state == "suspended" else "")
+
+    said = page(operator.get(f"{LIST}{acme_bank.pk}/{name}/"))
+
+    assert asks in said
+    assert f'value="{name.capitalize()}"' in said
+    assert f"<strong>Acme Bank</strong> · {state}" in said
+
+
 def test_the_second_of_two_operators_is_told_that_nothing_changed(
     operator: Client, acme_bank: RelyingParty
 ) -> None:

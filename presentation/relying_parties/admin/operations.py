@@ -1,0 +1,57 @@
+"""What operators may do with a relying party: suspend it, reinstate it, give it secrets."""
+
+from datetime import datetime
+from typing import Any
+
+from django.utils.translation import gettext as _t
+from django.utils.translation import gettext_lazy as _
+
+from infra.operations import SOMEBODY_WAS_FASTER, Done, Operation, Refusals
+from presentation.models import RelyingParty
+from presentation.relying_parties import registration as admission
+from presentation.relying_parties.authentication import client_secret_pages
+from presentation.relying_parties.forms import SuspensionForm
+from presentation.webhooks import admin as webhooks
+
+REFUSALS: Refusals = {admission.MoveError: SOMEBODY_WAS_FASTER}
+
+
+def _suspend(party: RelyingParty, values: dict[str, Any], operator: str, now: datetime) -> Done:
+    admission.suspend(party, values["reason"])
+    return Done(_t("Suspended: %(reason)s") % values)
+
+
+def _reinstate(party: RelyingParty, values: dict[str, Any], operator: str, now: datetime) -> Done:
+    admission.reinstate(party)
+    return Done(_t("Reinstated"))
+
+
+OPERATIONS = {
+    "secrets": Operation(label=_("Client secrets"), page=client_secret_pages.page),
+    "suspend": Operation(
+        label=_("Suspend"),
+        title=lambda party: _t("Suspend %(name)s?") % {"name": party.name},
+        question=_(
+            "From now on it gets no credentials. Whoever it sends here, or is on the way through one of its "
+            "requests and answers, sees a page: it cannot be used at the moment. Nothing is sent to it."
+        ),
+        run=_suspend,
+        states={RelyingParty.State.ACTIVE},
+        form=SuspensionForm,
+    ),
+    "reinstate": Operation(
+        label=_("Reinstate"),
+        title=lambda party: _t("Reinstate %(name)s?") % {"name": party.name},
+        question=lambda party: (
+            _t("It was suspended for this reason: “%(reason)s”. From now on it may ask again.")
+            % {"reason": party.suspension_reason}
+        ),
+        run=_reinstate,
+        states={RelyingParty.State.SUSPENDED},
+    ),
+    "webhook_secret": Operation(
+        label=_("Webhook secret"),
+        page=webhooks.secret_page,
+        suits=lambda party: bool(party.webhook_url),
+    ),
+}
