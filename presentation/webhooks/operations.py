@@ -16,7 +16,7 @@ class UnwantedError(Exception):
 
 
 NOT_SENT = _("%(count)d will not be sent: the relying party is not told of this any more.")
-REFUSALS: Refusals = {UnwantedError: NOT_SENT % {"count": 1}}
+REFUSALS: Refusals = {UnwantedError: ""}
 
 
 def _label(event: WebhookEvent) -> Text:
@@ -33,7 +33,7 @@ def _question(event: WebhookEvent) -> str:
 
 def _send_again(event: WebhookEvent, values: dict[str, Any], operator: str, now: datetime) -> Done:
     if not delivery.send_again(WebhookEvent.objects.filter(pk=event.pk), now=now):
-        raise UnwantedError
+        raise UnwantedError(NOT_SENT % {"count": 1})
     return Done(_t("To be sent now"))
 
 
