@@ -59,11 +59,11 @@ def pgbouncer(cluster: Cluster, *, mode: str = "transaction", ignored: str = "")
         yield url
     finally:
         process.send_signal(signal.SIGTERM)
-        process.wait(10)
+        process.wait(60)
 
 
 def _wait(url: str, process: subprocess.Popen[bytes], log: os.PathLike[str]) -> None:
-    for _ in range(200):
+    for _ in range(1200):
         with contextlib.suppress(psycopg.OperationalError):
             psycopg.connect(url).close()
             return

@@ -91,7 +91,7 @@ class Cluster:
         self._wait()
 
     def _wait(self) -> None:
-        for _ in range(500):
+        for _ in range(3000):
             try:
                 psycopg.connect(self.url).close()
                 return
@@ -99,7 +99,7 @@ class Cluster:
                 if self.process.poll() is not None:
                     raise RuntimeError((self.root / "log").read_text()) from None
                 time.sleep(0.02)
-        raise RuntimeError("PostgreSQL did not start within ten seconds")
+        raise RuntimeError("PostgreSQL did not start within a minute")
 
     def as_owner(self) -> dict[str, Any]:
         """How a program is started that is to run as the server's user, and end when we do."""
@@ -108,7 +108,7 @@ class Cluster:
     def shut_down(self) -> None:
         """End the server at once and keep its data."""
         self.process.send_signal(signal.SIGQUIT)
-        self.process.wait(10)
+        self.process.wait(60)
 
     @contextlib.contextmanager
     def hanging(self) -> Iterator[None]:

@@ -80,13 +80,13 @@ class Commands:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.process.communicate(timeout=20)
+        self.process.communicate(timeout=LONGEST)
 
 
 def _until_the_server_noticed() -> None:
     """PostgreSQL rolls back when it finds the client gone, or has just committed."""
     ours = "datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
-    for _ in range(500):
+    for _ in range(6000):
         with connection.cursor() as cursor:
             cursor.execute(f"SELECT count(*) FROM pg_stat_activity WHERE {ours}")
             if cursor.fetchone() == (0,):

@@ -112,7 +112,7 @@ class Presentation:
 
 def get(url: str) -> bytes:
     """The body at an address, by plain HTTP; raises for anything but 200."""
-    with urllib.request.urlopen(url, timeout=5) as response:
+    with urllib.request.urlopen(url, timeout=30) as response:
         return bytes(response.read())
 
 

@@ -81,16 +81,16 @@ class Server:
             stderr=subprocess.DEVNULL,
             start_new_session=True,  # it has a process for each of its clients
         )
-        for _ in range(500):
+        for _ in range(6000):
             if self._socket.exists():
                 return
             sleep(0.01)
-        raise RuntimeError("p11-kit's server did not start within five seconds")
+        raise RuntimeError("p11-kit's server did not start within a minute")
 
     def stop(self) -> None:
         if self._process is not None:
             os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.wait(10)
+            self._process.wait(60)
             self._process = None
         self._socket.unlink(missing_ok=True)
 

@@ -87,7 +87,7 @@ def proxy(folder: Path, port: int, service: int) -> Iterator[None]:
         command += ["-g", "user root;"]  # its workers would be www-data, which cannot write here
     running = subprocess.Popen(command)
     try:
-        for _ in range(200):
+        for _ in range(1200):
             assert running.poll() is None
             with suppress(OSError):
                 Visitor(port, HOST).ask("GET", "/nowhere")
@@ -96,7 +96,7 @@ def proxy(folder: Path, port: int, service: int) -> Iterator[None]:
         yield
     finally:
         running.send_signal(signal.SIGTERM)
-        running.wait(20)
+        running.wait(60)
 
 
 @pytest.fixture(scope="module")
@@ -175,7 +175,7 @@ def test_neither_a_query_nor_the_secret_of_a_link_is_logged(port: int, logs: Pat
 
     visitor.ask("GET", f"/wallet/link/{'s' * 22}/?q=nora%40example.org")
 
-    for _ in range(100):
+    for _ in range(1200):
         written = (logs / "wallet.log").read_text()
         if "/wallet/link/" in written:
             break

@@ -227,7 +227,7 @@ def published(service: Service) -> list[str]:
 
 def until(service: Service, path: str, status: int) -> None:
     """Until this page is answered with this status; not for ever."""
-    for _ in range(150):
+    for _ in range(600):
         if service.ask(path).status == status:
             return
         sleep(0.2)

@@ -70,7 +70,7 @@ def test_a_lane_that_gets_free_soon_is_waited_for(monkeypatch: pytest.MonkeyPatc
         queued = Thread(target=lambda: results.append(taken("quick")))
         queued.start()
         first.__exit__(None, None, None)
-        queued.join(timeout=10)
+        queued.join(timeout=60)
     assert results == [True]
 
 
@@ -112,7 +112,7 @@ def test_one_thread_queues_and_all_others_are_refused_at_once(
             queued.join(timeout=0.01)
         assert not taken("slow")
         assert not taken("another"), "one thread of five is left for pages, and one for e-mail"
-    queued.join(timeout=10)
+    queued.join(timeout=60)
     assert taken("another")
 
 
@@ -149,7 +149,7 @@ def test_many_threads_at_many_silent_parties_never_hold_the_last_thread(settings
     for caller in callers:
         caller.start()
     for _ in range(40 - max(1, threads - 2)):
-        assert refused.acquire(timeout=10), "these are told while nothing has answered yet"
+        assert refused.acquire(timeout=60), "these are told while nothing has answered yet"
     answered.set()
     for caller in callers:
         caller.join()
@@ -184,7 +184,7 @@ def test_people_who_ask_for_e_mails_at_once_queue_and_one_thread_is_left(
     for person in people:
         person.start()
     for _ in range(8 - sent):
-        assert refused.acquire(timeout=10), "these are told at once"
+        assert refused.acquire(timeout=60), "these are told at once"
     answered.set()
     for person in people:
         person.join()

@@ -19,7 +19,7 @@ from tests.relying_party import (
     status_reference,
 )
 
-FOLLOWED_WITHIN = 20.0  # seconds
+FOLLOWED_WITHIN = 60.0  # seconds
 JWKS = "/openid-connect/jwks"
 
 

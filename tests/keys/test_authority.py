@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db
 
 
 def openssl(*words: str | Path, stdin: str = "") -> str:
-    run = subprocess.run(["openssl", *words], input=stdin, capture_output=True, text=True, timeout=20)
+    run = subprocess.run(["openssl", *words], input=stdin, capture_output=True, text=True, timeout=60)
     assert run.returncode == 0, run.stdout + run.stderr
     return run.stdout
 

@@ -70,7 +70,7 @@ def typed(tmp_path: Path) -> list[str]:
     with subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL) as sandbox:
         try:
             while sandbox.poll() is None:  # it may take as long as it takes
-                with suppress(OSError), urllib.request.urlopen(base_url, timeout=5):
+                with suppress(OSError), urllib.request.urlopen(base_url, timeout=30):
                     break
                 sleep(0.2)
             script = f"\necho '{END_OF_BLOCK}'\n".join(["export BASE_URL=" + base_url, *printed("sh")])
@@ -139,14 +139,14 @@ def shop(service: Any, signing_key: Any, tmp_path: Path, monkeypatch: pytest.Mon
     (tmp_path / "shop.py").write_text("".join(code for code in printed("python") if "pytest" not in code))
     running = subprocess.Popen([sys.executable, "shop.py"], cwd=tmp_path, stderr=subprocess.DEVNULL)
     try:
-        for _ in range(100):
+        for _ in range(600):
             with suppress(OSError), urllib.request.urlopen(address, timeout=1):
                 break
             sleep(0.1)
         yield address
     finally:
         running.terminate()
-        running.wait(10)
+        running.wait(60)
 
 
 def test_the_guides_tests_pass_as_they_are_printed(shop: str, tmp_path: Path) -> None:

@@ -116,7 +116,7 @@ def client_secrets_of(party: RelyingParty) -> str:
 
 def by_authlib(issuer: str, client_id: str, secret: Any, method: Any, *, scope: str = VERIFY) -> str:
     """An access token, by discovery and the library's own request."""
-    discovery = requests.get(f"{issuer}/.well-known/openid-configuration", timeout=5).json()
+    discovery = requests.get(f"{issuer}/.well-known/openid-configuration", timeout=30).json()
     assert "client_credentials" in discovery["grant_types_supported"]
     with OAuth2Session(client_id, secret, token_endpoint_auth_method=method, scope=scope) as session:
         answer = session.fetch_token(discovery["token_endpoint"], grant_type="client_credentials")

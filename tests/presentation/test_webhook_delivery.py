@@ -21,6 +21,7 @@ from django.db import connection
 from django.utils import timezone
 from standardwebhooks import Webhook, WebhookVerificationError
 
+from infra.outbound import calls
 from infra.outbound.calls import Outbound
 from keys.sealed_columns import sealed_columns
 from presentation.models import RelyingParty
@@ -571,10 +572,12 @@ def test_no_transaction_is_open_while_a_call_is_made(acme_bank: RelyingParty) ->
 @pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
 def test_the_command_calls_several_addresses_at_the_same_time(
-    acme_bank: RelyingParty, corner_shop: RelyingParty
+    acme_bank: RelyingParty, corner_shop: RelyingParty, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(calls, "CONNECT_WITHIN", 60.0)
+    monkeypatch.setattr(calls, "DONE_WITHIN", 60.0)
     with receiving() as bank, receiving() as shop:
-        meeting = threading.Barrier(2, timeout=4)  # neither answers before the other is asked
+        meeting = threading.Barrier(2, timeout=50)  # neither answers before the other is asked
         for party, receiver in ((acme_bank, bank), (corner_shop, shop)):
             opted_in(party, receiver.url)
             waiting(party)

@@ -275,7 +275,7 @@ def test_nobody_waits_for_a_presentation_that_is_not_yet_committed(same: bool) -
     with transaction.atomic():
         places.append(place_in(present(first)))
         thread.start()
-        thread.join(timeout=20)
+        thread.join(timeout=60)
         assert not thread.is_alive()
 
     assert len(set(places)) == 2
