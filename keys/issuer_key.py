@@ -10,8 +10,9 @@ from typing import Any
 from cryptography import x509
 from django.db import connection
 
+from infra import base64url
 from keys.certificates.chain import BrokenChainError
-from keys.jws import b64url, encode_segment
+from keys.jws import encode_segment
 from keys.models import SigningKey
 from keys.private_keys.key_stores import signer_of
 from keys.private_keys.signer import Signer
@@ -36,7 +37,7 @@ class IssuerKey:
         """The key identifiers of the authorities above it, base64url (OpenID4VP 1.0 §6.1.1.1)."""
         chain = [x509.load_der_x509_certificate(b64decode(certificate)) for certificate in self.x5c]
         named = [c.extensions.get_extension_for_class(x509.AuthorityKeyIdentifier).value for c in chain]
-        return frozenset(b64url(value.key_identifier) for value in named if value.key_identifier)
+        return frozenset(base64url.encode(value.key_identifier) for value in named if value.key_identifier)
 
     def header(self, typ: str) -> dict[str, Any]:
         """The JOSE header of a token of kind `typ`."""

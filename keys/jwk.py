@@ -6,13 +6,15 @@ from typing import Any
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_der_public_key
 
-from keys.jws import JwsError, b64url, from_b64url
+from infra import base64url
+from keys.jws import JwsError, octets
 
 
 def public_jwk(public_key: ec.EllipticCurvePublicKey) -> dict[str, str]:
     """`kty`, `crv`, `x` and `y` of a key on P-256."""
     point = public_key.public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)
-    return {"kty": "EC", "crv": "P-256", "x": b64url(point[1:33]), "y": b64url(point[33:])}
+    x, y = base64url.encode(point[1:33]), base64url.encode(point[33:])
+    return {"kty": "EC", "crv": "P-256", "x": x, "y": y}
 
 
 def public_key_of(jwk: Mapping[str, Any]) -> ec.EllipticCurvePublicKey:
@@ -27,7 +29,7 @@ def public_key_of(jwk: Mapping[str, Any]) -> ec.EllipticCurvePublicKey:
         raise JwsError("not a P-256 key")
     if "d" in jwk:
         raise JwsError("a private key where a public one belongs")
-    coordinates = [from_b64url(x), from_b64url(y)]
+    coordinates = [octets(x), octets(y)]
     if any(len(coordinate) != 32 for coordinate in coordinates):
         raise JwsError("not the coordinates of a P-256 key")
     try:

@@ -4,28 +4,22 @@ Strict (RFC 8725 §3): canonical base64url, JSON without duplicate names, `alg` 
 """
 
 import json
-from binascii import Error as Base64Error
-from binascii import a2b_base64, b2a_base64
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-import orjson
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 from cryptography.hazmat.primitives.hashes import SHA256
 
+from infra import base64url, strict_json
+from infra.base64url import Base64urlError
+from infra.strict_json import NoNumberError, RepeatedNameError, StrictJsonError
 from keys.private_keys.signer import Signer
 
 MAX_LENGTH = 65_536  # of a token taken in
 _ES256 = ec.ECDSA(SHA256())
-_URL_SAFE = bytes.maketrans(b"+/", b"-_")
-# What base64 has and base64url has not becomes what neither has.
-_FROM_URL_SAFE = bytes.maketrans(b"-_+/=", b"+/!!!")
-_ALPHABET = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
-# What a segment may end with, by its length modulo 4: the bits that stand for nothing are 0 (RFC 4648 §3.5).
-_LAST = {0: frozenset(_ALPHABET), 2: frozenset(_ALPHABET[::16]), 3: frozenset(_ALPHABET[::4])}
 # An encoder made once: json.dumps with arguments would make one for every call.
 _to_json = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
 
@@ -34,56 +28,32 @@ class JwsError(ValueError):
     """A token is not a compact JWS that this service accepts; the text says why."""
 
 
-def b64url(data: bytes) -> str:
-    """Base64url without padding (RFC 7515 §2); the shortest way to it, because every claim takes it twice."""
-    return b2a_base64(data, newline=False).translate(_URL_SAFE, b"=").decode()
-
-
-def from_b64url(text: str) -> bytes:
-    """The bytes of canonical, unpadded base64url; raises JwsError for anything else."""
-    data, over = text.encode("ascii", "replace"), len(text) % 4
-    try:
-        found = a2b_base64(data.translate(_FROM_URL_SAFE) + b"=" * (-over % 4), strict_mode=True)
-    except Base64Error:
-        raise JwsError("not base64url") from None
-    if data and data[-1] not in _LAST[over]:
-        raise JwsError("not canonical base64url")
-    return found
-
-
 def encode_segment(value: Mapping[str, Any]) -> str:
     """A JSON object as one segment of a token; raises ValueError for what JSON cannot say (NaN)."""
-    return b64url(_to_json(value).encode())
+    return base64url.encode(_to_json(value).encode())
 
 
 def decode_segment(segment: str) -> dict[str, Any]:
     """The JSON object in a segment; raises JwsError for anything else, duplicate names included."""
     try:
-        octets = from_b64url(segment)
-        value = strict_json(octets)
-        if b"\\u" in octets:
-            _to_json(value).encode()  # half a character (a lone surrogate) cannot be written down again
-    except (UnicodeDecodeError, RecursionError, ValueError) as error:
-        raise error if isinstance(error, JwsError) else JwsError("not JSON") from None
+        value = strict_json.read(octets(segment))
+    except RepeatedNameError:
+        raise JwsError("a name occurs twice in a JSON object") from None
+    except NoNumberError as error:
+        raise JwsError(f"{error.written} is not JSON") from None
+    except StrictJsonError:
+        raise JwsError("not JSON") from None
     if not isinstance(value, dict):
         raise JwsError("not a JSON object")
     return value
 
 
-def strict_json(octets: bytes) -> Any:
-    """A JSON value in UTF-8 that can be read in one way only; raises ValueError or RecursionError.
-
-    And it can be written: half a surrogate pair is a JSON string and yet no text, 1e999 a number and none.
-    """
+def octets(text: str) -> bytes:
+    """What stands in base64url in a token or a key; raises JwsError for what is no base64url."""
     try:
-        value = orjson.loads(octets)
-        if orjson.dumps(value) == octets:  # written again it is the same: no name is there twice, no NaN
-            return value
-    except (ValueError, TypeError):
-        pass  # the other one has fewer limits, and finds out what is wrong
-    value = _from_json(octets.decode())
-    _to_json(value).encode()
-    return value
+        return base64url.decode(text)
+    except Base64urlError as error:
+        raise JwsError(str(error)) from None
 
 
 def sign_compact(header: Mapping[str, Any], payload: Mapping[str, Any], signer: Signer) -> str:
@@ -96,7 +66,7 @@ def sign_compact(header: Mapping[str, Any], payload: Mapping[str, Any], signer: 
 def sign_segments(header: str, payload: str, signer: Signer) -> str:
     """The signed token from segments encoded already: a header that never changes is encoded once."""
     signed = f"{header}.{payload}"
-    return f"{signed}.{b64url(signer.sign(signed.encode('ascii')))}"
+    return f"{signed}.{base64url.encode(signer.sign(signed.encode('ascii')))}"
 
 
 class UnverifiedJws(NamedTuple):
@@ -115,7 +85,7 @@ class UnverifiedJws(NamedTuple):
             raise JwsError(f"typ is not {typ}")
         if "crit" in self.header or "b64" in self.header:
             raise JwsError("the header asks for an extension")
-        signature = from_b64url(self.signature_segment)
+        signature = octets(self.signature_segment)
         if not verify_signature(signature, self.signed.encode("ascii"), public_key):
             raise JwsError("the signature does not verify")
         return decode_segment(self.payload_segment)
@@ -158,17 +128,3 @@ def verify_signature(signature: bytes, message: bytes, public_key: ec.EllipticCu
 def _header(segment: str) -> dict[str, Any]:
     """An issuer's tokens share their header, and it is most of what there is to decode. Not to be changed."""
     return decode_segment(segment)
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    value = dict(pairs)
-    if len(value) != len(pairs):
-        raise JwsError("a name occurs twice in a JSON object")
-    return value
-
-
-def _refuse_constant(name: str) -> None:
-    raise JwsError(f"{name} is not JSON")
-
-
-_from_json = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_refuse_constant).decode

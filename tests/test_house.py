@@ -163,7 +163,8 @@ def test_nothing_outside_imports_the_sandbox() -> None:
 
 def test_only_settings_ask_which_environment_it_is() -> None:
     words = ('"ENVIRONMENT"', "'ENVIRONMENT'", "settings.ENVIRONMENT ", "settings.DEBUG", "DATABASE_MARK")
-    may = {"config.settings", "infra.database.database_mark"}  # the latter compares, and decides nothing else by it
+    # The latter compares, and decides nothing else by it.
+    may = {"config.settings", "infra.database.database_mark"}
     wrong = [
         name
         for name, path in modules()

@@ -14,10 +14,11 @@ from uuid import UUID
 from django.conf import settings
 from django.db import DatabaseError, transaction
 
+from infra import base64url, strict_json
 from infra.sealing import seal, unseal
+from infra.strict_json import StrictJsonError
 from keys.certificates.chain import BrokenChainError
 from keys.jwk import public_der
-from keys.jws import JwsError, b64url, from_b64url
 from keys.models import Authority, SigningKey
 from keys.private_keys.backup_file import BackupError
 from keys.private_keys.key_stores import Store, software_signer_of
@@ -72,7 +73,6 @@ def restore(document: bytes, *, actor: str, reason: str, now: datetime) -> int:
         TypeError,
         ValueError,
         AttributeError,
-        JwsError,
         BrokenChainError,
         DatabaseError,
     ) as error:
@@ -89,8 +89,8 @@ def in_hardware() -> list[SigningKey]:
 
 def _parse(document: bytes) -> dict[str, Any]:
     try:
-        facts = json.loads(document)
-    except (ValueError, RecursionError):
+        facts = strict_json.read(document)
+    except StrictJsonError:
         facts = None
     if not isinstance(facts, dict) or facts.get("version") != VERSION:
         raise BackupError(f"This is no backup of keys of version {VERSION}.")
@@ -107,8 +107,8 @@ def _key_facts(key: SigningKey) -> dict[str, Any]:
         "id": str(key.id),
         "state": key.state,
         "store": key.store,
-        "private_key": b64url(software_signer_of(key).to_der()) if key.sealed_private_key else "",
-        "public_key": b64url(bytes(key.public_key)),
+        "private_key": base64url.encode(software_signer_of(key).to_der()) if key.sealed_private_key else "",
+        "public_key": base64url.encode(bytes(key.public_key)),
         "chain_pem": key.chain_pem,
         "reason": key.reason,
         **times,
@@ -123,14 +123,14 @@ def _key(facts: dict[str, Any]) -> SigningKey:
         id=UUID(facts["id"]),
         state=SigningKey.State(facts["state"]),
         store=Store(facts["store"]),
-        public_key=from_b64url(facts["public_key"]),
+        public_key=base64url.decode(facts["public_key"]),
         chain_pem=str(facts["chain_pem"]),
         reason=str(facts["reason"]),
         sealed_private_key=b"",
         **times,
     )
     if key.store == Store.SOFTWARE and key.state in _SIGNS:
-        signer = SoftwareSigner.from_der(from_b64url(facts["private_key"]))
+        signer = SoftwareSigner.from_der(base64url.decode(facts["private_key"]))
         if public_der(signer.public_key) != key.public_key:
             raise ValueError("the private key is another's")
         key.sealed_private_key = seal(signer.to_der(), context=key.sealing_context)
@@ -141,7 +141,7 @@ def _key(facts: dict[str, Any]) -> SigningKey:
 
 def _authority_facts(authority: Authority) -> dict[str, Any]:
     opened = {
-        column: b64url(unseal(getattr(authority, column), context=context))
+        column: base64url.encode(unseal(getattr(authority, column), context=context))
         for column, context in Authority.SEALED.items()
     }
     pems = {name: getattr(authority, name) for name in _PEMS}
@@ -151,7 +151,7 @@ def _authority_facts(authority: Authority) -> dict[str, Any]:
 def _authority(facts: dict[str, Any]) -> Authority:
     sealed = {}
     for column, context in Authority.SEALED.items():
-        signer = SoftwareSigner.from_der(from_b64url(facts[column]))
+        signer = SoftwareSigner.from_der(base64url.decode(facts[column]))
         sealed[column] = seal(signer.to_der(), context=context)
     pems = {name: str(facts[name]) for name in _PEMS}
     return Authority(**pems, **sealed, created_at=datetime.fromisoformat(facts["created_at"]))

@@ -9,7 +9,7 @@ from typing import Any
 from jwcrypto import jwa, jwe, jwk
 from jwcrypto.common import JWException
 
-from keys.jws import JwsError, b64url, from_b64url
+from infra import base64url, strict_json
 
 ALG, ENC = "PBES2-HS512+A256KW", "A256GCM"
 ROUNDS = 600_000  # of PBKDF2 with HMAC-SHA-512: half a second for us, years for who guesses
@@ -36,7 +36,7 @@ def require_strong(passphrase: str) -> None:
 def lock(content: bytes, passphrase: str) -> str:
     """`content` encrypted, in the compact form; raises BackupError when the passphrase is weak."""
     require_strong(passphrase)
-    header = {"alg": ALG, "enc": ENC, "p2c": ROUNDS, "p2s": b64url(os.urandom(16))}
+    header = {"alg": ALG, "enc": ENC, "p2c": ROUNDS, "p2s": base64url.encode(os.urandom(16))}
     with _many_rounds():
         locked = jwe.JWE(content, json.dumps(header), algs=[ALG, ENC])
         locked.add_recipient(jwk.JWK.from_password(passphrase))
@@ -68,10 +68,10 @@ def unlock(text: str, passphrase: str) -> bytes:
 def _header(text: str) -> dict[str, Any]:
     try:
         first, *rest = text.split(".")
-        header = json.loads(from_b64url(first))
+        header = strict_json.read(base64url.decode(first))
         if len(rest) == 4 and isinstance(header, dict):
             return header
-    except (JwsError, ValueError, RecursionError):
+    except ValueError:
         pass
     raise BackupError("This is not a backup of keys, or it was cut off.")
 

@@ -8,9 +8,9 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from infra import strict_json
+from infra import base64url, strict_json
+from infra.base64url import Base64urlError
 from infra.strict_json import StrictJsonError
-from keys.jws import JwsError, from_b64url
 from presentation.errors import InvalidTransactionDataError
 from presentation.transaction_data import line_items, money
 from presentation.transaction_data.display import blocks
@@ -93,8 +93,8 @@ def separate(parameter: str) -> list[Any]:
 def is_base64url(value: Any) -> bool:
     """Whether a value could have been in the parameter: whatever was ever accepted there is base64url."""
     try:
-        return isinstance(value, str) and bool(from_b64url(value))
-    except JwsError:
+        return isinstance(value, str) and bool(base64url.decode(value))
+    except Base64urlError:
         return False
 
 
@@ -149,7 +149,7 @@ def _decoded(value: Any) -> Any:
     if not is_base64url(value):
         raise FieldError("must be base64url without padding, in its canonical form")
     try:
-        text = from_b64url(value).decode("utf-8")
+        text = base64url.decode(value).decode("utf-8")
     except UnicodeDecodeError:
         raise FieldError("must be UTF-8") from None
     try:

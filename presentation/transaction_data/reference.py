@@ -1,11 +1,11 @@
 """docs/transaction-data.md, written from the declared types so that it cannot say anything else."""
 
-import base64
 import hashlib
 import json
 from collections.abc import Iterator
 from typing import Any
 
+from infra import base64url
 from presentation.transaction_data.entries import HASH_ALGORITHM, LONGEST_IN_ALL, LONGEST_VALUE, MOST_VALUES
 from presentation.transaction_data.fields import (
     AccountNumber,
@@ -61,8 +61,8 @@ def documentation() -> str:
 def _type_section(declared: TransactionDataType) -> str:
     value = example(declared)
     text = json.dumps(value, indent=2)
-    encoded = base64.urlsafe_b64encode(json.dumps(value, separators=(",", ":")).encode()).rstrip(b"=")
-    digest = base64.urlsafe_b64encode(hashlib.sha256(encoded).digest()).rstrip(b"=")
+    encoded = base64url.encode(json.dumps(value, separators=(",", ":")).encode())
+    digest = base64url.encode(hashlib.sha256(encoded.encode()).digest())
     return "\n".join(
         [
             f"\n## `{declared.urn}`\n",
@@ -71,8 +71,8 @@ def _type_section(declared: TransactionDataType) -> str:
             *([f"Rules:\n\n{declared.rules}"] if declared.rules else []),
             "An example, as JSON:\n",
             f"```json\n{text}\n```\n",
-            f"As a value (written without spaces):\n\n```\n{encoded.decode()}\n```\n",
-            f"Its entry in `transaction_data_hashes`:\n\n```\n{digest.decode()}\n```\n",
+            f"As a value (written without spaces):\n\n```\n{encoded}\n```\n",
+            f"Its entry in `transaction_data_hashes`:\n\n```\n{digest}\n```\n",
         ]
     )
 

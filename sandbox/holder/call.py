@@ -1,10 +1,11 @@
 """What a test asks of the holder, read strictly from JSON. Pure."""
 
-import json
 import re
 from dataclasses import dataclass
 from typing import Any, Self
 
+from infra import strict_json
+from infra.strict_json import StrictJsonError
 from sandbox.identity_provider.personas import OUTCOMES
 
 DECISIONS = ("share", "decline")
@@ -41,8 +42,8 @@ class HolderCall:
 
 def _object(body: bytes) -> dict[str, Any]:
     try:
-        members = json.loads(body)
-    except (ValueError, RecursionError):
+        members = strict_json.read(body)
+    except StrictJsonError:
         raise HolderCallError("The body must be JSON.") from None
     if not isinstance(members, dict):
         raise HolderCallError("The body must be a JSON object.")

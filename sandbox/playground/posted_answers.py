@@ -9,7 +9,6 @@ import hashlib
 import re
 import secrets
 import uuid
-from base64 import urlsafe_b64encode
 from datetime import datetime, timedelta
 
 from django.conf import settings
@@ -17,6 +16,7 @@ from django.db.models import Q
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
+from infra import base64url
 from infra.limits import Limit
 from infra.outbound.targets import TargetError, as_address, is_public, parse
 from infra.sealing import SealError, seal, unseal
@@ -114,7 +114,7 @@ def _kid(token: str) -> str:
 
 
 def _digest(text: str) -> str:
-    return urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b"=").decode()
+    return base64url.encode(hashlib.sha256(text.encode()).digest())
 
 
 def _context(row: PlaygroundAnswer) -> str:

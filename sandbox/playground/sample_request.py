@@ -3,9 +3,7 @@
 With JavaScript the page builds the same address itself (request-page.js), with a nonce of the browser's own.
 """
 
-import base64
 import contextlib
-import json
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
@@ -15,6 +13,8 @@ from django.http import QueryDict
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from infra import base64url, strict_json
+from infra.strict_json import StrictJsonError
 from presentation.dcql.queries import BASIC
 from presentation.requests.return_address import DIRECT_POST
 from sandbox.playground.examples import EXAMPLES
@@ -101,10 +101,10 @@ def encode_transaction(text: str) -> str:
 
     Numbers stay as they were written: read into floats, a price of 999999999999.000001 would become another.
     """
-    with contextlib.suppress(ValueError):
-        json.loads(text)
+    with contextlib.suppress(StrictJsonError):
+        strict_json.loads(text)
         text = _WHITE_SPACE.sub(r"\1", text)
-    return base64.urlsafe_b64encode(text.encode()).rstrip(b"=").decode()
+    return base64url.encode(text.encode())
 
 
 def _edited(text: str, transaction: str) -> str:

@@ -16,9 +16,9 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 from jwcrypto import jwa, jwe, jwk
 
+from infra import base64url
 from keys.endpoints import key_set
 from keys.issuer_key import active_issuer_key
-from keys.jws import b64url, from_b64url
 from keys.models import Authority, KeyEvent, SigningKey
 from keys.private_keys.backup import export, restore
 from keys.private_keys.backup_file import (
@@ -114,9 +114,9 @@ def test_the_file_is_its_owners_alone_and_shows_nothing(file: Path) -> None:
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     header, *rest = file.read_text().strip().split(".")
     assert len(rest) == 4
-    found = json.loads(from_b64url(header))
+    found = json.loads(base64url.decode(header))
     assert (found["alg"], found["enc"], found["p2c"]) == (ALG, ENC, 600_000)
-    assert len(from_b64url(found["p2s"])) == 16
+    assert len(base64url.decode(found["p2s"])) == 16
 
 
 def test_another_implementation_of_the_key_derivation_opens_it(file: Path) -> None:
@@ -127,12 +127,12 @@ def test_another_implementation_of_the_key_derivation_opens_it(file: Path) -> No
     from cryptography.hazmat.primitives.keywrap import aes_key_unwrap
 
     protected, wrapped, nonce, ciphertext, tag = file.read_text().strip().split(".")
-    header = json.loads(from_b64url(protected))
-    salt = ALG.encode() + b"\0" + from_b64url(header["p2s"])
+    header = json.loads(base64url.decode(protected))
+    salt = ALG.encode() + b"\0" + base64url.decode(header["p2s"])
     wrapping = hashlib.pbkdf2_hmac("sha512", PASSPHRASE.encode(), salt, header["p2c"], 32)
-    content_key = aes_key_unwrap(wrapping, from_b64url(wrapped))
+    content_key = aes_key_unwrap(wrapping, base64url.decode(wrapped))
     plain = AESGCM(content_key).decrypt(
-        from_b64url(nonce), from_b64url(ciphertext) + from_b64url(tag), protected.encode()
+        base64url.decode(nonce), base64url.decode(ciphertext) + base64url.decode(tag), protected.encode()
     )
     assert len(json.loads(plain)["keys"]) == 5
 
@@ -183,7 +183,7 @@ def test_a_wrong_passphrase_is_one_sentence_and_changes_nothing(file: Path, tmp_
 )
 def test_a_header_of_another_kind_is_refused_before_it_costs_anything(header: dict[str, Any]) -> None:
     whole = {"alg": ALG, "enc": ENC, "p2c": 600_000, "p2s": "c2FsdHNhbHRzYWx0", **header}
-    text = b64url(json.dumps(whole).encode()) + ".AAAA.AAAA.AAAA.AAAA"
+    text = base64url.encode(json.dumps(whole).encode()) + ".AAAA.AAAA.AAAA.AAAA"
     with pytest.raises(BackupError, match="not a backup of keys, or it was changed"):
         unlock(text, PASSPHRASE)
 
@@ -306,7 +306,7 @@ def test_what_is_locked_by_someone_else_but_no_backup_is_refused(file: Path, sec
 
 def test_what_jwcrypto_would_open_under_another_algorithm_is_refused() -> None:
     other = jwe.JWE(b"x", json.dumps({"alg": "A256KW", "enc": ENC}))
-    other.add_recipient(jwk.JWK(kty="oct", k=b64url(PASSPHRASE.ljust(32, "x").encode()[:32])))
+    other.add_recipient(jwk.JWK(kty="oct", k=base64url.encode(PASSPHRASE.ljust(32, "x").encode()[:32])))
     with pytest.raises(BackupError):
         unlock(other.serialize(compact=True), PASSPHRASE)
 

@@ -12,11 +12,11 @@ from cryptography import x509
 from django.test import RequestFactory
 from jwcrypto.jwk import JWKSet
 
+from infra import base64url
 from keys import endpoints
 from keys.certificates.authority import certify
 from keys.issuer_key import signer_of
 from keys.jwk import public_der
-from keys.jws import b64url
 from keys.models import Authority, SigningKey
 from keys.rotation import due_steps, moves
 from keys.rotation.states import State, in_state
@@ -101,7 +101,7 @@ def test_no_private_member_ever_appears(three_keys: dict[str, str]) -> None:
     for key in SigningKey.objects.exclude(state=State.RETIRED):
         numbers = signer_of(key).private_key.private_numbers()
         secret = numbers.private_value.to_bytes(32, "big")
-        assert b64url(secret).encode() not in content
+        assert base64url.encode(secret).encode() not in content
         assert secret.hex().encode() not in content
         assert public_der(signer_of(key).public_key) == bytes(key.public_key)
     for key in JWKSet.from_json(content)["keys"]:

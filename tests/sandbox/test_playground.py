@@ -178,6 +178,11 @@ def test_numbers_of_an_edited_transaction_are_sent_as_they_were_written() -> Non
     assert octets.decode() == '{"a b\\" c":[999999999999.000001,1.10,-0,1e2],"d":" \\u0020 "}'
 
 
+def test_an_edited_transaction_nested_too_deep_is_sent_to_be_refused() -> None:
+    with pytest.raises(AuthorizationError):
+        entries.parse(encode_transaction("[" * 5000), credential_ids=("basic",), allowed_types=EXAMPLES)
+
+
 @pytest.mark.parametrize("name", ["client_id", "scope", "login_hint", "transaction", "transaction_text"])
 def test_what_the_address_says_never_becomes_markup(client: Client, bank: RelyingParty, name: str) -> None:
     urn = next(iter(EXAMPLES))

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from infra import base64url
 from keys.jwk import public_jwk
-from keys.jws import decode_segment, from_b64url
+from keys.jws import decode_segment
 from tests.wallet.sd_jwts import (
     AUDIENCE,
     CLAIMS,
@@ -43,7 +44,7 @@ def payload_of(sd: issuance.SdJwt) -> dict[str, Any]:
 
 
 def content(text: str) -> list[Any]:
-    return json.loads(from_b64url(text))
+    return json.loads(base64url.decode(text))
 
 
 def test_known_digests_of_the_rfc_are_found():
@@ -79,7 +80,7 @@ def test_the_payload_holds_digests_and_no_withheld_claim():
 def test_every_disclosure_has_a_salt_of_its_own_of_at_least_128_bits():
     salts = [content(disclosure)[0] for sd in (issued(), issued()) for disclosure in sd.disclosures.values()]
     assert len(set(salts)) == len(salts) == 10
-    assert all(len(from_b64url(salt)) >= 16 for salt in salts)
+    assert all(len(base64url.decode(salt)) >= 16 for salt in salts)
 
 
 def test_more_salts_than_are_drawn_at_once_are_all_different():
@@ -120,7 +121,7 @@ def test_decoys_cannot_be_told_from_digests_and_disclose_nothing():
     sd = issued(decoys=3)
     digests = payload_of(sd)["_sd"]
     assert len(digests) == len(set(digests)) == len(CLAIMS) + 3
-    assert all(len(from_b64url(one)) == 32 for one in digests)
+    assert all(len(base64url.decode(one)) == 32 for one in digests)
     assert digests == sorted(digests)
     assert len(content(sd.disclosures["age_equal_or_over",])[2]["_sd"]) == 2 + 3
     assert len(sd.disclosures) == 5

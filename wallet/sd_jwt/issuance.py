@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 from orjson import dumps
 
-from keys.jws import b64url, encode_segment, sign_segments
+from infra import base64url
+from keys.jws import encode_segment, sign_segments
 from keys.private_keys.signer import Signer
 
 Path = tuple[str | int, ...]  # where a claim stands, e.g. ("age_equal_or_over", "18")
@@ -72,7 +73,7 @@ def digest(text: str) -> str:
     Raises SdJwtError for any other text: Disclosures, tokens and transaction data are always ASCII.
     """
     try:
-        return b64url(sha256(text.encode("ascii")).digest())
+        return base64url.encode(sha256(text.encode("ascii")).digest())
     except UnicodeEncodeError:
         raise SdJwtError("a text beyond ASCII") from None
 
@@ -107,7 +108,7 @@ def issue(
     payload["_sd_alg"] = "sha-256"
     if holder_jwk is not None:
         payload["cnf"] = {"jwk": holder_jwk}  # RFC 7800 §3.2
-    return SdJwt(sign_segments(header, b64url(dumps(payload)), signer), issuance.disclosures)
+    return SdJwt(sign_segments(header, base64url.encode(dumps(payload)), signer), issuance.disclosures)
 
 
 def select(sd_jwt: SdJwt, paths: Collection[Path]) -> SdJwt:
@@ -152,7 +153,7 @@ def bind(
     if transaction_data:
         payload["transaction_data_hashes"] = [digest(value) for value in transaction_data]
         payload["transaction_data_hashes_alg"] = "sha-256"
-    return unbound + sign_segments(_KEY_BINDING_HEADER, b64url(dumps(payload)), holder)
+    return unbound + sign_segments(_KEY_BINDING_HEADER, base64url.encode(dumps(payload)), holder)
 
 
 class _Issuance(NamedTuple):
@@ -164,7 +165,7 @@ class _Issuance(NamedTuple):
 
     def salts(self, number: int) -> str:
         """So many salts in one text, `_SALT` characters each: drawn one by one they would cost more."""
-        return b64url(self.random_bytes(number * _SALT_BYTES))
+        return base64url.encode(self.random_bytes(number * _SALT_BYTES))
 
 
 def _value(value: Any, path: Path, issuance: _Issuance) -> Any:
@@ -199,9 +200,9 @@ def _digests(withheld: dict[str, Any], path: Path, issuance: _Issuance) -> list[
     for name, value in withheld.items():
         if isinstance(value, _CONTAINERS):
             value = _value(value, (*path, name), issuance)
-        disclosure = b64url(dumps((salts[at : at + _SALT], name, value)))
+        disclosure = base64url.encode(dumps((salts[at : at + _SALT], name, value)))
         disclosures[(*path, name)] = disclosure
-        digests.append(b64url(sha256(disclosure.encode()).digest()))
+        digests.append(base64url.encode(sha256(disclosure.encode()).digest()))
         at += _SALT
     if decoys:
         digests += [digest(salts[at : at + _SALT]) for at in range(at, len(salts), _SALT)]
@@ -212,6 +213,6 @@ def _digests(withheld: dict[str, Any], path: Path, issuance: _Issuance) -> list[
 def _element(element: Any, path: Path, issuance: _Issuance) -> Any:
     if isinstance(element, dict) and element.keys() == {"..."}:
         content = (issuance.salts(1), _value(element["..."], path, issuance))
-        issuance.disclosures[path] = disclosure = b64url(dumps(content))
+        issuance.disclosures[path] = disclosure = base64url.encode(dumps(content))
         return {"...": digest(disclosure)}
     return _value(element, path, issuance)

@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from keys.jws import from_b64url, strict_json
+from infra import base64url, strict_json
 from wallet.sd_jwt.issuance import SdJwtError, digest
 
 MAX_TOKEN = 65_536  # characters
@@ -63,8 +63,8 @@ def _has_three_segments(jwt: str) -> bool:
 def _content(text: str) -> list[Any]:
     """The array that a Disclosure is; what has to be in it is for `Processing` to check."""
     try:
-        content = strict_json(from_b64url(text))
-    except (ValueError, RecursionError) as error:
+        content = strict_json.read(base64url.decode(text))
+    except ValueError as error:  # either of the two
         raise SdJwtError("a disclosure that is not JSON in base64url") from error
     if not isinstance(content, list):
         raise SdJwtError("a disclosure that is no array")

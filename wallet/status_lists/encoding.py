@@ -3,7 +3,7 @@
 import zlib
 from collections.abc import Mapping
 
-from keys.jws import b64url
+from infra import base64url
 
 
 def pack(statuses: Mapping[int, int], *, size: int, bits: int) -> bytes:
@@ -24,4 +24,4 @@ def pack(statuses: Mapping[int, int], *, size: int, bits: int) -> bytes:
 
 def compress(packed: bytes) -> str:
     """The `lst` of a token: DEFLATE in a ZLIB container, base64url."""
-    return b64url(zlib.compress(packed, level=9))
+    return base64url.encode(zlib.compress(packed, level=9))
