@@ -3,14 +3,24 @@
 from typing import Any
 
 from django.conf import settings
-from django.core.checks import CheckMessage, Error, Tags, Warning, register
+from django.core.checks import CheckMessage, Error, Info, Tags, Warning, register
 from django.core.exceptions import ImproperlyConfigured
 from django.db import DEFAULT_DB_ALIAS, connection, connections, transaction
 from django.db import Error as DatabaseError
 
+from infra.database import internals
 from infra.database.database_mark import ForeignDatabaseError, compare
 from infra.database.outages import means_away, means_no_table
 from infra.database.poolers import runs_statements_forever
+
+
+@register(Tags.database)
+def django_version(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """Whether every statement is as fast as it can be.
+
+    Told and no more: the service answers as it should, and `deploy/systemd` starts it only without warnings.
+    """
+    return [Info(told, id="infra.I001")] if (told := internals.what_is_slower()) else []
 
 
 @register(Tags.security, deploy=True)

@@ -9,6 +9,7 @@ Once a wait was cut off, a thread in the background asks the server again and ag
 it does not, whatever needs a new connection or a new answer fails at once.
 """
 
+import re
 import socket
 import threading
 from collections.abc import Iterator
@@ -21,6 +22,7 @@ import structlog
 from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, connections
 
+from infra.database import internals
 from infra.waiting import most_in_all
 
 log = structlog.get_logger(__name__)
@@ -72,10 +74,26 @@ def _watch(connection: Any) -> None:
     if connection.vendor != "postgresql":
         return
     _bind(connection.connection)
-    if "get_new_connection" in connection.__dict__:
+    if not internals.are_tried() or "get_new_connection" in connection.__dict__:
         return
     connect = connection.get_new_connection
     connection.get_new_connection = lambda params: _connected(connect, params)
+
+
+def watch_opened(connection: Any, **_: Any) -> None:
+    """A receiver of `connection_created`, for a Django whose connections we do not open ourselves.
+
+    How long it may take to connect is then for `connect_timeout` alone, and how many threads connect is not
+    counted.
+    """
+    untried = not internals.are_tried() and connection.vendor == "postgresql"
+    if not untried or getattr(_thread, "seconds", None) is None:
+        return
+    raw = _bind(connection.connection)
+    said = connection.settings_dict["OPTIONS"].get("options", "")
+    for name, limit in re.findall(r"-c (\w+)=(\S+)", settings.DATABASE_LIMITS):
+        if f"{name}=" not in said:
+            raw.execute("SELECT set_config(%s, %s, false)", [name, limit])
 
 
 def _bind(raw: Any) -> Any:

@@ -13,6 +13,8 @@ from typing import Any
 import psycopg
 from django.db import connections
 
+from infra.database import internals
+
 _CURSOR = "_kept_cursor"  # on Django's connection, which is one thread's
 # psycopg's own, in C where that is installed; Django's is Python, so that a zone can be said for each cursor.
 _TIMES = psycopg.adapters.get_loader(psycopg.adapters.types["timestamptz"].oid, psycopg.pq.Format.TEXT)
@@ -22,7 +24,7 @@ def close_dead_connections(**_: Any) -> None:
     """Close this thread's connections that the server closed; a receiver of `request_started`."""
     for connection in connections.all(initialized_only=True):
         kept = connection.vendor == "postgresql" and connection.connection and not connection.in_atomic_block
-        if kept and _has_news(connection.connection) and not connection.is_usable():
+        if kept and _may_be_dead(connection) and not connection.is_usable():
             connection.close()
 
 
@@ -32,7 +34,7 @@ def kept_cursor(connection: Any) -> Any:
     Each cursor finds out anew how every type of value is written and read, which takes longer than asking.
     It remembers what was asked and read last, so `drop_cursors` ends it with the request.
     """
-    if connection.queries_logged:  # Django has another kind of cursor for that
+    if not internals.are_tried() or connection.queries_logged:  # Django has another kind of cursor then
         return connection.cursor()
     cursor = getattr(connection, _CURSOR, None)
     if cursor is None or cursor.connection is not connection.connection:
@@ -47,6 +49,10 @@ def drop_cursors(**_: Any) -> None:
     """Forget this thread's cursors with what they last read; a receiver of `request_finished`."""
     for connection in connections.all(initialized_only=True):
         connection.__dict__.pop(_CURSOR, None)
+
+
+def _may_be_dead(connection: Any) -> bool:
+    return not internals.are_tried() or _has_news(connection.connection)
 
 
 def _has_news(raw: Any) -> bool:

@@ -2,27 +2,19 @@
 
 Django composes the SQL of a queryset each time it is used, which takes several times as long as the database
 takes to answer. What is prepared here keeps the SQL and fills in the values; it gives what the queryset gives
-(tests/infra/test_prepared_statements.py). It leans on internals of Django's compiler, therefore `TRIED_WITH`.
+(tests/infra/test_prepared_statements.py). It leans on internals of Django's compiler: with a Django that
+it was not tried with (`internals`), every statement is Django's own.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
-import django
-from django.core.exceptions import ImproperlyConfigured
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.models import Model, QuerySet
 from django.db.models.expressions import Expression, Subquery
-from django.db.models.query import FlatValuesListIterable, ModelIterable, get_related_populators
-from django.db.models.sql import UpdateQuery
 
+from infra.database import internals
 from infra.database.kept_connections import kept_cursor
-
-TRIED_WITH = (5, 2)  # after the tests have passed with another version, it can be said here
-if django.VERSION[:2] != TRIED_WITH:
-    raise ImproperlyConfigured(
-        f"prepared_statements.py was tried with Django {TRIED_WITH}, not with {django.VERSION[:2]}."
-    )
 
 Value = Callable[[str], Any]  # names the place of a value in a queryset
 Row = TypeVar("Row")
@@ -43,6 +35,8 @@ class PreparedRead(Generic[Row]):
 
     def all(self, **values: Any) -> list[Row]:
         """The rows, in one statement. Takes exactly the values that the queryset names, none of them None."""
+        if not internals.are_tried():
+            return list(_Plain(values).rows(self._rows))
         if self._composed is None:
             self._composed = _ComposedRead(self._rows(_Place))
         return self._composed.read(values)
@@ -70,6 +64,9 @@ class PreparedUpdate:
 
     def run(self, **values: Any) -> int:
         """Change the rows, in one statement; how many there were."""
+        if not internals.are_tried():
+            changes = {name: values[name] for name in self._changes if name in values}
+            return _Plain(values).rows(self._rows, *self._changes).update(**changes)
         if self._composed is None:
             self._composed = self._compose()
         sql, parameters = self._composed
@@ -78,6 +75,8 @@ class PreparedUpdate:
         return int(cursor.rowcount)
 
     def _compose(self) -> "tuple[str, _Parameters]":
+        from django.db.models.sql import UpdateQuery
+
         rows = _preparable(self._rows(_Place))
         query = rows.query.chain(UpdateQuery)
         query.add_update_values(
@@ -92,7 +91,7 @@ class PreparedInsert:
     """New rows of a model that makes its own keys; as `save(force_insert=True)`, without signals."""
 
     def __init__(self, model: type[Model]) -> None:
-        self._fields = model._meta.local_concrete_fields
+        self._model, self._fields = model, model._meta.local_concrete_fields
         quote = connections[DEFAULT_DB_ALIAS].ops.quote_name
         columns = ", ".join(quote(str(field.column)) for field in self._fields)
         values = ", ".join("%s" for _ in self._fields)
@@ -100,12 +99,45 @@ class PreparedInsert:
 
     def run(self, instance: Model) -> None:
         """Write it down."""
+        if not internals.are_tried():
+            self._model._base_manager.bulk_create([instance])
+            return
         connection = connections[DEFAULT_DB_ALIAS]
         values = [
             field.get_db_prep_save(field.pre_save(instance, True), connection) for field in self._fields
         ]
         kept_cursor(connection).execute(self._sql, values)
         instance._state.adding, instance._state.db = False, DEFAULT_DB_ALIAS
+
+
+class _Plain:
+    """The values of a statement that Django composes: as strict about them as a prepared one."""
+
+    def __init__(self, values: dict[str, Any]) -> None:
+        self._values = values
+        self._named: set[str] = set()
+
+    def rows(self, rows: Callable[[Value], QuerySet[Any, Row]], *changes: str) -> QuerySet[Any, Row]:
+        found = rows(self._value)
+        _check_names(self._named | set(changes), self._values)
+        return found
+
+    def _value(self, name: str) -> Any:
+        self._named.add(name)
+        if name not in self._values:
+            raise TypeError(f"takes {name} as well as {sorted(self._values)}")
+        if self._values[name] is None:
+            raise _nothing_equals_none(name)
+        return self._values[name]
+
+
+def _check_names(named: set[str], values: dict[str, Any]) -> None:
+    if values.keys() != named:
+        raise TypeError(f"takes exactly {sorted(named)}, not {sorted(values)}")
+
+
+def _nothing_equals_none(name: str) -> ValueError:
+    return ValueError(f"{name}: nothing equals None in SQL")
 
 
 class _Place(Expression):
@@ -123,7 +155,7 @@ class _Place(Expression):
         if self.writes:
             return self.column.get_db_prep_save(value, connection)
         if value is None:
-            raise ValueError(f"{self.name}: nothing equals None in SQL")
+            raise _nothing_equals_none(self.name)
         return self.column.get_db_prep_value(value, connection)
 
 
@@ -135,8 +167,7 @@ class _Parameters:
         self._names = {place.name for place in parameters if isinstance(place, _Place)}
 
     def filled(self, values: dict[str, Any]) -> list[Any]:
-        if values.keys() != self._names:
-            raise TypeError(f"takes exactly {sorted(self._names)}, not {sorted(values)}")
+        _check_names(self._names, values)
         connection = connections[DEFAULT_DB_ALIAS]
         return [
             parameter.adapted(values[parameter.name], connection)
@@ -150,6 +181,8 @@ class _ComposedRead:
     """The SQL of a queryset, and how its rows become what the queryset gives."""
 
     def __init__(self, rows: QuerySet[Any, Any]) -> None:
+        from django.db.models.query import FlatValuesListIterable, ModelIterable
+
         query = _preparable(rows).query
         _settle(query)
         compiler = query.get_compiler(DEFAULT_DB_ALIAS)
@@ -181,6 +214,8 @@ class _ComposedRead:
 
 def _maker_of_instances(compiler: Any) -> Callable[[Any], Any]:
     """As `ModelIterable` does it, with everything but the row itself found out beforehand."""
+    from django.db.models.query import get_related_populators
+
     select, info = compiler.select, compiler.klass_info
     start, end = info["select_fields"][0], info["select_fields"][-1] + 1
     names = [column.target.attname for column, *_ in select[start:end]]

@@ -17,6 +17,7 @@ from django.db import OperationalError, close_old_connections, connection, trans
 from infra.database import hung_database
 from infra.database.hung_database import bounded
 from infra.database.outages import means_away
+from tests.infra.django_versions import either_django  # noqa: F401
 from wallet.models import Wallet
 
 pytestmark = [pytest.mark.postgresql, pytest.mark.django_db(transaction=True)]
@@ -46,6 +47,7 @@ def ask(sql: str = SILENCE) -> None:
         cursor.execute(sql)
 
 
+@pytest.mark.usefixtures("either_django")
 def test_a_statement_without_an_answer_is_given_up_and_the_next_request_has_another_connection() -> None:
     with bounded(0.3), pytest.raises(OperationalError) as caught:
         ask()
@@ -56,6 +58,7 @@ def test_a_statement_without_an_answer_is_given_up_and_the_next_request_has_anot
     assert Wallet.objects.count() == 0
 
 
+@pytest.mark.usefixtures("either_django")
 def test_a_transaction_that_is_given_up_leaves_nothing_behind() -> None:
     def work() -> None:
         with transaction.atomic():
@@ -161,6 +164,7 @@ def test_while_the_database_does_not_answer_everything_fails_at_once_and_then_wo
         assert Wallet.objects.count() == 0
 
 
+@pytest.mark.usefixtures("either_django")
 def test_a_connection_of_a_request_has_the_limits_and_what_the_address_says_wins(settings: Any) -> None:
     settings.DATABASE_LIMITS = "-c statement_timeout=5s -c lock_timeout=2s"
     connection.close()

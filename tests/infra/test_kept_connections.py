@@ -10,7 +10,9 @@ from django.core.signals import request_finished, request_started
 from django.db import OperationalError, ProgrammingError, connection
 from django.test import Client
 
+from infra.database import internals
 from infra.database.kept_connections import close_dead_connections, drop_cursors, kept_cursor
+from tests.infra.django_versions import either_django  # noqa: F401
 from wallet.models import Wallet
 
 pytestmark = [pytest.mark.postgresql, pytest.mark.django_db(transaction=True)]
@@ -33,7 +35,7 @@ def test_a_connection_that_was_closed_by_the_server_does_not_work() -> None:
         Wallet.objects.count()
 
 
-@pytest.mark.usefixtures("hung_up")
+@pytest.mark.usefixtures("hung_up", "either_django")
 def test_it_is_replaced_before_it_is_used() -> None:
     close_dead_connections()
 
@@ -51,6 +53,7 @@ def test_no_request_meets_it_once_the_application_is_loaded() -> None:
     assert Wallet.objects.count() == 0
 
 
+@pytest.mark.usefixtures("either_django")
 def test_a_connection_that_lives_is_kept_without_asking_the_server(statements: Any) -> None:
     connection.ensure_connection()
     kept = connection.connection
@@ -60,6 +63,7 @@ def test_a_connection_that_lives_is_kept_without_asking_the_server(statements: A
     assert connection.connection is kept
 
 
+@pytest.mark.usefixtures("either_django")
 def test_a_connection_with_news_that_still_works_is_kept() -> None:
     with connection.cursor() as cursor:
         cursor.execute("LISTEN somebody")
@@ -80,6 +84,15 @@ def test_statements_of_a_request_share_a_cursor_and_the_next_request_has_another
     drop_cursors()
 
     assert kept_cursor(connection) is not first
+
+
+def test_with_an_untried_django_every_statement_has_a_cursor_of_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(internals, "TRIED_WITH", (1, 0))
+    first = kept_cursor(connection)
+    assert kept_cursor(connection) is not first
+    assert "_kept_cursor" not in vars(connection)
 
 
 def test_nothing_that_was_asked_or_read_outlives_the_request() -> None:

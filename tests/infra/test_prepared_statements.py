@@ -1,29 +1,32 @@
 """Statements composed once: they give and do what Django's own do, and refuse what they cannot."""
 
-import importlib
 import sys
 import uuid
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
-import django
 import pytest
-from django.core.exceptions import ImproperlyConfigured
+from django.core.checks import INFO
 from django.db import IntegrityError, transaction
 from django.db.models import Exists, Model, OuterRef, Prefetch
 from django.test import Client
 from django.utils import timezone
+from structlog.testing import capture_logs
 
 from consent.models import Consent
+from infra.checks import django_version
+from infra.database import internals, prepared_statements
 from infra.database.prepared_statements import PreparedInsert, PreparedRead, PreparedUpdate
 from presentation.models import Interaction, PushedRequest, RedirectURI, RelyingParty, ResponseURI
 from presentation.relying_parties.authentication import client_secrets
 from tests.consent.questions import put
+from tests.infra.django_versions import either_django  # noqa: F401
 from tests.presentation.requests.test_flow import ask, decide
 from wallet.models import Credential, HolderSession, StatusEntry, Wallet
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("either_django")]
+TRIED_ONLY = pytest.mark.parametrize("either_django", ["tried"], indirect=True)
 
 by_email = PreparedRead(lambda value: Wallet.objects.filter(email=value("email")))
 
@@ -141,6 +144,7 @@ def test_none_is_refused_because_nothing_equals_it_in_sql() -> None:
         by_email.all(email=None)
 
 
+@TRIED_ONLY
 @pytest.mark.parametrize(
     "rows",
     [
@@ -201,8 +205,30 @@ def test_an_insert_keeps_the_constraints_of_the_table(alice: Wallet) -> None:
         PreparedInsert(Wallet).run(twin)
 
 
-def test_a_django_it_was_not_tried_with_is_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "infra.database.prepared_statements")
-    monkeypatch.setattr(django, "VERSION", (6, 0, 0, "final", 0))
-    with pytest.raises(ImproperlyConfigured, match="6, 0"):
-        importlib.import_module("infra.database.prepared_statements")
+@TRIED_ONLY
+def test_with_an_untried_django_every_statement_is_djangos_own(
+    asked: Any, bob: Wallet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def composes(*_: Any) -> None:
+        raise AssertionError("it leans on Django’s internals")
+
+    monkeypatch.setattr(internals, "TRIED_WITH", (1, 0))
+    monkeypatch.setattr(prepared_statements, "kept_cursor", composes)
+
+    test_the_second_use_has_other_values(asked.consent.wallet, bob)
+    test_an_update_writes_json_and_null_as_django_does(asked)
+    test_an_insert_writes_the_row_that_save_would(asked.consent.wallet)
+
+
+@TRIED_ONLY
+def test_an_untried_django_is_told_by_the_check_and_in_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert django_version(None) == []
+    monkeypatch.setattr(internals, "TRIED_WITH", (1, 0))
+
+    (told,) = django_version(None)
+    with capture_logs() as logged:
+        internals.tell()
+
+    assert (told.id, told.level) == ("infra.I001", INFO)
+    assert "tried with Django 1.0, not with 5.2" in told.msg
+    assert [(line["event"], line["log_level"]) for line in logged] == [("django_not_tried", "warning")]

@@ -17,11 +17,12 @@ from consent import decisions
 from consent.models import Consent
 from presentation.models import Interaction, RelyingParty
 from presentation.requests.passage import path_of
+from tests.infra.django_versions import either_django  # noqa: F401
 from tests.people import ALICE, BOB, enroll
 from tests.presentation.requests.test_authorize import PATH, asked, encoded, fragment, session_data
 from wallet.models import Credential, Wallet
 
-pytestmark = pytest.mark.usefixtures("signing_key")
+pytestmark = pytest.mark.usefixtures("signing_key", "either_django")
 SignIn = Callable[..., Any]
 
 

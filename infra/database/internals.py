@@ -1,0 +1,30 @@
+"""Whether what leans on Django's internals may be used: only with the Django that it was tried with.
+
+With any other Django the plain way is taken, which gives the same and takes longer: `prepared_statements`,
+`kept_connections` and `hung_database` ask here.
+"""
+
+import django
+import structlog
+
+log = structlog.get_logger(__name__)
+TRIED_WITH = (5, 2)  # after the tests have passed with another version, it can be said here
+
+
+def are_tried() -> bool:
+    """Whether this Django is one whose internals are known."""
+    return django.VERSION[:2] == TRIED_WITH
+
+
+def what_is_slower() -> str:
+    """A sentence for operators; empty where nothing is."""
+    if are_tried():
+        return ""
+    version, tried = (".".join(map(str, numbers[:2])) for numbers in (django.VERSION, TRIED_WITH))
+    return f"Statements are composed anew each time: this was tried with Django {tried}, not with {version}."
+
+
+def tell() -> None:
+    """One line in the log when a process starts."""
+    if what_is_slower():
+        log.warning("django_not_tried", version=django.get_version())
