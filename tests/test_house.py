@@ -161,6 +161,49 @@ def test_nothing_outside_imports_the_sandbox() -> None:
     assert wrong == []
 
 
+def users() -> dict[str, set[str]]:
+    """The modules of `infra`, and which modules of ours import each."""
+    found: dict[str, set[str]] = {name: set() for name, path in modules() if path.name != "__init__.py"}
+    for name, path in modules():
+        for imported in set(imports(path)) & found.keys() - {name}:
+            found[imported].add(name)
+    return {name: by for name, by in found.items() if name.startswith("infra.")}
+
+
+def serves(module: str, used_by: dict[str, set[str]]) -> set[str]:
+    """The apps that import a module of `infra`, directly or through others of its modules."""
+    found, reached, waiting = set(), {module}, [module]
+    while waiting:
+        by = used_by[waiting.pop()]
+        found |= {name.split(".")[0] for name in by} - {"infra"}
+        found |= set(FLOORS) if "infra.apps" in by else set()  # what it registers serves every app
+        waiting += [name for name in by & used_by.keys() if name not in reached]
+        reached |= by
+    return found
+
+
+# Django finds these by where they are; they serve every app.
+OF_DJANGO = {"infra.apps", "infra.models", "infra.management.commands.migrate"}
+# Calls to outside parties know nothing of the product. Their addresses are parsed for two apps; a provider of
+# identities, which is for `wallet` to call, may be called by no other way than this one.
+FOR_EVERY_CALL = {"infra.outbound.calls", "infra.outbound.lanes", "infra.outbound.retry_after"}
+
+
+def test_what_is_in_infra_serves_two_apps() -> None:
+    used_by = users()
+
+    for_one_app = {
+        name: sorted(apps)
+        for name in used_by.keys() - OF_DJANGO - FOR_EVERY_CALL
+        if len(apps := serves(name, used_by)) < 2
+    }
+
+    assert for_one_app == {}
+    assert [
+        name for name in FOR_EVERY_CALL if len(serves(name, used_by)) > 1
+    ] == []  # then it is no exception
+
+
 def test_only_settings_ask_which_environment_it_is() -> None:
     words = ('"ENVIRONMENT"', "'ENVIRONMENT'", "settings.ENVIRONMENT ", "settings.DEBUG", "DATABASE_MARK")
     # The latter compares, and decides nothing else by it.
