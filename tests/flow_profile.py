@@ -1,0 +1,156 @@
+"""`python -m tests.flow_profile`: which modules a returning holder's three requests enter, and the switches.
+
+The three requests (authorize, consent page, decision) go through the WSGI application on the test database,
+after two flows that fill every cache. `sys.setprofile` sees each Python call. A module is counted when code of
+it runs, and it is one of ours when its package is in `OURS`. A switch is a call from code of one of our
+modules directly to code of another; calls that a library makes (Django calls a view) are no switches.
+"""
+
+import re
+import secrets
+import sys
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import timedelta
+from types import FrameType
+from typing import Any
+from urllib.parse import urlencode
+
+OURS = ("config", "infra", "keys", "wallet", "consent", "presentation")
+ORIGIN = "http://testserver"
+AUTHORIZE = "/verifiable-credentials/v1/presentation/authorize"
+DECISION = re.compile(r'<form method="post" action="([^"]+/interactions/[^"]+)"')
+
+
+@dataclass
+class Profile:
+    """What was seen: entered modules, and how often code of one module called code of another."""
+
+    modules: set[str] = field(default_factory=set)
+    switches: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    @property
+    def number_of_switches(self) -> int:
+        return self.switches.total()
+
+    def note(self, frame: FrameType, event: str, _argument: Any) -> None:
+        """A profile function as `sys.setprofile` takes it."""
+        if event != "call" or (entered := _module(frame)) is None:
+            return
+        self.modules.add(entered)
+        before = _module(frame.f_back)
+        if before is not None and before != entered:
+            self.switches[before, entered] += 1
+
+    def table(self, largest: int = 25) -> str:
+        """The modules, and the pairs with the most switches."""
+        pairs = [f"{count:5}  {one} > {other}" for (one, other), count in self.switches.most_common(largest)]
+        head = f"{len(self.modules)} modules, {self.number_of_switches} switches"
+        return "\n".join([head, "", *sorted(self.modules), "", *pairs])
+
+
+@dataclass
+class Browser:
+    """A browser that keeps cookies, and calls the WSGI application in this process."""
+
+    application: Callable[..., Any]
+    cookies: dict[str, str]
+
+    def send(self, path: str, form: dict[str, str] | None = None) -> tuple[int, dict[str, str], str]:
+        """Status, headers and body of the response to a GET, or to the form when there is one."""
+        from django.test import RequestFactory
+
+        factory, known = RequestFactory(), {"cookie": "; ".join(f"{n}={v}" for n, v in self.cookies.items())}
+        if form is None:
+            request = factory.get(path, headers=known)
+        else:
+            request = factory.post(path, form, headers=known | {"origin": ORIGIN})
+        status, headers = 0, {}
+
+        def start(line: str, pairs: list[tuple[str, str]], _information: Any = None) -> None:
+            nonlocal status
+            status = int(line.split()[0])
+            for name, value in pairs:
+                if name == "Set-Cookie":
+                    key, _, rest = value.partition("=")
+                    self.cookies[key] = rest.partition(";")[0]
+                headers[name] = value
+
+        response = self.application(request.environ, start)
+        body = b"".join(response)
+        response.close()
+        return status, headers, body.decode()
+
+
+def flow(browser: Browser, request: dict[str, str]) -> str:
+    """The three requests of a signed-in holder who shares; where the browser is sent at the end."""
+    status, headers, _body = browser.send(f"{AUTHORIZE}?{urlencode(request)}")
+    assert status == 303, status
+    status, _headers, page = browser.send(headers["Location"])
+    assert status == 200, status
+    form = {"csrfmiddlewaretoken": re.findall('name="csrfmiddlewaretoken" value="([^"]+)"', page)[0]}
+    status, headers, _body = browser.send(DECISION.findall(page)[0], form | {"decision": "share"})
+    assert status == 303, status
+    return headers["Location"]
+
+
+def measure(cookies: dict[str, str], request: Callable[[], dict[str, str]]) -> Profile:
+    """The profile of one flow of a signed-in holder, whose browser has these cookies, after a warm-up."""
+    from config.wsgi import application
+
+    browser, profile = Browser(application, dict(cookies)), Profile()
+    for _ in range(2):  # from the second time on the consent page says when the holder shared last
+        assert "#vp_token=" in flow(browser, request())
+    before = sys.getprofile()
+    sys.setprofile(profile.note)
+    try:
+        home = flow(browser, request())
+    finally:
+        sys.setprofile(before)
+    assert "#vp_token=" in home
+    return profile
+
+
+def of_alice() -> Profile:
+    """The profile of a flow between named people, on the test database."""
+    from django.conf import settings
+    from django.http import HttpResponse
+    from django.test import RequestFactory
+    from django.utils import timezone
+
+    from keys.rotation import due_steps
+    from tests.people import ALICE, enroll, register
+    from wallet import sessions
+
+    due_steps.rotate(now=timezone.now())
+    born = timezone.now().date() - timedelta(days=40 * 365)
+    alice = enroll(ALICE, given_name="Alice", family_name="Archer", birth_date=born)
+    bank, response = register("Acme Bank", f"{(home := 'https://bank.example')}/callback"), HttpResponse()
+    sessions.start(RequestFactory().get("/"), response, alice, now=timezone.now())
+
+    def request() -> dict[str, str]:
+        return {
+            "response_type": "vp_token",
+            "client_id": bank.client_id,
+            "redirect_uri": f"{home}/callback",
+            "scope": "urn:service:params:scope:verifiable-credentials:basic",
+            "login_hint": ALICE,
+            "nonce": secrets.token_urlsafe(24),
+            "state": secrets.token_urlsafe(12),
+        }
+
+    cookie = settings.HOLDER_COOKIE_NAME
+    return measure({cookie: response.cookies[cookie].value}, request)
+
+
+def _module(frame: FrameType | None) -> str | None:
+    """The name of the module that a frame's code is of, if that is one of ours."""
+    name = frame.f_globals.get("__name__", "") if frame else ""
+    return name if name.partition(".")[0] in OURS else None
+
+
+if __name__ == "__main__":
+    import pytest
+
+    sys.exit(pytest.main(["-s", "tests/presentation/requests/test_flow_profile.py"]))

@@ -1,0 +1,17 @@
+"""How many modules one request runs through, so that the number cannot grow unseen."""
+
+import pytest
+
+from tests import flow_profile
+
+MOST_MODULES = 45
+MOST_SWITCHES = 225
+
+
+@pytest.mark.django_db(transaction=True)  # the application closes and opens connections
+def test_a_returning_holders_flow_stays_within_its_modules_and_switches() -> None:
+    found = flow_profile.of_alice()
+
+    print(found.table())
+    assert len(found.modules) <= MOST_MODULES, found.table()
+    assert found.number_of_switches <= MOST_SWITCHES, found.table()
