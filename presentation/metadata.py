@@ -11,7 +11,7 @@ from infra.published.documents import PublishedDocument
 from presentation.dcql.queries import SCOPES
 from presentation.relying_parties.metadata.grants import GRANTS
 from presentation.requests import encryption
-from presentation.requests.return_address import RESPONSE_MODES
+from presentation.requests.parameters import RESPONSE_MODES
 from wallet.status_lists import token
 
 AUTHORIZE_PATH = "/verifiable-credentials/v1/presentation/authorize"

@@ -11,8 +11,7 @@ from consent.pages import REVIEW_CSP
 from presentation.errors import AuthorizationError, UntrustedRequestError
 from presentation.models import Delivery, Interaction, RelyingParty
 from presentation.requests.delivery import deliveries, redirects
-from presentation.requests.interactions import InteractionGoneError
-from presentation.requests.passage import Passage
+from presentation.requests.interactions import InteractionGoneError, OpenInteraction
 
 
 def untrusted(request: HttpRequest, error: UntrustedRequestError) -> HttpResponse:
@@ -36,11 +35,11 @@ def refused_later(request: HttpRequest, party: RelyingParty, error: Authorizatio
     return _again_after(1, response)
 
 
-def unavailable(request: HttpRequest, passage: Passage) -> HttpResponse:
-    """What was asked for is not there. Only the holder is told; home goes the refusal of a click, as ever."""
+def unavailable(request: HttpRequest, opened: OpenInteraction) -> HttpResponse:
+    """The holder has no matching credential. Only they are told; their click sends the usual refusal."""
     context = {
-        "relying_party": passage.relying_party.name,
-        "leave": reverse("leave", args=[passage.interaction.id]),
+        "relying_party": opened.relying_party.name,
+        "leave": reverse("leave", args=[opened.row.id]),
     }
     return _kept_nowhere(render(request, "presentation/unavailable.html", context))
 

@@ -4,8 +4,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from infra.limits import Limit
-from presentation.requests import vp_token
-from presentation.verification_request import VerificationRequest
+from presentation.verification_request import VerificationRequest, presentation_in
 from wallet import examination
 from wallet.examination import Findings
 from wallet.sd_jwt.issuance import SdJwtError
@@ -22,7 +21,7 @@ def verify(asked: VerificationRequest, *, client_id: str, now: datetime) -> dict
     """
     PER_CLIENT.take(client_id, now=now)
     try:
-        presentation = vp_token.presentation_in(asked.vp_token)
+        presentation = presentation_in(asked.vp_token)
     except SdJwtError as error:
         return _told(examination.refused(error))
     return _told(

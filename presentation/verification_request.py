@@ -7,6 +7,7 @@ from infra import strict_json
 from infra.strict_json import StrictJsonError
 from presentation.errors import InvalidTransactionDataError
 from presentation.transaction_data import entries
+from wallet.sd_jwt.issuance import SdJwtError
 
 LONGEST = 262_144  # bytes: the longest presentation, with the longest transaction data beside it, twice
 _LONGEST_NONCE = 512
@@ -58,3 +59,23 @@ def _transaction_data(said: Any) -> tuple[str, ...]:
     if len(values) > entries.MOST_VALUES or sum(map(len, values)) > entries.LONGEST_IN_ALL:
         raise VerificationRequestError("transaction_data is more than a request may have.")
     return tuple(values)
+
+
+def presentation_in(value: str | dict[str, Any]) -> str:
+    """The presentation in a `vp_token` of either form, as text or as the object it is; raises SdJwtError.
+
+    Of several under as many queries there is one, which answers them all: that is how they are answered here.
+    """
+    if isinstance(value, str) and not value.lstrip().startswith("{"):
+        return value
+    try:
+        by_query = strict_json.loads(value, deepest=3) if isinstance(value, str) else value
+    except StrictJsonError as error:
+        raise SdJwtError(f"vp_token {error}") from None
+    found = list(by_query.values())
+    if not all(isinstance(each, list) and all(isinstance(one, str) for one in each) for each in found):
+        raise SdJwtError("vp_token is not an object of lists of presentations")
+    different = {presentation for presentations in found for presentation in presentations}
+    if len(different) != 1 or not all(len(presentations) == 1 for presentations in found):
+        raise SdJwtError("vp_token does not hold one presentation")
+    return different.pop()

@@ -1,7 +1,8 @@
-"""What a browser meets on its way through a request: the authorization endpoint, the hub, and the way out."""
+"""What a browser meets on its way through a request: the authorization endpoint, and the interaction."""
 
 import uuid
 from contextlib import suppress
+from datetime import datetime
 
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404
@@ -22,11 +23,16 @@ from presentation.models import Interaction, RelyingParty
 from presentation.relying_parties.metadata import logos
 from presentation.requests import answers, interactions
 from presentation.requests.carriers.browsers import receive
-from presentation.requests.client import Registration, identify
+from presentation.requests.client import Client, identify
 from presentation.requests.delivery import deliveries, posting, redirects
-from presentation.requests.interactions import COUNTED_ALREADY, InteractionGoneError
+from presentation.requests.interactions import (
+    COUNTED_ALREADY,
+    InteractionGoneError,
+    OpenInteraction,
+    path_of,
+)
+from presentation.requests.next_step import NextStep, Step, next_step, prepare
 from presentation.requests.parameters import Parameters
-from presentation.requests.passage import Passage, Step, next_step, path_of
 from wallet import sessions
 from wallet.models import HolderSession
 from wallet.pages import TRY_AGAIN
@@ -35,48 +41,49 @@ from wallet.pages import TRY_AGAIN
 @only_read
 def authorize(request: HttpRequest) -> HttpResponse:
     """The authorization endpoint (contract §Endpoints 1; OpenID4VP 1.0 §5; errors as in design §5)."""
-    now = timezone.now()
+    now, address = timezone.now(), browser.address(request)
     try:
         parameters = Parameters.from_query(request.META.get("QUERY_STRING", ""))
-        arrival = receive(parameters, address=browser.address(request), now=now)
-        registration = identify(arrival.parameters)
+        carried = receive(parameters, address=address, now=now)
+        client = identify(carried)
     except UntrustedRequestError as error:
         return pages.untrusted(request, error)
     secret, digest = browser.ensure(request)
     session = sessions.current(request, now=now)
     try:
-        passage = interactions.begin(
-            arrival,
-            registration,
+        opened = interactions.begin(
+            carried,
+            client,
             browser=digest,
-            client=None if COUNTED_ALREADY in request.META else browser.address(request),
+            counted_by=None if COUNTED_ALREADY in request.META else address,
             session=session,
             now=now,
         )
+        following = next_step(opened, session, now=now)
+        prepare(opened, following, now=now)
     except AuthorizationError as error:
-        return _refuse_at_once(request, registration, error)
-    step = next_step(passage, session, now=now)
-    response = _on_to(_address(passage, step))
+        return _refuse_at_once(request, client, error)
+    response = _on_to(_address(opened, following))
     browser.remember(response, secret)
     return response
 
 
 @require_http_methods(["GET", "POST"])
 def resume(request: HttpRequest, interaction_id: uuid.UUID) -> HttpResponse:
-    """The hub: go on with an interaction, wherever its facts say it stands.
+    """Go on with an interaction, wherever its facts say it stands.
 
     The consent page sends its form here, so that one request writes the decision down and answers on it.
     """
     now = timezone.now()
     session = sessions.current(request, now=now)
     try:
-        passage = interactions.recall(interaction_id, browser=browser.digest(request), now=now)
-        if request.method == "GET" and TRY_AGAIN in request.GET and passage.interaction.consent_id:
-            return _asked_again(passage.interaction)
-        return _decided(request, passage.interaction, session) or _go_on(request, passage, session)
+        opened = interactions.recall(interaction_id, browser=browser.digest(request), now=now)
+        if request.method == "GET" and TRY_AGAIN in request.GET and opened.row.consent_id:
+            return _asked_again(opened.row)
+        return _decided(request, opened.row, session, now=now) or _go_on(request, opened, session, now=now)
     except InteractionGoneError as gone:
-        closed = _decided(request, gone.interaction, session) if gone.own else None
-        return _lapsed(gone) or closed or _gone(request, gone)
+        closed = _decided(request, gone.interaction, session, now=now) if gone.own else None
+        return _expired(gone) or closed or _gone(request, gone)
     except UntrustedRequestError as error:
         return pages.untrusted(request, error)
 
@@ -87,10 +94,10 @@ def leave(request: HttpRequest, interaction_id: uuid.UUID) -> HttpResponse:
     """Give up and go home with `access_denied`: the link on every page of a detour."""
     now = timezone.now()
     try:
-        passage = interactions.recall(interaction_id, browser=browser.digest(request), now=now)
-        return _refuse(passage, AccessDeniedError())
+        opened = interactions.recall(interaction_id, browser=browser.digest(request), now=now)
+        return _refuse(opened, AccessDeniedError(), now=now)
     except InteractionGoneError as gone:
-        return _lapsed(gone) or _gone(request, gone)
+        return _expired(gone) or _gone(request, gone)
     except UntrustedRequestError as error:
         return pages.untrusted(request, error)
 
@@ -102,7 +109,7 @@ def delivery(request: HttpRequest, interaction_id: uuid.UUID) -> HttpResponse:
     try:
         interaction = interactions.answered(interaction_id, browser=browser.digest(request))
     except InteractionGoneError as gone:
-        return _lapsed(gone) or _gone(request, gone)
+        return _expired(gone) or _gone(request, gone)
     if request.method == "POST":
         act = deliveries.give_up if request.POST.get("choice") == "give_up" else deliveries.deliver
         act(interaction, now=now)
@@ -126,12 +133,12 @@ def logo(request: HttpRequest, client_id: str) -> HttpResponse:
 
 
 def _decided(
-    request: HttpRequest, interaction: Interaction | None, session: HolderSession | None
+    request: HttpRequest, interaction: Interaction | None, session: HolderSession | None, *, now: datetime
 ) -> HttpResponse | None:
     """Take the decision that a form brings; what to send instead of going on, if it says so."""
     if request.method != "POST" or session is None or interaction is None or interaction.consent is None:
         return None
-    return take_decision(request, interaction.consent, session, now=timezone.now())
+    return take_decision(request, interaction.consent, session, now=now)
 
 
 def _asked_again(interaction: Interaction) -> HttpResponse:
@@ -139,46 +146,46 @@ def _asked_again(interaction: Interaction) -> HttpResponse:
     return _on_to(reverse("consent_review", args=[interaction.consent_id], query={TRY_AGAIN: 1}))
 
 
-def _go_on(request: HttpRequest, passage: Passage, session: HolderSession | None) -> HttpResponse:
-    now = timezone.now()
+def _go_on(
+    request: HttpRequest, opened: OpenInteraction, session: HolderSession | None, *, now: datetime
+) -> HttpResponse:
     try:
-        step = next_step(passage, session, now=now)
-        if step is Step.REFUSE:
+        following = next_step(opened, session, now=now)
+        if following.step is Step.REFUSE:
             raise AccessDeniedError
-        if step is Step.ANSWER and session is not None:
-            answer = answers.answer(passage, session, now=now)
-            return _send(passage, answer)
-        if step is Step.UNAVAILABLE:
-            return pages.unavailable(request, passage)
-        interactions.prepare(passage, step, session, now=now)
+        if following.step is Step.ANSWER:
+            return _send(opened, answers.answer(opened, following, now=now))
+        if following.step is Step.UNAVAILABLE:
+            return pages.unavailable(request, opened)
+        prepare(opened, following, now=now)
     except AuthorizationError as error:
-        return _refuse(passage, error)
-    return _on_to(_address(passage, step))
+        return _refuse(opened, error, now=now)
+    return _on_to(_address(opened, following))
 
 
-def _address(passage: Passage, step: Step) -> str:
-    """Where a step happens. Made by `interactions.prepare`, so the question or errand is there."""
-    match step:
+def _address(opened: OpenInteraction, following: NextStep) -> str:
+    """Where a step happens. `prepare` has written down the question or detour that is needed for it."""
+    match following.step:
         case Step.SIGN_IN:
-            return reverse("wallet_sign_in", args=[passage.interaction.errand_id])
+            return reverse("wallet_sign_in", args=[opened.row.errand_id])
         case Step.ENROLL:
-            return reverse("wallet_identity", args=[passage.interaction.errand_id])
+            return reverse("wallet_identity", args=[opened.row.errand_id])
         case Step.CONSENT:
-            return reverse("consent_review", args=[passage.interaction.consent_id])
+            return reverse("consent_review", args=[opened.row.consent_id])
         case _:
-            return path_of(passage.interaction)
+            return path_of(opened.row)
 
 
-def _refuse(passage: Passage, error: AuthorizationError) -> HttpResponse:
-    return _send(passage, answers.refuse(passage, error, now=timezone.now()))
+def _refuse(opened: OpenInteraction, error: AuthorizationError, *, now: datetime) -> HttpResponse:
+    return _send(opened, answers.refuse(opened, error, now=now))
 
 
-def _send(passage: Passage, answer: dict[str, str]) -> HttpResponse:
-    """On its way to the relying application, with the browser or ahead of it."""
-    if not passage.return_address.posted:
-        return redirects.redirect_home(passage.return_address, answer)
-    deliveries.deliver(passage.interaction, now=timezone.now())
-    return _after_delivery(passage.interaction)
+def _send(opened: OpenInteraction, answer: dict[str, str]) -> HttpResponse:
+    """The answer on its way to the relying party: the browser carries it, or it is posted."""
+    if not opened.return_address.posted:
+        return redirects.redirect_home(opened.return_address, answer)
+    deliveries.deliver(opened.row, now=timezone.now())
+    return _after_delivery(opened.row)
 
 
 def _after_delivery(interaction: Interaction) -> HttpResponse:
@@ -195,11 +202,9 @@ def _on_to(address: str) -> HttpResponse:
     return HttpResponseRedirect(address, status=303, headers={"Cache-Control": "no-store"})
 
 
-def _refuse_at_once(
-    request: HttpRequest, registration: Registration, error: AuthorizationError
-) -> HttpResponse:
-    """Tell the relying application what is wrong with a request that was not even begun."""
-    party, address = registration.relying_party, registration.return_address
+def _refuse_at_once(request: HttpRequest, client: Client, error: AuthorizationError) -> HttpResponse:
+    """Tell the relying party what is wrong with a request for which no interaction was begun."""
+    party, address = client.relying_party, client.return_address
     refusal = answers.refusal(error)
     if not address.posted:
         return redirects.redirect_home(address, refusal)
@@ -215,7 +220,7 @@ def _refuse_at_once(
     return pages.refused(request, party, error, told=told)
 
 
-def _lapsed(gone: InteractionGoneError) -> HttpResponse | None:
+def _expired(gone: InteractionGoneError) -> HttpResponse | None:
     """Where answers are posted, nobody but its own browser could tell the application that it expired.
 
     Every other address home gets its refusal from the page that `_gone` shows.
@@ -224,8 +229,9 @@ def _lapsed(gone: InteractionGoneError) -> HttpResponse | None:
     if not gone.own or interaction is None or not interaction.response_uri:
         return None
     with suppress(UntrustedRequestError, InteractionGoneError):  # or another tab was first
-        if passage := interactions.lapsed(interaction, now=timezone.now()):
-            return _refuse(passage, AccessDeniedError())
+        now = timezone.now()
+        if opened := interactions.expired(interaction, now=now):
+            return _refuse(opened, AccessDeniedError(), now=now)
     return None
 
 

@@ -1,8 +1,8 @@
 """`python -m tests.flow_profile`: which modules a returning holder's three requests enter, and the switches.
 
 The three requests (authorize, consent page, decision) go through the WSGI application on the test database,
-after two flows that fill every cache. `sys.setprofile` sees each Python call. A module is counted when code of
-it runs, and it is one of ours when its package is in `OURS`. A switch is a call from code of one of our
+after two flows that fill every cache. `sys.setprofile` sees each Python call. A module is counted when code
+of it runs, and it is one of ours when its package is in `OURS`. A switch is a call from code of one of our
 modules directly to code of another; calls that a library makes (Django calls a view) are no switches.
 """
 

@@ -80,7 +80,7 @@ def valid_credential(wallet: Wallet, *, now: datetime) -> Credential | None:
 
 def require_readable(credential: Credential) -> None:
     """Raises SealError when its identity does not open, before its holder is led to a page that shows it."""
-    _opened(credential)
+    _identity(credential)
 
 
 def holds(credential: Credential, identity: Identity) -> bool:
@@ -229,11 +229,15 @@ def _asked(paths: Sequence[ClaimPath]) -> list[ClaimPath]:
 
 
 def _identity(credential: Credential) -> Identity:
-    return Identity.from_json(_opened(credential))
+    """The identity it holds, opened once for this instance, which lives as long as one HTTP request.
 
-
-def _opened(credential: Credential) -> bytes:
-    return unseal(credential.sealed_identity, context=_sealing_context(credential))
+    What is sealed anew is opened anew. Raises SealError.
+    """
+    sealed, opened = getattr(credential, "_opened_identity", (None, None))
+    if opened is None or sealed is not credential.sealed_identity:
+        opened = Identity.from_json(unseal(credential.sealed_identity, context=_sealing_context(credential)))
+        credential._opened_identity = credential.sealed_identity, opened  # type: ignore[attr-defined]
+    return opened
 
 
 def _sealing_context(credential: Credential) -> str:

@@ -4,9 +4,7 @@ from presentation.relying_parties.models.addresses import RedirectURI, ResponseU
 from presentation.relying_parties.models.clients import ClientSecret, UsedAssertion
 from presentation.relying_parties.models.history import RelyingPartyEvent
 from presentation.relying_parties.models.relying_parties import RelyingParty
-from presentation.requests.models.deliveries import Delivery
-from presentation.requests.models.interactions import Interaction
-from presentation.requests.models.requests import PushedRequest
+from presentation.requests.models import Delivery, Interaction, PushedRequest
 
 __all__ = [
     "ClientSecret",

@@ -1,1 +1,7 @@
-"""Authorization requests as they were sent, and what they ask for. Pure."""
+"""One authorization request, from its parameters to the delivery of its answer. The stages in their order:
+
+`parameters` → `carriers` (browser, signed, pushed) → `client` and return address → `authorization_request`
+→ `interactions` → `next_step` → `match` with the credential → `answers` → `delivery`.
+
+Each stage computes its value once per HTTP request and hands it on.
+"""

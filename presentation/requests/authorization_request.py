@@ -24,8 +24,7 @@ from presentation.errors import (
     VpFormatsNotSupportedError,
 )
 from presentation.requests.encryption import NoRecipientError, Recipient, recipient
-from presentation.requests.parameters import Parameters
-from presentation.requests.return_address import DIRECT_POST_JWT, POSTED, RESPONSE_MODES
+from presentation.requests.parameters import DIRECT_POST_JWT, POSTED, RESPONSE_MODES, Parameters
 from presentation.transaction_data import entries
 from presentation.transaction_data.entries import TransactionData
 from wallet.claims import CLAIMS
@@ -66,23 +65,20 @@ def parse(parameters: Parameters, allowance: Allowance) -> AuthorizationRequest:
     """
     if problem := parameters.first_problem():
         raise InvalidRequestError(problem)
-    if parameters.get("request_uri_method"):
+    said = parameters.values
+    if said.get("request_uri_method"):
         raise InvalidRequestError("request_uri_method must not be sent without request_uri")
-    _check_response(parameters)
-    query = _query(parameters, allowance)
-    nonce = _nonce(parameters.get("nonce"))
-    login_hint = _login_hint(parameters.get("login_hint"))
+    _check_response(said)
+    query = _query(said, allowance)
+    nonce = _nonce(said.get("nonce"))
+    login_hint = _login_hint(said.get("login_hint"))
     return AuthorizationRequest(
         nonce=nonce,
-        state=parameters.get("state"),
+        state=said.get("state"),
         login_hint=login_hint,
         query=query,
-        transaction_data=entries.parse(
-            parameters.get("transaction_data"),
-            credential_ids=[asked.id for asked in query.credentials if asked.holder_binding],
-            allowed_types=allowance.transaction_data_types,
-        ),
-        recipient=_recipient(parameters, allowance),
+        transaction_data=_transaction_data(said, query, allowance),
+        recipient=_recipient(said, allowance),
     )
 
 
@@ -97,35 +93,47 @@ def nonce_digest(nonce: str) -> str:
     return hashlib.sha256(nonce.encode(errors="replace")).hexdigest()
 
 
-def _check_response(parameters: Parameters) -> None:
-    response_type = parameters.get("response_type")
+def _check_response(said: Mapping[str, str]) -> None:
+    response_type = said.get("response_type")
     if response_type is None:
         raise InvalidRequestError("response_type is missing")
     if response_type != RESPONSE_TYPE:
         raise UnsupportedResponseTypeError(f"response_type must be {RESPONSE_TYPE}")
-    response_mode = parameters.get("response_mode")
+    response_mode = said.get("response_mode")
     if response_mode not in (None, *RESPONSE_MODES):
         raise InvalidRequestError(f"response_mode must be {' or '.join(RESPONSE_MODES)}, or left out")
-    if response_mode in POSTED and parameters.get("redirect_uri"):
+    if response_mode in POSTED and said.get("redirect_uri"):
         raise InvalidRequestError(f"redirect_uri must not be sent with response_mode {response_mode}")
 
 
-def _recipient(parameters: Parameters, allowance: Allowance) -> Recipient | None:
-    if parameters.get("response_mode") != DIRECT_POST_JWT:
+def _transaction_data(
+    said: Mapping[str, str], query: Query, allowance: Allowance
+) -> tuple[TransactionData, ...]:
+    if "transaction_data" not in said:
+        return ()
+    return entries.parse(
+        said["transaction_data"],
+        credential_ids=[asked.id for asked in query.credentials if asked.holder_binding],
+        allowed_types=allowance.transaction_data_types,
+    )
+
+
+def _recipient(said: Mapping[str, str], allowance: Allowance) -> Recipient | None:
+    if said.get("response_mode") != DIRECT_POST_JWT:
         return None
     try:
-        return recipient(parameters.get("client_metadata"), allowance.recipients)
+        return recipient(said.get("client_metadata"), allowance.recipients)
     except NoRecipientError as error:
         raise InvalidRequestError(str(error)) from None
 
 
-def _query(parameters: Parameters, allowance: Allowance) -> Query:
+def _query(said: Mapping[str, str], allowance: Allowance) -> Query:
     """What is asked for, said in exactly one of two ways (OpenID4VP 1.0 §5.1)."""
-    scope, said = parameters.get("scope"), parameters.get("dcql_query")
-    if scope is not None and said is not None:
+    scope, dcql_query = said.get("scope"), said.get("dcql_query")
+    if scope is not None and dcql_query is not None:
         raise InvalidRequestError("scope and dcql_query must not be sent together")
-    if said is not None:
-        return _dcql_query(said, allowance)
+    if dcql_query is not None:
+        return _dcql_query(dcql_query, allowance)
     if scope is not None:
         return queries.query_for(_scopes(scope, allowance.scopes))
     raise InvalidScopeError("scope is missing, and so is dcql_query")

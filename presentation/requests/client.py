@@ -1,90 +1,187 @@
-"""Who asks, and where their answer goes: what must be certain before anything is redirected."""
+"""Who asks, and where their answer goes: what must be certain before anything is redirected.
 
+The address is one registered URI, compared as an exact string (RFC 9700 §2.1, §4.1.3). The browser carries
+the answer there in a fragment, or it is posted (OpenID4VP 1.0 §8.2).
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote, urlencode, urlsplit
 
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, QuerySet
 from django.utils.translation import gettext as _
 
 from infra.database.prepared_statements import PreparedRead
-from presentation.errors import UntrustedRequestError
+from presentation.errors import AuthorizationError, InvalidRequestError, UntrustedRequestError
 from presentation.models import Interaction, RedirectURI, RelyingParty, ResponseURI
-from presentation.relying_parties.metadata import public_keys
-from presentation.requests import authorization_request
-from presentation.requests.authorization_request import Allowance, AuthorizationRequest, nonce_digest
-from presentation.requests.parameters import Parameters
-from presentation.requests.return_address import DIRECT_POST, FRAGMENT, POSTED, RESPONSE_MODES, ReturnAddress
+from presentation.requests.authorization_request import nonce_digest
+from presentation.requests.parameters import DIRECT_POST, FRAGMENT, POSTED, RESPONSE_MODES, Parameters
 
-
-def _with_its_addresses(model: type[RedirectURI] | type[ResponseURI]) -> PreparedRead:
-    return PreparedRead(
-        lambda value: (
-            model.objects.filter(relying_party__client_id=value("client_id"))
-            .select_related("relying_party")
-            .annotate(
-                nonce_used=Exists(
-                    Interaction.objects.filter(
-                        relying_party=OuterRef("relying_party"),
-                        nonce_digest=value("nonce_digest"),
-                        outcome=Interaction.Outcome.TOKEN,
-                    )
-                )
-            )
-        )
-    )
-
-
-_with_redirect_uris = _with_its_addresses(RedirectURI)
-_with_response_uris = _with_its_addresses(ResponseURI)
-_by_client_id = {"redirect_uri": _with_redirect_uris, "response_uri": _with_response_uris}
-_uris = PreparedRead(
-    lambda value: RedirectURI.objects.filter(relying_party=value("party")).values_list("uri", flat=True)
-)
+# Native applications listen on a port they cannot know in advance (RFC 8252 §7.3): for these two literal
+# hosts, and only these, the port may differ.
+_LOOPBACK = re.compile(r"(http://(?:127\.0\.0\.1|\[::1\]))(?::([1-9][0-9]{0,4}))?((?:[/?].*)?)", re.DOTALL)
 
 
 @dataclass(frozen=True)
-class Registration:
-    """What is on file about who asks: the party, an address proven to be theirs, the nonce"""
+class ReturnAddress:
+    """Where an answer goes. Made with `registered`, so holding one proves that answers may go there.
+
+    `state` is what the request said, byte for byte, or None when it said nothing.
+    """
+
+    uri: str
+    state: str | None = None
+    response_mode: str = FRAGMENT
+
+    @classmethod
+    def registered(
+        cls,
+        uri: str,
+        registered_uris: Iterable[str],
+        *,
+        state: str | None = None,
+        response_mode: str = FRAGMENT,
+    ) -> "ReturnAddress":
+        """The address `uri`, if it is one of the registered URIs; raises UntrustedRequestError if not.
+
+        For an answer that is posted these are the response URIs, otherwise the redirect URIs.
+        """
+        posted = response_mode in POSTED
+        if not (uri in registered_uris if posted else is_registered(uri, registered_uris)):
+            kind = "response" if posted else "redirect"
+            raise UntrustedRequestError(
+                _("The application that sent you here wants its answer at an address it has not registered."),
+                f"{kind}_uri must equal a registered {kind} URI, character for character",
+            )
+        return cls(uri, state, response_mode)
+
+    @property
+    def posted(self) -> bool:
+        """Whether the answer is posted there, instead of carried by the browser."""
+        return self.response_mode in POSTED
+
+    @property
+    def destination(self) -> str:
+        """Where that is, in short, for people: the host, or the scheme an app on the device answers to."""
+        parts = urlsplit(self.uri)
+        return parts.hostname or "" if parts.scheme in ("https", "http") else parts.scheme
+
+    def with_answer(self, answer: Mapping[str, str]) -> str:
+        """`<registered uri>#<answer>[&state=…]`; the URI's own query stays as it is.
+
+        The fragment is form-encoded once (OAuth 2.0 Multiple Response Types §2, OpenID4VP 1.0 §8.1), spaces
+        as %20 so that every reader gets them back.
+        """
+        fields = dict(answer)
+        if self.state is not None:
+            fields["state"] = self.state
+        return f"{self.uri}#{urlencode(fields, quote_via=quote, safe='')}"
+
+
+@dataclass(frozen=True)
+class CarriedRequest:
+    """The parameters that count, and how they were carried here: in the address, signed, or pushed.
+
+    relying_party: already read from the database, because a signature or a client was checked with it.
+    problem: what is wrong with how the request came, for the relying party once its address is proven.
+    """
+
+    parameters: Parameters
+    relying_party: RelyingParty | None = None
+    signed: bool = False
+    pushed: bool = False
+    problem: AuthorizationError | None = None
+
+    def check(self, *, requires_signed: bool, requires_pushed: bool) -> None:
+        """Raises `AuthorizationError` if it may not be answered, for the way it came (RFC 9101 §10.5)."""
+        if self.problem:
+            raise self.problem
+        if requires_pushed and not self.pushed:
+            raise InvalidRequestError("requests of this client must be pushed")
+        if requires_signed and not self.signed:
+            raise InvalidRequestError("requests of this client must be signed")
+
+
+@dataclass(frozen=True)
+class Client:
+    """Who asks: an active relying party, an address proven to be theirs, and whether the nonce is used up."""
 
     relying_party: RelyingParty
     return_address: ReturnAddress
     nonce_used: bool  # it gave a token already
 
 
-def identify(parameters: Parameters) -> Registration:
+def _addresses(model: type[RedirectURI] | type[ResponseURI], value: Callable[[str], Any]) -> QuerySet[Any]:
+    """The addresses of one kind, each with whether the nonce gave their relying party a token before."""
+    used = Interaction.objects.filter(
+        relying_party=OuterRef("relying_party"),
+        nonce_digest=value("nonce_digest"),
+        outcome=Interaction.Outcome.TOKEN,
+    )
+    return model.objects.annotate(nonce_used=Exists(used))
+
+
+def _with_the_party(model: type[RedirectURI] | type[ResponseURI]) -> PreparedRead[Any]:
+    return PreparedRead(
+        lambda value: (
+            _addresses(model, value)
+            .filter(relying_party__client_id=value("client_id"))
+            .select_related("relying_party")
+        )
+    )
+
+
+def _of_the_party(model: type[RedirectURI] | type[ResponseURI]) -> PreparedRead[Any]:
+    return PreparedRead(lambda value: _addresses(model, value).filter(relying_party=value("party")))
+
+
+_with_redirect_uris, _with_response_uris = _with_the_party(RedirectURI), _with_the_party(ResponseURI)
+_by_client_id = {"redirect_uri": _with_redirect_uris, "response_uri": _with_response_uris}
+_redirect_uris, _response_uris = _of_the_party(RedirectURI), _of_the_party(ResponseURI)
+_by_party = {"redirect_uri": _redirect_uris, "response_uri": _response_uris}
+_active = PreparedRead(
+    lambda value: RelyingParty.objects.filter(client_id=value("client_id"), state=RelyingParty.State.ACTIVE)
+)
+_uris = PreparedRead(
+    lambda value: RedirectURI.objects.filter(relying_party=value("party")).values_list("uri", flat=True)
+)
+
+
+def identify(carried: CarriedRequest) -> Client:
     """The active relying party of `client_id` and the return address proven by its registered URIs.
 
     Raises `UntrustedRequestError` (RFC 6749 §4.2.2.1: tell the person, never redirect).
     """
+    parameters, party = carried.parameters, carried.relying_party
     client_id = usable(parameters, "client_id")
     response_mode = _response_mode(parameters)
     where = "response_uri" if response_mode in POSTED else "redirect_uri"
     uri = usable(parameters, where)
-    # One read: the party, all its addresses, and whether the nonce gave it a token before.
-    digest = nonce_digest(parameters.get("nonce") or "")
-    rows = _by_client_id[where].all(client_id=client_id, nonce_digest=digest)
-    party = rows[0].relying_party if rows else None
-    if party is None or party.state != RelyingParty.State.ACTIVE:
-        raise not_admitted(
+    # One read: the party (unless it is known), all its addresses, and whether the nonce gave a token before.
+    digest = nonce_digest(parameters.values.get("nonce", ""))
+    if party is None:
+        rows = _by_client_id[where].all(client_id=client_id, nonce_digest=digest)
+        party = rows[0].relying_party if rows else None
+    else:
+        rows = _by_party[where].all(party=party.pk, nonce_digest=digest)
+    if not rows or party is None or party.state != RelyingParty.State.ACTIVE:
+        raise not_active(
             f"client_id must name an active relying party with a {where.replace('_uri', ' URI')}"
         )
     return_address = ReturnAddress.registered(
-        uri, [row.uri for row in rows], state=parameters.get("state"), response_mode=response_mode
+        uri, [row.uri for row in rows], state=parameters.values.get("state"), response_mode=response_mode
     )
-    return Registration(party, return_address, rows[0].nonce_used)
+    return Client(party, return_address, rows[0].nonce_used)
 
 
-def _response_mode(parameters: Parameters) -> str:
-    """The response mode. If it does not fit the one address that was sent, a mode that does.
-
-    `authorization_request` refuses such a request in any case; this only decides how the error is returned.
-    """
-    mode, sent = parameters.get("response_mode") or FRAGMENT, parameters.values.keys()
-    if mode in POSTED and "redirect_uri" in sent and "response_uri" not in sent:
-        return FRAGMENT
-    wrong = mode not in RESPONSE_MODES or parameters.problem("response_mode") is not None
-    if wrong and "response_uri" in sent and "redirect_uri" not in sent:
-        return DIRECT_POST
-    return mode
+def active_party(client_id: str) -> RelyingParty:
+    """The active relying party, whose keys a signed request is checked with; or `UntrustedRequestError`."""
+    party = _active.first(client_id=client_id)
+    if party is None:
+        raise not_active("client_id must name an active relying party")
+    return party
 
 
 def registered_uris(party: RelyingParty) -> list[str]:
@@ -101,28 +198,20 @@ def check_return_address(address: ReturnAddress, party: RelyingParty) -> None:
     ReturnAddress.registered(address.uri, registered, response_mode=address.response_mode)
 
 
-def read_request(parameters: Parameters, party: RelyingParty) -> AuthorizationRequest:
-    """What is asked, as far as this relying party may ask it now; raises `AuthorizationError`."""
-    allowance = Allowance(
-        scopes=party.allowed_scopes,
-        transaction_data_types=party.allowed_transaction_data_types,
-        claims=party.claims_it_may_ask if "dcql_query" in parameters.values else (),
-        recipients=public_keys.for_encryption(party.jwks),
-        several_queries=party.wire_format != RelyingParty.WireFormat.STRING,
-    )
-    return authorization_request.parse(parameters, allowance)
+def is_registered(uri: str, registered_uris: Iterable[str]) -> bool:
+    """Whether `uri` is registered, or differs from a registered loopback URI in nothing but its port."""
+    return any(uri == candidate or _same_but_for_port(uri, candidate) for candidate in registered_uris)
 
 
 def usable(parameters: Parameters, name: str) -> str:
     """A parameter without which nothing can be redirected; raises `UntrustedRequestError`."""
-    problem = parameters.problem(name)
-    value = parameters.get(name)
-    if problem or not value:
-        raise mistaken(problem or f"{name} is missing")
+    value = parameters.values.get(name)
+    if not value:
+        raise mistaken(parameters.problem(name) or f"{name} is missing")
     return value
 
 
-def not_admitted(hint: str) -> UntrustedRequestError:
+def not_active(hint: str) -> UntrustedRequestError:
     """Unknown or suspended: which of the two is between the operators and the application."""
     return UntrustedRequestError(
         _("The application that sent you here is not registered here, or cannot be used at the moment."), hint
@@ -130,5 +219,27 @@ def not_admitted(hint: str) -> UntrustedRequestError:
 
 
 def mistaken(hint: str) -> UntrustedRequestError:
-    """A mistake that cannot be told at home, because nobody knows where that is."""
+    """A mistake that cannot be told to the relying party, because its address is not proven yet."""
     return UntrustedRequestError(_("The application that sent you here made a mistake in its request."), hint)
+
+
+def _response_mode(parameters: Parameters) -> str:
+    """The response mode. If it does not fit the one address that was sent, a mode that does.
+
+    `authorization_request` refuses such a request in any case; this only decides how the error is returned.
+    """
+    sent = parameters.values
+    mode = sent.get("response_mode") or FRAGMENT
+    if mode in POSTED and "redirect_uri" in sent and "response_uri" not in sent:
+        return FRAGMENT
+    if "response_uri" in sent and "redirect_uri" not in sent:
+        wrong = mode not in RESPONSE_MODES or parameters.problem("response_mode") is not None
+        return DIRECT_POST if wrong else mode
+    return mode
+
+
+def _same_but_for_port(uri: str, registered: str) -> bool:
+    ours, theirs = _LOOPBACK.fullmatch(registered), _LOOPBACK.fullmatch(uri)
+    if ours is None or theirs is None or int(theirs[2] or 80) > 65535:
+        return False
+    return (ours[1], ours[3]) == (theirs[1], theirs[3])

@@ -1,40 +1,43 @@
-"""Interactions begin, are recalled in the browser that began them, and are prepared for their next step.
+"""Interactions: one browser's way through one authorization request, begun once and recalled afterwards.
 
 One row is written at the beginning; everything shown, signed and answered is derived from it (parse once,
-store what was said). What is next is computed in `passage`; how it ends is in `answers`.
+store what was said). What comes next is in `next_step`; how an interaction ends is in `answers`.
 """
 
 import uuid
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cached_property
 
 from django.conf import settings
-from django.db import transaction
 from django.db.models import Exists, OuterRef
 from django.urls import reverse
-from django.utils.timezone import localdate
+from django.utils.translation import gettext as _
 
-from consent import decisions
-from infra.database.prepared_statements import PreparedInsert, PreparedRead
+from infra.database.prepared_statements import PreparedRead
 from infra.limits import Limit, LimitReachedError
-from presentation.errors import InvalidRequestError, TemporarilyUnavailableError
-from presentation.models import Interaction, RedirectURI
-from presentation.relying_parties.metadata import logos
-from presentation.requests import authorization_request, stored_parameters
-from presentation.requests.carriers.arrival import Arrival
-from presentation.requests.client import Registration
-from presentation.requests.parameters import Parameters
-from presentation.requests.passage import Passage, Step, earliest_sign_in, next_step, path_of
-from presentation.requests.return_address import FRAGMENT, ReturnAddress
-from presentation.transaction_data import entries
-from wallet import errands, known_browsers
+from presentation.errors import InvalidRequestError, TemporarilyUnavailableError, UntrustedRequestError
+from presentation.models import Interaction, RedirectURI, RelyingParty
+from presentation.relying_parties.metadata import public_keys
+from presentation.requests.authorization_request import (
+    Allowance,
+    AuthorizationRequest,
+    nonce_digest,
+    parameters_hash,
+    parse,
+)
+from presentation.requests.client import CarriedRequest, Client, ReturnAddress, check_return_address
+from presentation.requests.match import our_fault
+from presentation.requests.parameters import DIRECT_POST_JWT, FRAGMENT, Parameters
+from wallet import known_browsers
 from wallet.models import HolderSession
 
 LIFETIME = timedelta(minutes=30)
 NONCE_USED = "nonce was used before; every request needs a fresh one"
 # In `request.META` of a request that our own code makes, for a caller who is counted by a limit of their own.
 COUNTED_ALREADY = "presentation.counted_already"
-# Anybody can make a browser ask, and each request of a stranger writes two rows that stay for a day. Per
-# client address, and generous: a whole company may share one. Who is signed in is known, and not counted.
+# Each request of a browser that is not signed in inserts two rows that are kept for a day. The limit is per
+# client address, and generous, because a whole company may share one. Signed-in holders are not counted.
 STRANGERS = Limit("requests-of-strangers", most=settings.REQUESTS_PER_CLIENT, window=timedelta(minutes=15))
 
 _by_id = PreparedRead(
@@ -50,7 +53,6 @@ _by_id = PreparedRead(
         )
     )
 )
-_new = PreparedInsert(Interaction)
 
 
 class InteractionGoneError(LookupError):
@@ -65,153 +67,154 @@ class InteractionGoneError(LookupError):
         self.own = own
 
 
+@dataclass(eq=False)
+class OpenInteraction:
+    """The row of an interaction that is not answered yet, and what it says; each worked out at most once."""
+
+    row: Interaction
+    return_address: ReturnAddress
+    still_registered: bool  # exactly this redirect URI, when the row was read
+
+    @cached_property
+    def parameters(self) -> Parameters:
+        """The parameters as they were received; raises `ServerError` when they do not open."""
+        with our_fault():
+            return self.row.as_received()
+
+    @cached_property
+    def request(self) -> AuthorizationRequest:
+        """What was asked, as far as this relying party may ask it now; raises `AuthorizationError`."""
+        return read_request(self.parameters, self.relying_party)
+
+    @property
+    def relying_party(self) -> RelyingParty:
+        return self.row.relying_party
+
+    @property
+    def is_new(self) -> bool:
+        """Whether the row is not in the database yet."""
+        return self.row._state.adding
+
+    @cached_property
+    def checked_address(self) -> ReturnAddress:
+        """Where the answer goes: only to an active relying party, and only where it is registered now.
+
+        Raises `UntrustedRequestError`.
+        """
+        if self.relying_party.state != RelyingParty.State.ACTIVE:
+            raise UntrustedRequestError(_("This application may not ask for credentials at the moment."))
+        if not self.still_registered:  # a response URI, or a loopback redirect URI with another port
+            check_return_address(self.return_address, self.relying_party)
+        return self.return_address
+
+
 def begin(
-    arrival: Arrival,
-    registration: Registration,
+    carried: CarriedRequest,
+    client: Client,
     *,
     browser: str,
-    client: str | None,
+    counted_by: str | None,
     session: HolderSession | None,
     now: datetime,
-) -> Passage:
-    """Write down a request that may be answered, and ask the holder at once when they can be asked.
+) -> OpenInteraction:
+    """A new interaction for a request that may be answered; `next_step.prepare` writes it down.
 
-    browser: digest of its cookie. client: the network address limits count by, or None
-    when the request is counted already.
-
-    Raises an `AuthorizationError` for what is wrong with the request (design §5), and then writes nothing.
+    browser: digest of its cookie. counted_by: the network address that limits count by, or None when the
+    request is counted already. Raises an `AuthorizationError` for what is wrong with the request (design §5).
     """
-    party, parameters = registration.relying_party, arrival.parameters
-    arrival.check(
+    party, parameters = client.relying_party, carried.parameters
+    carried.check(
         requires_signed=party.requires_signed_requests, requires_pushed=party.requires_pushed_requests
     )
-    if problem := parameters.first_problem():  # what is stored below has none any more
-        raise InvalidRequestError(problem)
-    interaction = _written_down(registration, parameters, browser=browser, now=now)
-    passage = Passage(interaction, registration.return_address, still_registered=True)
-    interaction.nonce_digest = authorization_request.nonce_digest(passage.request.nonce)
-    if registration.nonce_used:
+    request = read_request(parameters, party)
+    if client.nonce_used:
         raise InvalidRequestError(NONCE_USED)
-    if session is None and client is not None:
-        _count_stranger(passage, client, now=now)
-    with transaction.atomic():
-        _prepare(passage, next_step(passage, session, now=now), session, now=now)
-        _new.run(interaction)
-    return passage
+    if session is None and counted_by is not None:
+        _count_stranger(browser, request.login_hint, counted_by, now=now)
+    row = _new_row(client, parameters, request, browser=browser, now=now)
+    opened = OpenInteraction(row, client.return_address, still_registered=True)
+    opened.parameters, opened.request = parameters, request  # not worked out again from the row
+    return opened
 
 
-def _written_down(
-    registration: Registration, parameters: Parameters, *, browser: str, now: datetime
-) -> Interaction:
-    """The row of a new interaction, not saved yet; parsed once, stored as it was said."""
-    address = registration.return_address
-    interaction = Interaction(
-        relying_party=registration.relying_party,
-        redirect_uri="" if address.posted else address.uri,
-        response_uri=address.uri if address.posted else "",
-        browser=browser,
-        request_hash=authorization_request.parameters_hash(parameters),
-        created_at=now,
-        expires_at=now + LIFETIME,
-    )
-    stored_parameters.store(interaction, parameters)
-    return interaction
-
-
-def recall(interaction_id: uuid.UUID, *, browser: str | None, now: datetime) -> Passage:
+def recall(interaction_id: uuid.UUID, *, browser: str | None, now: datetime) -> OpenInteraction:
     """The open interaction of this browser; raises `InteractionGoneError` when it cannot go on."""
-    interaction = _by_id.first(id=interaction_id)
-    if interaction is None or interaction.browser != browser:
-        raise InteractionGoneError(interaction)
-    if interaction.outcome or interaction.expires_at <= now:
-        raise InteractionGoneError(interaction, own=True)
-    return Passage(interaction, return_address_of(interaction), still_registered=interaction.still_registered)
+    row = _by_id.first(id=interaction_id)
+    if row is None or row.browser != browser:
+        raise InteractionGoneError(row)
+    if row.outcome or row.expires_at <= now:
+        raise InteractionGoneError(row, own=True)
+    return OpenInteraction(row, return_address_of(row), still_registered=row.still_registered)
 
 
-def lapsed(interaction: Interaction, *, now: datetime) -> Passage | None:
-    """The passage of an interaction that nobody answered in time; None when it is open, or was answered."""
-    if interaction.outcome or interaction.expires_at > now:
+def expired(row: Interaction, *, now: datetime) -> OpenInteraction | None:
+    """An interaction that nobody answered in time, to refuse it; None when it is open, or was answered."""
+    if row.outcome or row.expires_at > now:
         return None
-    return Passage(interaction, return_address_of(interaction), still_registered=False)
+    return OpenInteraction(row, return_address_of(row), still_registered=False)
 
 
 def answered(interaction_id: uuid.UUID, *, browser: str | None) -> Interaction:
     """An answered interaction of this browser whose answer is posted; else raises `InteractionGoneError`."""
-    interaction = _by_id.first(id=interaction_id)
-    if interaction is None or interaction.browser != browser:
-        raise InteractionGoneError(interaction)
-    if not interaction.answer_is_posted:
-        raise InteractionGoneError(interaction, own=True)
-    return interaction
+    row = _by_id.first(id=interaction_id)
+    if row is None or row.browser != browser:
+        raise InteractionGoneError(row)
+    if not row.answer_is_posted:
+        raise InteractionGoneError(row, own=True)
+    return row
 
 
-def prepare(passage: Passage, step: Step, session: HolderSession | None, *, now: datetime) -> None:
-    """Make what a step needs, where it is not there yet: the question to the holder, or the errand."""
-    before = (passage.interaction.consent_id, passage.interaction.errand_id)
-    with transaction.atomic():
-        _prepare(passage, step, session, now=now)
-        if before != (passage.interaction.consent_id, passage.interaction.errand_id):
-            passage.interaction.save(update_fields=["consent", "errand"])
+def read_request(parameters: Parameters, party: RelyingParty) -> AuthorizationRequest:
+    """What is asked, as far as this relying party may ask it now; raises `AuthorizationError`."""
+    said = parameters.values
+    encrypted = said.get("response_mode") == DIRECT_POST_JWT
+    allowance = Allowance(
+        scopes=party.allowed_scopes,
+        transaction_data_types=party.allowed_transaction_data_types,
+        claims=party.claims_it_may_ask if "dcql_query" in said else (),
+        recipients=public_keys.for_encryption(party.jwks) if encrypted else (),
+        several_queries=party.wire_format != RelyingParty.WireFormat.STRING,
+    )
+    return parse(parameters, allowance)
 
 
-def return_address_of(interaction: Interaction) -> ReturnAddress:
+def return_address_of(row: Interaction) -> ReturnAddress:
     """Where the answer goes: the URI that was proven registered when the interaction began."""
     return ReturnAddress(
-        uri=interaction.response_uri or interaction.redirect_uri,
-        state=interaction.parameters.get("state"),
-        response_mode=interaction.parameters.get("response_mode") or FRAGMENT,
+        uri=row.response_uri or row.redirect_uri,
+        state=row.parameters.get("state"),
+        response_mode=row.parameters.get("response_mode") or FRAGMENT,
     )
 
 
-def _prepare(passage: Passage, step: Step, session: HolderSession | None, *, now: datetime) -> None:
-    interaction = passage.interaction
-    if step is Step.CONSENT and session is not None and interaction.consent is None:
-        selection = passage.selection(session.wallet.credential, today=localdate(now))
-        interaction.consent = decisions.ask(
-            wallet=session.wallet,
-            requester_id=passage.relying_party.client_id,
-            requester=_requester(passage),
-            claims=selection.claims if selection else (),
-            transactions=[entries.display(value) for value in passage.request.transaction_data],
-            transaction_hashes=[value.hash for value in passage.request.transaction_data],
-            request_hash=interaction.request_hash,
-            return_to=path_of(interaction),
-            now=now,
-            expires_at=interaction.expires_at,
-        )
-    elif step in (Step.SIGN_IN, Step.ENROLL) and interaction.errand is None:
-        interaction.errand = errands.open_errand(
-            browser=interaction.browser,
-            email=passage.request.login_hint,
-            on_behalf_of=passage.relying_party.name,
-            return_to=path_of(interaction),
-            leave_to=reverse("leave", args=[interaction.id]),
-            fresh_since=earliest_sign_in(passage),
-            now=now,
-            lifetime=interaction.expires_at - now,
-        )
+def path_of(row: Interaction) -> str:
+    """The address of an interaction, to which the browser comes back after every detour."""
+    return reverse("resume", args=[row.id])
 
 
-def _requester(passage: Passage) -> decisions.Requester:
-    party = passage.relying_party
-    logo_url = (
-        reverse("relying_party_logo", args=[party.client_id]) if logos.is_shown(bytes(party.logo)) else ""
+def _new_row(
+    client: Client, parameters: Parameters, request: AuthorizationRequest, *, browser: str, now: datetime
+) -> Interaction:
+    """The row of a new interaction, not saved yet; parsed once, stored as it was said."""
+    address = client.return_address
+    row = Interaction(
+        relying_party=client.relying_party,
+        redirect_uri="" if address.posted else address.uri,
+        response_uri=address.uri if address.posted else "",
+        browser=browser,
+        request_hash=parameters_hash(parameters),
+        nonce_digest=nonce_digest(request.nonce),
+        created_at=now,
+        expires_at=now + LIFETIME,
     )
-    return decisions.Requester(
-        name=party.name,
-        domain=passage.return_address.destination,
-        logo_url=logo_url,
-        purpose=party.purpose,
-        privacy_policy_url=party.privacy_policy_url,
-        terms_url=party.terms_url,
-        receiver=passage.return_address.destination if passage.return_address.posted else "",
-    )
+    row.keep(parameters)
+    return row
 
 
-def _count_stranger(passage: Passage, client: str, *, now: datetime) -> None:
+def _count_stranger(browser: str, login_hint: str, address: str, *, now: datetime) -> None:
     """Others at the client address cannot keep out a browser that has signed in as this person before."""
     try:
-        STRANGERS.take(client, now=now)
+        STRANGERS.take(address, now=now)
     except LimitReachedError as limit:
-        if not known_browsers.is_known(passage.interaction.browser, passage.request.login_hint, now=now):
+        if not known_browsers.is_known(browser, login_hint, now=now):
             raise TemporarilyUnavailableError from limit

@@ -13,6 +13,9 @@ from django.utils.translation import gettext_lazy as _
 from presentation.errors import UntrustedRequestError
 
 LONGEST_QUERY = 8192
+FRAGMENT, DIRECT_POST, DIRECT_POST_JWT = "fragment", "direct_post", "direct_post.jwt"
+RESPONSE_MODES = (FRAGMENT, DIRECT_POST, DIRECT_POST_JWT)
+POSTED = (DIRECT_POST, DIRECT_POST_JWT)
 
 # The parameters this service knows, and how many characters each may have once decoded.
 LIMITS: Mapping[str, int] = MappingProxyType(

@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 from infra import base64url, strict_json
 from infra.strict_json import StrictJsonError
 from presentation.dcql.queries import BASIC
-from presentation.requests.return_address import DIRECT_POST
+from presentation.requests.parameters import DIRECT_POST
 from sandbox.playground.examples import EXAMPLES
 
 DEFAULT_EMAIL = "alice@example.org"

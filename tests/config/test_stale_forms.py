@@ -13,7 +13,7 @@ from config.views import PAGE_OF_FORM
 from consent import decisions
 from consent.models import Consent
 from presentation.models import Interaction, RelyingParty
-from presentation.requests.passage import path_of
+from presentation.requests.interactions import path_of
 from tests.consent.questions import put
 from tests.people import NORA
 from tests.presentation.requests.test_flow import ask, decide

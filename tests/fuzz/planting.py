@@ -24,9 +24,9 @@ def unguarded_ascii() -> None:
 
 def any_redirect() -> None:
     """Every redirect URI counts as registered."""
-    from presentation.requests import return_address
+    from presentation.requests import client
 
-    return_address.is_registered = lambda uri, registered: True  # type: ignore[assignment]
+    client.is_registered = lambda uri, registered: True  # type: ignore[assignment]
 
 
 PLANTS: dict[str, Callable[[], None]] = {

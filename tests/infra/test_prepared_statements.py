@@ -75,6 +75,7 @@ def test_every_prepared_read_gives_what_its_queryset_gives(asked: Any, acme_bank
     client_secrets.rotate(acme_bank, now=now)
     ResponseURI.objects.create(relying_party=acme_bank, uri="https://bank.example/response")
     asks = {"client_id": acme_bank.client_id, "nonce_digest": answered.nonce_digest}
+    of_party = {"party": party, "nonce_digest": answered.nonce_digest}
     entry = StatusEntry.objects.get()
     holder = {"digest": HolderSession.objects.get().digest, "now": now, "idle_since": now - timedelta(1)}
     values: dict[str, dict[str, Any]] = {
@@ -89,13 +90,15 @@ def test_every_prepared_read_gives_what_its_queryset_gives(asked: Any, acme_bank
         "presentation.relying_parties.authentication.authentication._known_by_keys": {
             "client_id": acme_bank.client_id
         },
-        "presentation.relying_parties.authentication.bearer._granted_now": {"client_id": acme_bank.client_id},
+        "presentation.relying_parties.authentication.bearer._active": {"client_id": acme_bank.client_id},
         "presentation.requests.interactions._by_id": {"id": asked.id},
         "presentation.requests.carriers.pushed_requests._by_digest": {"digest": "f" * 64},
         "presentation.requests.client._with_redirect_uris": asks,
         "presentation.requests.client._with_response_uris": asks,
+        "presentation.requests.client._redirect_uris": of_party,
+        "presentation.requests.client._response_uris": of_party,
         "presentation.requests.client._uris": {"party": party},
-        "presentation.requests.carriers.signed_requests._active": {"client_id": acme_bank.client_id},
+        "presentation.requests.client._active": {"client_id": acme_bank.client_id},
     }
 
     assert set(every_read()) == set(values)

@@ -25,8 +25,7 @@ from presentation.outcomes import Delivery, State
 from presentation.relying_parties.authentication import access_tokens
 from presentation.relying_parties.metadata.grants import GRANTS
 from presentation.requests.authorization_request import SHORTEST_NONCE
-from presentation.requests.parameters import CARRIERS, LIMITS
-from presentation.requests.return_address import RESPONSE_MODES
+from presentation.requests.parameters import CARRIERS, LIMITS, RESPONSE_MODES
 from sandbox import api
 from sandbox.holder.call import CHOICES, LONGEST_URL
 from tests.people import ALICE, register

@@ -1,5 +1,7 @@
 """Access tokens at endpoints for machines (RFC 6750): they say what their party may do as long as it may."""
 
+from collections.abc import Set
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -14,19 +16,30 @@ from infra.limits import Limit
 from presentation.machine_errors import InsufficientScopeError, InvalidTokenError, MissingTokenError
 from presentation.models import RelyingParty
 from presentation.relying_parties.authentication import access_tokens
-from presentation.relying_parties.authentication.access_tokens import Access
 
 # Tokens that are refused, per client address: somebody's cache may be old, but not so often. A good token is
 # never counted here, so that nobody behind the same address suffers.
 REFUSED = Limit("refused_tokens_of_address", most=300, window=timedelta(minutes=1))
-_granted_now = PreparedRead(
+_active = PreparedRead(
     lambda value: RelyingParty.objects.filter(
         client_id=value("client_id"), state=RelyingParty.State.ACTIVE
-    ).values_list("grants", flat=True)
+    ).defer("logo")
 )
 
 
-def access_by(token: str, *, now: datetime) -> Access:
+@dataclass(frozen=True)
+class Bearer:
+    """The active relying party that an access token was issued to, and what it may do with the token now."""
+
+    relying_party: RelyingParty
+    grants: Set[str]
+
+    @property
+    def client_id(self) -> str:
+        return self.relying_party.client_id
+
+
+def access_by(token: str, *, now: datetime) -> Bearer:
     """What the bearer of this token may do: no more than its relying party may at this moment.
 
     Raises InvalidTokenError, also when the relying party is suspended or gone.
@@ -35,14 +48,14 @@ def access_by(token: str, *, now: datetime) -> Access:
         access = access_tokens.verify(token.strip(), now=now)
     except access_tokens.TokenRefusedError as error:
         raise InvalidTokenError(str(error)) from error
-    granted = _granted_now.first(client_id=access.client_id)
-    if granted is None:
+    party = _active.first(client_id=access.client_id)
+    if party is None:
         raise InvalidTokenError("The client of the access token may not use it any more.")
-    return Access(access.client_id, access.grants.intersection(granted))
+    return Bearer(party, access.grants.intersection(party.grants))
 
 
 class BearerAuthentication(BaseAuthentication):
-    """`request.user` is the `Access` of the token in the header; there it must be, and nowhere else."""
+    """`request.user` is the `Bearer` of the token in the header; there it must be, and nowhere else."""
 
     def authenticate(self, request: Request) -> tuple[Any, None]:
         """Raises MissingTokenError, InvalidTokenError or LimitReachedError."""

@@ -12,17 +12,17 @@ from presentation.errors import (
     InvalidRequestUriMethodError,
     NotNowError,
 )
+from presentation.models import RelyingParty
 from presentation.relying_parties.authentication.fetched_keys import SOON, KeysUnderWayError
 from presentation.requests.carriers import pushed_requests, signed_requests
-from presentation.requests.carriers.arrival import Arrival
 from presentation.requests.carriers.request_object import RequestObjectError
-from presentation.requests.client import mistaken, usable
+from presentation.requests.client import CarriedRequest, active_party, mistaken, usable
 from presentation.requests.parameters import Parameters
 
 GET, POST = "get", "post"  # how a published request is to be got
 
 
-def receive(parameters: Parameters, *, address: str, now: datetime) -> Arrival:
+def receive(parameters: Parameters, *, address: str, now: datetime) -> CarriedRequest:
     """The request that the address of the authorization endpoint means.
 
     With `request` or `request_uri`, nothing beside it counts but `client_id`. address: the network address
@@ -30,13 +30,29 @@ def receive(parameters: Parameters, *, address: str, now: datetime) -> Arrival:
     """
     carriers = parameters.carriers()
     if not carriers:
-        return Arrival(parameters)
-    usable(parameters, "client_id")
+        return CarriedRequest(parameters)
+    client_id = usable(parameters, "client_id")
     if len(carriers) > 1:
         raise mistaken("request and request_uri must not be sent together")
     (carrier,) = carriers
+    value = usable(parameters, carrier)
+    if carrier == "request_uri" and value.startswith(pushed_requests.HANDLE):
+        carried = pushed_requests.recall(value, client_id=client_id, now=now)
+    else:
+        carried = _signed(parameters, carrier, active_party(client_id), address=address, now=now)
+    return replace(carried, problem=carried.problem or _method_problem(parameters, carrier))
+
+
+def _signed(
+    parameters: Parameters, carrier: str, party: RelyingParty, *, address: str, now: datetime
+) -> CarriedRequest:
+    """The request in a signed object of this relying party; raises `UntrustedRequestError`."""
+    value = parameters.values[carrier]
     try:
-        arrival = _carried(parameters, carrier, address=address, now=now)
+        if carrier == "request":
+            return signed_requests.sent_along(value, party, now=now)
+        post = parameters.get("request_uri_method") == POST
+        return signed_requests.published_at(value, party, post=post, address=address, now=now)
     except KeysUnderWayError as error:
         raise NotNowError(
             _("The application that sent you here is being checked. Please try again in a few seconds."),
@@ -47,19 +63,8 @@ def receive(parameters: Parameters, *, address: str, now: datetime) -> Arrival:
     except RequestObjectError as error:
         if error.said is None:
             raise mistaken(str(error)) from error
-        arrival = Arrival(error.said, signed=True, problem=InvalidRequestObjectError(str(error)))
-    return replace(arrival, problem=arrival.problem or _method_problem(parameters, carrier))
-
-
-def _carried(parameters: Parameters, carrier: str, *, address: str, now: datetime) -> Arrival:
-    """The request in an object or behind an address; raises what those who read it raise."""
-    value, client_id = usable(parameters, carrier), usable(parameters, "client_id")
-    if carrier == "request":
-        return signed_requests.sent_along(value, client_id=client_id, now=now)
-    if value.startswith(pushed_requests.HANDLE):
-        return pushed_requests.recall(value, client_id=client_id, now=now)
-    post = parameters.get("request_uri_method") == POST
-    return signed_requests.published_at(value, client_id=client_id, post=post, address=address, now=now)
+        problem = InvalidRequestObjectError(str(error))
+        return CarriedRequest(error.said, party, signed=True, problem=problem)
 
 
 def _method_problem(parameters: Parameters, carrier: str) -> AuthorizationError | None:

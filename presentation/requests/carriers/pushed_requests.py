@@ -16,9 +16,7 @@ from presentation.errors import (
     UntrustedRequestError,
 )
 from presentation.models import PushedRequest
-from presentation.requests import stored_parameters
-from presentation.requests.carriers.arrival import Arrival
-from presentation.requests.client import mistaken
+from presentation.requests.client import CarriedRequest, mistaken
 from presentation.requests.parameters import Parameters
 
 HANDLE = "urn:ietf:params:oauth:request_uri:"  # and 256 random bits
@@ -30,18 +28,18 @@ _by_digest = PreparedRead(lambda value: PushedRequest.objects.filter(digest=valu
 _new = PreparedInsert(PushedRequest)
 
 
-def keep(arrival: Arrival, *, client_id: str, now: datetime) -> str:
+def keep(carried: CarriedRequest, *, client_id: str, now: datetime) -> str:
     """Keep a request that was checked; gives its handle."""
     handle = HANDLE + secrets.token_urlsafe(32)
     row = PushedRequest(
-        digest=_digest(handle), client_id=client_id, signed=arrival.signed, expires_at=now + LIFETIME
+        digest=_digest(handle), client_id=client_id, signed=carried.signed, expires_at=now + LIFETIME
     )
-    stored_parameters.store(row, arrival.parameters)
+    row.keep(carried.parameters)
     _new.run(row)
     return handle
 
 
-def recall(handle: str, *, client_id: str, now: datetime) -> Arrival:
+def recall(handle: str, *, client_id: str, now: datetime) -> CarriedRequest:
     """The request behind a handle of this client; raises UntrustedRequestError when none can begin."""
     row = _by_digest.first(digest=_digest(handle))
     if row is None or row.client_id != client_id:
@@ -57,13 +55,13 @@ def recall(handle: str, *, client_id: str, now: datetime) -> Arrival:
         problem = InvalidRequestUriError("request_uri has expired")
     else:
         try:
-            values = stored_parameters.stored(row).values
+            values = row.as_received().values
         except SealError:
             log.exception("request not evaluated")
             problem = ServerError()
     # Its digest stays with the parameters, so that the answer to them can use the handle up.
     parameters = Parameters({**values, "request_uri": row.digest})
-    return Arrival(parameters, signed=row.signed, pushed=True, problem=problem)
+    return CarriedRequest(parameters, signed=row.signed, pushed=True, problem=problem)
 
 
 def use_up(digest: str, *, now: datetime) -> bool:

@@ -12,7 +12,6 @@ import structlog
 from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 
-from infra.database.prepared_statements import PreparedRead
 from infra.limits import Limit, LimitReachedError
 from infra.outbound.calls import Answer, Outbound, OutboundError
 from infra.outbound.lanes import NoLaneFreeError, lane
@@ -22,9 +21,8 @@ from presentation.models import RelyingParty
 from presentation.relying_parties.authentication.authentication import keys_of
 from presentation.relying_parties.metadata import request_uris
 from presentation.requests.carriers import request_object
-from presentation.requests.carriers.arrival import Arrival
 from presentation.requests.carriers.request_object import RequestObjectError
-from presentation.requests.client import mistaken, not_admitted
+from presentation.requests.client import CarriedRequest, mistaken
 from presentation.requests.parameters import LIMITS
 
 log = structlog.get_logger(__name__)
@@ -33,28 +31,18 @@ outbound = Outbound(loopback=settings.LOOPBACK_CALLS)
 # Anybody's browser can make us fetch; per client address, and generous, because a company may share one.
 FETCHES = Limit("request-objects-fetched", most=settings.REQUESTS_PER_CLIENT, window=timedelta(minutes=15))
 
-_active = PreparedRead(
-    lambda value: RelyingParty.objects.filter(
-        client_id=value("client_id"), state=RelyingParty.State.ACTIVE
-    ).only("client_id", "jwks", "jwks_uri", "request_uri_prefix")
-)
+
+def sent_along(text: str, party: RelyingParty, *, now: datetime) -> CarriedRequest:
+    """The request in an object of this active relying party; raises RequestObjectError."""
+    return _read(text, party, now)
 
 
-def sent_along(text: str, *, client_id: str, now: datetime) -> Arrival:
-    """The request in an object of this client.
-
-    Raises RequestObjectError, or UntrustedRequestError when the client is not known.
-    """
-    return _read(text, _client(client_id), now)
-
-
-def published_at(uri: str, *, client_id: str, post: bool, address: str, now: datetime) -> Arrival:
-    """The request in the object that this client publishes there, or with `post` makes for us.
+def published_at(uri: str, party: RelyingParty, *, post: bool, address: str, now: datetime) -> CarriedRequest:
+    """The request in the object that this relying party publishes there, or with `post` makes for us.
 
     address: the network address that limits count by. Raises RequestObjectError, or UntrustedRequestError
     when it must not be fetched or cannot be: NotNowError if that will soon be different.
     """
-    party = _client(client_id)
     if not request_uris.is_registered(uri, party.request_uri_prefix, loopback=settings.LOOPBACK_CALLS):
         raise mistaken("request_uri must be a pushed request, or at the address registered for signed ones")
     wallet_nonce = secrets.token_urlsafe(32) if post else None
@@ -63,7 +51,7 @@ def published_at(uri: str, *, client_id: str, post: bool, address: str, now: dat
         with lane(party.pk):
             answer = _fetch(uri, wallet_nonce)
     except (LimitReachedError, OutboundError) as error:
-        log.warning("request_object_not_fetched", client_id=client_id, reason=str(error))
+        log.warning("request_object_not_fetched", client_id=party.client_id, reason=str(error))
         raise _not_fetched(error, now) from error
     if answer.status != 200 or answer.content_type != request_object.MEDIA_TYPE:
         raise mistaken(f"request_uri must answer with status 200 and {request_object.MEDIA_TYPE}")
@@ -92,7 +80,7 @@ def _fetch(uri: str, wallet_nonce: str | None) -> Answer:
     )
 
 
-def _read(text: str, party: RelyingParty, now: datetime, wallet_nonce: str | None = None) -> Arrival:
+def _read(text: str, party: RelyingParty, now: datetime, wallet_nonce: str | None = None) -> CarriedRequest:
     if len(text) > LIMITS["request"]:
         raise RequestObjectError("is too long")
     said = request_object.read(
@@ -103,11 +91,4 @@ def _read(text: str, party: RelyingParty, now: datetime, wallet_nonce: str | Non
         now=now,
         wallet_nonce=wallet_nonce,
     )
-    return Arrival(said, signed=True)
-
-
-def _client(client_id: str) -> RelyingParty:
-    party = _active.first(client_id=client_id)
-    if party is None:
-        raise not_admitted("client_id must name an active relying party")
-    return party
+    return CarriedRequest(said, party, signed=True)

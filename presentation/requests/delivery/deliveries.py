@@ -19,10 +19,10 @@ from consent import decisions
 from infra.outbound.calls import NotReachedError, OutboundError, UnusableAnswerError
 from infra.sealing import SealError, seal, unseal
 from presentation.models import Delivery, Interaction, RelyingParty, ResponseURI
+from presentation.requests.client import ReturnAddress
 from presentation.requests.delivery import posted_answer, posting
 from presentation.requests.delivery.posting import NotTakenError
 from presentation.requests.encryption import Recipient
-from presentation.requests.return_address import ReturnAddress
 from presentation.webhooks import telling
 
 log = structlog.get_logger(__name__)

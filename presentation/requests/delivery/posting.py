@@ -15,10 +15,9 @@ from infra.outbound.lanes import lane
 from presentation.models import RelyingParty
 from presentation.relying_parties.metadata import redirect_uris
 from presentation.relying_parties.metadata.redirect_uris import RedirectUriError
-from presentation.requests.client import registered_uris
+from presentation.requests.client import ReturnAddress, registered_uris
 from presentation.requests.delivery import posted_answer
 from presentation.requests.delivery.posted_answer import CONTENT_TYPE
-from presentation.requests.return_address import ReturnAddress
 
 LONGEST_WAIT = timedelta(minutes=2)  # that it may ask for: what is posted is not kept for much longer
 GONE = 410

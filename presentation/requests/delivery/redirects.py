@@ -1,26 +1,14 @@
-"""From an answer to HTTP: the redirect that carries it home, and the pages for what may not be redirected.
-
-The fragment is form-encoded once (OAuth 2.0 Multiple Response Types §2, OpenID4VP 1.0 §8.1), spaces as %20
-so that every reader gets them back.
-"""
+"""The redirect by which the browser carries an answer to the relying party, and other ways back to it."""
 
 from collections.abc import Mapping
-from urllib.parse import quote, urlencode, urlsplit
+from urllib.parse import urlsplit
 
 from django.http import HttpResponse
 
 from presentation.errors import AccessDeniedError
 from presentation.models import Interaction, RelyingParty
-from presentation.requests import vp_token
-from presentation.requests.return_address import ReturnAddress, is_registered
-
-
-def location(return_address: ReturnAddress, answer: Mapping[str, str]) -> str:
-    """The address home, `<registered uri>#<answer>[&state=…]`; the URI's own query stays as it is."""
-    fields = dict(answer)
-    if return_address.state is not None:
-        fields["state"] = return_address.state
-    return f"{return_address.uri}#{urlencode(fields, quote_via=quote, safe='')}"
+from presentation.requests.answers import issuer
+from presentation.requests.client import ReturnAddress, is_registered
 
 
 def redirect_home(return_address: ReturnAddress, answer: Mapping[str, str]) -> HttpResponse:
@@ -29,7 +17,7 @@ def redirect_home(return_address: ReturnAddress, answer: Mapping[str, str]) -> H
     Not Django's HttpResponseRedirect, which refuses private-use schemes and long locations: both are
     legitimate here, and a `ReturnAddress` exists only for a registered URI.
     """
-    return redirect_to(location(return_address, answer))
+    return redirect_to(return_address.with_answer(answer))
 
 
 def redirect_to(address: str) -> HttpResponse:
@@ -67,7 +55,7 @@ def way_back(interaction: Interaction, *, own: bool) -> str:
         return ""
     if own and not interaction.outcome:
         address = ReturnAddress(interaction.redirect_uri, state=interaction.parameters.get("state"))
-        return location(address, {"error": AccessDeniedError.error, **vp_token.issuer()})
+        return address.with_answer({"error": AccessDeniedError.error, **issuer()})
     return _front_page_of(interaction.redirect_uri)
 
 

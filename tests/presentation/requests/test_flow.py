@@ -16,7 +16,7 @@ from django.utils import timezone
 from consent import decisions
 from consent.models import Consent
 from presentation.models import Interaction, RelyingParty
-from presentation.requests.passage import path_of
+from presentation.requests.interactions import path_of
 from tests.infra.django_versions import either_django  # noqa: F401
 from tests.people import ALICE, BOB, enroll
 from tests.presentation.requests.test_authorize import PATH, asked, encoded, fragment, session_data

@@ -4,8 +4,8 @@ import pytest
 
 from tests import flow_profile
 
-MOST_MODULES = 45
-MOST_SWITCHES = 225
+MOST_MODULES = 39
+MOST_SWITCHES = 165
 
 
 @pytest.mark.django_db(transaction=True)  # the application closes and opens connections

@@ -7,7 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from presentation.errors import UntrustedRequestError
-from presentation.requests.return_address import ReturnAddress, is_registered
+from presentation.requests.client import ReturnAddress, is_registered
 
 REGISTERED = [
     "https://bank.example/callback",

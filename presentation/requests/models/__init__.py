@@ -1,1 +1,0 @@
-"""What is kept of requests and their answers."""

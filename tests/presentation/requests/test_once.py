@@ -1,0 +1,193 @@
+"""Nothing is parsed, matched, opened or looked up twice within one HTTP request."""
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from consent import decisions
+from infra import sealing
+from presentation.dcql import evaluation
+from presentation.dcql import parsing as dcql
+from presentation.models import Interaction, RelyingParty
+from presentation.requests import authorization_request, match
+from presentation.requests.interactions import path_of
+from presentation.transaction_data import entries
+from tests.presentation.clients import access_token, assertion, by_assertion, with_key
+from tests.presentation.dcql.test_dcql_flow import path, query
+from tests.presentation.requests.test_authorize import PATH, asked, encoded
+from tests.presentation.requests.test_flow import PAYMENT
+from tests.presentation.requests.test_pushed_requests import go, send
+from tests.presentation.requests.test_request_objects import bring, signed
+from wallet import credentials
+from wallet.models import Wallet
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("signing_key")]
+STEPS: dict[str, Callable[..., Any]] = {
+    "authorization request parsed": authorization_request.parse,
+    "DCQL query parsed": dcql.parse,
+    "transaction data parsed": entries.parse,
+    "request held against the credential": match.match,
+    "query held against the credential": evaluation.select,
+    "credential found valid": credentials.valid_credential,
+    "hash of the parameters": authorization_request.parameters_hash,
+    "consent found granted": decisions.granted_for,
+}
+FRESH = iter(range(10_000))
+
+
+class Counted:
+    """How often each of STEPS ran, each sealed value was opened, and the relying party was looked up."""
+
+    def __init__(self, statements: Any) -> None:
+        self.runs: Counter[str] = Counter()
+        self.statements = statements
+        self._names = {step.__code__: name for name, step in STEPS.items()}
+
+    def note(self, frame: FrameType, event: str, _argument: Any) -> None:
+        if event != "call":
+            return
+        if name := self._names.get(frame.f_code):
+            self.runs[name] += 1
+        elif frame.f_code is sealing.unseal.__code__:
+            self.runs[f"opened {frame.f_locals['context']}"] += 1
+
+    @contextmanager
+    def request(self) -> Iterator[Counter[str]]:
+        """One HTTP request; afterwards nothing has been done twice in it."""
+        self.runs.clear()
+        with self.statements() as seen:
+            sys.setprofile(self.note)
+            try:
+                yield self.runs
+            finally:
+                sys.setprofile(None)
+        reads = [text for text in seen.texts if text.startswith("SELECT")]
+        self.runs["relying party looked up"] = sum(' "presentation_relyingparty" ' in f"{t} " for t in reads)
+        assert {name: times for name, times in self.runs.items() if times > 1} == {}
+
+
+@pytest.fixture
+def counted(statements: Any) -> Counted:
+    return Counted(statements)
+
+
+@pytest.fixture
+def bank() -> tuple[RelyingParty, Any]:
+    """Acme Bank, which may ask for every claim, and its key."""
+    return with_key(allowed_claims=["given_name", "family_name"])
+
+
+def everything() -> dict[str, str | None]:
+    """Parameters that take every step: a query for a value, and a payment."""
+    said = query(path("given_name", values=["Alice"]), id="basic")
+    return {
+        "scope": None,
+        "dcql_query": json.dumps({"credentials": [said]}),
+        "transaction_data": encoded(PAYMENT),
+        "nonce": f"a-nonce-of-its-own-{next(FRESH)}",
+    }
+
+
+def test_nothing_is_done_twice_in_a_request_of_a_returning_holder(
+    client: Client, counted: Counted, bank: tuple[RelyingParty, Any], alice: Wallet, sign_in: Any
+) -> None:
+    sign_in(alice)
+
+    with counted.request() as authorizing:
+        page = client.get(PATH, asked(bank[0], **everything()))
+    once = dict(authorizing)
+    with counted.request() as asking:
+        client.get(page.headers["Location"])
+    shown = dict(asking)
+    hub = path_of(Interaction.objects.get())
+    with counted.request() as answering:
+        answer = client.post(hub, {"decision": "share"})
+
+    assert "vp_token" in answer.headers["Location"]
+    taken = {"authorization request parsed", "DCQL query parsed", "transaction data parsed"}
+    taken |= {"request held against the credential", "credential found valid", "hash of the parameters"}
+    taken |= {"relying party looked up", f"opened wallet_credential.sealed_identity:{alice.credential.id}"}
+    assert taken <= once.keys()
+    assert taken <= answering.keys()
+    assert "credential found valid" in shown
+
+
+def test_nothing_is_done_twice_where_the_decision_was_taken_before(
+    client: Client, counted: Counted, bank: tuple[RelyingParty, Any], alice: Wallet, sign_in: Any
+) -> None:
+    sign_in(alice)
+    client.get(PATH, asked(bank[0], **everything()))
+    interaction = Interaction.objects.get()
+    with counted.request():
+        client.get(path_of(interaction))  # asked again
+    decisions.grant(interaction.consent.id, alice, now=timezone.now())
+
+    with counted.request():
+        answer = client.get(path_of(interaction))
+
+    assert "vp_token" in answer.headers["Location"]
+
+
+@pytest.mark.parametrize("signed_in", [True, False])
+@pytest.mark.parametrize("way", ["assertion", "access token"])
+def test_nothing_is_done_twice_in_a_push_and_the_request_that_follows(
+    client: Client,
+    counted: Counted,
+    bank: tuple[RelyingParty, Any],
+    alice: Wallet,
+    sign_in: Any,
+    settings: Any,
+    way: str,
+    signed_in: bool,
+) -> None:
+    party, key = bank
+    if signed_in:
+        sign_in(alice)
+    form, headers = asked(party, **everything()), {}
+    if way == "assertion":
+        form |= by_assertion(assertion(party.client_id, key, issuer=settings.BASE_URL))
+    else:
+        headers = {"Authorization": f"Bearer {access_token(party)}"}
+
+    with counted.request():
+        pushed = send(client, form, **headers)
+    with counted.request():
+        response = go(client, pushed.json()["request_uri"], party)
+
+    assert response.headers["Location"].startswith("/consent/" if signed_in else "/wallet/errands/")
+
+
+def test_nothing_is_done_twice_in_a_signed_request(
+    client: Client,
+    counted: Counted,
+    bank: tuple[RelyingParty, Any],
+    alice: Wallet,
+    sign_in: Any,
+    settings: Any,
+) -> None:
+    sign_in(alice)
+
+    with counted.request():
+        response = bring(client, bank, signed(bank, settings.BASE_URL, **everything()))
+
+    assert response.headers["Location"].startswith("/consent/")
+
+
+def test_nothing_is_done_twice_where_a_signed_request_is_pushed(
+    client: Client, counted: Counted, bank: tuple[RelyingParty, Any], settings: Any
+) -> None:
+    party, key = bank
+    proof = by_assertion(assertion(party.client_id, key, issuer=settings.BASE_URL))
+
+    with counted.request():
+        pushed = send(client, proof | {"request": signed(bank, settings.BASE_URL, **everything())})
+
+    assert pushed.status_code == 201
