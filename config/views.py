@@ -23,8 +23,8 @@ from wallet.views import HISTORY
 # For each URL that a holder's form is posted to, the page that shows the form. These pages can be opened at
 # any time and show the next step. Other forms may hold long input, so people reload those pages themselves.
 _SAME_PAGE = (
-    *("consent_invalidate", "consent_review", "delivery", "resume", "sandbox_identity", "wallet_code"),
-    *("wallet_front_door", "wallet_identity_in_person", "wallet_link", "wallet_sign_in", "wallet_switch"),
+    *("consent_invalidate", "delivery", "resume", "sandbox_identity", "wallet_code", "wallet_front_door"),
+    *("wallet_identity_in_person", "wallet_link", "wallet_sign_in", "wallet_switch"),
 )
 PAGE_OF_FORM = {name: name for name in _SAME_PAGE} | {
     "wallet_errand_sign_out": "wallet_identity",

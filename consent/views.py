@@ -27,6 +27,7 @@ from wallet.status_lists import changes
 from wallet.status_lists.standing import standings
 
 PAGE_SIZE = 20
+NOT_ME = "not_me"  # a decision that decides nothing: the browser is signed out
 DECISIONS = {
     "share": (decisions.grant, Consent.Decision.GRANTED),
     "decline": (decisions.decline, Consent.Decision.DECLINED),
@@ -35,9 +36,9 @@ DECISIONS = {
 _by_id = PreparedRead(lambda value: Consent.objects.filter(id=value("id")))
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
+@only_read
 def review(request: HttpRequest, consent_id: uuid.UUID) -> HttpResponse:
-    """Show a question to the holder it was put to; a decision sent here is taken, and the browser goes on."""
+    """Show a question to the holder it was put to. Its forms are sent to the question's `return_to`."""
     now = timezone.now()
     session = sessions.current(request, now=now)
     consent = _by_id.first(id=consent_id)
@@ -45,8 +46,6 @@ def review(request: HttpRequest, consent_id: uuid.UUID) -> HttpResponse:
         raise Http404
     if session is None:
         return _onwards(consent)
-    if request.method == "POST":
-        return take_decision(request, consent, session, now=now) or _onwards(consent)
     return _ask(request, consent, session, now=now)
 
 
@@ -95,17 +94,17 @@ def invalidate(request: HttpRequest, consent_id: uuid.UUID) -> HttpResponse:
 def take_decision(
     request: HttpRequest, consent: Consent, session: HolderSession, *, now: datetime
 ) -> HttpResponse | None:
-    """Take the form of the consent page, sent to it or (as its buttons do) straight to its `return_to`.
+    """Take a form of the consent page; for the view at `return_to`, where all its forms are sent.
 
-    None when the answer is written down (`consent` says it then) and whoever asked may go on; otherwise what
-    to send the browser: a page that says why nothing was decided, or a sign-out. The rotated CSRF token keeps
-    Back from reviving the page.
+    Returns None when the answer is written down (`consent` says it then), so that the view can act on it.
+    Otherwise it returns what to send to the browser: a page that says why nothing was decided, or a sign-out.
+    The rotated CSRF token keeps the browser's back button from reviving the page.
     """
     if consent.wallet_id != session.wallet_id:
         return _closed(request, consent, session, "other")
     rotate_token(request)
     chosen = request.POST.get("decision")
-    if chosen == "not_me":
+    if chosen == NOT_ME:
         onwards = _onwards(consent)
         sessions.end(request, onwards)
         return onwards
@@ -174,7 +173,6 @@ def _closed(
         context |= {
             "requester": consent.requester,
             "signed_in_as": session.wallet.email,
-            "consent_id": consent.id,  # signing out here leads on to where the way back is
         }
     response = render(request, "consent/closed.html", context, status=status)
     response.headers["Cache-Control"] = "no-store"

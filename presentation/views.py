@@ -12,7 +12,7 @@ from django.views.decorators.cache import cache_control
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_http_methods
 
-from consent.views import take_decision
+from consent.views import NOT_ME, take_decision
 from infra import browser
 from infra.outbound.calls import OutboundError
 from infra.outbound.lanes import NoLaneFreeError
@@ -82,7 +82,9 @@ def resume(request: HttpRequest, interaction_id: uuid.UUID) -> HttpResponse:
             return _asked_again(opened.row)
         return _decided(request, opened.row, session, now=now) or _go_on(request, opened, session, now=now)
     except InteractionGoneError as gone:
-        closed = _decided(request, gone.interaction, session, now=now) if gone.own else None
+        # A holder may sign out here from any browser of theirs; only the one that began decides anything.
+        may = gone.own or request.POST.get("decision") == NOT_ME
+        closed = _decided(request, gone.interaction, session, now=now) if may else None
         return _expired(gone) or closed or _gone(request, gone)
     except UntrustedRequestError as error:
         return pages.untrusted(request, error)

@@ -64,6 +64,39 @@ def test_not_you_signs_out_and_asks_who_it_is(client: Client, hub: str) -> None:
     assert decision() == "asked"
 
 
+def test_sign_out_on_a_page_that_is_closed_leads_to_the_way_back(
+    client: Client, hub: str, alice: Wallet
+) -> None:
+    question = f"/consent/{Consent.objects.get().id}/"
+    client.post(hub, {"decision": "share"})
+    closed = client.get(question).content.decode()
+
+    (action,) = ACTION.findall(closed)
+    signed_out = client.post(action, {"decision": "not_me"})
+
+    assert (signed_out.status_code, signed_out.headers["Location"]) == (303, hub)
+    assert not HolderSession.objects.exists()
+    assert 'href="https://bank.example/"' in client.get(hub).content.decode()
+
+
+def test_sign_out_works_in_another_browser_of_the_holder_as_well(
+    client: Client, hub: str, alice: Wallet, bob: Wallet, sign_in: SignIn
+) -> None:
+    other, stranger = Client(), Client()
+    sign_in(alice, browser=other)
+    sign_in(bob, browser=stranger)
+
+    signed_out = other.post(hub, {"decision": "not_me"})
+    refused = stranger.post(hub, {"decision": "not_me"})
+
+    assert (signed_out.status_code, signed_out.headers["Location"]) == (303, hub)
+    assert not other.cookies["holder"].value
+    assert refused.status_code == 410
+    assert "Acme" not in refused.content.decode()
+    assert set(HolderSession.objects.values_list("wallet", flat=True)) == {alice.pk, bob.pk}
+    assert decision() == "asked"
+
+
 def test_a_double_click_gets_one_token_and_a_page_that_leads_back(client: Client, hub: str) -> None:
     client.post(hub, {"decision": "share"})
     second = client.post(hub, {"decision": "share"})
