@@ -186,7 +186,7 @@ def _send(opened: OpenInteraction, answer: dict[str, str]) -> HttpResponse:
     """The answer on its way to the relying party: the browser carries it, or it is posted."""
     if not opened.return_address.posted:
         return redirects.redirect_home(opened.return_address, answer)
-    deliveries.deliver(opened.row, now=timezone.now())
+    deliveries.deliver(opened.row, checked=True, now=timezone.now())  # `answers` has checked the address
     return _after_delivery(opened.row)
 
 

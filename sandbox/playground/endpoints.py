@@ -16,7 +16,7 @@ from infra import browser
 from infra.limits import LimitReachedError
 from presentation.machine_errors import for_machines
 from presentation.requests.carriers import posted_form
-from presentation.requests.delivery.posted_answer import CONTENT_TYPE
+from presentation.requests.delivery.posting import CONTENT_TYPE
 from sandbox.playground import posted_answers
 
 

@@ -20,7 +20,7 @@ from infra.outbound.calls import NotReachedError, OutboundError, UnusableAnswerE
 from infra.sealing import SealError, seal, unseal
 from presentation.models import Delivery, Interaction, RelyingParty, ResponseURI
 from presentation.requests.client import ReturnAddress
-from presentation.requests.delivery import posted_answer, posting
+from presentation.requests.delivery import posting
 from presentation.requests.delivery.posting import NotTakenError
 from presentation.requests.encryption import Recipient
 from presentation.webhooks import telling
@@ -51,7 +51,7 @@ def keep(
     now: datetime,
 ) -> None:
     """Seal an answer away to be posted; in the transaction that gives it."""
-    body = posted_answer.form(answer, address.state, recipient)
+    body = posting.form(answer, address.state, recipient)
     Delivery.objects.create(
         interaction=interaction,
         sealed_body=seal(body, context=_context("sealed_body", interaction)),
@@ -59,13 +59,14 @@ def keep(
     )
 
 
-def deliver(interaction: Interaction, *, now: datetime) -> None:
-    """Post the answer, unless it has arrived, has expired, must wait, or another request is at it.
+def deliver(interaction: Interaction, *, checked: bool = False, now: datetime) -> None:
+    """Post the answer, unless it has arrived, has expired, must wait, or another request is posting it.
 
-    How it went is to be read from `standing`. May take as long as `outbound.calls.DONE_WITHIN`. That it
-    arrived is written down together with the webhook that tells so; after a crash it is neither.
+    checked: this HTTP request has found already that the answer may go there. `standing` says how it went.
+    May take as long as `outbound.calls.DONE_WITHIN`. That it arrived is written down together with its
+    webhook event; after a crash neither is.
     """
-    if not _may_still_go(interaction):
+    if not (checked or _may_still_go(interaction)):
         give_up(interaction, now=now)
     until, before = now + TAKEN_FOR, of(interaction)
     if before is None or held_for(before, now=now):

@@ -1144,6 +1144,17 @@ def test_a_fragment_costs_no_statement_more(
     assert not [text for text in seen.texts if "_delivery" in text or "_responseuri" in text]
 
 
+@pytest.mark.parametrize("decision", ["share", "decline"])
+def test_where_an_answer_is_posted_is_checked_once_in_the_request_that_gives_it(
+    client: Client, hub: str, receiver: Receiver, statements: Any, decision: str
+) -> None:
+    with statements() as seen:
+        client.post(hub, {"decision": decision})
+
+    assert len(receiver.posted) == 1
+    assert len([text for text in seen.texts if "presentation_responseuri" in text]) == 1
+
+
 # --- Races ------------------------------------------------------------------------------------------------
 
 

@@ -6,7 +6,7 @@ from urllib.parse import parse_qsl, urlsplit
 from hypothesis import given
 from hypothesis import strategies as st
 
-from presentation.requests.delivery.posted_answer import form, onward
+from presentation.requests.delivery.posting import form, onward
 
 
 @given(st.dictionaries(st.text(), st.text()), st.none() | st.text())
