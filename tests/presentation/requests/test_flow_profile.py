@@ -5,7 +5,7 @@ import pytest
 from tests import flow_profile
 
 MOST_MODULES = 39
-MOST_SWITCHES = 165
+MOST_SWITCHES = 164
 
 
 @pytest.mark.django_db(transaction=True)  # the application closes and opens connections
