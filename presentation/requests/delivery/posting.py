@@ -11,8 +11,8 @@ from urllib.parse import quote, urlencode
 
 from django.conf import settings
 
-from infra.limits import Limit, LimitReachedError
 from infra import strict_json
+from infra.limits import Limit, LimitReachedError
 from infra.outbound import retry_after
 from infra.outbound.calls import NotReachedError, Outbound, UnusableAnswerError
 from infra.outbound.lanes import lane
@@ -22,7 +22,6 @@ from presentation.relying_parties.metadata import redirect_uris
 from presentation.relying_parties.metadata.redirect_uris import RedirectUriError
 from presentation.requests.client import ReturnAddress, registered_uris
 from presentation.requests.encryption import Recipient
-from infra.limits import Limit, LimitReachedError
 
 CONTENT_TYPE = "application/x-www-form-urlencoded"
 LONGEST_ONWARD = 2048

@@ -1,0 +1,121 @@
+"""The documents name only what exists, and the version is written down once."""
+
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCUMENTS = sorted(
+    [
+        *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")),
+        *(ROOT / "docs" / name for name in ("README.md", "architecture.md", "add-a-scope.md")),
+        *(ROOT / "docs" / "decisions").glob("*.md"),
+    ]
+)
+DECISIONS = sorted((ROOT / "docs" / "decisions").glob("[0-9]*.md"))
+ABOUT = ["Context", "Decision", "Considered", "Consequences"]
+TOP = {path.name for path in ROOT.iterdir()}
+NOT_COMMITTED = (".venv", "var")  # made by `make`
+VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+
+
+def name_of(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def paths_in(text: str) -> set[str]:
+    """What looks like a path of the repository: in code spans, and in commands after a blank."""
+    spans = re.findall(r"`([^`\n]+)`|^\$ (.+)$", text, re.M)
+    words = {word for span in spans for word in " ".join(span).split()}
+    found = {word.rstrip(".,:;") for word in words if re.fullmatch(r"[\w./-]+", word)}
+    return {
+        word
+        for word in found
+        if "/" in word.strip("/") and word.split("/")[0] in TOP - set(NOT_COMMITTED) or word in TOP
+    }
+
+
+def headings(path: Path) -> set[str]:
+    """The anchors of a document, as GitHub makes them."""
+    titles = re.findall(r"^#+ (.+)$", path.read_text(), re.M)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)
+def test_every_path_that_a_document_names_exists(document: Path) -> None:
+    assert {path for path in paths_in(document.read_text()) if not (ROOT / path).exists()} == set()
+
+
+def test_paths_are_found_in_the_documents() -> None:
+    """A pattern that finds nothing would let everything pass."""
+    assert {"wallet/claims.py", "config/urls.py", "infra/outbound/"} <= paths_in(
+        (ROOT / "docs" / "architecture.md").read_text()
+    )
+    assert paths_in("`wallet/gone.py`, `application/json` and\n$ cat docs/gone.md\n") == {
+        "wallet/gone.py",
+        "docs/gone.md",
+    }
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)
+def test_every_link_of_a_document_leads_somewhere(document: Path) -> None:
+    links = re.findall(r"\]\(([^)\s]+)\)|(?:src|href)=\"([^\"]+)\"", document.read_text())
+    for link in (one or other for one, other in links):
+        if link.startswith("https://"):
+            continue
+        file, _, anchor = link.partition("#")
+        target = (document.parent / file).resolve() if file else document
+        assert target.exists(), link
+        if anchor and target.suffix == ".md":
+            assert anchor in headings(target), link
+
+
+@pytest.mark.parametrize("record", DECISIONS, ids=name_of)
+def test_every_decision_has_its_four_parts_and_fits_a_page(record: Path) -> None:
+    text = record.read_text()
+    number = int(record.name[:4])
+
+    assert text.startswith(f"# {number}. ")
+    assert re.findall(r"^## (.+)$", text, re.M) == ABOUT
+    assert len(text.splitlines()) <= 60
+
+
+def test_the_decisions_are_numbered_without_a_gap_and_listed() -> None:
+    listed = (ROOT / "docs" / "decisions" / "README.md").read_text()
+
+    assert [int(record.name[:4]) for record in DECISIONS] == list(range(1, len(DECISIONS) + 1))
+    assert re.findall(r"\]\((\d{4}[\w-]+\.md)\)", listed) == [record.name for record in DECISIONS]
+    for record in DECISIONS:
+        title = record.read_text().splitlines()[0].split(". ", 1)[1]
+        assert f"({record.name}) | {title} |" in listed
+
+
+def test_every_document_is_in_the_index() -> None:
+    index = (ROOT / "docs" / "README.md").read_text()
+    documents = {path.name for path in (ROOT / "docs").glob("*.*")} - {"README.md"}
+
+    assert {name for name in documents if f"({name})" not in index} == set()
+
+
+def test_every_command_of_make_that_a_document_names_exists() -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.M))
+    named = {name for path in DOCUMENTS for name in re.findall(r"(?:`|\$ )make ([a-z-]+)", path.read_text())}
+
+    assert {"sandbox", "test"} <= named
+    assert named - targets == set()
+
+
+def test_the_version_is_that_of_the_newest_section_of_the_changelog_and_nowhere_else() -> None:
+    sections = re.findall(r"^## (.+)$", (ROOT / "CHANGELOG.md").read_text(), re.M)
+    assert next(section for section in sections if section != "Unreleased") == VERSION
+
+    quoted = subprocess.run(
+        ["git", "grep", "-lF", f'"{VERSION}"', "--", "*.py", "*.toml", "*.yaml", "*.html"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert quoted.stdout.split() == ["pyproject.toml"]
