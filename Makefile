@@ -11,26 +11,37 @@ PYTEST := $(PY) -m pytest -n $(or $(WORKERS),auto) --dist loadgroup
 
 .PHONY: help sandbox install test test-postgresql test-sqlite quick lint format lock bench screenshots fuzz clean
 
+# Installs one of requirements/*.txt. pip says nothing for a while, so this says what it does and for how long.
+takes_production := about a minute, or three with a slow connection
+takes_sandbox := a few seconds
+takes_development := one to three minutes
+define install
+@echo "Installing $$(grep -c '^[a-z0-9].*==' requirements/$(1).txt) packages of requirements/$(1).txt into $(VENV), each checked against its hash."
+@echo "This takes $(takes_$(1)), and happens only once …"
+@began=$$(date +%s); $(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/$(1).txt \
+  || { echo "The packages could not be installed; pip says why above. Try again with the same command."; exit 1; }; \
+  echo "Installed in $$(($$(date +%s) - began)) seconds."
+@touch $(VENV)/$(1)
+endef
+
 help:
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 $(VENV)/production: requirements/production.txt
 	@python3 -c 'import sys; sys.exit("Python 3.11 or newer is needed, this is " + sys.version) if sys.version_info < (3, 11) else None'
-	@test -x $(PY) || python3 -m venv $(VENV) || { echo "python3 cannot make a virtual environment; on Debian: apt-get install python3-venv"; exit 1; }
-	@echo "Installing the locked dependencies into $(VENV) (once) …"
-	@$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/production.txt
-	@touch $@
+	@test -x $(PY) || { echo "Making a virtual environment in $(VENV) …"; python3 -m venv $(VENV); } \
+	  || { echo "python3 cannot make a virtual environment; on Debian: apt-get install python3-venv"; exit 1; }
+	$(call install,production)
 
 $(VENV)/sandbox $(VENV)/development: $(VENV)/%: requirements/%.txt | $(VENV)/production
-	@echo "Installing the locked $* dependencies into $(VENV) (once) …"
-	@$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/$*.txt
-	@touch $@
+	$(call install,$*)
 
 tests/node/node_modules: tests/node/package-lock.json
 	@if command -v npm >/dev/null; then cd tests/node && npm ci --silent --no-progress && touch node_modules; \
 	 else echo "npm is not installed: tests that verify with npm packages will be listed as not run"; fi
 
 sandbox: $(VENV)/sandbox ## run the sandbox on http://localhost:8000 (PORT= changes it, FRESH=1 starts over)
+	@echo "Preparing the database, the keys and the demo relying parties (a few seconds) …"
 	@ENVIRONMENT=sandbox exec $(PY) manage.py sandbox $(if $(FRESH),--fresh)
 
 install: $(VENV)/development tests/node/node_modules
