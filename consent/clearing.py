@@ -1,10 +1,12 @@
 """Deletes questions that nobody answered, and erases what old transactions said after the retention time."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.db.models import QuerySet
 
 from consent.models import Consent
+
+UNANSWERED_KEPT = timedelta(days=1)  # after it lapsed
 
 
 def clear_unanswered(*, lapsed_before: datetime, batch: int) -> int:

@@ -83,11 +83,6 @@ def take(code: str, state: str, *, now: datetime) -> str | None:
         return None
 
 
-def clear(*, now: datetime, batch: int) -> None:
-    """Delete what nobody read in time; there is never much."""
-    PlaygroundAnswer.objects.filter(expires_at__lte=now).delete()
-
-
 def _handle_of(form: bytes) -> str:
     if len(form) > LONGEST:
         raise NotAnAnswerError(f"The body is longer than {LONGEST} bytes.")

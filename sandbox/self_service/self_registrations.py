@@ -109,8 +109,9 @@ def give_up(party: RelyingParty) -> None:
     party.delete()
 
 
-def clear(*, now: datetime, batch: int) -> None:
+def clear(*, now: datetime, batch: int) -> int:
     """Forget those whose time is over; those used meanwhile are kept for another while."""
+    given_up = 0
     _clear_unproven()
     due = SelfRegistration.objects.filter(expires_at__lte=now).order_by("expires_at")
     while rows := list(due.annotate(used=Max("relying_party__interactions__created_at"))[:batch]):
@@ -119,6 +120,8 @@ def clear(*, now: datetime, batch: int) -> None:
                 SelfRegistration.objects.filter(pk=row.pk).update(expires_at=row.used + KEPT)
             else:
                 give_up(row.relying_party)
+                given_up += 1
+    return given_up
 
 
 def _clear_unproven() -> None:

@@ -1,8 +1,8 @@
 """What in a migration would break the version before, which still runs on the database while it is updated.
 
 A migration may add: tables, columns that may be empty or have a default in the database (`db_default`),
-longer texts. What takes something away, or demands more of what is written, is a contraction. It waits for the
-release after the one whose code stopped using it, and its file names that release: `contracts = "0.2.0"`.
+longer texts. What takes something away, or demands more of what is written, is a contraction. It waits for
+the release after the one whose code stopped using it, and its file names that release: `contracts = "0.2.0"`.
 
 An index on a table that exists already is built concurrently, because writers would wait for it otherwise.
 State operations touch no table, so they are not read. `RunPython` cannot be read: see to it in review.

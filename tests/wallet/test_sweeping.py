@@ -6,13 +6,13 @@ from io import StringIO
 import pytest
 from django.core.management import call_command
 
+import infra.retention
 from infra.limits import Limit, RollingLimit
 from infra.models import Allowance
 from sandbox.models import PickedOutcome
 from tests.wallet.conftest import make_errand, together
 from tests.wallet.test_identity_verification import attempt_in, log_of
-from wallet import known_browsers
-from wallet.clearing import clear_expired
+from wallet import known_browsers, retention
 from wallet.identity.state_machine import SUBMISSIONS, State
 from wallet.identity.sweeping import sweep
 from wallet.models import (
@@ -115,6 +115,12 @@ def test_the_command_says_what_it_did(nora, now):
         out = StringIO()
         call_command("sweep_identity_verifications", stdout=out)
         assert out.getvalue().strip() == expected
+
+
+def clear_expired(*, now, batch):
+    """Clear what the tables of these apps name; how many rows."""
+    entries = (*retention.ENTRIES, *infra.retention.ENTRIES)
+    return sum(entry.clear(now=now, batch=batch) for entry in entries if entry.clear)
 
 
 def test_what_has_expired_is_forgotten_and_the_rest_kept(client, nora, now):

@@ -29,17 +29,29 @@ class Swept:
 
 def sweep(*, now: datetime, batch: int) -> Swept:
     """Do whatever is due, `batch` rows per transaction; may be stopped, and run any number at once."""
+    forgotten = forget_ended(now=now, batch=batch)
+    deleted, retired = retire_closed(now=now, batch=batch)
+    return Swept(forgotten, deleted, retired)
+
+
+def forget_ended(*, now: datetime, batch: int) -> int:
+    """Blank the entries of credentials that have ended; returns their number."""
     ended = StatusEntry.objects.filter(expires_at__lte=now - KEPT)
     forgotten = 0
     blank = {"credential": None, "signing_key": None, "reference": None, "status": 0, "expires_at": None}
     while ids := _ids(ended, batch):
         forgotten += ended.filter(pk__in=ids).update(**blank)
+    return forgotten
+
+
+def retire_closed(*, now: datetime, batch: int) -> tuple[int, int]:
+    """Delete the blank entries of closed lists and retire those that are empty; how many of each."""
     deleted = retired = 0
     for row in StatusList.objects.filter(closed_at__lte=now - CLOSED_FOR, retired_at=None):
         while ids := _ids(row.entries.filter(expires_at=None), batch):
             deleted += StatusEntry.objects.filter(pk__in=ids, expires_at=None).delete()[0]
         retired += _retire(row, now)
-    return Swept(forgotten, deleted, retired)
+    return deleted, retired
 
 
 def _ids(rows: QuerySet[StatusEntry], batch: int) -> list[int]:

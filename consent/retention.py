@@ -1,0 +1,39 @@
+"""What this app keeps of holders, why and how long."""
+
+from datetime import datetime
+
+from django.conf import settings
+
+from consent import clearing
+from infra.retention import table
+
+
+def _questions(*, now: datetime, batch: int) -> int:
+    return clearing.clear_unanswered(lapsed_before=now - clearing.UNANSWERED_KEPT, batch=batch)
+
+
+def _transactions(*, now: datetime, batch: int) -> int:
+    old = clearing.years_before(now, settings.TRANSACTION_RETENTION_YEARS)
+    return clearing.erase_transactions(asked_before=old, now=now, batch=batch)
+
+
+ENTRIES = table(
+    """
+consent.Consent: requester_id requester claims request_hash return_to decision | consent record: who asked,
+    names of claims, hash of the request, the answer | in clear; never a claim’s value | it is what you and
+    the holder have in writing | for ever
+consent.Consent: transactions | consent record: type, title and hash of each transaction | in clear | to
+    tell which transaction a record is about | for ever
+consent.Consent: requester_id requester claims request_hash return_to transactions | question that nobody
+    answered | as a consent record | the person may come back to the page | {unanswered_kept} after it
+    expired | questions
+consent.Consent: sealed_transactions | consent record: what the holder was shown of each transaction
+    (amounts, accounts, payer, payee, reference, device) | sealed | receipts show it; afterwards they and
+    the admin say that it was erased, and when | {years} calendar years after the question | transactions
+""",
+    periods={"unanswered_kept": clearing.UNANSWERED_KEPT, "years": "TRANSACTION_RETENTION_YEARS"},
+    clear={
+        "questions": _questions,
+        "transactions": _transactions,
+    },
+)

@@ -1,0 +1,12 @@
+"""What this app keeps of operators, why and how long."""
+
+from infra.retention import table
+
+ENTRIES = table(
+    """
+keys.SigningKey: reason | signing key: why it was withdrawn | in clear | to account for the withdrawal | for
+    ever
+keys.KeyEvent: actor reason | history of signing keys: what was done, by whom and why | in clear | to
+    account for what operators did | for ever
+""",
+)

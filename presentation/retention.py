@@ -1,0 +1,88 @@
+"""What is kept of requests, answers, relying parties and, by Django’s apps, of operators; why, how long."""
+
+from datetime import datetime, timedelta
+
+from django.core.management import call_command
+
+from infra.retention import delete, expired, table
+from presentation import clearing
+from presentation.models import PushedRequest, UsedAssertion
+from presentation.requests import interactions
+from presentation.requests.delivery import deliveries
+from presentation.webhooks.models import WebhookEvent, WebhookSecret
+
+WEBHOOKS_KEPT = timedelta(days=30)
+
+
+def _interactions(*, now: datetime, batch: int) -> int:
+    clearing.note_never_answered(now=now, batch=batch)
+    return clearing.clear_interactions(now=now, batch=batch)
+
+
+def _webhooks(*, now: datetime, batch: int) -> int:
+    old = WebhookEvent.objects.filter(created_at__lt=now - WEBHOOKS_KEPT)
+    return delete(old, by="created_at", batch=batch)
+
+
+def _webhook_secrets(*, now: datetime, batch: int) -> int:
+    return delete(WebhookSecret.objects.filter(ends_at__lte=now), by="ends_at", batch=batch)
+
+
+def _sessions(*, now: datetime, batch: int) -> int:
+    call_command("clearsessions")
+    return 0  # the command does not say how many
+
+
+ENTRIES = table(
+    """
+presentation.Delivery: sealed_body sealed_onward | answer that is posted, and where the browser goes next |
+    sealed | to post it again when it did not arrive | until it has arrived, {deliveries} at most | posted
+    answers
+presentation.Interaction: sealed_transaction_data | open request: its transaction data | sealed | to show it
+    to the holder and to bind the answer to it | until it is answered; otherwise {way_back_kept} after it
+    expired
+presentation.Interaction: parameters request_hash browser redirect_uri response_uri | open request: e-mail
+    address, nonce, `state` and the other parameters | in clear | to answer it; the way back needs `state`
+    even while a sealing key is missing | until it is answered; otherwise {way_back_kept} after it expired
+presentation.Interaction: nonce_digest | answered request that gave a token | the digest of its nonce, with
+    its consent record | so that the nonce cannot be used again | {nonce_remembered} after it expired;
+    without a token a day | interactions
+presentation.UsedAssertion: digest | client assertion that was used | a digest; it says nothing of holders |
+    so that it cannot be used again | until it expires | used assertions
+presentation.PushedRequest: sealed_transaction_data | pushed request: its transaction data | sealed | to go
+    on with it when the browser comes | until it is answered; otherwise {interactions} after it expired
+presentation.PushedRequest: parameters | pushed request: the other parameters | in clear | to go on with it
+    when the browser comes | {interactions} after it expired | pushed requests
+presentation.WebhookSecret: sealed_secret | webhook secret | sealed; it says nothing of holders | to sign
+    webhooks | until it ends after it was replaced | webhook secrets
+presentation.WebhookEvent: subject body problem | webhook | in clear; it says neither who nor what | to send
+    it again, and to show operators what was sent | {webhooks_kept} | webhooks
+presentation.RelyingParty: contact suspension_reason notes | relying party: contact address, reason for a
+    suspension, operators’ notes | in clear | operators write to the contact, and see why it was suspended |
+    as long as the relying party
+presentation.RelyingPartyEvent: action actor | history of relying parties: what was done by command, and by
+    whom | in clear | to account for what operators did | as long as the relying party
+auth.User: username password first_name last_name email | operator’s account | in clear; the password as a
+    salted hash | operators sign in with it | until you delete it
+admin.LogEntry: object_id object_repr change_message | operators’ history: what each did, with the reason
+    they typed | in clear | to account for what operators did | for ever
+sessions.Session: session_key session_data | operator’s session | in clear | to recognise the browser |
+    until it expires | operators’ sessions
+""",
+    periods={
+        "deliveries": deliveries.KEPT,
+        "way_back_kept": clearing.WAY_BACK_KEPT,
+        "nonce_remembered": clearing.NONCE_REMEMBERED,
+        "interactions": interactions.LIFETIME,
+        "webhooks_kept": WEBHOOKS_KEPT,
+    },
+    clear={
+        "operators’ sessions": _sessions,
+        "posted answers": deliveries.forget_expired,
+        "interactions": _interactions,
+        "used assertions": expired(UsedAssertion.objects.all()),
+        "pushed requests": expired(PushedRequest.objects.all(), kept=interactions.LIFETIME),
+        "webhook secrets": _webhook_secrets,
+        "webhooks": _webhooks,
+    },
+)

@@ -1,0 +1,185 @@
+"""One registry of what is kept, why and how long: the document says the same, and every column is in it."""
+
+from collections import Counter
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.db import connection, models
+from django.test import Client
+
+from infra import retention
+from presentation.models import RelyingParty
+from tests.own_databases import ROOT
+from tests.presentation.requests.test_flow import SignIn, ask, decide
+from tests.test_personal_data_at_rest import TRANSACTION_DATA, bank  # noqa: F401
+from wallet.models import Wallet
+
+# Columns that can hold any text and say nothing about a person.
+STATES = "a state, a kind or a code from a fixed list"
+REGISTERED = "what a relying party registered about itself as an organisation"
+KEY = "a key or certificate of the service, or a secret of a relying party"
+PERMISSIONS = "names of permissions and roles"
+IMPERSONAL = {
+    "auth.Group": {"name": PERMISSIONS},
+    "auth.Permission": {"name": PERMISSIONS, "codename": PERMISSIONS},
+    "contenttypes.ContentType": {"app_label": PERMISSIONS, "model": PERMISSIONS},
+    "keys.Authority": dict.fromkeys(
+        ("root_pem", "issuing_pem", "sealed_root_key", "sealed_issuing_key"), KEY
+    ),
+    "infra.DatabaseMark": {"environment": STATES},
+    "keys.KeyEvent": {"action": STATES},
+    "keys.SigningKey": {
+        **dict.fromkeys(("sealed_private_key", "public_key", "chain_pem"), KEY),
+        **dict.fromkeys(("state", "store"), STATES),
+    },
+    "presentation.ClientSecret": {"digest": KEY},
+    "presentation.Interaction": {"outcome": STATES, "error": STATES},
+    "presentation.PushedRequest": {"digest": "the digest of a random handle", "client_id": REGISTERED},
+    "presentation.RedirectURI": {"uri": REGISTERED},
+    "presentation.ResponseURI": {"uri": REGISTERED},
+    "presentation.RelyingParty": {
+        **dict.fromkeys(
+            (
+                *("client_id", "name", "logo", "purpose", "privacy_policy_url", "terms_url"),
+                *("allowed_scopes", "allowed_claims", "allowed_transaction_data_types", "wire_format"),
+                *("request_uri_prefix", "grants", "jwks", "jwks_uri", "webhook_url", "webhook_events"),
+            ),
+            REGISTERED,
+        ),
+        "state": STATES,
+    },
+    "presentation.WebhookEndpoint": {"gone_url": REGISTERED},
+    "presentation.WebhookEvent": {"type": STATES, "state": STATES},
+    "sandbox.PickedOutcome": {"outcome": STATES},
+    "wallet.Credential": {"state": STATES},
+    "wallet.IdentityVerification": {"state": STATES},
+    "wallet.IdentityVerificationTransition": {"from_state": STATES, "to_state": STATES},
+    "wallet.StatusEvent": {"action": STATES, "subject": STATES},
+    "wallet.StatusList": {"content": "the digest of a list of numbers"},
+    "wallet.Wallet": {"state": STATES},
+}
+TEXTS = (models.CharField, models.TextField, models.JSONField, models.BinaryField)
+
+
+def with_an_entry() -> set[tuple[str, str]]:
+    return {(entry.model, column) for entry in retention.entries() for column in entry.columns}
+
+
+def rows_of_the_document() -> list[str]:
+    section = (ROOT / "docs" / "operate.md").read_text().split("### What is stored, and for how long")[1]
+    return [
+        line for line in section.split("\n### ")[0].split("\n## ")[0].split("\n") if line.startswith("| ")
+    ][1:]
+
+
+def row(entry: retention.Kept) -> str:
+    return f"| {entry.what} | `{entry.model}` | {entry.how} | {entry.why} | {entry.how_long} |"
+
+
+def test_the_document_lists_the_entries_and_no_others() -> None:
+    assert sorted(rows_of_the_document()) == sorted(map(row, retention.entries()))
+
+
+def test_entries_name_columns_that_exist() -> None:
+    for entry in retention.entries():
+        names = {field.name for field in apps.get_model(entry.model)._meta.concrete_fields}
+        assert set(entry.columns) <= names, entry.what
+
+
+def test_every_column_that_can_hold_text_has_an_entry_or_a_reason() -> None:
+    unexplained = {
+        (model._meta.label, field.name)
+        for model in apps.get_models()
+        for field in model._meta.concrete_fields
+        if isinstance(field, TEXTS) and field.name not in IMPERSONAL.get(model._meta.label, {})
+    }
+    assert unexplained - with_an_entry() == set()
+
+
+def test_no_reason_is_given_for_a_column_with_an_entry_or_for_none_at_all() -> None:
+    explained = {(label, name) for label, names in IMPERSONAL.items() for name in names}
+    columns = {(m._meta.label, f.name) for m in apps.get_models() for f in m._meta.concrete_fields}
+
+    assert explained & with_an_entry() == set()
+    assert explained - columns == set()
+
+
+def test_every_model_is_cleared_by_one_entry_at_most_for_each_part_of_it() -> None:
+    cleared = Counter(entry.clear for entry in retention.entries() if entry.clear)
+
+    assert len(cleared) > 12
+    assert set(cleared.values()) == {1}
+
+
+def nothing(*, now: Any, batch: int) -> int:
+    return 0
+
+
+ROW = """
+shop.Order: title note | order | in clear |
+    to send it | {year} after {setting} | orders
+shop.Item: name | item | in clear | to find it | for ever
+"""
+
+
+def test_a_table_is_read_with_its_periods_and_what_clears_it() -> None:
+    periods = {"year": timedelta(days=365), "setting": "A_SETTING"}
+    order, item = retention.table(ROW, periods=periods, clear={"orders": nothing})
+
+    assert (order.columns, order.why, order.clear) == (("title", "note"), "to send it", nothing)
+    assert order.how_long == "365 days after `A_SETTING`"
+    assert (item.how_long, item.clear) == ("for ever", None)
+
+
+def test_a_table_that_does_not_fit_what_it_names_is_refused() -> None:
+    periods = {"year": timedelta(hours=1), "setting": timedelta(minutes=30)}
+    with pytest.raises(KeyError):
+        retention.table(ROW, periods=periods, clear={})
+    with pytest.raises(KeyError):
+        retention.table(ROW, clear={"orders": nothing})
+    with pytest.raises(ValueError, match="customers"):
+        retention.table(ROW, periods=periods, clear={"orders": nothing, "customers": nothing})
+
+
+# --- What the columns really hold -------------------------------------------------------------------------
+
+
+def columns_that_hold(text: str) -> set[tuple[str, str]]:
+    """Every column of every table with this text, whatever its type."""
+    found = set()
+    with connection.cursor() as cursor:
+        for model in apps.get_models():
+            for field in model._meta.concrete_fields:
+                cursor.execute(f'SELECT "{field.column}" FROM "{model._meta.db_table}"')  # noqa: S608
+                if any(text in _text(value) for (value,) in cursor.fetchall()):
+                    found.add((model._meta.label, field.name))
+    return found
+
+
+def _text(value: Any) -> str:
+    return bytes(value).decode("latin-1") if isinstance(value, memoryview | bytes) else str(value)
+
+
+@pytest.mark.usefixtures("signing_key")
+@pytest.mark.django_db
+def test_what_a_holder_leaves_behind_is_only_where_an_entry_says(
+    client: Client,
+    alice: Wallet,
+    bank: RelyingParty,  # noqa: F811
+    sign_in: SignIn,
+) -> None:
+    ask(client, bank, transaction_data=TRANSACTION_DATA, nonce="a-nonce-of-somebody-to-sign-in")
+    sign_in(alice)
+    client.get(decide(client, ask(client, bank, transaction_data=TRANSACTION_DATA)))
+    open_page = ask(client, bank, transaction_data=TRANSACTION_DATA, nonce="a-nonce-of-an-open-request")
+    assert client.get(open_page).status_code == 200
+
+    found = columns_that_hold(alice.email)
+
+    expected = {("wallet.Wallet", "email"), ("presentation.Interaction", "parameters")}
+    assert expected <= found
+    assert found <= with_an_entry()
+    for name in ("Alice", "Archer", "1990-04-01"):
+        assert columns_that_hold(name) <= with_an_entry()

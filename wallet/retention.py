@@ -1,0 +1,64 @@
+"""What this app keeps of holders, why and how long."""
+
+from datetime import datetime, timedelta
+
+from infra.retention import expired, table
+from wallet import known_browsers, sessions
+from wallet.models import Errand, HolderSession, KnownBrowser, LoginLink
+from wallet.status_lists import sweeping
+
+# An expired errand still shows the way back, for people who come back to a tab the next day.
+ERRANDS_KEPT = timedelta(days=1)
+
+
+def _retire(*, now: datetime, batch: int) -> int:
+    return sweeping.retire_closed(now=now, batch=batch)[1]
+
+
+ENTRIES = table(
+    """
+wallet.Credential: sealed_identity | verified identity of a holder | sealed | presentations disclose claims
+    from it | as long as the wallet has the credential
+wallet.IdentityVerification: sealed_claims | what an identity provider found | sealed | an operator compares
+    it with the document | while an operator reviews it
+wallet.IdentityVerification: provider provider_reference reason | identity check: the provider, its
+    reference, and the reason for the result | in clear | to follow up on a check | as long as the wallet
+wallet.IdentityVerificationTransition: actor reason | identity check: each step, who took it and why | in
+    clear | to show how an identity was verified | as long as the wallet
+wallet.Wallet: email suspension_reason | a holder’s e-mail address, and the reason for a suspension | in
+    clear | holders sign in with the address; operators see the reason | as long as the wallet
+wallet.HolderSession: digest | signed-in browser | the digest of its cookie | to recognise the browser |
+    until it expires, {sessions} at most | sessions
+wallet.Errand: email browser on_behalf_of return_to leave_to | sign-in: e-mail address, digest of the
+    browser’s cookie, where the person came from | in clear | to lead the person on after signing in, and
+    back the next day | {errands_kept} after it expired | sign-ins
+wallet.LoginCode: digest | sign-in code | a keyed hash | to compare it with what is entered | as long as the
+    sign-in it belongs to
+wallet.LoginLink: email digest | sign-in link: e-mail address, hash of the link | in clear | to recognise
+    the link when it is opened | until it expires | links
+wallet.KnownBrowser: key | browser that has signed in with an e-mail address | a keyed digest of both |
+    strangers cannot use up its sign-in codes | {known_for} after it last signed in | browsers
+wallet.StatusEntry: credential reference | presented credential: its place in a status list, the holder’s
+    credential, its consent record | in clear | so that it can be suspended and revoked | {sweeping} after
+    it ended | presented credentials
+wallet.StatusList: token | status list as published | in clear; it names nobody | relying parties fetch it |
+    {closed_for} after it was closed and the last credential in it was forgotten | status lists
+wallet.StatusEvent: subject_id actor reason | history of status changes: which credential or wallet, by whom
+    and why | in clear | to account for what operators did | for ever
+""",
+    periods={
+        "sessions": sessions.ABSOLUTE,
+        "errands_kept": ERRANDS_KEPT,
+        "known_for": known_browsers.KNOWN_FOR,
+        "sweeping": sweeping.KEPT,
+        "closed_for": sweeping.CLOSED_FOR,
+    },
+    clear={
+        "sessions": expired(HolderSession.objects.all()),
+        "sign-ins": expired(Errand.objects.all(), kept=ERRANDS_KEPT),
+        "links": expired(LoginLink.objects.all()),
+        "browsers": expired(KnownBrowser.objects.all()),
+        "presented credentials": sweeping.forget_ended,
+        "status lists": _retire,
+    },
+)
