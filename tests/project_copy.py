@@ -9,11 +9,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def copy_project(folder: Path) -> Path:
-    """What git tracks, tests and pictures left out; the virtual environment is this one."""
+def copy_project(folder: Path, *, tests: bool = False) -> Path:
+    """What git tracks: without pictures, and tests only if asked. The virtual environment is this one."""
+    left_out = ("docs/screenshots/",) if tests else ("tests/", "docs/screenshots/")
     tracked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
     for name in tracked.stdout.split("\0"):
-        if name and not name.startswith(("tests/", "docs/screenshots/")) and (ROOT / name).is_file():
+        if name and not name.startswith(left_out) and (ROOT / name).is_file():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, folder / name)
     (folder / ".venv").symlink_to(sys.prefix)

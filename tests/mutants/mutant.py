@@ -1,0 +1,63 @@
+"""One mutant: a line of the project and what it is replaced by, with the tests that must notice it."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.util import cache_from_source
+from pathlib import Path
+
+
+class MutantError(Exception):
+    """The mutant does not fit the project any more; the text says how."""
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """What the changed service would do, the change, and the tests of which at least one must then fail."""
+
+    name: str
+    file: str
+    text: str  # occurs exactly once in the file
+    replacement: str
+    tests: tuple[str, ...]  # pytest's node ids, without parameters
+
+
+def mutant(name: str, file: str, text: str, replacement: str, *tests: str) -> Mutant:
+    """A mutant for the tables; `tests` are relative to the folder `tests`."""
+    return Mutant(name, file, text, replacement, tuple(f"tests/{test}" for test in tests))
+
+
+def problems(mutant: Mutant, root: Path) -> Iterator[str]:
+    """Why the mutant does not fit the project in `root`; nothing when it does."""
+    path = root / mutant.file
+    times = path.read_text().count(mutant.text) if path.is_file() else 0
+    if times != 1:
+        yield f"{mutant.name}: the text occurs {times} times in {mutant.file} instead of once: {mutant.text}"
+    if mutant.text == mutant.replacement or not mutant.tests:
+        yield f"{mutant.name}: it changes nothing, or names no test"
+    for test in mutant.tests:
+        file, _, function = test.partition("::")
+        source = (root / file).read_text() if (root / file).is_file() else ""
+        if not re.search(rf"^def {re.escape(function)}\(", source, re.MULTILINE):
+            yield f"{mutant.name}: there is no test {test}"
+
+
+@contextmanager
+def applied(mutant: Mutant, root: Path) -> Iterator[None]:
+    """While the block runs, the copy of the project in `root` has the mutant. Raises MutantError."""
+    if found := list(problems(mutant, root)):
+        raise MutantError("\n".join(found))
+    path = root / mutant.file
+    original = path.read_text()
+    try:
+        _write(path, original.replace(mutant.text, mutant.replacement))
+        yield
+    finally:
+        _write(path, original)
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(text)
+    # Python recognizes a changed file by its length and the second of its last change: both may be the same.
+    Path(cache_from_source(str(path))).unlink(missing_ok=True)

@@ -1,0 +1,109 @@
+"""What ends at an instant has ended at that instant: not a moment later, and not a moment before."""
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from consent.models import Consent
+from presentation.models import Interaction, PushedRequest, RelyingParty
+from tests.presentation.clients import basic, with_secret
+from tests.presentation.requests.test_authorize import PATH, encoded, fragment
+from tests.presentation.requests.test_flow import PAYMENT, SignIn, ask, decide, hub_of
+from tests.presentation.requests.test_pushed_requests import pushed
+from wallet.models import HolderSession, Wallet
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("signing_key")]
+MOMENT = timedelta(microseconds=1)  # the smallest that the database keeps
+SetClock = Callable[[datetime], None]
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> SetClock:
+    """Sets the time of day that the service goes by."""
+
+    def set_clock(moment: datetime) -> None:
+        HolderSession.objects.update(last_seen_at=moment)  # nobody is signed out meanwhile
+        monkeypatch.setattr(timezone, "now", lambda: moment)
+
+    return set_clock
+
+
+def test_an_interaction_is_over_from_the_instant_at_which_it_expires(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn, clock: SetClock
+) -> None:
+    sign_in(alice)
+    page = ask(client, acme_bank)
+    expires_at = Interaction.objects.get().expires_at
+
+    clock(expires_at - MOMENT)
+    assert client.get(hub_of()).headers["Location"] == page
+    clock(expires_at)
+    assert client.get(hub_of()).status_code == 410
+
+
+def test_a_yes_is_not_acted_on_from_the_instant_at_which_the_interaction_expires(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn, clock: SetClock
+) -> None:
+    sign_in(alice)
+    hub = decide(client, ask(client, acme_bank))
+
+    clock(Interaction.objects.get().expires_at)
+    assert client.get(hub).status_code == 410
+    assert Interaction.objects.get().outcome == ""
+
+
+def test_a_question_is_over_from_the_instant_at_which_it_expires(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn, clock: SetClock
+) -> None:
+    sign_in(alice)
+    page = ask(client, acme_bank)
+    expires_at = Consent.objects.get().expires_at
+
+    clock(expires_at - MOMENT)
+    assert client.get(page).status_code == 200
+    clock(expires_at)
+    assert client.get(page).status_code == 410
+    assert client.post(page, {"decision": "share"}).status_code == 410
+    assert Consent.objects.get().decision == Consent.Decision.ASKED
+
+
+@pytest.mark.parametrize(("older", "asks_again"), [(timedelta(0), False), (MOMENT, True)])
+def test_a_factor_of_exactly_five_minutes_is_fresh_enough_for_a_payment(
+    client: Client,
+    alice: Wallet,
+    acme_bank: RelyingParty,
+    sign_in: SignIn,
+    clock: SetClock,
+    older: timedelta,
+    asks_again: bool,
+) -> None:
+    session: Any = sign_in(alice)
+    now = session.signed_in_at + timedelta(minutes=5)
+    HolderSession.objects.update(signed_in_at=session.signed_in_at - older)
+
+    clock(now)
+    address = ask(client, acme_bank, transaction_data=encoded(PAYMENT))
+
+    assert address.startswith("/wallet/errands/" if asks_again else "/consent/")
+
+
+def test_a_pushed_request_cannot_be_begun_from_the_instant_at_which_it_expires(
+    client: Client, alice: Wallet, sign_in: SignIn, clock: SetClock
+) -> None:
+    sign_in(alice)
+    party, secret = with_secret()
+    handle = pushed(client, (party, basic(party.client_id, secret)))
+    expires_at = PushedRequest.objects.get().expires_at
+
+    def begin() -> str:
+        response = client.get(PATH, {"client_id": party.client_id, "request_uri": handle})
+        return str(response.headers["Location"])
+
+    clock(expires_at - MOMENT)
+    assert begin().startswith("/consent/")
+    clock(expires_at)
+    assert fragment(begin())["error"] == "invalid_request_uri"
