@@ -9,7 +9,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # Tests run in as many processes as there are cores, each with a database of its own.
 PYTEST := $(PY) -m pytest -n $(or $(WORKERS),auto) --dist loadgroup
 
-.PHONY: help sandbox install test test-postgresql test-sqlite quick lint format lock bench screenshots fuzz clean
+.PHONY: help sandbox install test test-postgresql test-sqlite quick lint format lock bench screenshots fuzz mutants clean
 
 # Installs one of requirements/*.txt. pip says nothing for a while, so this says what it does and for how long.
 takes_production := about a minute, or three with a slow connection
@@ -84,6 +84,9 @@ bench: $(VENV)/development ## measure speed beside public peers, as ratios
 
 fuzz: $(VENV)/development ## send malformed requests to every address (COUNT=200000; SEED= repeats a run)
 	$(PY) -m tests.fuzz $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED))
+
+mutants: $(VENV)/development ## break each security check in a copy and see a test notice (needs PostgreSQL; NAME=jti tries some)
+	$(PY) -m tests.mutants $(NAME)
 
 clean: ## forget the sandbox and the virtual environment
 	rm -rf var $(VENV) tests/node/node_modules

@@ -259,3 +259,8 @@ def test_the_limit_holds_for_what_a_browser_says(operator: Client) -> None:
     made = [len(own.formset.forms) for own in response.context["inline_admin_formsets"]]
     assert max(made) <= 100
     assert not RelyingParty.objects.exists()
+
+
+@pytest.mark.parametrize("address", ["/admin/", "/admin/jsi18n/", "/admin/login/", "/admin/nowhere/"])
+def test_no_cache_keeps_what_the_admin_answers(operator: Client, address: str) -> None:
+    assert "no-store" in operator.get(address).headers["Cache-Control"]
