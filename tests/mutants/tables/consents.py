@@ -50,7 +50,8 @@ MUTANTS = (
     mutant(
         "consent page: shows the question of another holder",
         "consent/views.py",
-        '    if consent.wallet_id != session.wallet_id:\n        return _closed(request, consent, session, "other")\n'
+        "    if consent.wallet_id != session.wallet_id:\n"
+        '        return _closed(request, consent, session, "other")\n'
         "    if consent.decision",
         "    if consent.decision",
         "consent/test_review.py::test_another_holders_question_shows_nothing_of_it",

@@ -28,10 +28,10 @@ MUTANTS = (
     ),
     mutant(
         "environment: production runs on the database of a sandbox",
-        "keys/database_mark.py",
+        "infra/database/database_mark.py",
         "if mark and mark != settings.DATABASE_MARK:",
         "if mark and not settings.DATABASE_MARK:",
-        "keys/test_database_mark.py::test_a_connection_to_a_foreign_database_is_closed_and_so_is_the_next",
+        "infra/test_database_mark.py::test_a_connection_to_a_foreign_database_is_closed_and_so_is_the_next",
     ),
     mutant(
         "environment: production without TLS",

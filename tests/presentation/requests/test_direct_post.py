@@ -370,6 +370,18 @@ def test_an_expired_answer_is_not_sent_any_more_and_forgotten(
     assert deliveries.forget_expired(now=timezone.now(), batch=1) == 0
 
 
+@pytest.mark.parametrize(("before", "posted"), [(timedelta(microseconds=1), 2), (timedelta(0), 1)])
+def test_an_answer_is_not_posted_from_the_instant_at_which_it_expires(
+    client: Client, hub: str, receiver: Receiver, before: timedelta, posted: int
+) -> None:
+    receiver.status = 500
+    share(client, hub)
+
+    deliveries.deliver(Interaction.objects.get(), now=Delivery.objects.get().expires_at - before)
+
+    assert len(receiver.posted) == posted
+
+
 def test_where_the_application_sent_the_browser_is_forgotten_too(
     client: Client, hub: str, receiver: Receiver
 ) -> None:
@@ -916,6 +928,16 @@ def test_a_response_uri_does_not_make_a_redirect_uri(
     response = client.get(PATH, asked(bank, redirect_uri=receiver.uri))
 
     assert response.status_code == 400
+
+
+def test_the_port_of_a_response_uri_is_not_free(asks: Any, bank: RelyingParty) -> None:
+    """Unlike that of a redirect URI on loopback: no browser and no application on the device is involved."""
+    ResponseURI.objects.filter(relying_party=bank).update(uri="http://127.0.0.1:1/answers")
+
+    response = asks(response_uri="http://127.0.0.1:2/answers")
+
+    assert response.status_code == 400
+    assert "response_uri must equal a registered response URI" in response.content.decode()
 
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
