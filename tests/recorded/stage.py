@@ -265,9 +265,8 @@ class Exchange:
         if name == "ETag" and not static and self._is_constant():
             return [f"  {name}: {value}"]
         if name == "ETag" or (static and name == "Last-Modified"):
-            return [
-                f"  {name}: <{'weak ' if value.startswith('W/') else ''}{'tag' if name == 'ETag' else 'date'}>"
-            ]
+            weak = "weak " if value.startswith("W/") else ""
+            return [f"  {name}: <{weak}{'tag' if name == 'ETag' else 'date'}>"]
         if name == "Set-Cookie":
             return [f"  {name}: {re.sub(r'^([^=]+)=([^;]+)', _cookie, value)}"]
         if name in ("Location", "Content-Location"):
