@@ -14,6 +14,8 @@ from django.urls import URLPattern, URLResolver
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from infra.again import again_after
+
 
 class ServiceAdminConfig(AdminConfig):
     """Installed in place of `django.contrib.admin`; everything registers on `ServiceAdminSite`."""
@@ -70,7 +72,7 @@ class ServiceAdminSite(AdminSite):
         form = (getattr(response, "context_data", None) or {}).get("form")
         if refusal := getattr(form, "refusal", None):
             response.status_code = refusal.status
-            response.headers["Retry-After"] = str(refusal.seconds)
+            again_after(refusal.seconds, response)
         return response
 
 

@@ -10,11 +10,10 @@ from urllib.parse import urlsplit
 import environ
 from django.core.exceptions import ImproperlyConfigured
 
-from config.variables import url_config
+from config.variables import truth, url_config
 
 # `session` and `transaction`: a pooler such as PgBouncer, in that mode, is between us and the server.
 POOLERS = ("none", "session", "transaction")
-_SWITCHES = {"true": True, "on": True, "1": True, "false": False, "off": False, "0": False}
 _SWITCHES_OF_DJANGO = ("ATOMIC_REQUESTS", "AUTOCOMMIT", "CONN_HEALTH_CHECKS", "DISABLE_SERVER_SIDE_CURSORS")
 
 
@@ -98,7 +97,7 @@ def _read_options(options: dict[str, Any]) -> None:
 
 
 def _switch(name: str, value: Any) -> bool:
-    try:
-        return _SWITCHES[str(value).lower()]
-    except KeyError:
-        raise ImproperlyConfigured(f"DATABASE_URL: {name.lower()} must be true or false.") from None
+    said = truth(str(value))
+    if said is None:
+        raise ImproperlyConfigured(f"DATABASE_URL: {name.lower()} must be true or false.")
+    return said

@@ -11,6 +11,8 @@ from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
 
+_TRUTHS = dict.fromkeys(("true", "1", "yes", "on"), True) | dict.fromkeys(("false", "0", "no", "off"), False)
+
 
 def text(name: str, default: str = "") -> str:
     """The value as it is written; django-environ takes `$NAME` for the name of another variable."""
@@ -27,10 +29,15 @@ def number(name: str, default: int, *, least: int = 1, most: int = 10_000) -> in
 
 def switch(name: str, *, default: bool) -> bool:
     """`true` or `false`; a misspelt value is refused, because it would count as `false`."""
-    value = text(name, default=str(default)).lower()
-    if value not in ("true", "false", "1", "0", "yes", "no", "on", "off"):
+    value = truth(text(name, default=str(default)))
+    if value is None:
         raise ImproperlyConfigured(f"{name} must be 'true' or 'false'.")
-    return value in ("true", "1", "yes", "on")
+    return value
+
+
+def truth(value: str) -> bool | None:
+    """What a word says; None if it is neither a yes nor a no."""
+    return _TRUTHS.get(value.lower())
 
 
 def listed(name: str) -> list[str]:

@@ -13,6 +13,7 @@ from django.views.decorators.cache import never_cache
 
 from config.context import environment
 from config.middleware import ADMIN
+from infra.again import SHORTLY, again_after
 from infra.database.outages import means_away
 from infra.reading import only_read
 from presentation.machine_errors import MachineError, OurFaultError, UnavailableError, is_for_machines
@@ -33,7 +34,6 @@ PAGE_OF_FORM = {name: name for name in _SAME_PAGE} | {
     "wallet_sign_out": HISTORY,
 }
 
-RETRY_AFTER = 10  # seconds
 WELL_KNOWN = "/.well-known/"
 
 
@@ -95,15 +95,15 @@ def server_error(request: HttpRequest) -> HttpResponse:
         return HttpResponse(render_to_string("500.html", context), status=500, headers=headers)
     form_sent = request.method not in ("GET", "HEAD")  # a COMMIT without an answer may have been done
     context |= {"form_sent": form_sent, "again": _page_of_form(request) if form_sent else ""}
-    headers["Retry-After"] = str(RETRY_AFTER)
-    return HttpResponse(render_to_string("503.html", context), status=503, headers=headers)
+    page = HttpResponse(render_to_string("503.html", context), status=503, headers=headers)
+    return again_after(SHORTLY, page)
 
 
 def _for_machines(request: HttpRequest, *, away: bool) -> HttpResponse:
     """The same as JSON, for views that are not pages."""
     error: MachineError = OurFaultError(getattr(request, "reference", ""))
     if away:
-        error = UnavailableError(seconds=RETRY_AFTER)
+        error = UnavailableError(seconds=SHORTLY)
     headers = {**error.headers(), "Cache-Control": "no-store"}
     return JsonResponse(error.as_members(), status=error.status, headers=headers)
 

@@ -16,6 +16,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from infra import browser
+from infra.again import SHORTLY
 from infra.database.outages import means_away
 from infra.limits import LimitReachedError
 from presentation import outcomes, verification, verification_request
@@ -99,7 +100,7 @@ class MachineView(APIView):
     def _our_fault(self, exc: Exception) -> MachineError:
         log.exception("machine_request_failed")
         if means_away(exc):
-            return UnavailableError(seconds=10)
+            return UnavailableError(seconds=SHORTLY)
         return OurFaultError(getattr(self.request._request, "reference", ""))
 
     @property

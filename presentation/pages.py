@@ -8,6 +8,7 @@ from django.urls import reverse
 
 from consent.models import Consent
 from consent.pages import REVIEW_CSP
+from infra.again import again_after
 from presentation.errors import AuthorizationError, UntrustedRequestError
 from presentation.models import Delivery, Interaction, RelyingParty
 from presentation.requests.delivery import deliveries, redirects
@@ -17,7 +18,7 @@ from presentation.requests.interactions import InteractionGoneError, OpenInterac
 def untrusted(request: HttpRequest, error: UntrustedRequestError) -> HttpResponse:
     """Never a redirect: nobody has vouched for where it would go (RFC 6749 §4.2.2.1)."""
     response = render(request, "presentation/untrusted.html", {"error": error}, status=error.status)
-    return response if error.seconds is None else _again_after(error.seconds, response)
+    return response if error.seconds is None else again_after(error.seconds, response)
 
 
 def refused(
@@ -32,7 +33,7 @@ def refused_later(request: HttpRequest, party: RelyingParty, error: Authorizatio
     """503: no thread was free to post the refusal. The same request, sent again, posts it."""
     response = refused(request, party, error, told=False)
     response.status_code = 503
-    return _again_after(1, response)
+    return again_after(1, response)
 
 
 def unavailable(request: HttpRequest, opened: OpenInteraction) -> HttpResponse:
@@ -87,11 +88,6 @@ def delivery(
     }
     response = _kept_nowhere(render(request, "presentation/delivery.html", context))
     response._csp_config = REVIEW_CSP  # type: ignore[attr-defined]
-    return response
-
-
-def _again_after(seconds: int, response: HttpResponse) -> HttpResponse:
-    response.headers["Retry-After"] = str(seconds)
     return response
 
 

@@ -17,6 +17,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from infra import browser
+from infra.again import again_after
 from infra.limits import LimitReachedError
 from infra.reading import only_read
 from wallet import errands, sessions, sign_in_allowances, sign_in_links
@@ -42,9 +43,8 @@ def front_door(request: HttpRequest) -> HttpResponse:
             _count_errand(request, form.cleaned_data["email"], now)
         except LimitReachedError as limit:
             form.add_error(None, _wait(limit.retry_at, now))
-            response = render(request, "wallet/front_door.html", {"form": form}, status=429)
-            response.headers["Retry-After"] = limit.retry_after(now)
-            return response
+            page = render(request, "wallet/front_door.html", {"form": form}, status=429)
+            return again_after(limit.retry_after(now), page)
     if not form.is_valid():
         return render(request, "wallet/front_door.html", {"form": form}, status=422 if form.is_bound else 200)
     return _on_own_errand(request, form.cleaned_data["email"], now)
@@ -182,9 +182,8 @@ def _not_now(
     request: HttpRequest, errand: Errand, retry_at: datetime, now: datetime, status: int = 429, **facts: Any
 ) -> HttpResponse:
     ready_in = _seconds_until(retry_at, now)
-    response = show(request, "sign_in", errand, ready_in=ready_in, status=status, **facts)
-    response.headers["Retry-After"] = str(ready_in)
-    return response
+    page = show(request, "sign_in", errand, ready_in=ready_in, status=status, **facts)
+    return again_after(ready_in, page)
 
 
 def _redeem(request: HttpRequest, errand: Errand, form: CodeForm, now: datetime) -> HttpResponse | None:

@@ -11,6 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from infra import browser
+from infra.again import SHORTLY
 from presentation.endpoints import MachineView
 from presentation.machine_errors import MalformedRequestError, UnavailableError
 from sandbox.holder import driving as holder
@@ -55,7 +56,7 @@ class HolderView(MachineView):
         except holder.BusyError as error:
             raise AddressBusyError from error
         if ending.status == HTTPStatus.SERVICE_UNAVAILABLE:  # a page on the way met a database that is away
-            raise UnavailableError(seconds=10)
+            raise UnavailableError(seconds=SHORTLY)
         return Response(_said(ending))
 
 

@@ -13,6 +13,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST
 
 from infra import browser
+from infra.again import again_after
 from infra.limits import LimitReachedError
 from presentation.machine_errors import for_machines
 from presentation.requests.carriers import posted_form
@@ -34,8 +35,7 @@ def answers(request: HttpRequest) -> JsonResponse:
         code = posted_answers.keep(_body(request), now=now)
     except LimitReachedError as limit:
         refused = _refused("Too many answers came from one network address.", status=429)
-        refused.headers["Retry-After"] = limit.retry_after(now)
-        return refused
+        return again_after(limit.retry_after(now), refused)
     except posted_answers.NotAnAnswerError as error:
         return _refused(str(error), status=400)
     onward = f"{settings.BASE_URL}{reverse('playground_callback')}?response_code={code}"

@@ -20,6 +20,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from infra import browser
+from infra.again import SHORTLY, again_after
 from infra.limits import LimitReachedError
 from infra.reading import only_read
 from presentation.models import RelyingParty
@@ -139,11 +140,8 @@ def _show_secret(
     try:
         facts["secret"] = make(own, owner, now=now)
     except LimitReachedError as limit:
-        response = render(
-            request, "developer/secret.html", facts | {"problem": _wait(limit, now)}, status=429
-        )
-        response.headers["Retry-After"] = limit.retry_after(now)
-        return response
+        page = render(request, "developer/secret.html", facts | {"problem": _wait(limit, now)}, status=429)
+        return again_after(limit.retry_after(now), page)
     return render(request, "developer/secret.html", facts)
 
 
@@ -210,14 +208,12 @@ def _send_link(request: HttpRequest, form: DeveloperEmailForm, now: datetime) ->
         shown = developer_sign_in.send_link(email, browser_digest=digest, client=client, now=now)
     except LimitReachedError as limit:
         form.add_error(None, _wait(limit, now))
-        response = render(request, "developer/sign_in.html", {"form": form}, status=429)
-        response.headers["Retry-After"] = limit.retry_after(now)
-        return response
+        page = render(request, "developer/sign_in.html", {"form": form}, status=429)
+        return again_after(limit.retry_after(now), page)
     except developer_sign_in.NotSentError:
         form.add_error(None, _("The e-mail could not be sent just now. Please try again."))
-        response = render(request, "developer/sign_in.html", {"form": form}, status=503)
-        response.headers["Retry-After"] = "10"
-        return response
+        page = render(request, "developer/sign_in.html", {"form": form}, status=503)
+        return again_after(SHORTLY, page)
     response = render(request, "developer/link_sent.html", {"email": email, "link": shown})
     browser.remember(response, secret)
     developer_sign_in.has_asked(response, email, browser_digest=digest)

@@ -10,6 +10,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_http_methods, require_POST
 
 from infra import browser
+from infra.again import again_after
 from infra.limits import LimitReachedError
 from infra.reading import only_read
 from wallet import credentials, providers
@@ -63,14 +64,11 @@ def begin(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) -
         return see_other("wallet_identity", errand.id)
     except LimitReachedError as limit:
         facts = {"errand": errand, "signed_in_as": wallet.email, "until": limit.retry_at}
-        response = render(request, "wallet/identity_paused.html", facts, status=429)
-        response.headers["Retry-After"] = limit.retry_after(now)
-        return response
+        page = render(request, "wallet/identity_paused.html", facts, status=429)
+        return again_after(limit.retry_after(now), page)
     except ProviderError:
         facts = {"errand": errand, "signed_in_as": wallet.email}
-        response = render(request, "wallet/identity_error.html", facts, status=503)
-        response.headers["Retry-After"] = "60"
-        return response
+        return again_after(60, render(request, "wallet/identity_error.html", facts, status=503))
     address = providers.configured().address(verification)
     # Elsewhere only by a link: `form-action` would stop the redirect that follows a form.
     return see_other(address) if address.startswith("/") else see_other("wallet_identity", errand.id)
