@@ -229,6 +229,7 @@ def test_a_credential_is_valid_exactly_as_long_as_it_can_be_presented(alice: Wal
     assert credentials.valid_credential(alice, now=moment) is None
     with pytest.raises(CredentialNotUsableError):
         present(now=moment)
+    assert credentials.valid_credential(alice, now=hour) is None
     moment = hour - timedelta(minutes=10)
     assert credentials.valid_credential(alice, now=moment) == alice.credential
     assert present(now=moment)

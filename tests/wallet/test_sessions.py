@@ -58,6 +58,13 @@ def test_it_ends_after_half_an_hour_without_a_request(alice, now):
     assert sessions.current(again(request), now=now + timedelta(minutes=89)) is None
 
 
+def test_it_ends_at_the_instant_at_which_it_was_idle_for_half_an_hour(alice, now):
+    request = signed_in(alice, now)
+    assert sessions.current(again(request), now=now + timedelta(minutes=30)) is None
+    moment_before = now + timedelta(minutes=30) - timedelta(microseconds=1)
+    assert sessions.current(again(request), now=moment_before)
+
+
 def test_it_ends_after_twelve_hours_however_busy(alice, now):
     request = signed_in(alice, now)
     for minutes in range(0, 12 * 60, 20):

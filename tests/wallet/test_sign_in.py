@@ -82,6 +82,14 @@ def test_a_code_is_good_for_its_own_errand_only(client, errand, now):
         redeem(other, code, now)
 
 
+def test_without_a_code_an_errand_uses_up_no_tries_of_another(client, errand, now):
+    code = send(errand, now)
+    other = make_errand(client, now=now)
+    with pytest.raises(NoCodeError):
+        redeem(other, other_than(code), now)
+    assert LoginCode.objects.get(errand=errand).tries_left == 5
+
+
 def test_another_code_may_be_sent_after_a_minute_and_ends_the_one_before(errand, now):
     first = send(errand, now)
     with pytest.raises(TooSoonError) as soon:

@@ -1,5 +1,7 @@
 """The link in place of a code: what it says, in which browser it is good, that a look does not use it up."""
 
+from datetime import timedelta
+
 import pytest
 from django.conf import settings as project_settings
 from django.core import mail
@@ -12,6 +14,8 @@ from tests.wallet.conftest import make_errand, masked
 from tests.wallet.test_sign_in_allowances import newest_link, strangers_use_up
 from wallet import sign_in_links
 from wallet.models import Errand, HolderSession, LoginLink, Wallet
+
+MOMENT = timedelta(microseconds=1)
 
 
 def page(name, errand):
@@ -106,6 +110,17 @@ def test_a_link_is_good_once_and_the_second_of_two_clicks_arrives_where_the_firs
 def test_a_link_lapses_after_half_an_hour(client, waiting, now):
     LoginLink.objects.update(expires_at=now)
     assert client.post(link()).status_code == 410
+
+
+def test_a_link_is_gone_from_the_instant_at_which_it_expires(client, waiting):
+    secret, expires_at = newest_link(), LoginLink.objects.get().expires_at
+    Errand.objects.update(expires_at=expires_at + MOMENT, link_until=expires_at + MOMENT)
+    found = sign_in_links.errand_for(secret, browser=waiting.browser, now=expires_at - MOMENT)
+    assert found == waiting
+    with pytest.raises(sign_in_links.LinkGoneError):
+        sign_in_links.errand_for(secret, browser=waiting.browser, now=expires_at)
+    with pytest.raises(sign_in_links.LinkGoneError):
+        sign_in_links.use(secret, now=expires_at)
 
 
 def test_an_expired_errand_is_not_waited_for(client, waiting, now):

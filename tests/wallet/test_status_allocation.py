@@ -143,6 +143,7 @@ def test_a_place_cannot_be_given_twice_whatever_the_code_does(alice: Wallet) -> 
 
 @pytest.mark.parametrize("move", [revocation.revoke, revocation.suspend])
 def test_after_a_revocation_no_place_is_given(alice: Wallet, move: Any) -> None:
+    upkeep.keep_open(now=timezone.now())  # there are places, so it is the revocation that keeps them
     as_read_before = Credential.objects.get()
     move(alice.credential, now=timezone.now(), **SAID)
 
@@ -153,6 +154,7 @@ def test_after_a_revocation_no_place_is_given(alice: Wallet, move: Any) -> None:
 
 
 def test_from_a_suspended_wallet_no_place_is_given(alice: Wallet) -> None:
+    upkeep.keep_open(now=timezone.now())
     as_read_before = Wallet.objects.select_related("credential").get()
     suspension.suspend(alice, now=timezone.now(), **SAID)
 
@@ -163,6 +165,7 @@ def test_from_a_suspended_wallet_no_place_is_given(alice: Wallet) -> None:
 
 
 def test_a_key_that_has_moved_on_signs_nothing_more(alice: Wallet, signing_key: SigningKey) -> None:
+    upkeep.keep_open(now=timezone.now())
     kid = active_issuer_key(now=timezone.now()).kid
     moves.withdraw(kid, reason="stolen", now=timezone.now())
 

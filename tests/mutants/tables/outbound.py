@@ -22,8 +22,8 @@ MUTANTS = (
     mutant(
         "outbound: a private address behind a translator (NAT64)",
         _TARGETS,
-        "    if isinstance(address, IPv6Address) and address in _NAT64:\n",
-        "    if not address and isinstance(address, IPv6Address) and address in _NAT64:\n",
+        "return is_public(IPv4Address(int(address) & 0xFFFFFFFF))",
+        "return True",
         f"{_TESTS}::test_an_address_that_is_not_of_the_public_internet_is_not_called",
     ),
     mutant(
@@ -66,7 +66,7 @@ MUTANTS = (
         _TARGETS,
         "tls = not (loopback and parts.scheme",
         "tls = not (parts.scheme",
-        f"{_TESTS}::test_elsewhere_nobody_is_called_without_tls",
+        "infra/test_outbound_loopback.py::test_http_to_this_machine_is_not_called_otherwise",
     ),
     mutant(
         "outbound: a certificate of another name",

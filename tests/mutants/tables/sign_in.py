@@ -21,18 +21,18 @@ MUTANTS = (
         f"{_CODE_TESTS}::test_a_code_lapses_after_ten_minutes",
     ),
     mutant(
-        "sign-in code: good in the browser of another errand",
+        "sign-in code: the tries of another redirect task can be used up",
         _CODES,
         "    usable = LoginCode.objects.filter(errand=errand, used_at=None",
         "    usable = LoginCode.objects.filter(errand__email=errand.email, used_at=None",
-        f"{_CODE_TESTS}::test_a_code_is_good_for_its_own_errand_only",
+        f"{_CODE_TESTS}::test_without_a_code_an_errand_uses_up_no_tries_of_another",
     ),
     mutant(
         "sign-in code: the stored hash is good for every errand",
         _CODES,
         'f"{errand.id}:{code}"',
         "code",
-        f"{_CODE_TESTS}::test_the_table_holds_neither_the_code_nor_a_hash_that_six_digits_can_be_tried_against",
+        f"{_CODE_TESTS}::test_a_code_is_good_for_its_own_errand_only",
     ),
     mutant(
         "sign-in code: good twice",
@@ -60,7 +60,7 @@ MUTANTS = (
         _LINKS,
         "LoginLink.objects.filter(digest=digest, used_at=None, expires_at__gt=now)",
         "LoginLink.objects.filter(digest=digest, used_at=None, expires_at__gte=now)",
-        "wallet/test_sign_in_links.py::test_a_link_lapses_after_half_an_hour",
+        "wallet/test_sign_in_links.py::test_a_link_is_gone_from_the_instant_at_which_it_expires",
     ),
     mutant(
         "sign-in link: signs in a browser that did not ask",
@@ -109,7 +109,7 @@ MUTANTS = (
         "wallet/sessions.py",
         '        last_seen_at__gt=value("idle_since"),\n',
         '        last_seen_at__gte=value("idle_since"),\n',
-        "wallet/test_sessions.py::test_it_ends_after_half_an_hour_without_a_request",
+        "wallet/test_sessions.py::test_it_ends_at_the_instant_at_which_it_was_idle_for_half_an_hour",
     ),
     mutant(
         "session: a suspended wallet stays signed in",

@@ -12,9 +12,11 @@ from django.utils import timezone
 
 from infra.limits import Limit
 from keys import issuer_key
+from presentation.machine_errors import InvalidClientError
 from presentation.models import ClientSecret
 from presentation.relying_parties import registration as admission
 from presentation.relying_parties.authentication import client_secrets, credentials_grant
+from presentation.relying_parties.authentication.authentication import authenticate
 from tests.forgery import new_key, public_jwk
 from tests.presentation.clients import (
     FORM,
@@ -207,6 +209,16 @@ def test_an_ended_or_expired_secret_is_none(client: Client) -> None:
     good(ask(client, **basic(party.client_id, secret)))
     client_secrets.end(ClientSecret.objects.get(), now=timezone.now())
     refused(ask(client, **basic(party.client_id, secret)), "invalid_client", 401)
+
+
+def test_a_secret_works_until_the_instant_at_which_it_expires(client: Client) -> None:
+    party, secret = with_secret()
+    form = {"client_id": party.client_id, "client_secret": secret}
+    expires_at = ClientSecret.objects.get().expires_at
+
+    assert authenticate(form, "", now=expires_at - timedelta(microseconds=1)) == party
+    with pytest.raises(InvalidClientError):
+        authenticate(form, "", now=expires_at)
 
 
 def test_both_secrets_work_while_one_replaces_the_other(client: Client) -> None:
