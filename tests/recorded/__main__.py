@@ -11,22 +11,18 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.recorded", description=__doc__)
     parser.add_argument("--write", action="store_true", help="keep what is answered now")
     parser.add_argument("--environment", choices=runs.ENVIRONMENTS, help="one only; both when left out")
-    parser.add_argument("--only", default="", metavar="GROUP", help="compare one group, such as `authorize`")
     parser.add_argument(
         "--whole", type=Path, metavar="FOLDER", help="write whole pages there, to compare by hand"
     )
     asked = parser.parse_args()
     changed = False
     for environment in [asked.environment] if asked.environment else runs.ENVIRONMENTS:
-        run = runs.play(environment, only=asked.only, whole=asked.whole)
+        run = runs.play(environment, whole=asked.whole)
         before = runs.recorded(environment)
-        if asked.only:
-            kept = f"{asked.only}.txt"
-            before, run.texts = {kept: before.get(kept, "")}, {kept: run.texts[kept]}
         found = runs.differences(before, run.texts)
         changed = changed or bool(found)
         print(found or f"Nothing has changed in the {environment} ({run.requests} requests).")
-        if asked.write and not asked.only:
+        if asked.write:
             runs.write(environment, run)
     return 1 if changed and not asked.write else 0
 

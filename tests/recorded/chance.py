@@ -7,7 +7,10 @@ when the code draws once more or once less.
 import base64
 import re
 import secrets
+import uuid
 from typing import Any
+
+from tests.forgery import Key, public_jwk
 
 _made: dict[str, str] = {}  # the text and what the record has in its place
 # How random texts are delimited wherever they can stand: addresses, attributes, JSON, forms, e-mails.
@@ -21,15 +24,16 @@ def install() -> None:
 
     token_urlsafe, token_hex, randbelow = secrets.token_urlsafe, secrets.token_hex, secrets.randbelow
     token_bytes, random_string = secrets.token_bytes, crypto.get_random_string
+    random_uuid = uuid.uuid4
 
     def remembered(text: str) -> str:
-        _made[text] = _made[text.upper()] = f"<{len(text)} random characters>"
+        _made[text] = _made[text.upper()] = f"‹{len(text)} random characters›"
         return text
 
     def below(limit: int) -> int:
         number = randbelow(limit)
         if limit == 1_000_000:
-            _made[f"{number:06}"] = "<code>"
+            _made[f"{number:06}"] = "‹code›"
         return number
 
     def octets(count: Any = None) -> bytes:
@@ -38,6 +42,12 @@ def install() -> None:
             remembered(base64.urlsafe_b64encode(made).rstrip(b"=").decode())
         return made
 
+    def uuid4() -> uuid.UUID:
+        made = random_uuid()
+        _made[str(made)[:8]] = "‹beginning of an id›"  # lists of the admin show so much
+        return made
+
+    uuid.uuid4 = uuid4
     secrets.token_urlsafe = lambda count=None: remembered(token_urlsafe(count))
     secrets.token_hex = lambda count=None: remembered(token_hex(count))
     secrets.token_bytes = octets
@@ -47,8 +57,15 @@ def install() -> None:
 
 def mask(text: str) -> str:
     """The text with something of the same length class in the place of every random text in it."""
-    text = _WEBHOOK_SECRET.sub(lambda found: f"whsec_<{len(found[0]) - 6} random characters>", text)
+    text = _WEBHOOK_SECRET.sub(lambda found: f"whsec_‹{len(found[0]) - 6} random characters›", text)
     return _CANDIDATE.sub(lambda found: _made.get(found[0], found[0]), text)
+
+
+def jwk(key: Key) -> dict[str, str]:
+    """The public half of a key of ours; its coordinates are masked wherever they are shown again."""
+    made = public_jwk(key)
+    _made[made["x"]] = _made[made["y"]] = "‹coordinate of a key›"
+    return made
 
 
 def name(text: str, as_: str) -> None:

@@ -2,6 +2,7 @@
 
 import time
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 BEGINNING = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 
@@ -14,9 +15,15 @@ class Clock:
 
     def install(self) -> None:
         """Must happen before the project is imported, because modules keep the functions they import."""
-        from django.utils import timezone
+        from django.utils import timesince, timezone
 
         timezone.now = self.now
+        real = timesince.timesince  # asks the machine's clock when it is not told the time
+
+        def since(d: Any, now: Any = None, **more: Any) -> str:
+            return real(d, now or self.now(), **more)
+
+        timesince.timesince = since
         time.time = self.seconds
         time.time_ns = lambda: int(self.seconds() * 1_000_000_000)
 
@@ -26,9 +33,14 @@ class Clock:
     def seconds(self) -> float:
         return self.moment.timestamp()
 
-    def set(self, *, minutes: int) -> None:
-        """So many minutes after the beginning; sections of the table set it, so that none moves another."""
-        self.moment = BEGINNING + timedelta(minutes=minutes)
+    def set(self, *, days: int) -> None:
+        """So many days after the beginning; each group sets it, so that none moves another."""
+        self.moment = BEGINNING + timedelta(days=days)
+
+    def next(self, *, minutes: int) -> None:
+        """On to the next multiple of so many minutes, so that a longer story does not move the next one."""
+        step = timedelta(minutes=minutes)
+        self.moment = BEGINNING + ((self.moment - BEGINNING) // step + 1) * step
 
     def move(self, **by: float) -> None:
         self.moment += timedelta(**by)

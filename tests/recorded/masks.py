@@ -18,16 +18,19 @@ from tests.recorded import chance
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _CSRF = re.compile(r"(?<![A-Za-z0-9_-])[A-Za-z0-9]{64}(?![A-Za-z0-9_-])")
-_STATIC = re.compile(r"(/static/[\w./-]+?)\.[0-9a-f]{12}\.")
+_STATIC = re.compile(r"(/static/[\w./-]+?)\.[0-9a-f]{12}\.")  # production puts a hash into the name
 _PEM = re.compile(r"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----\n?", re.DOTALL)
 _PEM_REQUEST = re.compile(
     r"-----BEGIN CERTIFICATE REQUEST-----.*?-----END CERTIFICATE REQUEST-----", re.DOTALL
 )
 _JOSE = re.compile(r"eyJ[\w-]*(?:\.[\w-]*){2,4}(?:~[\w.~-]*)?")
 _WHOLE_JOSE = re.compile(rf"^{_JOSE.pattern}$")
-_FINGERPRINT = re.compile(r"(?<![0-9A-F:])(?:[0-9A-F]{2}:){15,}[0-9A-F]{2}(?![0-9A-F:])")
+_LIST = re.compile(r"(?<=/status-lists/)[1-9][0-9]{0,3}\b")  # which list is filled next is drawn at random
+_PLACE = re.compile(r"(?<![\w/.])[0-9]{1,3}/[0-9]{1,7}(?![\w/.])")  # as operators are shown both
+_FINGERPRINT = re.compile(r"(?<![0-9A-F:])(?:[0-9A-F]{2}[ :]){15,}[0-9A-F]{2}(?![0-9A-F:])")
+_STARRED = re.compile(r"(?<![\w./+=-])[\w./+=-]{0,80}\*{4,}")  # what Django shows of a password
 # Members of JSON whose value follows from something random, and what stands in its place.
-_FOLLOWS = {"sd_hash": "<digest>", "...": "<digest>", "idx": "<index>", "nonce_of_wallet": "<nonce>"}
+_FOLLOWS = {"sd_hash": "‹digest›", "...": "‹digest›", "idx": "‹index›"}
 
 places: dict[str, str] = {}  # origins that differ between runs, and what stands in their place
 decryption_keys: list[dict[str, Any]] = []  # private JWKs that answers to our applications are encrypted to
@@ -38,18 +41,22 @@ class Masks:
 
     def __init__(self) -> None:
         self._ids: dict[str, str] = {}
+        self._tokens: dict[str, int] = {}
 
     def text(self, text: str) -> str:
         """Text of any kind on which nothing of the random values is left."""
         text = _PEM.sub(lambda found: self._pem(found[0]), text)
-        text = _PEM_REQUEST.sub("<certificate request>", text)
-        text = _JOSE.sub(lambda found: json.dumps(self.token(found[0])), text)
+        text = _PEM_REQUEST.sub("‹certificate request›", text)
+        text = _JOSE.sub(lambda found: json.dumps(self.token(found[0]), ensure_ascii=False), text)
         for origin, name in places.items():
             text = text.replace(origin, name)
         text = chance.mask(text)
-        text = _CSRF.sub("<64 characters>", text)
-        text = _STATIC.sub(r"\1.<hash>.", text)
-        text = _FINGERPRINT.sub("<fingerprint>", text)
+        text = _CSRF.sub("‹64 characters›", text)
+        text = _STATIC.sub(r"\1.", text)
+        text = _LIST.sub("‹number›", text)
+        text = _STARRED.sub("‹stars›", text)
+        text = _PLACE.sub("‹list›/‹index›", text)
+        text = _FINGERPRINT.sub("‹fingerprint›", text)
         return _UUID.sub(lambda found: self._id(found[0]), text)
 
     def json(self, value: Any, name: str = "") -> Any:
@@ -59,14 +66,15 @@ class Masks:
         if isinstance(value, dict):
             key = value.get("kty") == "EC"
             return {
-                self.text(member): f"<{len(said)} characters>"
+                self.text(member): f"‹{len(said)} characters›"
                 if key and member in ("x", "y", "d")
                 else self.json(said, member)
-                for member, said in value.items()
+                # What is disclosed comes in the order of digests, which are random.
+                for member, said in (sorted(value.items()) if name == "claims" else value.items())
             }
         if isinstance(value, list):
             if name == "_sd":
-                return f"<{len(value)} digests>"
+                return f"‹{len(value)} digests›"
             if name == "x5c":
                 return [self.certificate(base64.b64decode(each)) for each in value]
             return [self.json(each) for each in value]
@@ -79,8 +87,11 @@ class Masks:
     def value(self, text: str) -> Any:
         """A text that may be a token as a whole, JSON with tokens in it, or anything."""
         if _WHOLE_JOSE.match(text):
+            if text in self._tokens:
+                return f"‹token {self._tokens[text]} of this story again›"
+            self._tokens[text] = len(self._tokens) + 1
             return self.token(text)
-        if text.startswith("{") and "eyJ" in text:
+        if text.startswith("{") and ("eyJ" in text or '"kty"' in text):
             with suppress(ValueError):
                 return {"as JSON": self.json(json.loads(text))}
         return self.text(text)
@@ -93,7 +104,7 @@ class Masks:
             header = _decoded(parts[0])
             if len(parts) == 5:
                 return self._encrypted(text, header)
-            payload, signature = _decoded(parts[1]), f"<{len(parts[2])} characters>"
+            payload, signature = _decoded(parts[1]), f"‹{len(parts[2])} characters›"
             said = {"header": self.json(header), "payload": self.json(payload), "signature": signature}
             if not rest:
                 return said
@@ -103,7 +114,7 @@ class Masks:
                 "key binding": self.token(rest[-1]) if rest[-1] else "",
             }
         except (ValueError, Error, IndexError, AttributeError):
-            return f"<no token: {chance.mask(text)}>"
+            return f"‹no token: {chance.mask(text)}›"
 
     def _encrypted(self, text: str, header: dict[str, Any]) -> Any:
         for key in decryption_keys:
@@ -113,27 +124,28 @@ class Masks:
                     "header": self.json(header),
                     "decrypted": self.json(json.loads(opened.plaintext or b"")),
                 }
-        return {"header": self.json(header), "encrypted": "<not to us>"}
+        return {"header": self.json(header), "encrypted": "‹not to us›"}
 
     def _disclosure(self, encoded: str) -> Any:
         salt, *said = _decoded(encoded)
-        return [f"<{len(salt)} characters>", *(self.json(each) for each in said)]
+        return [f"‹{len(salt)} characters›", *(self.json(each) for each in said)]
 
-    def certificate(self, der: bytes) -> dict[str, Any]:
+    def certificate(self, der: bytes) -> str:
         """What a certificate says, but for its key, number and signature."""
         read = x509.load_der_x509_certificate(der)
         names = [f"{each.oid._name}{' (critical)' if each.critical else ''}" for each in read.extensions]
-        return {
-            "subject": self.text(read.subject.rfc4514_string()),
-            "issuer": self.text(read.issuer.rfc4514_string()),
-            "from": read.not_valid_before_utc.isoformat(),
-            "until": read.not_valid_after_utc.isoformat(),
-            "extensions": names,
-        }
+        times = (
+            f"from {read.not_valid_before_utc:%Y-%m-%d %H:%M} to {read.not_valid_after_utc:%Y-%m-%d %H:%M}"
+        )
+        who = f"{read.subject.rfc4514_string()} by {read.issuer.rfc4514_string()}"
+        return f"‹certificate of {self.text(who)} {times} with {', '.join(names)}›"
 
     def _pem(self, text: str) -> str:
-        der = x509.load_pem_x509_certificate(text.encode()).public_bytes(Encoding.DER)
-        return f"<certificate {json.dumps(self.certificate(der))}>\n"
+        try:
+            der = x509.load_pem_x509_certificate(text.encode()).public_bytes(Encoding.DER)
+        except ValueError:  # on a page, with something between its lines
+            return "‹certificate›"
+        return f"{self.certificate(der)}\n"
 
     def pairs(self, text: str) -> list[tuple[str, Any]] | None:
         """A query, fragment or form as masked pairs; None where it is none."""
@@ -144,7 +156,7 @@ class Masks:
         return [(self.text(name), self.value(value)) for name, value in found]
 
     def _id(self, found: str) -> str:
-        return self._ids.setdefault(found, f"<id {len(self._ids) + 1}>")
+        return self._ids.setdefault(found, f"‹id {len(self._ids) + 1}›")
 
 
 def _decoded(segment: str) -> Any:
@@ -153,4 +165,4 @@ def _decoded(segment: str) -> Any:
 
 def _status_list(text: str) -> str:
     packed = zlib.decompress(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
-    return f"<{len(packed)} bytes once inflated, {sum(octet != 0 for octet in packed)} of them not 0>"
+    return f"‹{len(packed)} bytes once inflated, {sum(octet != 0 for octet in packed)} of them not 0›"

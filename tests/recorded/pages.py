@@ -4,12 +4,16 @@ import hashlib
 import re
 from html import unescape
 
-LONGEST = 12_000  # characters of a main part that are kept line by line; longer ones are kept as hashes
-LONGEST_TEXT = 6_000  # characters of the text of a page of the admin
+LONGEST = 5_000  # characters of a main part that are kept line by line; of longer ones the hashes are kept
+LONGEST_TEXT = 700  # the same for the text of a page of the admin
 _TITLE = re.compile(r"<title>(.*?)</title>", re.DOTALL)
 _MAIN = re.compile(r"<main\b.*?</main>", re.DOTALL)
+_ADMIN = re.compile(r'<div id="content".*?(?=<footer id="footer"|</body>)', re.DOTALL)
+_ACCOUNT = re.compile(r'class="account-name">([^<]*)<')
+_ID = re.compile(r"‹id \d+›")
 _SECTION = re.compile(r"(?=<h2\b)")
 _HEADING = re.compile(r"<h[12]\b[^>]*>(.*?)</h[12]>", re.DOTALL)
+_ERROR = re.compile(r'<(\w+)[^>]*class="[^"]*error[^"]*"[^>]*>(.*?)</\1>', re.DOTALL)
 _TAG = re.compile(r"<!--.*?-->|<(?:script|style)\b.*?</(?:script|style)>|<[^>]*>", re.DOTALL)
 
 
@@ -17,49 +21,59 @@ class Frames:
     """What stands around the main part of pages, each different one numbered and kept once."""
 
     def __init__(self) -> None:
-        self.known: dict[str, int] = {}
+        self._known: dict[str, int] = {}
 
     def number(self, frame: str) -> int:
-        return self.known.setdefault(frame, len(self.known) + 1)
+        return self._known.setdefault(_ID.sub("‹id›", frame), len(self._known) + 1)
 
     def lines(self) -> list[str]:
-        """The end of the file."""
+        """The end of the file. Frames of the admin are long and another project’s, so they are hashes."""
         said = []
-        for frame, number in self.known.items():
-            said += ["", f"## Frame {number} of pages", "", *_indented(frame)]
+        for frame, number in self._known.items():
+            if 'id="user-tools"' in frame or 'id="site-name"' in frame:
+                said += ["", f"## Frame {number} of pages: {_hash(frame)}"]
+            else:
+                said += ["", f"## Frame {number} of pages", "", *_indented(frame)]
         return said
 
 
-def lines(html: str, frames: Frames, *, of_admin: bool) -> list[str]:
+def lines(html: str, frames: Frames) -> list[str]:
     """A masked page."""
     html = _clean(html)
     title = _TITLE.search(html)
     said = [f"title: {_text(title[1]) if title else ''}"]
-    if of_admin:
-        return [*said, *_of_admin(html)]
-    main = _MAIN.search(html)
+    admin = _ADMIN.search(html)
+    main = admin or _MAIN.search(html)
     if main is None:
         return [*said, *_indented(html)]
     frame = _TITLE.sub("<title>…</title>", html[: main.start()] + "…\n" + html[main.end() :])
+    if account := _ACCOUNT.search(frame):
+        frame = frame[: account.start(1)] + "…" + frame[account.end(1) :]
+        said.append(f"signed in as: {account[1]}")
     said.append(f"frame: {frames.number(frame)}")
-    if len(main[0]) <= LONGEST:
-        return said + _indented(main[0])
-    for section in _SECTION.split(main[0]):
+    if admin:
+        return said + _of_admin(main[0])
+    return said + (_indented(main[0]) if len(main[0]) <= LONGEST else _in_sections(main[0]))
+
+
+def _in_sections(main: str) -> list[str]:
+    said = []
+    for section in _SECTION.split(main):
         heading = _HEADING.search(section)
         name = _text(heading[1]) if heading else "(before the first heading)"
-        said.append(f"section {name!r}: {len(section)} characters, SHA-256 {_hash(section)}")
+        said.append(f"section {name!r}: {_hash(section)}")
+        said += [f"    {text}" for _, error in _ERROR.findall(section) if (text := _text(error))]
     return said
 
 
-def _of_admin(html: str) -> list[str]:
-    """Long pages of another project's making: a hash of all, the text of the content, and the fields."""
-    content = html.partition('id="content"')[2].partition('id="footer"')[0] or html
-    text = _text("<p " + content, apart="\n")
-    said = [f"page: SHA-256 {_hash(html)}"]
-    if len(text) > LONGEST_TEXT:
-        said.append(f"text: {len(text)} characters, SHA-256 {_hash(text)}")
-        text = text[:1000] + "\n…"
-    return said + ["text:", *_indented(text)]
+def _of_admin(content: str) -> list[str]:
+    """The hash of the content, and its text, or where that is long its beginning and its errors."""
+    text = _text(content, apart=" | ")
+    said = [f"content: {_hash(content)}"]
+    if len(text) <= LONGEST_TEXT:
+        return [*said, f"    {text}"]
+    errors = [f"    {error}" for _, found in _ERROR.findall(content) if (error := _text(found))]
+    return [*said, f"    {text[:200]} …", *errors]
 
 
 def _clean(html: str) -> str:
@@ -77,4 +91,4 @@ def _indented(text: str) -> list[str]:
 
 
 def _hash(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
+    return f"{len(text)} characters, SHA-256 {hashlib.sha256(text.encode()).hexdigest()[:32]}"

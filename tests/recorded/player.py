@@ -16,7 +16,6 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--into", type=Path, required=True)
     parser.add_argument("--whole", type=Path)
-    parser.add_argument("--only", default="")
     asked = parser.parse_args()
     from tests.recorded import chance
     from tests.recorded.clock import clock
@@ -32,8 +31,7 @@ def main() -> None:
     world = World()
     reached: Counter[str] = Counter()
     for number, (name, group) in enumerate(_groups(world.sandbox)):
-        if not asked.only or name == asked.only:
-            _play(world, number, name, group, reached, asked)
+        _play(world, number, name, group, reached, asked)
     _addresses(reached, asked.into)
     from tests.recorded.world import routes
 
@@ -42,9 +40,9 @@ def main() -> None:
 
 
 def _groups(sandbox: bool) -> list[tuple[str, Any]]:
-    from tests.recorded.groups import GROUPS, SANDBOX_GROUPS
+    from tests.recorded.groups import GROUPS, LAST_GROUPS, SANDBOX_GROUPS
 
-    return [*GROUPS.items(), *(SANDBOX_GROUPS.items() if sandbox else [])]
+    return [*{**GROUPS, **(SANDBOX_GROUPS if sandbox else {}), **LAST_GROUPS}.items()]
 
 
 def _play(world: Any, number: int, name: str, group: Any, reached: Counter[str], asked: Any) -> None:
@@ -52,14 +50,14 @@ def _play(world: Any, number: int, name: str, group: Any, reached: Counter[str],
     from tests.recorded.stage import Stage
 
     world.number_of_group = number + 1
-    clock.set(minutes=120 * (number + 1))
+    clock.set(days=7 * (number + 1))
     stage = Stage(world, usual=world.usual_headers(), reached=reached)
     group(stage)
     (asked.into / f"{name}.txt").write_text(stage.text())
     if asked.whole:
         asked.whole.mkdir(parents=True, exist_ok=True)
-        parts = (f"\n\n==== {place}\n\n".encode() + body for place, body in stage.whole)
-        (asked.whole / f"{name}.txt").write_bytes(b"".join(parts))
+        parts = (f"\n\n==== {place}\n\n{text}" for place, text in stage.whole)
+        (asked.whole / f"{name}.txt").write_text("".join(parts))
 
 
 def _addresses(reached: Counter[str], folder: Path) -> None:

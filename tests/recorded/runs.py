@@ -40,19 +40,18 @@ class Run:
     requests: int
 
 
-def play(environment: str, *, only: str = "", whole: Path | None = None) -> Run:
+def play(environment: str, *, whole: Path | None = None) -> Run:
     """The table, played now."""
     with ExitStack() as stack:
         url = stack.enter_context(_database())
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="recorded-")))
         (folder / "texts").mkdir()
         words = [sys.executable, "-m", "tests.recorded.player", "--into", str(folder / "texts")]
-        words += ["--only", only] if only else []
         words += ["--whole", str(whole / environment)] if whole else []
         surroundings = _surroundings(environment, url, folder)
         done = subprocess.run(words, cwd=ROOT, env=surroundings, capture_output=True, text=True)
         if done.returncode:
-            raise RuntimeError(f"The table could not be played in the {environment}:\n{done.stderr[-6000:]}")
+            raise RuntimeError(f"The table could not be played in the {environment}:\n{done.stderr[-3000:]}")
         said = json.loads(done.stdout.splitlines()[-1])
         texts = {path.name: path.read_text() for path in sorted((folder / "texts").iterdir())}
         return Run(texts, **said)

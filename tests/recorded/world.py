@@ -26,8 +26,8 @@ from django.core.management import call_command
 from django.urls import Resolver404, get_resolver, resolve
 from django.utils.module_loading import import_string
 
-from tests.forgery import Key, new_key, public_jwk, sign_jwt
-from tests.fuzz.gateway import Gateway, Reply
+from tests.forgery import Key, new_key, sign_jwt
+from tests.fuzz.gateway import Gateway, Reply, Wire
 from tests.keys import certificates
 from tests.presentation.payloads import FULL
 from tests.recorded import chance, masks
@@ -51,6 +51,7 @@ GRANTS = ("presentation:verify", "presentation:push", "presentation:read")
 EVENTS = ("presentation.completed", "presentation.denied", "credential.revoked")
 OPERATOR, PASSWORD = "olga", "the password of the operator"
 CODE = re.compile(r"(?<!\d)(\d{6})(?!\d)")
+_HOLDER = re.compile(r"[a-z0-9-]+@example\.org")
 _PARAMETER = re.compile(r"<[^>]*>|\(\?P<[^>]*>[^)]*\)")
 
 
@@ -104,10 +105,12 @@ class World:
         self.number_of_group = 0
         self.far_end = FarEnd()
         self.parties: dict[str, Party] = {}
-        masks.places[self.base_url] = "<base>"
-        masks.places[self.far_end.origin] = "<far end>"
-        masks.places[self.far_end.origin.partition("//")[2]] = "<host of the far end>"
+        masks.places[self.base_url] = "‹base›"
+        masks.places[self.far_end.origin] = "‹far end›"
+        masks.places[self.far_end.origin.partition("//")[2]] = "‹host of the far end›"
         self._stranger_key = new_key()
+        # Cheap: how passwords are kept is not tried here.
+        settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
         if not self.sandbox:
             settings.EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
             mail.outbox = []
@@ -124,7 +127,7 @@ class World:
         if self.sandbox:
             call_command("sandbox", prepare_only=True, stdout=StringIO(), stderr=StringIO())
             for party in self.rows("presentation", "RelyingParty"):
-                chance.name(party.client_id, f"<client ID of {party.name}>")
+                chance.name(party.client_id, f"‹client ID of {party.name}›")
         else:
             call_command("collectstatic", interactive=False, verbosity=0)
             self._first_key()
@@ -159,7 +162,7 @@ class World:
     def register(self, name: str, *uris: str, response: bool = False, **options: Any) -> Party:
         """A relying party by the command that scripts use."""
         key, host = new_key(), name.lower().replace(" ", "-")
-        jwk = public_jwk(key)
+        jwk = chance.jwk(key)
         encryption = {"kid": "enc", "alg": "ECDH-ES", "use": "enc", **jwk}
         response_uri = (
             f"{self.far_end.origin}/{host}/answers" if self.sandbox else f"https://{host}.example/answers"
@@ -182,7 +185,7 @@ class World:
         numbers = key.private_numbers().private_value.to_bytes(32, "big")
         private = {"kid": "enc", **jwk, "d": _b64url(numbers)}
         masks.decryption_keys.append(private)
-        chance.name(client_id, f"<client ID of {name}>")
+        chance.name(client_id, f"‹client ID of {name}›")
         party = Party(name, client_id, key, self._secret(client_id), response_uri)
         self.parties[name] = party
         return party
@@ -207,6 +210,8 @@ class World:
         party = self[party] if isinstance(party, str) else party
         uri = f"https://{party.name.lower().replace(' ', '-')}.example/callback"
         parameters = {"client_id": party.client_id, "redirect_uri": uri, **AS_ALWAYS} | changes
+        if _HOLDER.fullmatch(changes.get("login_hint") or "") and "nonce" not in changes:
+            parameters["nonce"] = f"n-of-{changes['login_hint']}"  # nobody uses up the nonce of another
         return {name: value for name, value in parameters.items() if value is not None}
 
     def posted(self, party: str, **changes: Any) -> dict[str, Any]:
@@ -227,7 +232,8 @@ class World:
 
     def usual_headers(self) -> dict[str, str]:
         """What most pages have in common, taken from the front page."""
-        from tests.recorded.stage import USUAL, Stage
+        from tests.recorded.exchanges import USUAL
+        from tests.recorded.stage import Stage
 
         browser = Stage(self, usual={}, reached=Counter()).browser()
         with browser.quietly():
@@ -246,19 +252,31 @@ class World:
         """The sign-in code: the sandbox's page shows it, production sends it."""
         text = page.text if self.sandbox else self.last_letter
         found = CODE.search(text)
-        assert found, page
+        assert found, (page.status, page.path)
         return found[1]
 
-    def wrong_code(self, code: str) -> str:
-        return f"{(int(code) + 1) % 1_000_000:06}"
+    def link(self, browser: Any) -> str:
+        """The path of the newest sign-in link: the sandbox keeps it in the mailbox, production sends it."""
+        text = self.last_letter if not self.sandbox else ""
+        if self.sandbox:
+            with browser.quietly():
+                text = browser.get("/sandbox/mailbox/").text
+        return re.findall(r"/wallet/link/[\w-]+/", text)[0]
 
-    def route(self, method: str, path: str, reply: Reply) -> str:
-        """The pattern of the URLconf that a path belongs to, without the names in it, and what came of it."""
-        ending = f"{method} {reply.status}" if not reply.refused else f"{method} refused"
+    def wrong_code(self, code: str) -> str:
+        """Another than this one."""
+        wrong = f"{(int(code) + 1) % 1_000_000:06}"
+        chance.name(wrong, "‹wrong code›")
+        return wrong
+
+    def route(self, wire: Wire, reply: Reply) -> str:
+        """The pattern of the URLconf that a request belongs to, without names, and what came of it."""
+        path = reply.path or wire.target.partition("?")[0]
+        ending = f"{wire.method} {'refused' if reply.refused else reply.status}"
         if path.startswith("/static/"):
             return f"/static/ {ending}"
         with suppress(Resolver404):
-            return f"/{nameless(resolve(path or '/').route)} {ending}"
+            return f"/{nameless(resolve(path).route)} {ending}"
         return f"(nowhere) {ending}"
 
 

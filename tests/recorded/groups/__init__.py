@@ -2,7 +2,19 @@
 
 from collections.abc import Callable
 
-from tests.recorded.groups import authorize, documents, pushing, request_objects, tokens
+from tests.recorded.groups import (
+    authorize,
+    developers,
+    documents,
+    holders,
+    operating,
+    playing,
+    pushing,
+    request_objects,
+    tokens,
+    wallets,
+    webhooks,
+)
 from tests.recorded.stage import Stage
 
 Group = Callable[[Stage], None]
@@ -13,5 +25,12 @@ GROUPS: dict[str, Group] = {
     "request-objects": request_objects.play,
     "pushing": pushing.play,
     "tokens": tokens.play,
+    "holders": holders.play,
+    "wallets": wallets.play,
 }
-SANDBOX_GROUPS: dict[str, Group] = {}
+SANDBOX_GROUPS: dict[str, Group] = {
+    "playing": playing.play,
+    "developers": developers.play,
+    "webhooks": webhooks.play,
+}
+LAST_GROUPS: dict[str, Group] = {"operating": operating.play}  # changes what all others depend on

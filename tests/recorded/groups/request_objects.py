@@ -5,7 +5,8 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from tests.forgery import new_key, public_jwk, sign_jwt, sign_text
+from tests.forgery import new_key, sign_jwt, sign_text
+from tests.recorded import chance
 from tests.recorded.clock import clock
 from tests.recorded.stage import Stage
 from tests.recorded.world import AUTHORIZE, Party, World
@@ -39,7 +40,7 @@ def from_now(**seconds: int | None) -> Make:
 def _by_another_key(world: World) -> str:
     stranger = Party(BANK, world[BANK].client_id, new_key(), "", "")
     return stranger.request_object(
-        world.base_url, world.asked(BANK), header={"jwk": public_jwk(stranger.key)}
+        world.base_url, world.asked(BANK), header={"jwk": chance.jwk(stranger.key)}
     )
 
 

@@ -1,0 +1,183 @@
+"""One request and its answer as lines of the record."""
+
+import hashlib
+import json
+import re
+import zlib
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any
+
+from django.utils.http import http_date
+
+from tests.fuzz.gateway import Reply, Wire
+from tests.recorded import pages
+from tests.recorded.clock import clock
+from tests.recorded.masks import Masks
+from tests.recorded.written import Written
+
+if TYPE_CHECKING:
+    from tests.recorded.stage import Stage
+
+# Headers that most responses have; the head of the file names them, and a story only what differs.
+USUAL = (
+    "Content-Security-Policy",
+    "Cross-Origin-Opener-Policy",
+    "Referrer-Policy",
+    "Strict-Transport-Security",
+    "X-Content-Type-Options",
+    "X-Frame-Options",
+)
+_NEVER = "max-age=0, no-cache, no-store, must-revalidate, private"
+LEGEND = (
+    "Content-Length is that of the body where it is not named.",
+    f"(never cached) is Cache-Control: {_NEVER}, and Expires of this moment.",
+)
+
+
+def request_lines(wire: Wire, cookies: list[str], own: list[tuple[str, str]], written: Written) -> list[str]:
+    """What was sent: `own` are the headers that this request was given."""
+    masks = written.masks
+    path, _, query = wire.target.partition("?")
+    content_type = next((value for name, value in wire.headers if name == "Content-Type"), "")
+    said = [f"> {wire.method} {masks.text(path)}"]
+    said += written.pairs(query, "?") if query else []
+    said += [f"  Cookie: {', '.join(sorted(plain(name) for name in cookies))}"] if cookies else []
+    said += [f"  Content-Type: {content_type}"] if content_type else []
+    said += [f"  {name}: {_sent_header(name, value, masks)}" for name, value in own if name != "Origin"]
+    return said + (written.sent(wire.body, content_type) if wire.body else [])
+
+
+def _sent_header(name: str, value: str, masks: Masks) -> str:
+    scheme, _, token = value.partition(" ")
+    if name == "If-None-Match":
+        return re.sub('"[0-9a-f]{32}"', "‹tag›", value)
+    if name == "Authorization":
+        kind = "token" if scheme == "Bearer" else "credentials"
+        return f"{scheme} ‹{kind}›" if token else "‹nothing more than a scheme›"
+    return masks.text(value)
+
+
+class Answer:
+    """What came back."""
+
+    def __init__(self, stage: "Stage", wire: Wire, reply: Reply, written: Written) -> None:
+        self._stage, self._wire, self._reply = stage, wire, reply
+        self._written, self._masks = written, written.masks
+        self._static = wire.target.startswith("/static/")
+
+    def lines(self) -> list[str]:
+        """Status, headers, body."""
+        reply, stage = self._reply, self._stage
+        if reply.refused:
+            return ["< refused by gunicorn"]
+        if reply.escaped is not None:
+            return [f"< {type(reply.escaped).__name__} escaped"]
+        body = [] if self._wire.method == "HEAD" else self._body()  # gunicorn leaves it out
+        if len(body) > 5 and body == stage.last_body:
+            body = ["  (the same body as before)"]
+        elif body:
+            stage.last_body = body
+        return [f"< {reply.status}", *self._headers(), *body]
+
+    def _headers(self) -> list[str]:
+        headers = sorted(self._reply.headers, key=lambda header: header[0].lower())
+        values = dict(headers)
+        usual = {name for name, value in self._stage.usual.items() if values.get(name) == value}
+        said = []
+        if values.get("Cache-Control") == _NEVER and values.get("Expires") == http_date(clock.seconds()):
+            said.append("  (never cached)")
+            headers = [pair for pair in headers if pair[0] not in ("Cache-Control", "Expires")]
+        if len(usual) >= 3:
+            left_out = [name for name in self._stage.usual if name not in values]
+            without = f", without {', '.join(left_out)}" if left_out else ""
+            said.append(f"  (the usual headers{without})")
+        else:
+            usual = set()
+        for name, value in headers:
+            if name not in usual:
+                said += self._header(name, value)
+        return said
+
+    def _header(self, name: str, value: str) -> list[str]:
+        if name == "Content-Length":
+            if value == str(len(self._reply.body)):
+                return []
+            value = "‹not that of the body›"
+        elif name == "ETag" and (self._static or not self._is_constant()):
+            value = "‹weak tag›" if value.startswith("W/") else "‹tag›"
+        elif name == "Last-Modified" and self._static:
+            value = "‹date›"
+        elif name == "Set-Cookie":
+            value = self._cookie(value)
+        elif name in ("Location", "Content-Location"):
+            return self._location(name, value)
+        return [f"  {name}: {self._masks.text(value)}"]
+
+    def _cookie(self, header: str) -> str:
+        """Name and value; the attributes only where they are not those that the head of the file names."""
+        pair, *attributes = (part.strip() for part in header.split(";"))
+        cookie, _, value = pair.partition("=")
+        said = f"{cookie}; {'; '.join(_attribute(each) for each in sorted(attributes))}"
+        if value in ("", '""'):
+            return f"{plain(cookie)}={value}; {said}"
+        if self._stage.cookies.setdefault(plain(cookie), said) == said:
+            return f"{plain(cookie)}=‹value›"
+        return f"{plain(cookie)}=‹value›; {said}"
+
+    def _is_constant(self) -> bool:
+        """Whether the body has nothing in it that differs between runs; then its tag is constant as well."""
+        try:
+            said = json.loads(self._reply.body)
+        except ValueError:
+            return False
+        return bool(self._masks.json(said) == said)
+
+    def _location(self, name: str, value: str) -> list[str]:
+        address, sharp, fragment = value.partition("#")
+        path, mark, query = address.partition("?")
+        said = [f"  {name}: {self._masks.text(path)}{mark}{sharp}"]
+        said += self._written.pairs(query, "?") if query else []
+        return said + (self._written.pairs(fragment, "#") if fragment else [])
+
+    def _body(self) -> list[str]:
+        body, media_type = self._reply.body, (self._reply.header("Content-Type") or "").partition(";")[0]
+        if not body:
+            return []
+        if self._reply.header("Content-Encoding") == "gzip":
+            body = zlib.decompress(body, 31)
+        if media_type.startswith("image/") or (self._static and media_type != "text/html"):
+            return [f"  {len(body)} bytes, SHA-256 {hashlib.sha256(body).hexdigest()}"]
+        if media_type == "application/pkix-cert":
+            return [f"  {self._masks.certificate(body)}"]
+        text = body.decode("utf-8", "replace")
+        if media_type.endswith("json"):
+            value = json.loads(text)
+            self._keep_whole(json.dumps(self._masks.json(value), indent=1))
+            return self._written.json_body(value)
+        if media_type in ("application/jwt", "application/statuslist+jwt"):
+            return self._written.json(self._masks.token(text), 2)
+        return self._text(self._masks.text(text), media_type)
+
+    def _text(self, masked: str, media_type: str) -> list[str]:
+        self._keep_whole(masked)
+        if media_type == "text/html":
+            return [f"  {line}" for line in pages.lines(masked, self._stage.frames)]
+        return self._written.shortened(masked, 2)
+
+    def _keep_whole(self, text: str) -> None:
+        place = f"{self._wire.method} {self._masks.text(self._wire.target)[:100]}"
+        self._stage.whole.append((place, text))
+
+
+def plain(cookie: str) -> str:
+    """The name without the prefix that cookies have over https."""
+    return cookie.removeprefix("__Host-")
+
+
+def _attribute(text: str) -> str:
+    """An attribute of a cookie; of a time, how far away it is."""
+    name, _, value = text.partition("=")
+    if name.lower() != "expires":
+        return text
+    away: Any = parsedate_to_datetime(value) - clock.now()
+    return f"{name}=‹in {round(away.total_seconds())} seconds›" if away.days > -1000 else text

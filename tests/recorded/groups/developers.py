@@ -1,0 +1,147 @@
+"""Sandbox only: developers register their own application and look after it."""
+
+import json
+import re
+from typing import Any
+
+from tests.forgery import new_key
+from tests.fuzz.gateway import Reply
+from tests.recorded import chance
+from tests.recorded.clock import clock
+from tests.recorded.stage import FORM, Browser, Stage
+from tests.recorded.world import BASIC, EVENTS
+
+OWN = "/sandbox/relying-parties/"
+GOOD: dict[str, Any] = {
+    "name": "Book Club",
+    "redirect_uris": "http://127.0.0.1:5000/callback\nhttp://127.0.0.1:5000/other",
+    "allowed_scopes": [BASIC],
+    "wire_format": "string",
+}
+WRONG: dict[str, dict[str, Any]] = {
+    "no name": {"name": ""},
+    "the name of another": {"name": "Harbour Bank"},
+    "a name that looks like another": {"name": "Harb\u043eur Bank"},
+    "a redirect URI of somebody else": {"redirect_uris": "https://books.example/callback"},
+    "no redirect URI": {"redirect_uris": ""},
+    "a redirect URI over http": {"redirect_uris": "http://books.example/"},
+    "a redirect URI with a fragment": {"redirect_uris": "https://books.example/#x"},
+    "a redirect URI that is a script": {"redirect_uris": "javascript:alert(1)"},
+    "no scope": {"allowed_scopes": []},
+    "an unknown wire format": {"wire_format": "x"},
+    "an unknown claim": {"allowed_claims": ["x"]},
+    "response URIs over http": {"response_uris": "http://books.example/"},
+    "keys that are no JSON": {"jwks": "{"},
+    "keys that are private": {"jwks": "private"},
+    "a webhook over http": {"webhook_url": "http://books.example/", "webhook_events": [EVENTS[0]]},
+    "a webhook without events": {"webhook_url": "https://books.example/hook"},
+    "signed requests without keys": {"requirements": ["requires_signed_requests"]},
+}
+
+
+def play(stage: Stage) -> None:
+    """From the e-mail address to the deletion."""
+    _sign_in(stage)
+    _forms(stage)
+    _application(stage)
+    _strangers(stage)
+
+
+def link(page: Reply) -> str:
+    """The path of the link that the page shows in the place of the e-mail."""
+    found = re.search(r'href="[^"]*?(/sandbox/relying-parties/link/[^"]+)"', page.text)
+    assert found, page.status
+    chance.name(found[1].rstrip("/").rpartition("/")[2], "‹secret of the link›")
+    return found[1]
+
+
+def signed_in(browser: Browser, email: str) -> None:
+    """A developer, not recorded."""
+    with browser.quietly():
+        browser.follow(browser.get(link(browser.post(OWN, {"email": email}))))
+
+
+def _sign_in(stage: Stage) -> None:
+    with stage.story("developers sign in with a link") as browser:
+        browser.get(OWN)
+        browser.send("HEAD", OWN)
+        for email in ("", "x"):
+            browser.post(OWN, {"email": email})
+        with browser.quietly():
+            where = link(browser.post(OWN, {"email": "dev@example.org"}))
+            clock.move(minutes=1)
+        link(browser.post(OWN, {"email": "dev@example.org"}))
+        browser.post(where)
+        stage.browser().get(where)
+        browser.follow(browser.get(where))
+        browser.get(where)
+        browser.get(f"{OWN}link/nothing/")
+        browser.get(f"{OWN}sign-out/")
+        browser.follow(browser.post(f"{OWN}sign-out/"))
+        browser.get(where)
+    with stage.story("too many links") as browser:
+        for _ in range(5):
+            page = browser.post(OWN, {"email": "often@example.org"})
+            if page.status == 200:
+                link(page)
+    with stage.story("a link that has expired") as browser:
+        with browser.quietly():
+            where = link(browser.post(OWN, {"email": "late@example.org"}))
+        clock.move(days=2)
+        browser.get(where)
+
+
+def _forms(stage: Stage) -> None:
+    with stage.story("what is typed wrong in a registration") as browser:
+        signed_in(browser, "wrong@example.org")
+        browser.get(f"{OWN}new/")
+        private = {"keys": [{**chance.jwk(new_key()), "d": "x" * 43}]}
+        for changes in WRONG.values():
+            if changes.get("jwks") == "private":
+                changes = {"jwks": json.dumps(private)}
+            browser.post(f"{OWN}new/", GOOD | changes)
+        browser.post(f"{OWN}new/")
+        browser.send("POST", f"{OWN}new/", "name=x", FORM)
+
+
+def _application(stage: Stage) -> None:
+    with stage.story("an application is registered, changed, given secrets and deleted") as browser:
+        signed_in(browser, "owner@example.org")
+        made = browser.post(f"{OWN}new/", GOOD | {"name": "Reading Circle"})
+        browser.follow(made)
+        own = made.location
+        assert own.startswith(OWN), re.findall("error.*", made.text)
+        browser.get(OWN)
+        everything = {
+            "name": "Reading Circle",
+            "allowed_claims": ["given_name", "birth_date"],
+            "response_uris": "http://127.0.0.1:5000/answers",
+            "jwks": json.dumps({"keys": [{"kid": "one", **chance.jwk(new_key())}]}),
+            "requirements": ["requires_pushed_requests"],
+            "webhook_url": "http://127.0.0.1:5000/hook",
+            "webhook_events": list(EVENTS),
+            "wire_format": "openid4vp-1.0",
+        }
+        browser.follow(browser.post(own, GOOD | everything))
+        browser.post(own, GOOD | {"name": "Reading Circle", "redirect_uris": "x"})
+        for page in ("secret/", "webhook-secret/"):
+            browser.get(own + page)
+            browser.post(own + page)
+            browser.post(own + page)
+        for method in ("HEAD", "DELETE"):
+            browser.send(method, own)
+        other = stage.browser()
+        signed_in(other, "other@example.org")
+        for page in ("", "secret/", "webhook-secret/", "delete/"):
+            other.post(own + page)
+            other.get(own + page)
+        browser.get(own + "delete/")
+        browser.follow(browser.post(own + "delete/"))
+        browser.get(own)
+
+
+def _strangers(stage: Stage) -> None:
+    with stage.story("every page of an application, for a stranger") as browser:
+        for page in ("new/", "somebody/", "somebody/secret/", "somebody/webhook-secret/", "somebody/delete/"):
+            browser.get(OWN + page)
+            browser.post(OWN + page)

@@ -1,0 +1,337 @@
+"""The admin: signing in, every model's lists and forms, and each operation, asked and carried out.
+
+The last group, because operations on signing keys change what everything else is signed with.
+"""
+
+from typing import Any
+
+from django.apps import apps
+
+from tests.recorded import people
+from tests.recorded.clock import clock
+from tests.recorded.stage import FORM, Browser, Stage
+from tests.recorded.world import AUTHORIZE, BASIC, EVENTS, OPERATOR, PASSWORD
+
+ADMIN = "/admin/"
+MODELS = (
+    ("presentation", "interaction"),
+    ("presentation", "webhookevent"),
+    ("presentation", "relyingparty"),
+    ("consent", "consent"),
+    ("wallet", "wallet"),
+    ("wallet", "identityverification"),
+    ("wallet", "credential"),
+    ("wallet", "statusentry"),
+    ("wallet", "statusevent"),
+    ("keys", "signingkey"),
+    ("keys", "authority"),
+    ("keys", "keyevent"),
+    ("auth", "group"),
+    ("auth", "user"),
+)
+NOBODY = "00000000-0000-4000-8000-000000000000"
+REASON = {"reason": "Because"}
+
+
+def play(stage: Stage) -> None:
+    """What strangers see, then what operators do."""
+    _sign_in(stage)
+    _subject(stage)
+    for label, model in MODELS:
+        with stage.story(f"the pages of {label} {model}") as browser:
+            _pages(people.operator(browser), label, model)
+    _strangers(stage)
+    _staff(stage)
+    _relying_parties(stage)
+    _wallets(stage)
+    _users(stage)
+    _keys(stage)
+
+
+def _sign_in(stage: Stage) -> None:
+    with stage.story("operators sign in and out") as browser:
+        browser.get(ADMIN)
+        browser.get(f"{ADMIN}login/")
+        browser.post(f"{ADMIN}login/", {"username": OPERATOR, "password": "wrong"})
+        browser.post(f"{ADMIN}login/", {"username": "", "password": ""})
+        browser.send("POST", f"{ADMIN}login/", "username=x", FORM)
+        browser.get(f"{ADMIN}login/?next=//evil.example")
+        right = {"username": OPERATOR, "password": PASSWORD}
+        browser.follow(browser.post(f"{ADMIN}login/", right | {"next": "//evil.example/"}))
+        browser.get(f"{ADMIN}login/")
+        for page in (
+            "password_change/",
+            "password_change/done/",
+            "jsi18n/",
+            "autocomplete/",
+            "nothing/",
+            "keys/",
+        ):
+            browser.get(ADMIN + page)
+        for label in ("presentation", "consent", "wallet", "auth", "nothing"):
+            browser.get(f"{ADMIN}{label}/")
+        browser.post(f"{ADMIN}password_change/", {"old_password": "wrong"})
+        browser.get(f"{ADMIN}logout/")
+        browser.post(f"{ADMIN}logout/")
+        browser.get(ADMIN)
+
+
+def _subject(stage: Stage) -> None:
+    """Somebody to look at: a holder, an open attempt, an interaction, a receipt, a user, a group."""
+    world = stage.world
+    with stage.story("(somebody to look at)") as browser:
+        people.enrolled(browser, "subject@example.org")
+        page = people.asked(browser, world.asked("Harbour Bank", login_hint="subject@example.org"))
+        with browser.quietly():
+            people.decided(browser, page, "share")
+        people.asked(browser, world.asked("Harbour Bank", login_hint="subject@example.org", nonce="n" * 20))
+        operating = people.operator(stage.browser())
+        with operating.quietly():
+            operating.post(f"{ADMIN}auth/group/add/", {"name": "Lookers"})
+
+
+def newest(stage: Stage, label: str, model: str) -> Any:
+    """The row that was made last."""
+    rows = stage.world.rows(label, model)
+    names = {field.name for field in apps.get_model(label, model)._meta.fields}
+    for name in ("created_at", "staged_at", "issued_at", "asked_at", "at"):
+        if name in names:
+            return rows.order_by(f"-{name}", "-pk").first()
+    return rows.last()
+
+
+def _pages(browser: Browser, label: str, model: str) -> None:
+    where = f"{ADMIN}{label}/{model}/"
+    for query in ("", "?q=nobody@example.org", "?p=99", "?x__exact=1"):
+        browser.get(where + query)
+    row = newest(browser.stage, label, model)
+    keys = [str(row.pk) if row else "", NOBODY]
+    for key in keys:
+        for page in ("change/", "history/", "delete/", ""):
+            if key:
+                browser.get(f"{where}{key}/{page}")
+    browser.get(f"{where}add/")
+    browser.post(where, {"action": "delete_selected", "_selected_action": keys[0]})
+    browser.post(f"{where}add/", {})
+    browser.post(f"{where}{keys[0] or NOBODY}/change/", {})
+    browser.post(f"{where}{NOBODY}/delete/", {"post": "yes"})
+    browser.send("HEAD", where)
+
+
+def _strangers(stage: Stage) -> None:
+    with stage.story("every page of the admin, for a stranger") as browser:
+        for label, model in MODELS:
+            for page in (
+                "",
+                "add/",
+                f"{NOBODY}/",
+                f"{NOBODY}/change/",
+                f"{NOBODY}/history/",
+                f"{NOBODY}/delete/",
+            ):
+                browser.get(f"{ADMIN}{label}/{model}/{page}")
+        for page in _operations():
+            browser.get(ADMIN + page)
+            browser.post(ADMIN + page, REASON)
+        people.enrolled(browser, "stranger@example.org")
+        browser.get(ADMIN)
+
+
+def _operations() -> list[str]:
+    pages = [f"presentation/relyingparty/{NOBODY}/{name}/" for name in _OF_PARTIES]
+    pages += [f"presentation/webhookevent/{NOBODY}/send_again/", "auth/user/1/password/"]
+    pages += [f"wallet/{model}/{NOBODY}/do/{name}/" for model, names in _OF_WALLETS.items() for name in names]
+    pages += [f"keys/signingkey/do/{name}/" for name in ("stage", "rotate", "nothing")]
+    pages += [
+        f"keys/signingkey/{NOBODY}/do/{name}/" for name in ("activate", "retire", "withdraw", "nothing")
+    ]
+    return pages
+
+
+_OF_PARTIES = ("suspend", "reinstate", "secrets", "webhook_secret")
+_OF_WALLETS = {
+    "wallet": ("suspend", "reinstate", "nothing"),
+    "credential": ("suspend", "reinstate", "revoke"),
+    "identityverification": ("approve", "decline"),
+    "statusentry": ("suspend", "reinstate", "invalidate", "revoke"),
+}
+
+
+def _staff(stage: Stage) -> None:
+    """Somebody who may come in and do nothing: every page says so."""
+    world = stage.world
+    apps.get_model("auth", "User").objects.create_user("stan", password=PASSWORD, is_staff=True)
+    with stage.story("every page of the admin, for somebody without permissions") as browser:
+        with browser.quietly():
+            browser.get(f"{ADMIN}login/")
+            browser.post(f"{ADMIN}login/", {"username": "stan", "password": PASSWORD})
+        browser.get(ADMIN)
+        for label, model in MODELS:
+            browser.get(f"{ADMIN}{label}/{model}/")
+            browser.get(f"{ADMIN}{label}/{model}/add/")
+        for page in _operations():
+            browser.post(ADMIN + page, REASON)
+    for group in world.rows("auth", "Group").order_by("name"):
+        with stage.story(f"every list of the admin, for the role {group.name}") as browser:
+            user = apps.get_model("auth", "User").objects.create_user(
+                f"member-{group.pk}", password=PASSWORD, is_staff=True
+            )
+            user.groups.add(group)
+            with browser.quietly():
+                browser.get(f"{ADMIN}login/")
+                browser.post(f"{ADMIN}login/", {"username": user.username, "password": PASSWORD})
+            browser.get(ADMIN)
+            for label, model in MODELS:
+                browser.get(f"{ADMIN}{label}/{model}/")
+
+
+def _relying_parties(stage: Stage) -> None:
+    world = stage.world
+    where = f"{ADMIN}presentation/relyingparty/"
+    good: dict[str, Any] = {
+        "name": "Corner Bakery",
+        "allowed_scopes": [BASIC],
+        "wire_format": "string",
+        "redirect_uris-TOTAL_FORMS": "1",
+        "redirect_uris-INITIAL_FORMS": "0",
+        "redirect_uris-0-uri": "https://bakery.example/callback",
+        "response_uris-TOTAL_FORMS": "0",
+        "response_uris-INITIAL_FORMS": "0",
+        "_continue": "1",
+    }
+    with stage.story("a relying party is registered, changed, and given secrets") as browser:
+        people.operator(browser)
+        for changes in (
+            {"name": ""},
+            {"name": "Harbour Bank"},
+            {"allowed_scopes": []},
+            {"redirect_uris-0-uri": "http://bakery.example/"},
+            {"jwks": "{"},
+            {"webhook_url": "http://bakery.example/", "webhook_events": [EVENTS[0]]},
+        ):
+            browser.post(f"{where}add/", good | changes)
+        made = browser.post(f"{where}add/", good)
+        own = made.location.removesuffix("change/")
+        browser.follow(made)
+        for page in ("secrets/", "webhook_secret/"):
+            browser.get(own + page)
+            browser.post(own + page, {})
+            browser.post(own + page, {"before": "end"})
+            browser.post(own + page, {"before": "stay"})
+            browser.get(own + page)
+        browser.get(f"{own}change/")
+        for page in ("reinstate/", "suspend/", "reinstate/"):
+            browser.get(own + page)
+            browser.post(own + page, {"reason": ""})
+            browser.follow(browser.post(own + page, REASON))
+        browser.get(f"{own}history/")
+        browser.get(f"{own}delete/")
+        browser.follow(browser.post(f"{own}delete/", {"post": "yes"}))
+        party = world.rows("presentation", "RelyingParty").get(client_id=world["Harbour Bank"].client_id)
+        browser.get(f"{where}{party.pk}/delete/")
+        browser.post(f"{where}{party.pk}/delete/", {"post": "yes"})
+        browser.get(f"{ADMIN}presentation/webhookevent/{NOBODY}/send_again/")
+        if event := newest(stage, "presentation", "WebhookEvent"):
+            again = f"{ADMIN}presentation/webhookevent/{event.pk}/send_again/"
+            browser.get(again)
+            browser.post(again)
+
+
+def _wallets(stage: Stage) -> None:
+    world = stage.world
+    with stage.story("(somebody to decide about)") as browser:
+        people.enrolled(browser, "decided@example.org")
+        page = people.asked(browser, world.asked("Harbour Bank", login_hint="decided@example.org"))
+        with browser.quietly():
+            people.decided(browser, page, "share")
+        for email in ("reviewed@example.org", "reviewed2@example.org"):
+            other = stage.browser()
+            with other.quietly():
+                page = people.to_identity(other, email)
+                provider = other.follow(other.post(f"{page.path}start/"))
+                other.follow(other.post(provider.path, {"outcome": "review"}))
+                other.get(page.path)
+    wallet = world.rows("wallet", "Wallet").get(email="decided@example.org")
+    entry = (
+        world.rows("wallet", "StatusEntry")
+        .order_by("-reference", "-pk")
+        .filter(credential=world.rows("wallet", "Credential").get(wallet=wallet))
+    )
+    subjects = {
+        "statusentry": entry.first(),
+        "credential": world.rows("wallet", "Credential").get(wallet=wallet),
+        "wallet": wallet,
+    }
+    for model, row in subjects.items():
+        with stage.story(f"operations on a {model}") as browser:
+            people.operator(browser)
+            where = f"{ADMIN}wallet/{model}/{row.pk}/"
+            for name in _OF_WALLETS[model]:
+                browser.get(f"{where}do/{name}/")
+                browser.post(f"{where}do/{name}/", {"reason": ""})
+                browser.follow(browser.post(f"{where}do/{name}/", REASON))
+            browser.get(f"{where}history/")
+    with stage.story("operations on an attempt to verify an identity") as browser:
+        people.operator(browser)
+        rows = world.rows("wallet", "IdentityVerification").filter(state="review").order_by("created_at")
+        approved, declined = list(rows)[-2:]
+        where = f"{ADMIN}wallet/identityverification/"
+        browser.get(f"{where}{approved.pk}/do/approve/")
+        for changes in (
+            {"reason": ""},
+            {"birth_date": "12/04/1990"},
+            {"nationalities": "XX"},
+            {"given_name": ""},
+        ):
+            browser.post(f"{where}{approved.pk}/do/approve/", people.IDENTITY | changes)
+        browser.follow(browser.post(f"{where}{approved.pk}/do/approve/", people.IDENTITY))
+        browser.get(f"{where}{declined.pk}/do/decline/")
+        browser.follow(browser.post(f"{where}{declined.pk}/do/decline/", REASON))
+        browser.post(f"{where}{declined.pk}/do/decline/", REASON)
+
+
+def _users(stage: Stage) -> None:
+    with stage.story("operators of the admin") as browser:
+        people.operator(browser)
+        users = f"{ADMIN}auth/user/"
+        browser.post(f"{users}add/", {"username": "ulla", "password1": "short", "password2": "short"})
+        typed = {
+            "usable_password": "true",
+            "password1": "long enough, surely",
+            "password2": "long enough, surely",
+        }
+        browser.follow(browser.post(f"{users}add/", {"username": "ulla"} | typed))
+        ulla = apps.get_model("auth", "User").objects.get(username="ulla")
+        browser.get(f"{users}{ulla.pk}/password/")
+        browser.post(f"{users}{ulla.pk}/password/", {"password1": "x", "password2": "y"})
+        browser.get(f"{users}{ulla.pk}/change/")
+        browser.follow(browser.post(f"{users}{ulla.pk}/delete/", {"post": "yes"}))
+
+
+def _keys(stage: Stage) -> None:
+    world = stage.world
+    where = f"{ADMIN}keys/signingkey/"
+    with stage.story("operations on signing keys") as browser:
+        people.operator(browser)
+        for name in ("stage", "rotate", "nothing"):
+            browser.get(f"{where}do/{name}/")
+            browser.post(f"{where}do/{name}/", {"reason": "x" * 201})
+            browser.follow(browser.post(f"{where}do/{name}/", REASON))
+        browser.get(where)
+        for row in list(world.rows("keys", "SigningKey").order_by("staged_at")):
+            for name in ("certify", "activate", "retire", "withdraw", "nothing"):
+                browser.get(f"{where}{row.pk}/do/{name}/")
+            browser.post(f"{where}{row.pk}/do/certify/", {"chain": "x"})
+            browser.post(f"{where}{row.pk}/do/activate/", {})
+            browser.get(f"{where}{row.pk}/change/")
+        active = world.rows("keys", "SigningKey").get(state="active")
+        browser.post(f"{where}{active.pk}/do/withdraw/", {"reason": ""})
+        browser.follow(browser.post(f"{where}{active.pk}/do/withdraw/", REASON))
+        browser.get(where)
+        browser.get(f"{ADMIN}keys/keyevent/")
+        browser.get(f"{ADMIN}wallet/statusevent/")
+    with stage.story("without a signing key") as browser:
+        world.rows("keys", "SigningKey").filter(state="active").update(
+            state="retired", retired_at=clock.now()
+        )
+        browser.get(AUTHORIZE, world.asked("Harbour Bank", login_hint="keyless@example.org"))

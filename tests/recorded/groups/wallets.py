@@ -1,0 +1,245 @@
+"""Holders who come on their own: signing in and out, receipts, and the check of their identity."""
+
+from datetime import timedelta
+
+from tests.recorded import chance, people
+from tests.recorded.clock import clock
+from tests.recorded.stage import FORM, Stage
+from tests.recorded.world import AUTHORIZE
+
+BANK = "Harbour Bank"
+NOBODY = "00000000-0000-4000-8000-000000000000"
+
+
+def play(stage: Stage) -> None:
+    """Pages in the order in which people meet them."""
+    _front_door(stage)
+    _codes(stage)
+    _links(stage)
+    _receipts(stage)
+    _strangers(stage)
+    _identity(stage)
+
+
+def _front_door(stage: Stage) -> None:
+    with stage.story("the front door, and what is typed there") as browser:
+        browser.get("/wallet/")
+        browser.get("/wallet/sign-in/")
+        browser.send("HEAD", "/wallet/sign-in/")
+        browser.send("PUT", "/wallet/sign-in/")
+        for email in (
+            "",
+            "x",
+            "a@b",
+            "a@example.org, b@example.org",
+            "ö@example.org",
+            "a" * 250 + "@example.org",
+        ):
+            browser.post("/wallet/sign-in/", {"email": email})
+        browser.send("POST", "/wallet/sign-in/", "email=a@example.org", FORM)
+        browser.get("/wallet/sign-in/?again=1")
+    with stage.story("in by the front door, and out") as browser:
+        people.signed_in(browser, "Fanny@Example.org")
+        browser.get("/wallet/sign-in/")
+        browser.get("/wallet/")
+        browser.get("/")
+        browser.get("/wallet/sign-out/")
+        browser.follow(browser.post("/wallet/sign-out/"))
+        browser.post("/wallet/sign-out/")
+        browser.post("/wallet/signed-out/")
+
+
+def _codes(stage: Stage) -> None:
+    world = stage.world
+    with stage.story("codes: too soon, too often, too late") as browser:
+        page = browser.follow(browser.post("/wallet/sign-in/", {"email": "cora@example.org"}))
+        sign_in = page.path.replace("/code/", "/sign-in/")
+        browser.get(page.path)
+        browser.get(sign_in)
+        browser.post(sign_in)
+        for _ in range(6):
+            clock.move(minutes=1)
+            browser.post(sign_in)
+        clock.move(minutes=11)
+        browser.get(page.path)
+        browser.post(page.path, {"code": "123456"})
+        browser.get(f"{sign_in}?lapsed=1")
+        clock.move(minutes=30)
+        browser.get(sign_in)
+        browser.get(page.path)
+    with stage.story("a code in another writing, twice") as browser:
+        page = browser.follow(browser.post("/wallet/sign-in/", {"email": "carl@example.org"}))
+        code = world.code(page)
+        chance.name(f"{code[:3]}-{code[3:]}", "‹code in two halves›")
+        browser.post(page.path, {"code": f" {code[:3]}-{code[3:]} "})
+        browser.post(page.path, {"code": code})
+        browser.get(page.path)
+
+
+def _links(stage: Stage) -> None:
+    world = stage.world
+    with stage.story("a link in the place of a code") as browser:
+        page = browser.follow(browser.post("/wallet/sign-in/", {"email": "lisa@example.org"}))
+        sign_in = page.path.replace("/code/", "/sign-in/")
+        clock.move(minutes=2)
+        page = browser.follow(browser.post(sign_in, {"link": "1"}))
+        link = world.link(browser)
+        stage.browser().get(link)
+        browser.send("HEAD", link)
+        browser.get(link)
+        browser.get(page.path)
+        browser.follow(browser.post(link))
+        browser.get(link)
+        browser.post(link)
+        browser.send("PUT", link)
+    with stage.story("a link that has expired, and one that nobody sent") as browser:
+        page = browser.follow(browser.post("/wallet/sign-in/", {"email": "lola@example.org"}))
+        clock.move(minutes=2)
+        browser.post(page.path.replace("/code/", "/sign-in/"), {"link": "1"})
+        link = world.link(browser)
+        clock.move(minutes=60)
+        browser.get(link)
+        browser.get("/wallet/link/nobody-has-this-one/")
+        browser.post("/wallet/link/nobody-has-this-one/")
+
+
+def _receipts(stage: Stage) -> None:
+    world = stage.world
+    with stage.story("receipts of all kinds, page by page") as browser:
+        people.enrolled(browser, "helen@example.org")
+        for number in range(22):
+            asked = world.asked(BANK, login_hint="helen@example.org", nonce=f"n-receipts-{number:08}")
+            page = people.asked(browser, asked)
+            with browser.quietly():
+                people.decided(browser, page, ("share", "decline")[number % 2])
+        browser.get("/wallet/history/")
+        browser.send("HEAD", "/wallet/history/")
+        browser.post("/wallet/history/")
+        for query in ("page=2", "page=99", "page=x", "invalidated=x", f"invalidated={NOBODY}"):
+            browser.get(f"/wallet/history/?{query}")
+        browser.get(f"/wallet/history/{NOBODY}/invalidate/")
+        browser.post(f"/wallet/history/{NOBODY}/invalidate/")
+        other = stage.browser()
+        people.enrolled(other, "hugo@example.org")
+        with browser.quietly():
+            receipt = people.links(browser.get("/wallet/history/"), "/invalidate/")[0]
+        other.get(receipt)
+        other.post(receipt)
+
+
+def _strangers(stage: Stage) -> None:
+    with stage.story("every page of a wallet, for a stranger") as browser:
+        errand = f"/wallet/errands/{NOBODY}"
+        for path in (
+            "/wallet/history/",
+            f"/wallet/history/{NOBODY}/invalidate/",
+            f"/consent/{NOBODY}/",
+            f"{errand}/sign-in/",
+            f"{errand}/code/",
+            f"{errand}/switch/",
+            f"{errand}/sign-out/",
+            f"{errand}/signed-out/",
+            f"{errand}/identity/",
+            f"{errand}/identity/start/",
+            f"{errand}/identity/cancel/",
+            f"{errand}/identity/in-person/",
+            f"/wallet/identity/{NOBODY}/return/",
+        ):
+            browser.get(path)
+            browser.post(path)
+
+
+def _identity(stage: Stage) -> None:
+    """In the sandbox every outcome that its provider has, in production the check by an operator."""
+    world = stage.world
+    with stage.story("the check of an identity is begun and given up") as browser:
+        with browser.quietly():
+            page = people.to_identity(browser, "ida@example.org")
+        address = page.path
+        browser.get(address)
+        browser.send("HEAD", address)
+        browser.post(address)
+        browser.get(f"{address}start/")
+        provider = browser.follow(browser.post(f"{address}start/"))
+        browser.get(address)
+        browser.get(f"{address}in-person/")
+        browser.get(f"{address}cancel/")
+        browser.follow(browser.post(f"{address}cancel/"))
+        browser.get(provider.path)
+        browser.post(f"{address}in-person/")
+        stage.browser().get(provider.path)
+        number = str(world.rows("wallet", "IdentityVerification").order_by("-created_at").first().pk)
+        browser.get(f"/wallet/identity/{number}/return/")
+        stage.browser().get(f"/wallet/identity/{number}/return/")
+        browser.post(f"/wallet/identity/{number}/return/")
+    if world.sandbox:
+        _outcomes(stage)
+    else:
+        _in_person(stage)
+    with stage.story("a verified identity that has ended") as browser:
+        people.enrolled(browser, "ended@example.org")
+        wallet = world.rows("wallet", "Wallet").get(email="ended@example.org")
+        rows = world.rows("wallet", "Credential").filter(wallet=wallet)
+        rows.update(
+            issued_at=clock.now() - timedelta(days=800), expires_at=clock.now() - timedelta(minutes=1)
+        )
+        browser.follow(browser.get(AUTHORIZE, world.asked(BANK, login_hint="ended@example.org")))
+
+
+def _outcomes(stage: Stage) -> None:
+    for outcome in (
+        "under-18",
+        "turns-18-tomorrow",
+        "non-latin",
+        "one-word",
+        "long-name",
+        "resubmit",
+        "review",
+        "declined",
+        "error",
+        "slow",
+    ):
+        with stage.story(f"the check of an identity ends with: {outcome}") as browser:
+            with browser.quietly():
+                page = people.to_identity(browser, f"{outcome}@example.org")
+            address = page.path
+            with browser.quietly():
+                provider = browser.follow(browser.post(f"{address}start/"))
+            page = browser.follow(browser.post(provider.path, {"outcome": outcome}))
+            browser.get(provider.path)
+            if "/identity/" not in page.path:
+                continue
+            clock.move(minutes=2)
+            page = browser.follow(browser.get(address))
+            if "/identity/" not in page.path:
+                continue
+            page = browser.follow(browser.post(f"{address}start/"))
+            if page.path == provider.path:
+                browser.follow(browser.post(provider.path, {"outcome": outcome}))
+            browser.follow(browser.post(f"{address}cancel/"))
+    with stage.story("an outcome that there is not") as browser:
+        with browser.quietly():
+            page = people.to_identity(browser, "none@example.org")
+        provider = browser.follow(browser.post(f"{page.path}start/"))
+        browser.send("HEAD", provider.path)
+        browser.post(provider.path)
+        browser.post(provider.path, {"outcome": "x"})
+        browser.send("PUT", provider.path)
+        browser.get(f"/sandbox/identity/{NOBODY}/")
+        stage.browser().post(provider.path, {"outcome": "adult"})
+
+
+def _in_person(stage: Stage) -> None:
+    with stage.story("an operator declines") as browser:
+        with browser.quietly():
+            page = people.to_identity(browser, "declined@example.org")
+        address = page.path
+        browser.post(f"{address}start/")
+        browser.get(f"{address}in-person/")
+        browser.follow(browser.post(f"{address}in-person/"))
+        browser.get(address)
+        people.decline(browser)
+        browser.get(address)
+        browser.follow(browser.post(f"{address}start/"))
+        clock.move(minutes=20)
+        browser.get(address)

@@ -1,0 +1,50 @@
+"""Sandbox only, because relying parties are on loopback: what the service sends to them by itself."""
+
+from io import StringIO
+
+from django.core.management import call_command
+
+from tests.recorded import people
+from tests.recorded.clock import clock
+from tests.recorded.stage import Stage
+from tests.recorded.world import EVENTS
+
+BANK = "Harbour Bank"
+
+
+def play(stage: Stage) -> None:
+    """Events are sent, sent again where they failed, and given up."""
+    world = stage.world
+    client_id = world[BANK].client_id
+    url = f"{world.far_end.origin}/harbour-bank/hook"
+    call_command("set_webhook", client_id, url=url, event=list(EVENTS), new_secret=True, stdout=StringIO())
+    with stage.story("a relying party is notified of a decision each way, and of a revocation") as browser:
+        people.enrolled(browser, "hooked@example.org")
+        for number, decision in enumerate(("share", "decline")):
+            asked = world.asked(BANK, login_hint="hooked@example.org", nonce=f"n-webhooks-{number:08}")
+            page = people.asked(browser, asked)
+            with browser.quietly():
+                people.decided(browser, page, decision)
+            _deliver(stage)
+        with browser.quietly():
+            receipt = people.links(browser.get("/wallet/history/"), "/invalidate/")[0]
+            browser.post(receipt)
+        _deliver(stage)
+    with stage.story("a relying party that fails is notified again") as browser:
+        people.enrolled(browser, "hooked2@example.org")
+        page = people.asked(browser, world.asked(BANK, login_hint="hooked2@example.org"))
+        with browser.quietly():
+            people.decided(browser, page, "share")
+        world.far_end.reply = (500, b"{}")
+        _deliver(stage)
+        _deliver(stage)
+        world.far_end.reply = (200, b"{}")
+        clock.move(hours=1)
+        _deliver(stage)
+    call_command("set_webhook", client_id, url="", stdout=StringIO())
+
+
+def _deliver(stage: Stage) -> None:
+    stage.world.far_end.taken()
+    call_command("deliver_webhooks", stdout=StringIO())
+    stage.calls()

@@ -1,0 +1,106 @@
+"""Values as indented lines of the record: forms, queries, JSON and long text."""
+
+import hashlib
+import json
+from typing import Any
+
+from tests.recorded.masks import Masks
+
+FORM, JSON = "application/x-www-form-urlencoded", "application/json"
+LONGEST = 20_000  # characters of a body that are kept as they are
+
+
+class Written:
+    """Lines of one story. `always`: what most requests have and the head of the file names."""
+
+    def __init__(self, masks: Masks, always: dict[str, str]) -> None:
+        self.masks, self._always = masks, always
+
+    def sent(self, body: bytes, content_type: str) -> list[str]:
+        """The body of a request."""
+        text = body.decode("utf-8", "replace")
+        if content_type.startswith(FORM):
+            token = "csrfmiddlewaretoken="
+            without = "&".join(each for each in text.split("&") if not each.startswith(token))
+            return self.pairs(without, "") if without else []
+        if content_type.startswith(JSON):
+            try:
+                return self.json(self.masks.json(json.loads(text)), 2)
+            except (ValueError, RecursionError):
+                pass
+        return self.shortened(self.masks.text(text), 2)
+
+    def pairs(self, text: str, mark: str) -> list[str]:
+        """A query, a fragment or a form, one line for each parameter."""
+        found = self.masks.pairs(text)
+        if found is None:
+            return self.shortened(mark + self.masks.text(text), 2)
+        always = [name for name, value in found if self._always.get(name) == value]
+        always = always if len(always) > 2 and len(set(always)) == len(always) else []
+        said = [f"  {mark}{', '.join(always)} as always"] if always else []
+        for name, value in found:
+            if name in always:
+                continue
+            if isinstance(value, str):
+                said += self.shortened(f"{mark}{name} = {visible(value)}", 2)
+            else:
+                said += [f"  {mark}{name} =", *self.json(value, 4)]
+        return said
+
+    def json(self, value: Any, indent: int) -> list[str]:
+        """A masked JSON value."""
+        text = json.dumps(value, indent=1, ensure_ascii=False)
+        return [" " * indent + visible(line) for line in text.splitlines()]
+
+    def json_body(self, value: Any) -> list[str]:
+        """The body of an answer; of a very long one the hash of each part, so that a diff says which part."""
+        said = self.masks.json(value)
+        if len(json.dumps(said)) <= LONGEST:
+            return self.json(said, 2)
+        lines = []
+        for name, part in said.items():
+            parts = part.items() if isinstance(part, dict) and len(json.dumps(part)) > 2000 else [("", part)]
+            for inner, each in parts:
+                text = json.dumps(each, sort_keys=True)
+                lines.append(f"  {name} {inner}".rstrip() + f": {hashed(text)}")
+        return lines
+
+    def shortened(self, text: str, indent: int) -> list[str]:
+        """Text line by line; where it is endless only what it is like."""
+        if len(text) > LONGEST:
+            text = hashed(text)
+        elif len(text) > 600 and len(set(text)) < 20:
+            text = f"{text[:60]}… ({len(text)} characters)"
+        return [" " * indent + line for line in text.split("\n")]
+
+    def calls(self, received: list[tuple[str, str, dict[str, str], bytes]]) -> list[str]:
+        """What the service has sent to a relying party."""
+        said = []
+        for method, path, headers, body in received:
+            said.append(f"+ the service calls {method} {self.masks.text(path)} of the relying party")
+            for name, value in sorted(headers.items()):
+                if name.lower() == "webhook-signature":
+                    value = "‹signature›"
+                if name.lower() != "content-length":
+                    said.append(f"  {name}: {self.masks.text(value)}")
+            said += self.sent(body, headers.get("Content-Type", "")) if body else []
+        return said
+
+    def letters(self, letters: list[Any]) -> list[str]:
+        """E-mails."""
+        said = []
+        for letter in letters:
+            to, subject = ", ".join(letter.to), self.masks.text(letter.subject)
+            said.append(f"+ the service sends an e-mail to {to}: {subject}")
+            said += self.shortened(self.masks.text(letter.body), 2)
+        return said
+
+
+def visible(text: str) -> str:
+    """Signs that cannot be seen, as their number."""
+    return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text)
+
+
+def hashed(text: str) -> str:
+    """What stands for text that is too long."""
+    return f"{len(text)} characters, SHA-256 {hashlib.sha256(text.encode()).hexdigest()}"
