@@ -76,13 +76,19 @@ class Masks:
             if name == "_sd":
                 return f"‹{len(value)} digests›"
             if name == "x5c":
-                return [self.certificate(base64.b64decode(each)) for each in value]
+                return [self._encoded_certificate(each) for each in value]
             return [self.json(each) for each in value]
         if not isinstance(value, str):
             return value
         if name == "lst":
             return _status_list(value)
         return self.value(value)
+
+    def _encoded_certificate(self, text: str) -> Any:
+        try:
+            return self.certificate(base64.b64decode(text))
+        except ValueError:  # an example in a description
+            return text
 
     def value(self, text: str) -> Any:
         """A text that may be a token as a whole, JSON with tokens in it, or anything."""
