@@ -55,7 +55,7 @@ class OperatorSignInForm(AdminAuthenticationForm):
             with self._turn(known):
                 return super().clean()
         except ValidationError as error:
-            log.warning("operator not signed in", operator=self._operator(), reason=error.code)
+            log.warning("operator_not_signed_in", operator=self._operator(), reason=error.code)
             raise
 
     @contextmanager

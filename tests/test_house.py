@@ -281,3 +281,14 @@ def test_no_merge_was_left_half_done() -> None:
     """A lock file with both sides in it installs nothing, and only a new machine notices."""
     found = subprocess.run(["git", "grep", "-lE", "^(<{7}|>{7}) "], cwd=ROOT, capture_output=True, text=True)
     assert found.stdout == ""
+
+
+def test_log_events_have_one_style() -> None:
+    """Such as `answer_not_delivered`, so that an operator can search for them and count them."""
+    said = re.compile(r"\blog\.(?:debug|info|warning|error|exception)\(\s*\"([^\"]*)\"")
+    events = {(name, event) for name, path in modules() for event in said.findall(path.read_text())}
+
+    assert len(events) > 40
+    assert {
+        f"{name}: {event}" for name, event in events if not re.fullmatch("[a-z]+(_[a-z]+)*", event)
+    } == set()

@@ -79,7 +79,7 @@ def hand_over(letter: EmailMessage) -> None:
     except OSError as error:  # SMTP and network errors are all OSErrors
         if _refused(error):
             raise
-        log.exception("letter perhaps not sent")
+        log.exception("email_perhaps_not_sent")
     finally:
         with suppress(OSError):
             connection.close()

@@ -78,7 +78,7 @@ def _initial_identity(verification: IdentityVerification) -> dict[str, Any]:
     try:
         identity = review.claims(verification)
     except SealError:  # sealed under a key that is gone: the operator types it in
-        log.exception("claims in review do not open", verification=str(verification.id))
+        log.exception("claims_in_review_do_not_open", verification=str(verification.id))
         identity = None
     return IdentityForm.initial_for(identity) if identity else {}
 

@@ -75,7 +75,7 @@ def send_code(errand: Errand, *, client: str, now: datetime, link: bool = False)
     except BaseException as error:
         _release_sending(errand, sent_at=now + RETRY_AFTER - RESEND_AFTER)
         if isinstance(error, OSError | EmailAddressError):  # SMTP and network errors are all OSErrors
-            log.exception("letter not sent", errand=str(errand.id))
+            log.exception("email_not_sent", errand=str(errand.id))
             raise NotSentError(now + RETRY_AFTER) from error
         raise
 
@@ -170,14 +170,14 @@ def _send_code(errand: Errand, *, own_allowance: bool, now: datetime, taken: Exi
     taken.pop_all()
     if errand.link_until is not None:
         _wait_for_link(errand, None)
-    log.info("code sent", errand=str(errand.id))
+    log.info("sign_in_code_sent", errand=str(errand.id))
 
 
 def _send_link(errand: Errand, *, client: str | None, now: datetime) -> None:
     until = sign_in_links.send(errand.email, client=client, now=now)
     LoginCode.objects.filter(errand=errand).delete()
     _wait_for_link(errand, until)
-    log.info("waits for a link", errand=str(errand.id))
+    log.info("sign_in_link_awaited", errand=str(errand.id))
 
 
 def _wait_for_link(errand: Errand, until: datetime | None) -> None:
@@ -195,7 +195,7 @@ def _signed_in(wallet: Wallet, errand: Errand, *, now: datetime) -> Wallet:
     if wallet.state != Wallet.State.ACTIVE:
         raise WalletSuspendedError
     known_browsers.remember(errand.browser, errand.email, now=now)
-    log.info("signed in", wallet=str(wallet.id), new=wallet.created_at == now)
+    log.info("holder_signed_in", wallet=str(wallet.id), new=wallet.created_at == now)
     return wallet
 
 

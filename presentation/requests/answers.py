@@ -67,10 +67,10 @@ def answer(opened: OpenInteraction, ready: NextStep, *, now: datetime) -> dict[s
     except IntegrityError as error:
         raise InvalidRequestError(NONCE_USED) from error
     except (NoSigningKeyError, BrokenChainError, SealError) as error:
-        log.exception("presentation failed", interaction=str(row.id))
+        log.exception("presentation_failed", interaction=str(row.id))
         raise ServerError from error
     except (OperationalError, InterfaceError, SignerUnavailableError) as error:
-        log.exception("presentation failed", interaction=str(row.id))
+        log.exception("presentation_failed", interaction=str(row.id))
         raise TemporarilyUnavailableError from error
     log.info("answered", interaction=str(row.id), client_id=party.client_id)
     return answer

@@ -79,10 +79,10 @@ def our_fault() -> Iterator[None]:
     try:
         yield
     except (NoSigningKeyError, BrokenChainError, SealError) as error:
-        log.exception("request not evaluated")
+        log.exception("request_not_evaluated")
         raise ServerError from error
     except SignerUnavailableError as error:
-        log.exception("request not evaluated")
+        log.exception("request_not_evaluated")
         raise TemporarilyUnavailableError from error
 
 

@@ -88,7 +88,7 @@ def send_link(email: str, *, browser_digest: str, client: str, now: datetime) ->
             with waiting_for(MAIL_SERVER):
                 hand_over(_letter(email, link))
         except OSError as error:  # SMTP and network errors are all OSErrors
-            log.exception("developer's letter not sent")
+            log.exception("developer_email_not_sent")
             raise NotSentError from error
         taken.pop_all()
     return ""

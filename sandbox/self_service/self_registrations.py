@@ -70,7 +70,7 @@ def register(owner: str, details: Details, *, client: str, now: datetime) -> Rel
         **details.fields(),
     )
     SelfRegistration.objects.create(relying_party=party, owner=owner, expires_at=now + KEPT)
-    log.info("self-registered", client_id=party.client_id)
+    log.info("relying_party_self_registered", client_id=party.client_id)
     return party
 
 
@@ -105,7 +105,7 @@ def new_webhook_secret(party: RelyingParty, owner: str, *, now: datetime) -> New
 
 def give_up(party: RelyingParty) -> None:
     """Forget it, and what was asked in its name; holders keep their receipts."""
-    log.info("self-registration ended", client_id=party.client_id)
+    log.info("self_registration_ended", client_id=party.client_id)
     party.delete()
 
 

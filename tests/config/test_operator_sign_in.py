@@ -190,7 +190,7 @@ def test_a_failed_attempt_is_logged_without_what_was_typed(
         assert sign_in(client, name, password).status_code == 200
 
     account = User.objects.get(username=name).pk if known else None
-    event = {"operator": account, "reason": reason, "event": "operator not signed in", "log_level": "warning"}
+    event = {"operator": account, "reason": reason, "event": "operator_not_signed_in", "log_level": "warning"}
     assert [entry for entry in logs if entry["event"] != "request"] == [event]
     assert not any(typed in str(entry) for entry in logs for typed in (f"'{name}'", password))
 

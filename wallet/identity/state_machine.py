@@ -99,7 +99,7 @@ def refresh(verification: IdentityVerification, *, now: datetime) -> None:
     try:
         finding = provider.result(verification, now=now)
     except ProviderError:
-        log.exception("no result", verification=str(verification.id))
+        log.exception("identity_result_not_given", verification=str(verification.id))
         return
     settle(verification, finding, now=now)
 
@@ -192,7 +192,9 @@ def move_to(
             setattr(verification, name, value)
         verification.save(update_fields=list(changes))
         _write_log(verification, before, actor=actor, reason=note or reason, now=now)
-    log.info("verification moved", verification=str(verification.id), before=before.value, after=to.value)
+    log.info(
+        "identity_verification_moved", verification=str(verification.id), before=before.value, after=to.value
+    )
 
 
 def approve_as(

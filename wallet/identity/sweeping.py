@@ -56,7 +56,7 @@ def _ask(verification: IdentityVerification, *, now: datetime) -> None:
     try:
         state_machine.refresh(verification, now=now)
     except Exception:
-        log.exception("result not settled", verification=str(verification.id))
+        log.exception("identity_result_not_settled", verification=str(verification.id))
         verification.refresh_from_db()
 
 

@@ -57,7 +57,7 @@ def recall(handle: str, *, client_id: str, now: datetime) -> CarriedRequest:
         try:
             values = row.as_received().values
         except SealError:
-            log.exception("request not evaluated")
+            log.exception("request_not_evaluated")
             problem = ServerError()
     # Its digest stays with the parameters, so that the answer to them can use the handle up.
     parameters = Parameters({**values, "request_uri": row.digest})

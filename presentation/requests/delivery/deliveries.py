@@ -80,13 +80,13 @@ def deliver(interaction: Interaction, *, checked: bool = False, now: datetime) -
         onward = posting.post(interaction.relying_party, interaction.response_uri, body, now=now)
     except (OutboundError, SealError) as error:
         mine.update(taken_until=None, **_learnt(before, error, now=now))
-        log.warning("answer not delivered", interaction=str(interaction.id), reason=str(error))
+        log.warning("answer_not_delivered", interaction=str(interaction.id), reason=str(error))
         return
     kept = seal(onward.encode(), context=_context("sealed_onward", interaction)) if onward else b""
     with transaction.atomic():
         if mine.update(taken_until=None, delivered_at=now, sealed_body=b"", sealed_onward=kept) == 1:
             telling.tell_of_arrival(before.interaction, now=now)
-    log.info("answer delivered", interaction=str(interaction.id))
+    log.info("answer_delivered", interaction=str(interaction.id))
 
 
 def of(interaction: Interaction) -> Delivery | None:
