@@ -117,7 +117,7 @@ class RollingLimit:
         until, since = map(connection.ops.adapt_datetimefield_value, (now + self.window, now))
         with connection.cursor() as cursor:
             cursor.execute(_TAKE_SLOT, [slot, until, since])
-            return cursor.rowcount == 1
+            return bool(cursor.rowcount == 1)
 
     def slots(self, subject: str) -> list[str]:
         """The keys of the rows, whether or not the slots are taken."""

@@ -35,7 +35,8 @@ class SealedColumn:
         """The rows that hold a value here; `mark` says which key it is sealed under."""
         under = Substr(self.name, 1, MARK, output_field=BinaryField())
         held = self.model._base_manager.filter(**{f"{self.name}__isnull": False}).exclude(**{self.name: b""})
-        return held.annotate(mark=under)
+        rows: QuerySet[Model] = held.annotate(mark=under)
+        return rows
 
     def waiting(self) -> QuerySet[Model]:
         """The rows whose value is not sealed under the first of KEY_SEALING_KEYS."""

@@ -75,7 +75,7 @@ def presentation_in(value: str | dict[str, Any]) -> str:
     found = list(by_query.values())
     if not all(isinstance(each, list) and all(isinstance(one, str) for one in each) for each in found):
         raise SdJwtError("vp_token is not an object of lists of presentations")
-    different = {presentation for presentations in found for presentation in presentations}
+    different: set[str] = {presentation for presentations in found for presentation in presentations}
     if len(different) != 1 or not all(len(presentations) == 1 for presentations in found):
         raise SdJwtError("vp_token does not hold one presentation")
     return different.pop()

@@ -72,7 +72,7 @@ def issue(
 
 def valid_credential(wallet: Wallet, *, now: datetime) -> Credential | None:
     """The credential an active wallet can present from now; asks the database only for what is not loaded."""
-    credential = getattr(wallet, "credential", None)
+    credential: Credential | None = getattr(wallet, "credential", None)
     if credential is None or wallet.state != Wallet.State.ACTIVE or not _is_usable(credential, now):
         return None
     return credential

@@ -90,10 +90,11 @@ class HardwareModule:
 
     def sign(self, kid: UUID, digest: bytes) -> bytes:
         """The 64 bytes r‖s over a SHA-256 digest."""
-        return self._run(
+        signature: bytes = self._run(
             lambda session: self._key(session, kid).sign(digest, mechanism=Mechanism.ECDSA),
             fresh=kid not in self._keys,  # nothing is looked for in a session that may be lost
         )
+        return signature
 
     def signer(self, kid: UUID, public_key: ec.EllipticCurvePublicKey) -> "HardwareSigner":
         """What signs with this key; asks the module for nothing yet."""

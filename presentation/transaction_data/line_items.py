@@ -23,8 +23,8 @@ def line_total(item: Item, currency: str) -> Decimal:
 
 def exact_total(item: Item) -> Decimal:
     """Quantity times price; at most 25 digits, which Decimal's context keeps all."""
-    cost: Decimal = item["unit_cost"]
-    return item["quantity"] * cost
+    total: Decimal = item["quantity"] * item["unit_cost"]
+    return total
 
 
 def total(items: Iterable[Item], currency: str) -> Decimal:

@@ -126,7 +126,7 @@ def secret_page(own: Any, request: HttpRequest, relying_party: RelyingParty) -> 
         overlap = timedelta(0) if form.cleaned_data["before"] == "end" else signing_secrets.OVERLAP
         new = signing_secrets.rotate(relying_party, now=now, overlap=overlap)
         own.log_change(request, relying_party, _t("New webhook secret"))
-    return own.render(
+    response: HttpResponse = own.render(
         request,
         "admin/presentation/relyingparty/webhook_secret.html",
         relying_party,
@@ -135,3 +135,4 @@ def secret_page(own: Any, request: HttpRequest, relying_party: RelyingParty) -> 
         secrets=list(signing_secrets.in_use(relying_party, now=now)),
         new=new,
     )
+    return response

@@ -102,7 +102,8 @@ def _take(
     ]
     with connection.cursor() as cursor:
         cursor.execute(_statement(connection.vendor), values)
-        return cursor.fetchone()
+        place: tuple[int, int] | None = cursor.fetchone()
+        return place
 
 
 def _stored(column: str, value: Any) -> Any:

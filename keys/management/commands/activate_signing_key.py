@@ -7,8 +7,8 @@ from django.utils.timezone import now
 
 from keys.certificates.chain import BrokenChainError
 from keys.rotation.key_events import shell_user
-from keys.rotation.moves import RotationRefusedError, activate
-from keys.rotation.states import State, in_state
+from keys.rotation.moves import activate
+from keys.rotation.states import RotationRefusedError, State, in_state
 
 
 class Command(BaseCommand):

@@ -12,7 +12,8 @@ from infra.sealing import SealError
 from keys.certificates.chain import MAX_PEM, BrokenChainError
 from keys.private_keys.signer import SignerUnavailableError
 from keys.rotation.key_events import shell_user
-from keys.rotation.moves import RotationRefusedError, certificate_request, certify
+from keys.rotation.moves import certificate_request, certify
+from keys.rotation.states import RotationRefusedError
 
 
 class Command(BaseCommand):

@@ -8,9 +8,9 @@ from django.utils.timezone import now
 from infra.moments import moment
 from keys.certificates.chain import BrokenChainError
 from keys.rotation.key_events import shell_user
-from keys.rotation.moves import RotationRefusedError, retire
+from keys.rotation.moves import retire
 from keys.rotation.schedule import ended_at
-from keys.rotation.states import State, in_state
+from keys.rotation.states import RotationRefusedError, State, in_state
 
 
 class Command(BaseCommand):

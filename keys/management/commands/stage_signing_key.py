@@ -10,8 +10,9 @@ from infra.sealing import SealError
 from keys.models import SigningKey
 from keys.private_keys.signer import SignerUnavailableError
 from keys.rotation.key_events import shell_user
-from keys.rotation.moves import RotationRefusedError, certificate_request, stage
+from keys.rotation.moves import certificate_request, stage
 from keys.rotation.schedule import ready_at
+from keys.rotation.states import RotationRefusedError
 
 
 class Command(BaseCommand):

@@ -10,8 +10,8 @@ from django.utils.timezone import now
 from infra.sealing import SealError
 from keys.models import SigningKey
 from keys.rotation.key_events import shell_user
-from keys.rotation.moves import RotationRefusedError, withdraw
-from keys.rotation.states import State, find, in_state
+from keys.rotation.moves import withdraw
+from keys.rotation.states import RotationRefusedError, State, find, in_state
 from keys.rotation.withdrawal import cost_of_withdrawal
 
 

@@ -40,7 +40,7 @@ def page(admin: Any, request: HttpRequest, relying_party: RelyingParty) -> HttpR
     if request.method == "POST" and form.is_valid():
         new = _made(admin, request, relying_party, ends_before=form.cleaned_data.get("before") == "end")
         form = NewSecretForm()
-    return admin.render(
+    response: HttpResponse = admin.render(
         request,
         f"{_TEMPLATES}/client_secrets.html",
         relying_party,
@@ -49,6 +49,7 @@ def page(admin: Any, request: HttpRequest, relying_party: RelyingParty) -> HttpR
         form=form,
         new=new,
     )
+    return response
 
 
 def _made(

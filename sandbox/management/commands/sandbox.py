@@ -25,7 +25,7 @@ from keys.rotation import due_steps
 from keys.sandbox_folder import leave_mark
 from presentation.dcql.queries import SCOPES
 from presentation.models import RedirectURI, RelyingParty, ResponseURI
-from presentation.transaction_data import entries
+from presentation.transaction_data import types
 from sandbox import checks
 from sandbox.playground import posted_answers
 
@@ -118,7 +118,7 @@ def register_demo_relying_parties() -> None:
                 "privacy_policy_url": "https://relying-party.example/privacy",
                 "terms_url": "https://relying-party.example/terms",
                 "allowed_scopes": list(SCOPES),
-                "allowed_transaction_data_types": list(entries.TYPES),
+                "allowed_transaction_data_types": list(types.TYPES),
             },
         )
         RedirectURI.objects.get_or_create(
