@@ -628,6 +628,16 @@ def test_nothing_is_fetched_but_what_is_below_the_registered_address(
     assert publisher.connections == 0
 
 
+def test_nothing_is_fetched_for_a_suspended_relying_party(
+    client: Client, bank: Bank, publisher: FarEnd, settings: Any
+) -> None:
+    publishes(publisher, signed(bank, settings.BASE_URL))
+    admission.suspend(bank[0], "Complaints")
+
+    assert refer(client, bank, publisher.url("/requests/1")).status_code == 400
+    assert publisher.connections == 0
+
+
 @pytest.mark.parametrize(
     "uri",
     [
