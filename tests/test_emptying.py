@@ -7,7 +7,7 @@ from django.contrib.auth.models import Group, Permission, User
 from django.contrib.contenttypes.models import ContentType
 from django.core.management import call_command
 
-from keys.models import DatabaseMark
+from infra.models import DatabaseMark
 from tests import emptying
 from wallet.models import Wallet
 

@@ -74,7 +74,7 @@ def _watch(connection: Any) -> None:
     if connection.vendor != "postgresql":
         return
     _bind(connection.connection)
-    if not internals.are_tried() or "get_new_connection" in connection.__dict__:
+    if not internals.ARE_TRIED or "get_new_connection" in connection.__dict__:
         return
     connect = connection.get_new_connection
     connection.get_new_connection = lambda params: _connected(connect, params)
@@ -86,7 +86,7 @@ def watch_opened(connection: Any, **_: Any) -> None:
     How long it may take to connect is then for `connect_timeout` alone, and how many threads connect is not
     counted.
     """
-    untried = not internals.are_tried() and connection.vendor == "postgresql"
+    untried = not internals.ARE_TRIED and connection.vendor == "postgresql"
     if not untried or getattr(_thread, "seconds", None) is None:
         return
     raw = _bind(connection.connection)

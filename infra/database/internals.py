@@ -9,16 +9,12 @@ import structlog
 
 log = structlog.get_logger(__name__)
 TRIED_WITH = (5, 2)  # after the tests have passed with another version, it can be said here
-
-
-def are_tried() -> bool:
-    """Whether this Django is one whose internals are known."""
-    return django.VERSION[:2] == TRIED_WITH
+ARE_TRIED = django.VERSION[:2] == TRIED_WITH  # whether this Django is one whose internals are known
 
 
 def what_is_slower() -> str:
     """A sentence for operators; empty where nothing is."""
-    if are_tried():
+    if ARE_TRIED:
         return ""
     version, tried = (".".join(map(str, numbers[:2])) for numbers in (django.VERSION, TRIED_WITH))
     return f"Statements are composed anew each time: this was tried with Django {tried}, not with {version}."

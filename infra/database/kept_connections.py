@@ -34,7 +34,7 @@ def kept_cursor(connection: Any) -> Any:
     Each cursor finds out anew how every type of value is written and read, which takes longer than asking.
     It remembers what was asked and read last, so `drop_cursors` ends it with the request.
     """
-    if not internals.are_tried() or connection.queries_logged:  # Django has another kind of cursor then
+    if not internals.ARE_TRIED or connection.queries_logged:  # Django has another kind of cursor then
         return connection.cursor()
     cursor = getattr(connection, _CURSOR, None)
     if cursor is None or cursor.connection is not connection.connection:
@@ -52,7 +52,7 @@ def drop_cursors(**_: Any) -> None:
 
 
 def _may_be_dead(connection: Any) -> bool:
-    return not internals.are_tried() or _has_news(connection.connection)
+    return not internals.ARE_TRIED or _has_news(connection.connection)
 
 
 def _has_news(raw: Any) -> bool:

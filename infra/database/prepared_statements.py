@@ -35,7 +35,7 @@ class PreparedRead(Generic[Row]):
 
     def all(self, **values: Any) -> list[Row]:
         """The rows, in one statement. Takes exactly the values that the queryset names, none of them None."""
-        if not internals.are_tried():
+        if not internals.ARE_TRIED:
             return list(_Plain(values).rows(self._rows))
         if self._composed is None:
             self._composed = _ComposedRead(self._rows(_Place))
@@ -64,7 +64,7 @@ class PreparedUpdate:
 
     def run(self, **values: Any) -> int:
         """Change the rows, in one statement; how many there were."""
-        if not internals.are_tried():
+        if not internals.ARE_TRIED:
             changes = {name: values[name] for name in self._changes if name in values}
             return _Plain(values).rows(self._rows, *self._changes).update(**changes)
         if self._composed is None:
@@ -99,7 +99,7 @@ class PreparedInsert:
 
     def run(self, instance: Model) -> None:
         """Write it down."""
-        if not internals.are_tried():
+        if not internals.ARE_TRIED:
             self._model._base_manager.bulk_create([instance])
             return
         connection = connections[DEFAULT_DB_ALIAS]

@@ -215,7 +215,7 @@ def test_with_an_untried_django_every_statement_is_djangos_own(
     def composes(*_: Any) -> None:
         raise AssertionError("it leans on Django’s internals")
 
-    monkeypatch.setattr(internals, "TRIED_WITH", (1, 0))
+    monkeypatch.setattr(internals, "ARE_TRIED", False)
     monkeypatch.setattr(prepared_statements, "kept_cursor", composes)
 
     test_the_second_use_has_other_values(asked.consent.wallet, bob)
@@ -226,12 +226,12 @@ def test_with_an_untried_django_every_statement_is_djangos_own(
 @TRIED_ONLY
 def test_an_untried_django_is_told_by_the_check_and_in_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
     assert django_version(None) == []
-    monkeypatch.setattr(internals, "TRIED_WITH", (1, 0))
+    monkeypatch.setattr(internals, "ARE_TRIED", False)
 
     (told,) = django_version(None)
     with capture_logs() as logged:
         internals.tell()
 
     assert (told.id, told.level) == ("infra.I001", INFO)
-    assert "tried with Django 1.0, not with 5.2" in told.msg
+    assert "this was tried with Django 5.2, not with 5.2" in told.msg
     assert [(line["event"], line["log_level"]) for line in logged] == [("django_not_tried", "warning")]

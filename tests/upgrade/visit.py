@@ -5,6 +5,7 @@ What each of them gets is printed as JSON. Run as `python -m tests.upgrade.visit
 
 import base64
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
@@ -33,9 +34,10 @@ def get(client: Client, address: str, **parameters: str) -> Any:
 def open_request() -> Iterator[tuple[str, Any]]:
     """Alice shares from the consent page that was open."""
     alice = browser()
-    yield "consent page", get(alice, recorded.CONSENT_PAGE).content.decode()
-    hub = alice.post(recorded.CONSENT_PAGE, {"decision": "share"}, secure=True).headers["Location"]
-    yield "answer", get(alice, urlsplit(hub).path).headers["Location"]
+    page = get(alice, recorded.CONSENT_PAGE).content.decode()
+    yield "consent page", page
+    (address,) = set(re.findall(r'<form method="post" action="([^"]*/interactions/[^"]+)"', page))
+    yield "answer", alice.post(address, {"decision": "share"}, secure=True).headers["Location"]
     yield "receipts", get(alice, "/wallet/history/").content.decode()
 
 
