@@ -225,7 +225,7 @@ MUTANTS = (
         _PUSHING,
         'if form.get("client_id", party.client_id) != party.client_id:',
         'if not form.get("client_id", party.client_id):',
-        f"{_TESTS}/test_pushed_requests.py::test_every_mistake_is_told_in_json_and_nothing_is_kept",
+        f"{_TESTS}/test_pushed_requests.py::test_an_access_token_pushes_for_its_own_client_only",
     ),
     mutant(
         "pushed request: the handle of another client",

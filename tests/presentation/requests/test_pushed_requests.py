@@ -251,6 +251,16 @@ def test_an_access_token_pushes_as_long_as_its_party_may(
     assert send(client, asked(party), **bearer).status_code == 201
 
 
+def test_an_access_token_pushes_for_its_own_client_only(
+    client: Client, bank: tuple[RelyingParty, dict[str, str]]
+) -> None:
+    token = access_token(bank[0])
+
+    form = asked(bank[0], client_id="somebody")
+
+    refused(send(client, form, Authorization=f"Bearer {token}"), "invalid_request")
+
+
 @pytest.mark.parametrize("method", ["get", "put", "patch", "delete"])
 def test_par_attempt_invalid_http_method(client: Client, method: str) -> None:
     response = getattr(client, method)(PAR)
