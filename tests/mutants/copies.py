@@ -113,6 +113,7 @@ class ProjectCopy:
             command,
             cwd=self.root,
             env=environment,
+            stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
