@@ -106,10 +106,10 @@ MUTANTS = (
         "infra/test_limits.py::test_as_often_as_it_says_and_not_once_more",
     ),
     mutant(
-        "limit: a rolling one gives a slot back too early",
+        "limit: a rolling one has a slot too many",
         _LIMITS,
-        "Allowance.objects.filter(key__in=slots, expires_at__gt=now)",
-        "Allowance.objects.filter(key__in=slots, expires_at__gt=now + self.window / 2)",
+        "for number in range(self.most))",
+        "for number in range(self.most + 1))",
         "infra/test_limits.py::test_a_rolling_limit_allows_as_many_in_any_window_wherever_it_begins",
     ),
     mutant(
