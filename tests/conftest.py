@@ -86,6 +86,11 @@ def _quick(item: pytest.Item) -> bool:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items:
+        # What a module's tests share is made once, so they run in one process.
+        made = getattr(item, "_fixtureinfo", None)
+        if made and any(found[-1].scope == "module" for found in made.name2fixturedefs.values()):
+            item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
     wanted = _quick if QUICK else _differs_on_sqlite if SECOND_DATABASE else None
     if wanted:
         kept = [item for item in items if wanted(item)]

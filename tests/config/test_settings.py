@@ -15,9 +15,12 @@ from tests.own_databases import gunicorn, manage, reason
 ROOT = Path(__file__).resolve().parents[2]
 
 
+READY = "import django; django.setup();"
+
+
 def start(environment: dict[str, str], code: str = "") -> subprocess.CompletedProcess[str]:
-    """Load the settings in a process of their own, then run `code`."""
-    program = f"import django; django.setup(); from django.conf import settings; {code or 'pass'}"
+    """Load the settings in a process of their own, then run `code`; `READY` has the applications as well."""
+    program = f"from django.conf import settings; settings.DEBUG; {code or READY}"
     return subprocess.run(
         [sys.executable, "-c", program],
         cwd=ROOT,
@@ -187,7 +190,7 @@ def test_a_secret_may_begin_with_a_dollar_sign() -> None:
 
 def test_subdomains_are_bound_to_tls_only_where_the_operator_says_so() -> None:
     code = (
-        "from django.test import Client;"
+        f"{READY} from django.test import Client;"
         "path, host = '/.well-known/openid-configuration', {'Host': 'wallet.example'};"
         "print(Client().get(path, secure=True, headers=host).headers['Strict-Transport-Security'])"
     )
@@ -227,7 +230,8 @@ def test_transactions_are_kept_for_seven_years_unless_it_says_otherwise() -> Non
 
 def test_limits_that_suit_shared_networks_are_settings() -> None:
     code = (
-        "from presentation.requests import interactions; from wallet import sign_in_allowances as allowances;"
+        f"{READY} from presentation.requests import interactions;"
+        "from wallet import sign_in_allowances as allowances;"
         "print(interactions.STRANGERS.most, allowances.CODES_PER_CLIENT.most,"
         " allowances.ERRANDS_PER_CLIENT.most, allowances.TRIES_PER_CLIENT.most,"
         " allowances.CODES_PER_EMAIL_AND_CLIENT.most, allowances.CODES_PER_BROWSER.most)"

@@ -39,6 +39,10 @@ def all_at_once(environment: Mapping[str, str]) -> list[str]:
     return [out for out, _err, _status in ended]
 
 
+ADVISORY_LOCKS = (
+    "SELECT count(*) FROM pg_locks JOIN pg_database ON pg_database.oid = database"
+    " WHERE locktype = 'advisory' AND datname = current_database()"
+)
 APPLIED = "SELECT app, name, count(*) FROM django_migrations GROUP BY app, name HAVING count(*) > 1"
 
 
@@ -53,7 +57,7 @@ def test_first_migrations_at_the_same_time_all_succeed(tmp_path: Path, number: i
             assert database.execute("SELECT environment FROM keys_databasemark").fetchall() == [
                 ("production",)
             ]
-            held = database.execute("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'").fetchone()
+            held = database.execute(ADVISORY_LOCKS).fetchone()
             assert held == (0,)
     assert any(WAITS in out for out in printed)
 
