@@ -1,16 +1,18 @@
 """The mutants, by the part of the service that they break."""
 
 from tests.mutants.tables import (
+    answers,
     clients,
     consents,
     keys,
     operators,
     outbound,
+    requests,
     service,
     sign_in,
     statuses,
     tokens,
 )
 
-_PARTS = (sign_in, clients, consents, tokens, statuses, keys, outbound, operators, service)
+_PARTS = (sign_in, clients, requests, consents, answers, tokens, statuses, keys, outbound, operators, service)
 MUTANTS = tuple(mutant for part in _PARTS for mutant in part.MUTANTS)

@@ -68,7 +68,7 @@ MUTANTS = (
         "consent/views.py",
         "    rotate_token(request)\n    chosen",
         "    chosen",
-        "consent/test_review.py::test_a_decision_rotates_the_csrf_token_so_that_back_cannot_revive_the_page",
+        "presentation/requests/test_deciding.py::test_a_decision_rotates_the_csrf_token_so_that_back_cannot_revive_the_page",
     ),
     mutant(
         "consent page: caches keep the claims",

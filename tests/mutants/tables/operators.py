@@ -45,8 +45,8 @@ MUTANTS = (
     mutant(
         "operator: sees webhooks and sends them again",
         "presentation/webhooks/admin.py",
-        'return request.user.has_perm("presentation.change_relyingparty")',
-        'return request.user.has_perm("presentation.view_relyingparty")',
+        'return self.has_permission_to(request, "change")',
+        'return self.has_permission_to(request, "view")',
         "presentation/test_webhook_admin.py::test_no_other_role_makes_secrets_or_sends_again",
     ),
 )

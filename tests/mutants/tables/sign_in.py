@@ -132,11 +132,4 @@ MUTANTS = (
         "httponly=False",
         "wallet/test_sessions.py::test_the_cookie_is_out_of_reach_of_scripts",
     ),
-    mutant(
-        "CSRF: a decision is taken from another site",
-        "consent/views.py",
-        '@require_http_methods(["GET", "HEAD", "POST"])\ndef review(',
-        '@__import__("django.views.decorators.csrf", fromlist=["x"]).csrf_exempt\ndef review(',
-        "consent/test_review.py::test_a_form_without_its_token_decides_nothing",
-    ),
 )
