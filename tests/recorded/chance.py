@@ -63,9 +63,14 @@ def mask(text: str) -> str:
 
 def jwk(key: Key) -> dict[str, str]:
     """The public half of a key of ours; its coordinates are masked wherever they are shown again."""
-    made = public_jwk(key)
+    made = in_order(public_jwk(key))
     _made[made["x"]] = _made[made["y"]] = "‹coordinate of a key›"
     return made
+
+
+def in_order(members: dict[str, str]) -> dict[str, str]:
+    """As PostgreSQL orders the members of stored JSON, so that SQLite gives the same pages."""
+    return dict(sorted(members.items(), key=lambda member: (len(member[0]), member[0])))
 
 
 def name(text: str, as_: str) -> None:

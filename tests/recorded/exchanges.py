@@ -13,7 +13,7 @@ from tests.fuzz.gateway import Reply, Wire
 from tests.recorded import pages
 from tests.recorded.clock import clock
 from tests.recorded.masks import Masks
-from tests.recorded.written import Written
+from tests.recorded.written import FORM, Written
 
 if TYPE_CHECKING:
     from tests.recorded.stage import Stage
@@ -29,6 +29,7 @@ USUAL = (
 )
 _NEVER = "max-age=0, no-cache, no-store, must-revalidate, private"
 LEGEND = (
+    f"The Content-Type of a request with a body is {FORM} where it is not named.",
     "Content-Length is that of the body where it is not named.",
     f"(never cached) is Cache-Control: {_NEVER}, and Expires of this moment.",
 )
@@ -42,7 +43,7 @@ def request_lines(wire: Wire, cookies: list[str], own: list[tuple[str, str]], wr
     said = [f"> {wire.method} {masks.text(path)}"]
     said += written.pairs(query, "?") if query else []
     said += [f"  Cookie: {', '.join(sorted(plain(name) for name in cookies))}"] if cookies else []
-    said += [f"  Content-Type: {content_type}"] if content_type else []
+    said += [f"  Content-Type: {content_type}"] if content_type not in ("", FORM) else []
     said += [f"  {name}: {_sent_header(name, value, masks)}" for name, value in own if name != "Origin"]
     return said + (written.sent(wire.body, content_type) if wire.body else [])
 
@@ -118,11 +119,10 @@ class Answer:
         pair, *attributes = (part.strip() for part in header.split(";"))
         cookie, _, value = pair.partition("=")
         said = f"{cookie}; {'; '.join(_attribute(each) for each in sorted(attributes))}"
-        if value in ("", '""'):
-            return f"{plain(cookie)}={value}; {said}"
-        if self._stage.cookies.setdefault(plain(cookie), said) == said:
-            return f"{plain(cookie)}=‹value›"
-        return f"{plain(cookie)}=‹value›; {said}"
+        empty = value in ("", '""')
+        cookie, value = plain(cookie), "‹nothing›" if empty else "‹value›"
+        usual = self._stage.cookies.setdefault(f"{cookie}={value}", said)
+        return f"{cookie}={value}" + (f"; {said}" if said != usual else "")
 
     def _is_constant(self) -> bool:
         """Whether the body has nothing in it that differs between runs; then its tag is constant as well."""

@@ -13,35 +13,44 @@ _ACCOUNT = re.compile(r'class="account-name">([^<]*)<')
 _ID = re.compile(r"‹id \d+›")
 _SECTION = re.compile(r"(?=<h2\b)")
 _HEADING = re.compile(r"<h[12]\b[^>]*>(.*?)</h[12]>", re.DOTALL)
-_ERROR = re.compile(r'<(\w+)[^>]*class="[^"]*error[^"]*"[^>]*>(.*?)</\1>', re.DOTALL)
+_ERROR = re.compile(
+    r'<(p|ul|div)[^>]*class="[^"]*(?:errornote|errorlist|field-error|error-summary)[^"]*"[^>]*>(.*?)</\1>',
+    re.DOTALL,
+)
 _TAG = re.compile(r"<!--.*?-->|<(?:script|style)\b.*?</(?:script|style)>|<[^>]*>", re.DOTALL)
 
 
 class Frames:
-    """What stands around the main part of pages, each different one numbered and kept once."""
+    """What stands around the main part of pages. Each is kept once, named by the first page that has it."""
 
     def __init__(self) -> None:
-        self._known: dict[str, int] = {}
+        self._known: dict[str, str] = {}
 
-    def number(self, frame: str) -> int:
-        return self._known.setdefault(_ID.sub("‹id›", frame), len(self._known) + 1)
+    def name(self, frame: str, title: str) -> str:
+        """The name of this frame, which a page of this title has."""
+        frame = _ID.sub("‹id›", frame)
+        if frame not in self._known:
+            others = sum(name.startswith(title) for name in self._known.values())
+            self._known[frame] = f"{title} ({others + 1})" if others else title
+        return self._known[frame]
 
     def lines(self) -> list[str]:
         """The end of the file. Frames of the admin are long and another project’s, so they are hashes."""
         said = []
-        for frame, number in self._known.items():
+        for frame, name in self._known.items():
             if 'id="user-tools"' in frame or 'id="site-name"' in frame:
-                said += ["", f"## Frame {number} of pages: {_hash(frame)}"]
+                said += ["", f"## Frame of {name}: {_hash(frame)}"]
             else:
-                said += ["", f"## Frame {number} of pages", "", *_indented(frame)]
+                said += ["", f"## Frame of {name}", "", *_indented(frame)]
         return said
 
 
 def lines(html: str, frames: Frames) -> list[str]:
     """A masked page."""
     html = _clean(html)
-    title = _TITLE.search(html)
-    said = [f"title: {_text(title[1]) if title else ''}"]
+    found = _TITLE.search(html)
+    title = _text(found[1]) if found else ""
+    said = [f"title: {title}"]
     admin = _ADMIN.search(html)
     main = admin or _MAIN.search(html)
     if main is None:
@@ -50,7 +59,8 @@ def lines(html: str, frames: Frames) -> list[str]:
     if account := _ACCOUNT.search(frame):
         frame = frame[: account.start(1)] + "…" + frame[account.end(1) :]
         said.append(f"signed in as: {account[1]}")
-    said.append(f"frame: {frames.number(frame)}")
+    name = frames.name(frame, title)
+    said += [f"frame: of {name}"] if name != title else []
     if admin:
         return said + _of_admin(main[0])
     return said + (_indented(main[0]) if len(main[0]) <= LONGEST else _in_sections(main[0]))

@@ -87,6 +87,7 @@ class Browser:
         **headers: str,
     ) -> Reply:
         """One request, recorded unless this browser is quiet."""
+        assert target.startswith("/"), target  # otherwise a story has lost its way
         clock.move(seconds=1)
         said = [("Host", self.world.host), ("X-Forwarded-For", self.address)]
         said += [("X-Forwarded-Proto", "https")] if self.world.https else []

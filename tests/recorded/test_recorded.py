@@ -23,6 +23,14 @@ def test_every_address_answers_as_recorded(environment: str) -> None:
     assert not found, found[:20_000] + HINT
 
 
+@each_environment
+def test_every_address_of_the_urlconf_is_in_the_table(environment: str) -> None:
+    run = played(environment)
+
+    assert len(run.routes) > 50
+    assert not runs.missed(run.routes, run.reached)
+
+
 def test_an_address_that_is_not_in_the_table_is_found() -> None:
     assert runs.missed(["/wallet/", "/wallet/<>/"], ["/wallet/", "/elsewhere"]) == ["/wallet/<>/"]
 

@@ -8,7 +8,7 @@ import json
 import re
 import secrets
 import tempfile
-from base64 import b64encode, urlsafe_b64encode
+from base64 import b64decode, b64encode, urlsafe_b64encode
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass
@@ -105,7 +105,8 @@ class World:
         self.number_of_group = 0
         self.far_end = FarEnd()
         self.parties: dict[str, Party] = {}
-        masks.places[self.base_url] = "‹base›"
+        masks.places[self.base_url] = masks.places[quote(self.base_url, safe="")] = "‹base›"
+        masks.places[self.host] = "‹host›"
         masks.places[self.far_end.origin] = "‹far end›"
         masks.places[self.far_end.origin.partition("//")[2]] = "‹host of the far end›"
         self._stranger_key = new_key()
@@ -131,6 +132,7 @@ class World:
         else:
             call_command("collectstatic", interactive=False, verbosity=0)
             self._first_key()
+            get_user_model().objects.create_superuser("operator")  # as in the sandbox
         get_user_model().objects.create_superuser(OPERATOR, password=PASSWORD)
         everything = {"claim": list(CLAIMS), "transaction_data_type": list(FULL), "grant": list(GRANTS)}
         uris = ["http://127.0.0.1:5000/callback", "com.example.bank:/back"]
@@ -163,7 +165,8 @@ class World:
         """A relying party by the command that scripts use."""
         key, host = new_key(), name.lower().replace(" ", "-")
         jwk = chance.jwk(key)
-        encryption = {"kid": "enc", "alg": "ECDH-ES", "use": "enc", **jwk}
+        signing = chance.in_order({"kid": "one", "alg": "ES256", "use": "sig", **jwk})
+        encryption = chance.in_order({"kid": "enc", "alg": "ECDH-ES", "use": "enc", **jwk})
         response_uri = (
             f"{self.far_end.origin}/{host}/answers" if self.sandbox else f"https://{host}.example/answers"
         )
@@ -171,7 +174,7 @@ class World:
         if response and self.sandbox:
             options["request_uri_prefix"] = f"{self.far_end.origin}/{host}/requests/"
         with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
-            json.dump({"keys": [{"kid": "one", "alg": "ES256", "use": "sig", **jwk}, encryption]}, file)
+            json.dump({"keys": [signing, encryption]}, file)
             file.flush()
             redirect_uris = [
                 f"https://{host}.example/callback",
@@ -229,6 +232,13 @@ class World:
             form = {"grant_type": "client_credentials"} | ({"scope": scope} if scope else {})
             reply = browser.submit(TOKEN, form, **self[party].basic)
         return {"Authorization": "Bearer " + json.loads(reply.body)["access_token"]}
+
+    def name_certificates(self, key_set: bytes) -> None:
+        """From now on the record has names for these certificates, in the place of their content."""
+        for number, key in enumerate(json.loads(key_set)["keys"]):
+            for place, text in enumerate(key["x5c"]):
+                name = f"‹certificate {place + 1} of key {number + 1} in the key set›"
+                masks.certificates[b64decode(text)] = name
 
     def usual_headers(self) -> dict[str, str]:
         """What most pages have in common, taken from the front page."""
@@ -296,7 +306,7 @@ def routes() -> list[str]:
 
 def nameless(route: str) -> str:
     """A pattern without the names of its parameters, which belong to the code."""
-    return _PARAMETER.sub("<>", route)
+    return _PARAMETER.sub("<>", route).replace("^", "").replace("$", "")
 
 
 def _words(options: dict[str, Any]) -> list[str]:

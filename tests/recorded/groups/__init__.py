@@ -8,9 +8,11 @@ from tests.recorded.groups import (
     documents,
     holders,
     operating,
+    outages,
     playing,
     pushing,
     request_objects,
+    signing_keys,
     tokens,
     wallets,
     webhooks,
@@ -21,6 +23,7 @@ Group = Callable[[Stage], None]
 
 GROUPS: dict[str, Group] = {
     "documents": documents.play,
+    "operating": operating.play,
     "authorize": authorize.play,
     "request-objects": request_objects.play,
     "pushing": pushing.play,
@@ -33,4 +36,4 @@ SANDBOX_GROUPS: dict[str, Group] = {
     "developers": developers.play,
     "webhooks": webhooks.play,
 }
-LAST_GROUPS: dict[str, Group] = {"operating": operating.play}  # changes what all others depend on
+LAST_GROUPS: dict[str, Group] = {"outages": outages.play, "signing-keys": signing_keys.play}

@@ -116,7 +116,7 @@ def _application(stage: Stage) -> None:
             "name": "Reading Circle",
             "allowed_claims": ["given_name", "birth_date"],
             "response_uris": "http://127.0.0.1:5000/answers",
-            "jwks": json.dumps({"keys": [{"kid": "one", **chance.jwk(new_key())}]}),
+            "jwks": json.dumps({"keys": [chance.in_order({"kid": "one", **chance.jwk(new_key())})]}),
             "requirements": ["requires_pushed_requests"],
             "webhook_url": "http://127.0.0.1:5000/hook",
             "webhook_events": list(EVENTS),

@@ -59,6 +59,9 @@ def play(stage: Stage) -> None:
         with stage.story(f"nothing at {path}") as browser:
             browser.get(path)
     _strange(stage)
+    browser = stage.browser()
+    with browser.quietly():
+        stage.world.name_certificates(browser.get("/openid-connect/jwks").body)
 
 
 def _document(browser: Browser, path: str) -> None:

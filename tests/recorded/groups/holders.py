@@ -11,6 +11,7 @@ from tests.recorded.clock import clock
 from tests.recorded.groups.authorize import claims
 from tests.recorded.stage import Browser, Stage
 from tests.recorded.world import AUTHORIZE, OUTCOME, PRESENTATION, VERIFY
+from tests.relying_party import read_json
 
 BANK = "Harbour Bank"
 NONCE = "n-0S6_WzA2Mj-0123456"
@@ -110,6 +111,12 @@ def _verified(stage: Stage) -> None:
         browser.submit_json(VERIFY, body, **world.token(browser, "Tea House"))
         browser.get(OUTCOME, {"nonce": nonce}, **token)
         browser.get(OUTCOME, {"nonce": nonce}, **world.token(browser, "Tea House"))
+        where = urlsplit(_status_list(presented)).path
+        tag = browser.get(where).header("ETag") or ""
+        browser.get(where, If_None_Match=tag)
+        browser.get(where, Accept_Encoding="gzip")
+        for method in ("HEAD", "OPTIONS", "POST"):
+            browser.send(method, where)
         receipt = browser.get("/wallet/history/")
         place = people.links(receipt, "/invalidate/")[0]
         browser.get(place)
@@ -349,6 +356,12 @@ def _posted(stage: Stage) -> None:
         clock.move(minutes=31)
         leave = people.links(page, "/leave/")[0]
         browser.follow(browser.get(leave))
+
+
+def _status_list(presented: str) -> str:
+    """The address of the status list that a presentation names."""
+    said = read_json(presented.split(".")[1])["status"]["status_list"]["uri"]
+    return str(said)
 
 
 def fragment(home: Reply) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """The admin: signing in, every model's lists and forms, and each operation, asked and carried out.
 
-The last group, because operations on signing keys change what everything else is signed with.
+Played before other groups fill the lists. Operations on signing keys are a group of their own.
 """
 
 from typing import Any
@@ -8,9 +8,8 @@ from typing import Any
 from django.apps import apps
 
 from tests.recorded import people
-from tests.recorded.clock import clock
 from tests.recorded.stage import FORM, Browser, Stage
-from tests.recorded.world import AUTHORIZE, BASIC, EVENTS, OPERATOR, PASSWORD
+from tests.recorded.world import BASIC, EVENTS, OPERATOR, PASSWORD
 
 ADMIN = "/admin/"
 MODELS = (
@@ -45,7 +44,6 @@ def play(stage: Stage) -> None:
     _relying_parties(stage)
     _wallets(stage)
     _users(stage)
-    _keys(stage)
 
 
 def _sign_in(stage: Stage) -> None:
@@ -207,12 +205,18 @@ def _relying_parties(stage: Stage) -> None:
             {"allowed_scopes": []},
             {"redirect_uris-0-uri": "http://bakery.example/"},
             {"jwks": "{"},
-            {"webhook_url": "http://bakery.example/", "webhook_events": [EVENTS[0]]},
         ):
             browser.post(f"{where}add/", good | changes)
         made = browser.post(f"{where}add/", good)
         own = made.location.removesuffix("change/")
+        assert own.startswith(where), made.status
         browser.follow(made)
+        uri = world.rows("presentation", "RedirectURI").last()
+        inline = {"redirect_uris-INITIAL_FORMS": "1", "redirect_uris-0-id": str(uri.pk)}
+        again = good | inline | {"redirect_uris-0-relying_party": str(uri.relying_party_id)}
+        hook = {"webhook_url": "https://bakery.example/hook", "webhook_events": list(EVENTS)}
+        for changes in ({"webhook_url": "http://bakery.example/"}, hook, {"redirect_uris-0-DELETE": "on"}):
+            browser.post(f"{own}change/", again | changes)
         for page in ("secrets/", "webhook_secret/"):
             browser.get(own + page)
             browser.post(own + page, {})
@@ -306,32 +310,3 @@ def _users(stage: Stage) -> None:
         browser.post(f"{users}{ulla.pk}/password/", {"password1": "x", "password2": "y"})
         browser.get(f"{users}{ulla.pk}/change/")
         browser.follow(browser.post(f"{users}{ulla.pk}/delete/", {"post": "yes"}))
-
-
-def _keys(stage: Stage) -> None:
-    world = stage.world
-    where = f"{ADMIN}keys/signingkey/"
-    with stage.story("operations on signing keys") as browser:
-        people.operator(browser)
-        for name in ("stage", "rotate", "nothing"):
-            browser.get(f"{where}do/{name}/")
-            browser.post(f"{where}do/{name}/", {"reason": "x" * 201})
-            browser.follow(browser.post(f"{where}do/{name}/", REASON))
-        browser.get(where)
-        for row in list(world.rows("keys", "SigningKey").order_by("staged_at")):
-            for name in ("certify", "activate", "retire", "withdraw", "nothing"):
-                browser.get(f"{where}{row.pk}/do/{name}/")
-            browser.post(f"{where}{row.pk}/do/certify/", {"chain": "x"})
-            browser.post(f"{where}{row.pk}/do/activate/", {})
-            browser.get(f"{where}{row.pk}/change/")
-        active = world.rows("keys", "SigningKey").get(state="active")
-        browser.post(f"{where}{active.pk}/do/withdraw/", {"reason": ""})
-        browser.follow(browser.post(f"{where}{active.pk}/do/withdraw/", REASON))
-        browser.get(where)
-        browser.get(f"{ADMIN}keys/keyevent/")
-        browser.get(f"{ADMIN}wallet/statusevent/")
-    with stage.story("without a signing key") as browser:
-        world.rows("keys", "SigningKey").filter(state="active").update(
-            state="retired", retired_at=clock.now()
-        )
-        browser.get(AUTHORIZE, world.asked("Harbour Bank", login_hint="keyless@example.org"))

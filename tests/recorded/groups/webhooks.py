@@ -41,7 +41,23 @@ def play(stage: Stage) -> None:
         world.far_end.reply = (200, b"{}")
         clock.move(hours=1)
         _deliver(stage)
+    _looked_at(stage)
     call_command("set_webhook", client_id, url="", stdout=StringIO())
+
+
+def _looked_at(stage: Stage) -> None:
+    """The delivery log in the admin, and the numbers of what waits."""
+    with stage.story("operators look at what was sent, and send it again") as browser:
+        browser.get("/metrics", Authorization=f"Bearer {'m' * 40}")
+        people.operator(browser)
+        where = "/admin/presentation/webhookevent/"
+        event = stage.world.rows("presentation", "WebhookEvent").order_by("-created_at").first()
+        browser.get(where)
+        for page in ("", "change/", "history/", "delete/", "send_again/"):
+            browser.get(f"{where}{event.pk}/{page}")
+        browser.follow(browser.post(f"{where}{event.pk}/send_again/", {"reason": "Because"}))
+        browser.post(f"{where}{event.pk}/send_again/", {"reason": "Because"})
+        _deliver(stage)
 
 
 def _deliver(stage: Stage) -> None:
