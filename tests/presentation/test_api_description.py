@@ -371,7 +371,8 @@ def test_production_has_neither() -> None:
     from tests.deployment_check import production_environment
 
     code = (
-        "import sys; from django.urls import resolve, Resolver404; import config.urls\n"
+        "import sys, django; django.setup()\n"
+        "from django.urls import resolve, Resolver404; import config.urls\n"
         "for path in ('/sandbox/api/', '/sandbox/guide/', '/sandbox/relying-parties/'):\n"
         "    try: resolve(path); raise SystemExit(path)\n"
         "    except Resolver404: pass\n"
