@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 import environ
 from django.core.exceptions import ImproperlyConfigured
 
-from config import database, origins
+from config import database, identity_providers, origins
 from config.logs import logging_config
 from config.variables import file_instead_of as _file_instead_of
 from config.variables import listed as _listed
@@ -183,13 +183,17 @@ TEMPLATES = [
 ]
 
 # What verifies the identity of people without a wallet. The sandbox's own provider exists only there.
-IDENTITY_PROVIDER = (
-    "sandbox.identity_provider.provider.SandboxProvider"
-    if _sandbox
-    else _text("IDENTITY_PROVIDER", default="wallet.providers.operator.OperatorProvider")
-)
-if not _sandbox and IDENTITY_PROVIDER.startswith("sandbox."):
-    raise ImproperlyConfigured("IDENTITY_PROVIDER names a sandbox provider; production refuses it.")
+IDENTITY_PROVIDERS = identity_providers.from_environment("simulated" if _sandbox else "in_person")
+if _sandbox:  # always there, because the holder without a screen is verified by it
+    IDENTITY_PROVIDERS.setdefault("simulated", {})["type"] = (
+        "sandbox.identity_provider.provider.SimulatedProvider"
+    )
+if not _sandbox and any(
+    values.get("type", "").startswith("sandbox.") for values in IDENTITY_PROVIDERS.values()
+):
+    raise ImproperlyConfigured("IDENTITY_PROVIDERS names a sandbox provider; production refuses it.")
+# How long a verified identity is good for; less if the document that was shown expires before.
+IDENTITY_VALIDITY = timedelta(days=_number("IDENTITY_VALIDITY_DAYS", 365, most=3650))
 
 # `http://localhost` as a redirect URI: for developers' machines, so only in the sandbox (RFC 8252 §8.3).
 LOCALHOST_REDIRECT_URIS = _sandbox

@@ -9,12 +9,14 @@ from datetime import datetime
 from django.utils import timezone
 
 from sandbox.identity_provider.personas import OUTCOMES, Submission
+from sandbox.identity_provider.provider import NAME
 from sandbox.models import PickedOutcome
 from wallet import credentials
-from wallet.identity import state_machine
+from wallet.evidence import Assurance
+from wallet.identity import progress, state_machine
 from wallet.identity.state_machine import OPEN, State, move_to
 from wallet.models import Credential, Errand, IdentityVerification, Wallet
-from wallet.providers import Verified
+from wallet.providers.findings import Verified
 
 # How an open attempt ends that is not gone on with.
 _ENDS = {State.SUBMITTED: State.ERROR, State.PROCESSING: State.ERROR, State.REVIEW: State.DECLINED}
@@ -29,14 +31,15 @@ def appear(errand: Errand, persona: str, *, now: datetime) -> Wallet:
     wallet, _new = Wallet.objects.get_or_create(email=errand.email, defaults={"created_at": now})
     if wallet.state == Wallet.State.ACTIVE and not _is_already(wallet, persona, now=now):
         _end_what_was(wallet, now=now)
-        _check(state_machine.create(wallet, errand, now=now), persona, now=now)
+        _check(state_machine.create(wallet, errand, provider=NAME, now=now), persona, now=now)
     return wallet
 
 
 def _is_already(wallet: Wallet, persona: str, *, now: datetime) -> bool:
     credential = credentials.valid_credential(wallet, now=now)
     # What the persona turns out to be in the end, however many submissions and however much time it takes.
-    finding = OUTCOMES[persona].finding(Submission(timezone.localdate(now), count=2, age=now - now))
+    submission = Submission(timezone.localdate(now), now, 2, now - now, Assurance("simulated"))
+    finding = OUTCOMES[persona].finding(submission)
     return (
         credential is not None
         and isinstance(finding, Verified)
@@ -53,10 +56,10 @@ def _end_what_was(wallet: Wallet, *, now: datetime) -> None:
 
 def _check(attempt: IdentityVerification, persona: str, *, now: datetime) -> None:
     while attempt.state in (State.CREATED, State.RESUBMIT):
-        state_machine.begin(attempt, now=now)
+        progress.begin(attempt, now=now)
         move_to(attempt, State.SUBMITTED, actor="holder", now=now, charge=+1)
         PickedOutcome.objects.update_or_create(
             verification=attempt, defaults={"outcome": persona, "picked_at": now}
         )
         move_to(attempt, State.PROCESSING, actor="provider", now=now)
-        state_machine.refresh(attempt, now=now)
+        progress.refresh(attempt, now=now)

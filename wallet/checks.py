@@ -2,31 +2,28 @@
 
 from typing import Any
 
-from django.conf import settings
 from django.core.checks import CheckMessage, Error, Info, Tags, register
 from django.core.exceptions import ImproperlyConfigured
 from django.db import Error as DatabaseError
 from django.db import transaction
-from django.utils.module_loading import import_string
 
 from infra import email_addresses
 from wallet.models import Wallet
+from wallet.providers import registry
+from wallet.providers.options import OptionError
 
 SHOWN = 20
 _ORDINARY = r"^[a-z0-9._+-]+@[a-z0-9.-]+$"  # nearly all addresses: the database leaves them out of the answer
 
 
 @register()
-def identity_provider(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """IDENTITY_PROVIDER is the dotted path of a class; a wrong one would show at the first verification."""
+def identity_providers(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """Loads every provider, because a mistake in its settings would show at somebody's verification."""
     try:
-        if isinstance(import_string(settings.IDENTITY_PROVIDER), type):
-            return []
-    except ImportError:
-        pass
-    return [
-        Error("IDENTITY_PROVIDER is not the dotted path of a class that can be imported.", id="wallet.E001")
-    ]
+        registry.offered()
+    except OptionError as error:
+        return [Error(str(error), id="wallet.E001")]
+    return []
 
 
 @register(Tags.security, deploy=True)

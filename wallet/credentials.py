@@ -7,7 +7,7 @@ key, new salts, rounded times. Two relying parties that compare tokens learn not
 import secrets
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -19,12 +19,12 @@ from keys.jwk import public_jwk
 from keys.private_keys.signer import SoftwareSigner
 from wallet import claims
 from wallet.claims import ClaimPath, Identity, Text
-from wallet.models import Credential, IdentityVerification, Wallet
+from wallet.evidence import Assurance
+from wallet.models import Credential, Evidence, IdentityVerification, Wallet
 from wallet.sd_jwt import issuance
 from wallet.status_lists import allocation, token
 
 TYPE_PATH = "/credential-types/identity/v1"
-LIFETIME = timedelta(days=365)  # of what was verified
 TOKEN_LIFETIME = timedelta(hours=24)  # of what is presented
 ROUNDING = 3600  # seconds; times of a token tell no more than the hour
 
@@ -49,11 +49,16 @@ def credential_type() -> str:
 
 
 def issue(
-    wallet: Wallet, identity: Identity, verification: IdentityVerification, *, now: datetime
+    wallet: Wallet,
+    identity: Identity,
+    verification: IdentityVerification,
+    *,
+    ends: date | None = None,
+    now: datetime,
 ) -> Credential:
     """The wallet's credential for a verified identity, in the place of the one it had.
 
-    To be called inside the transaction that settles the verification. Raises CredentialNotUsableError
+    ends: the last day of the document that was shown; the credential is not valid after it. To be called inside the transaction that settles the verification. Raises CredentialNotUsableError
     while the present one is suspended: only an operator ends a suspension.
     """
     credential = Credential.objects.select_for_update().filter(wallet=wallet).first()
@@ -65,7 +70,12 @@ def issue(
     credential.sealed_identity = seal(identity.to_json(), context=_sealing_context(credential))
     credential.issued_at = now
     # To the day, so that the last tokens before the end do not single anybody out by their `exp`.
-    credential.expires_at = (now + LIFETIME).replace(hour=0, minute=0, second=0, microsecond=0)
+    credential.expires_at = (now + settings.IDENTITY_VALIDITY).replace(
+        hour=0, minute=0, second=0, microsecond=0
+    )
+    if ends is not None:
+        after = datetime.combine(ends + timedelta(days=1), time(), tzinfo=UTC)
+        credential.expires_at = min(credential.expires_at, after)
     credential.save()
     return credential
 
@@ -81,6 +91,14 @@ def valid_credential(wallet: Wallet, *, now: datetime) -> Credential | None:
 def require_readable(credential: Credential) -> None:
     """Raises SealError when its identity does not open, before its holder is led to a page that shows it."""
     _identity(credential)
+
+
+def reaches(credential: Credential, demand: Collection[Assurance]) -> bool:
+    """Whether the identity was verified with one of the demanded assurances; any will do if there is none."""
+    if not demand:
+        return True
+    evidence = Evidence.objects.filter(verification=credential.verification_id).first()
+    return evidence is not None and Assurance(evidence.trust_framework, evidence.assurance_level) in demand
 
 
 def holds(credential: Credential, identity: Identity) -> bool:

@@ -5,12 +5,14 @@ the browser that was sent.
 """
 
 import uuid
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from django.utils.http import url_has_allowed_host_and_scheme
 
 from infra import email_addresses
 from infra.email_addresses import EmailAddressError
+from wallet.evidence import Assurance
 from wallet.models import Errand, HolderSession
 
 LIFETIME = timedelta(minutes=30)
@@ -32,6 +34,8 @@ def open_errand(
     leave_to: str,
     now: datetime,
     on_behalf_of: str = "",
+    asks_for: Sequence[str] = (),
+    assurance: Sequence[Assurance] = (),
     fresh_since: datetime | None = None,
     lifetime: timedelta = LIFETIME,
 ) -> Errand:
@@ -39,7 +43,8 @@ def open_errand(
 
     browser: digest of the cookie of the browser that is sent. email: whose wallet it is about, lower case.
     return_to, leave_to: paths on this host, when done and when given up. on_behalf_of: who asked, for
-    people to read. fresh_since: an earlier sign-in does not do for this errand. Raises `EmailAddressError`
+    people to read. asks_for: names of claims (`claims.NAMES`). assurance: those of which the identity needs
+    one; any will do if it is empty. fresh_since: an earlier sign-in does not do for this errand. Raises `EmailAddressError`
     for an address that is not as `email_addresses.parse` gives it.
     """
     for place in (return_to, leave_to):
@@ -51,6 +56,8 @@ def open_errand(
         browser=browser,
         email=email,
         on_behalf_of=" ".join(on_behalf_of.split())[:100],
+        asks_for=list(asks_for),
+        assurance=[[each.trust_framework, each.level] for each in assurance],
         return_to=return_to,
         leave_to=leave_to,
         fresh_since=fresh_since,
@@ -74,3 +81,8 @@ def good_for(errand: Errand, session: HolderSession) -> bool:
     """Whether this sign-in is the one the errand needs: the same wallet, and recent enough."""
     recent = errand.fresh_since is None or session.signed_in_at >= errand.fresh_since
     return recent and session.wallet.email == errand.email
+
+
+def demanded(errand: Errand) -> tuple[Assurance, ...]:
+    """The assurances of which the identity needs one; empty if any identity will do."""
+    return tuple(Assurance(framework, level) for framework, level in errand.assurance)

@@ -14,6 +14,8 @@ from django.utils.translation import ngettext
 from infra.operations import SOMEBODY_WAS_FASTER, Done, Operation, Refusals, Run, Text
 from infra.sealing import SealError
 from wallet import revocation, suspension
+from wallet.claims import Identity
+from wallet.evidence import Evidence
 from wallet.forms import IdentityForm, ReasonForm
 from wallet.identity import review
 from wallet.identity.enrollment import HeldError
@@ -50,7 +52,10 @@ def _with_reason(use_case: Callable[..., object], said: Text) -> Run:
 
 
 def _approve(verification: IdentityVerification, values: Any, operator: str, now: datetime) -> Done:
-    review.approve(verification, values["identity"], operator=operator, reason=values["reason"], now=now)
+    evidence = _found(verification)[1]
+    review.approve(
+        verification, values["identity"], evidence, operator=operator, reason=values["reason"], now=now
+    )
     return _done(_("Approved"), values)
 
 
@@ -74,12 +79,16 @@ def _count(presented: Callable[..., QuerySet[StatusEntry]]) -> Callable[[Any, da
     return details
 
 
-def _initial_identity(verification: IdentityVerification) -> dict[str, Any]:
+def _found(verification: IdentityVerification) -> tuple[Identity | None, Evidence]:
     try:
-        identity = review.claims(verification)
+        return review.claims(verification)
     except SealError:  # sealed under a key that is gone: the operator types it in
         log.exception("claims_in_review_do_not_open", verification=str(verification.id))
-        identity = None
+        return None, review.own_evidence(verification)
+
+
+def _initial_identity(verification: IdentityVerification) -> dict[str, Any]:
+    identity = _found(verification)[0]
     return IdentityForm.initial_for(identity) if identity else {}
 
 

@@ -4,6 +4,7 @@ from django.urls import path
 from django.views.generic import RedirectView
 
 from wallet import views
+from wallet.identity import messages as identity_messages
 from wallet.identity import views as identity_views
 
 ERRAND = "errands/<uuid:errand_id>"
@@ -21,7 +22,12 @@ urlpatterns = [
     path(f"{ERRAND}/signed-out/", views.signed_out, name="wallet_errand_signed_out"),
     path(f"{ERRAND}/identity/", identity_views.identity, name="wallet_identity"),
     path(f"{ERRAND}/identity/start/", identity_views.begin, name="wallet_identity_start"),
+    path(f"{ERRAND}/identity/continue/", identity_views.go_on, name="wallet_identity_continue"),
     path(f"{ERRAND}/identity/cancel/", identity_views.cancel, name="wallet_identity_cancel"),
     path(f"{ERRAND}/identity/in-person/", identity_views.in_person, name="wallet_identity_in_person"),
     path("identity/<uuid:verification_id>/return/", identity_views.back, name="wallet_identity_return"),
+    path("identity/<slug:name>/", identity_messages.unknown, name="wallet_identity_messages"),
+    path("identity/<slug:name>/return/", identity_messages.returned, name="wallet_identity_returned"),
+    path("identity/<slug:name>/callback/", identity_messages.callback, name="wallet_identity_callback"),
+    path("identity/<slug:name>/callback/<path:path>", identity_messages.callback),
 ]

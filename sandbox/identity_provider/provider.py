@@ -4,30 +4,43 @@ from datetime import datetime
 
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from sandbox.identity_provider.personas import OUTCOMES, Submission
 from sandbox.models import PickedOutcome
-from wallet.models import IdentityVerification
-from wallet.providers import Finding, Pending
+from wallet.evidence import Assurance
+from wallet.providers.contract import Check, Provider, Started
+from wallet.providers.findings import Finding, Pending
+from wallet.providers.options import Options
+
+NAME = "simulated"  # in IDENTITY_PROVIDERS, where the sandbox always has it
 
 
-class SandboxProvider:
-    """Finds what was picked; see `providers.Provider` for the contract."""
+class SimulatedProvider(Provider):
+    """Finds what was picked; see `wallet.providers.contract` for the contract."""
 
-    def start(self, verification: IdentityVerification) -> str:
-        """Nothing to prepare."""
-        return f"sandbox-{verification.id}"
+    label = _("Simulated check")
+    needs = _("Nothing: you pick what comes out of it.")
+    takes = _("A few seconds.")
 
-    def address(self, verification: IdentityVerification) -> str:
+    def __init__(self, name: str, options: Options) -> None:
+        super().__init__(name, options)
+        self.assurances = (Assurance(options.own_framework, "simulated"),)
+
+    def start(self, check: Check, *, now: datetime) -> Started:
         """The page where an outcome is picked."""
-        return reverse("sandbox_identity", args=[verification.id])
+        return Started(reverse("sandbox_identity", args=[check.id]), reference=f"sandbox-{check.id}")
 
-    def result(self, verification: IdentityVerification, *, now: datetime) -> Finding:
+    def result(self, check: Check, *, now: datetime) -> Finding:
         """What the picked outcome makes of this submission."""
-        picked = PickedOutcome.objects.filter(verification=verification).first()
-        if picked is None:
+        picked = PickedOutcome.objects.filter(verification=check.id).first()
+        if picked is None or not check.submitted:
             return Pending()
         submission = Submission(
-            today=timezone.localdate(now), count=verification.submissions, age=now - picked.picked_at
+            today=timezone.localdate(now),
+            now=picked.picked_at,
+            count=check.submissions,
+            age=now - picked.picked_at,
+            assurance=self.assurances[0],
         )
         return OUTCOMES[picked.outcome].finding(submission)

@@ -1,12 +1,21 @@
 """Which attempt to verify a holder goes on, and how often they may try."""
 
+from contextlib import suppress
 from datetime import datetime, timedelta
 
 from django.db import IntegrityError
 
 from infra.limits import Limit
 from wallet.identity import enrollment
-from wallet.identity.state_machine import OPEN, SUBMISSIONS, SUBMISSIONS_CAP, create
+from wallet.identity.state_machine import (
+    IDLE_STATES,
+    OPEN,
+    SUBMISSIONS,
+    SUBMISSIONS_CAP,
+    ForbiddenMoveError,
+    cancel,
+    create,
+)
 from wallet.models import Errand, IdentityVerification, Wallet
 
 State = IdentityVerification.State
@@ -29,23 +38,32 @@ def latest(wallet: Wallet) -> IdentityVerification | None:
     return IdentityVerification.objects.filter(wallet=wallet).order_by("-created_at").first()
 
 
-def attempt(wallet: Wallet, errand: Errand, *, now: datetime) -> IdentityVerification:
-    """The attempt to go on with: the open one, one that the provider failed, or else a new one.
+def attempt(wallet: Wallet, errand: Errand, provider: str, *, now: datetime) -> IdentityVerification:
+    """The attempt to begin with this provider: the open one, one that the provider failed, or else a new one.
 
-    Raises `CoolDownError` after a decline, `enrollment.HeldError` when an operator holds the wallet, and
-    `limits.LimitReachedError` after too many new ones.
+    An attempt with another provider is cancelled, if nothing was submitted; otherwise it is given back, and
+    cannot begin. Raises `CoolDownError` after a decline, `enrollment.HeldError` when an operator holds the
+    wallet, and `limits.LimitReachedError` after too many new ones.
     """
     newest = latest(wallet)
-    if newest is not None and newest.state in OPEN | {State.ERROR}:
+    if newest is not None and newest.provider != provider and newest.state in IDLE_STATES:
+        with suppress(ForbiddenMoveError):
+            cancel(newest, now=now)
+    if newest is not None and _goes_on(newest, provider):
         return for_errand(newest, errand)
     if until := cooling_down_until(newest, now=now):
         raise CoolDownError(until)
     enrollment.check_not_held(wallet)
     ATTEMPTS.take(str(wallet.id), now=now)
     try:
-        return create(wallet, errand, now=now)
+        return create(wallet, errand, provider=provider, now=now)
     except IntegrityError:  # another tab was first: one open attempt per wallet, by constraint
         return for_errand(IdentityVerification.objects.get(wallet=wallet, state__in=OPEN), errand)
+
+
+def _goes_on(verification: IdentityVerification, provider: str) -> bool:
+    failed = verification.state == State.ERROR and verification.provider == provider
+    return failed or verification.state in OPEN
 
 
 def cooling_down_until(verification: IdentityVerification | None, *, now: datetime) -> datetime | None:

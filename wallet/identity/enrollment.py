@@ -1,12 +1,14 @@
 """Enrolment: a verified identity becomes the credential a wallet holds."""
 
 from datetime import datetime
+from typing import Any
 
 from django.db import transaction
 
 from wallet import credentials
+from wallet import evidence as evidences
 from wallet.claims import Identity
-from wallet.models import Credential, IdentityVerification, Wallet
+from wallet.models import Credential, Evidence, IdentityVerification, Wallet
 
 
 class HeldError(Exception):
@@ -21,7 +23,9 @@ def check_not_held(wallet: Wallet) -> None:
         raise HeldError
 
 
-def enroll(verification: IdentityVerification, identity: Identity, *, now: datetime) -> Credential:
+def enroll(
+    verification: IdentityVerification, identity: Identity, evidence: evidences.Evidence, *, now: datetime
+) -> Credential:
     """The wallet's credential, new or in place of the one before.
 
     Inside the transaction that approves `verification`, so that there is never one without the other.
@@ -31,4 +35,18 @@ def enroll(verification: IdentityVerification, identity: Identity, *, now: datet
         raise RuntimeError("enrol in the transaction that approves")
     wallet = Wallet.objects.select_for_update().get(id=verification.wallet_id)
     check_not_held(wallet)
-    return credentials.issue(wallet, identity, verification, now=now)
+    Evidence.objects.update_or_create(verification=verification, defaults=_columns(evidence))
+    return credentials.issue(wallet, identity, verification, ends=evidence.document_expires_on, now=now)
+
+
+def _columns(evidence: evidences.Evidence) -> dict[str, Any]:
+    return {
+        "method": evidence.method,
+        "trust_framework": evidence.assurance.trust_framework,
+        "assurance_level": evidence.assurance.level,
+        "verified_by": evidence.verified_by,
+        "verified_at": evidence.verified_at,
+        "document_kind": evidence.document_kind,
+        "issuing_country": evidence.issuing_country,
+        "document_expires_on": evidence.document_expires_on,
+    }

@@ -1,34 +1,58 @@
-"""What an operator does with an attempt in review: see what was read, approve it or decline it."""
+"""What an operator does with an attempt in review: see what was read, approve it, ask again or decline it."""
 
 from datetime import datetime
 from functools import partial
+from urllib.parse import urlsplit
 
+from django.conf import settings
 from django.db import transaction
 
-from infra.sealing import unseal
 from wallet import letters
 from wallet.claims import Identity
-from wallet.identity.state_machine import ForbiddenMoveError, approve_as, move_to, sealing_context
+from wallet.evidence import Assurance, Evidence
+from wallet.identity import found
+from wallet.identity.state_machine import ForbiddenMoveError, approve_as, move_to
 from wallet.models import IdentityVerification
+from wallet.providers import registry
 
 State = IdentityVerification.State
 
 
-def claims(verification: IdentityVerification) -> Identity | None:
-    """What the provider read, for the operator who decides; None when there is nothing."""
-    if verification.sealed_claims is None:
-        return None
-    return Identity.from_json(unseal(verification.sealed_claims, context=sealing_context(verification)))
-
-
 def approve(
-    verification: IdentityVerification, identity: Identity, *, operator: str, reason: str, now: datetime
+    verification: IdentityVerification,
+    identity: Identity,
+    evidence: Evidence,
+    *,
+    operator: str,
+    reason: str,
+    now: datetime,
 ) -> None:
     """Verified as `identity`. Raises `ForbiddenMoveError` or `enrollment.HeldError`, then changes nothing."""
     with transaction.atomic():
         _check_in_review(verification, State.APPROVED)
-        approve_as(verification, identity, actor=operator, note=reason, now=now)
+        approve_as(verification, identity, evidence, actor=operator, note=reason, now=now)
         _tell(verification, approved=True)
+
+
+def claims(verification: IdentityVerification) -> tuple[Identity | None, Evidence]:
+    """What the provider read, for the operator who decides; of the evidence at least who decides, and how.
+
+    Raises `SealError`.
+    """
+    identity, evidence = found.opened(verification)
+    return identity, evidence or own_evidence(verification)
+
+
+def own_evidence(verification: IdentityVerification) -> Evidence:
+    """The evidence of a check that operators of this service make."""
+    provider = registry.by_name(verification.provider)
+    own = Assurance(f"{settings.BASE_URL}/assurance")  # of an attempt whose provider is gone: no level
+    return Evidence(
+        method=provider.method if provider else "in_person",
+        assurance=provider.assurances[0] if provider and provider.assurances else own,
+        verified_by=urlsplit(settings.BASE_URL).netloc,
+        verified_at=verification.changed_at,
+    )
 
 
 def decline(verification: IdentityVerification, *, operator: str, reason: str, now: datetime) -> None:

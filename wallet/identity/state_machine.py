@@ -4,28 +4,38 @@
     (none) ─► CREATED ─► STARTED ─► SUBMITTED ─► PROCESSING ─┬─► APPROVED ─(validity ends, replaced)─► EXPIRED
                  │       ▲ │ ▲          │                    ├─► DECLINED   (too many tries, or for good)
                  │       │ │ └ RESUBMIT ◄────────────────────┤
-                 │       │ │      │     │                    ├─► REVIEW ─► APPROVED | DECLINED  (an operator)
-                 │       └─┼──────┼─────┴──► ERROR ◄─────────┘   and ERROR ─► STARTED, try not charged
-                 ├─────────┴──────┴── 24 h idle ─► ABANDONED
-                 └─────────┴──────┴── the person ─► CANCELLED
+                 │       │ │      │     │                    ├─► REVIEW ─► APPROVED | RESUBMIT | DECLINED
+                 │       └─┼──────┼─────┴──► ERROR ◄─────────┤   (an operator); and ERROR ─► STARTED,
+                 │         │      │                          │   which charges no try
+                 ├─────────┴──────┴── idle ─► ABANDONED      │
+                 └─────────┴──────┴── the person, or NotHere ┴─► CANCELLED
 
 DECLINED, ABANDONED, CANCELLED and EXPIRED are final. `move_to` is the only way from state to state.
 """
 
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any
 
 import structlog
-from django.conf import settings
 from django.db import transaction
+from django.utils.timezone import localdate
 
-from infra.limits import Limit
-from infra.sealing import seal
-from wallet import providers
+from infra.limits import Limit, LimitReachedError
 from wallet.claims import Identity
-from wallet.identity import enrollment
+from wallet.evidence import Evidence
+from wallet.identity import enrollment, found
 from wallet.models import Errand, IdentityVerification, IdentityVerificationTransition, Wallet
-from wallet.providers import Finding, Provider, ProviderError
+from wallet.providers.findings import (
+    Failed,
+    Finding,
+    NeedsReview,
+    NotHere,
+    Pending,
+    Refused,
+    SubmitAgain,
+    Verified,
+)
 
 log = structlog.get_logger(__name__)
 State = IdentityVerification.State
@@ -35,9 +45,11 @@ MOVES: dict[State, frozenset[State]] = {
     State.CREATED: frozenset({State.STARTED, State.ABANDONED, State.CANCELLED}),
     State.STARTED: frozenset({State.SUBMITTED, State.ABANDONED, State.CANCELLED}),
     State.SUBMITTED: frozenset({State.PROCESSING, State.ERROR}),
-    State.PROCESSING: frozenset({State.APPROVED, State.RESUBMIT, State.DECLINED, State.REVIEW, State.ERROR}),
+    State.PROCESSING: frozenset(
+        {State.APPROVED, State.RESUBMIT, State.DECLINED, State.REVIEW, State.ERROR, State.CANCELLED}
+    ),
     State.RESUBMIT: frozenset({State.STARTED, State.ABANDONED, State.CANCELLED}),
-    State.REVIEW: frozenset({State.APPROVED, State.DECLINED}),
+    State.REVIEW: frozenset({State.APPROVED, State.RESUBMIT, State.DECLINED}),
     State.APPROVED: frozenset({State.EXPIRED}),
     State.ERROR: frozenset({State.STARTED}),
     State.DECLINED: frozenset(),
@@ -50,6 +62,8 @@ OPEN = frozenset(
     {State.CREATED, State.STARTED, State.SUBMITTED, State.PROCESSING, State.RESUBMIT, State.REVIEW}
 )
 IDLE_STATES = (State.CREATED, State.STARTED, State.RESUBMIT)
+WAITING = frozenset({State.STARTED, State.PROCESSING})  # a result of the provider is acted on
+WITH_MEMORY = frozenset({State.STARTED, State.SUBMITTED, State.PROCESSING, State.RESUBMIT})
 
 SUBMISSIONS = Limit("identity-submissions", most=5, window=timedelta(hours=6))  # per wallet
 SUBMISSIONS_CAP = 9  # per attempt
@@ -60,21 +74,6 @@ class ForbiddenMoveError(Exception):
 
     def __init__(self, before: str, after: str) -> None:
         super().__init__(f"{before} → {after}")
-
-
-def begin(verification: IdentityVerification, *, now: datetime) -> None:
-    """The person begins, or begins again. Raises `ProviderError` (nothing moved) or `ForbiddenMoveError`."""
-    if State.STARTED not in MOVES[State(verification.state)]:
-        raise ForbiddenMoveError(verification.state, State.STARTED)
-    reference = providers.configured().start(verification)
-    move_to(
-        verification,
-        State.STARTED,
-        actor="holder",
-        now=now,
-        provider=settings.IDENTITY_PROVIDER,
-        provider_reference=reference,
-    )
 
 
 def submit(verification: IdentityVerification, *, now: datetime) -> None:
@@ -88,47 +87,50 @@ def submit(verification: IdentityVerification, *, now: datetime) -> None:
         move_to(verification, State.PROCESSING, actor="provider", now=now)
 
 
-def refresh(verification: IdentityVerification, *, now: datetime) -> None:
-    """Ask the provider for the result of an attempt that waits for one, and settle it."""
-    if verification.state != State.PROCESSING:
-        return
-    if verification.provider != settings.IDENTITY_PROVIDER:
-        settle(verification, providers.Failed("provider_changed"), now=now)
-        return
-    provider: Provider = providers.configured()
-    try:
-        finding = provider.result(verification, now=now)
-    except ProviderError:
-        log.exception("identity_result_not_given", verification=str(verification.id))
-        return
-    settle(verification, finding, now=now)
-
-
 def settle(verification: IdentityVerification, finding: Finding, *, now: datetime) -> None:
     """Act on what a provider found, in one transaction: move, and enrol when verified.
 
-    A finding for an attempt that no longer waits for one is written to its log and not acted on.
+    A result for an attempt that nothing was submitted for yet counts as the submission: the provider knows
+    before this service that the person is done. A finding for an attempt that no longer waits for one is
+    written to its log and not acted on.
     """
     with transaction.atomic():
-        _lock(verification)
-        if verification.state != State.PROCESSING:
+        lock(verification)
+        if isinstance(finding, Pending):
+            return
+        if verification.state not in WAITING:
             _record_late(verification, finding, now=now)
             return
-        match finding:
-            case providers.Pending():
-                return
-            case providers.Verified(identity):
-                _approve_or_hold(verification, identity, now=now)
-            case providers.NeedsReview(reason, identity):
-                _to_review(verification, reason, identity, now=now)
-            case providers.SubmitAgain(reason) if verification.submissions < SUBMISSIONS_CAP:
-                move_to(verification, State.RESUBMIT, actor="provider", reason=reason, now=now)
-            case providers.SubmitAgain():
-                move_to(verification, State.DECLINED, actor="provider", reason="too_many_tries", now=now)
-            case providers.Refused(reason):
-                move_to(verification, State.DECLINED, actor="provider", reason=reason, now=now)
-            case providers.Failed(reason):
-                fail(verification, actor="provider", reason=reason, now=now)
+        if isinstance(finding, NotHere):
+            move_to(verification, State.CANCELLED, actor="provider", reason=finding.reason, now=now)
+            return
+        if verification.state == State.STARTED:
+            _submitted(verification, now=now)
+        _act_on(verification, finding, now=now)
+
+
+def _submitted(verification: IdentityVerification, *, now: datetime) -> None:
+    """Charge the try; one too many is counted by the attempt alone, because it cannot be refused any more."""
+    move_to(verification, State.SUBMITTED, actor="provider", now=now, charge=+1)
+    with suppress(LimitReachedError):
+        SUBMISSIONS.take(str(verification.wallet_id), now=now)
+    move_to(verification, State.PROCESSING, actor="provider", now=now)
+
+
+def _act_on(verification: IdentityVerification, finding: Finding, *, now: datetime) -> None:
+    match finding:
+        case Verified(identity, evidence):
+            _approve_or_review(verification, identity, evidence, now=now)
+        case NeedsReview(reason, identity, evidence):
+            to_review(verification, reason, identity, evidence, now=now)
+        case SubmitAgain(reason) if verification.submissions < SUBMISSIONS_CAP:
+            move_to(verification, State.RESUBMIT, actor="provider", reason=reason, now=now)
+        case SubmitAgain():
+            move_to(verification, State.DECLINED, actor="provider", reason="too_many_tries", now=now)
+        case Refused(reason):
+            move_to(verification, State.DECLINED, actor="provider", reason=reason, now=now)
+        case Failed(reason):
+            fail(verification, actor="provider", reason=reason, now=now)
 
 
 def fail(
@@ -141,13 +143,13 @@ def fail(
         SUBMISSIONS.give_back(str(verification.wallet_id), taken_at=submitted_at)
 
 
-def create(wallet: Wallet, errand: Errand, *, now: datetime) -> IdentityVerification:
-    """A new attempt. Raises `IntegrityError` when the wallet has an open one; see `attempts`."""
+def create(wallet: Wallet, errand: Errand, *, provider: str, now: datetime) -> IdentityVerification:
+    """A new attempt with this provider. Raises `IntegrityError` when the wallet has an open one; see `attempts`."""
     with transaction.atomic():
         verification = IdentityVerification.objects.create(
             wallet=wallet,
             errand=errand,
-            provider=settings.IDENTITY_PROVIDER,
+            provider=provider,
             created_at=now,
             changed_at=now,
         )
@@ -175,18 +177,20 @@ def move_to(
     """Move an attempt and write it to the log; the only way from state to state.
 
     Locks the row and reads it anew, so of two moves at once the second sees where the first has led.
-    actor: "holder", "provider", "sweep" or an operator's name. reason: a key of `providers.REASONS`, shown
+    actor: "holder", "provider", "sweep" or an operator's name. reason: a key of `findings.REASONS`, shown
     to the person. note: what the log says, if it should say more. charge: submissions to add.
     as_seen: move only if nothing has happened since `verification` was read.
     Raises `ForbiddenMoveError`.
     """
     seen = (verification.state, verification.changed_at)
     with transaction.atomic():
-        _lock(verification)
+        lock(verification)
         before = State(verification.state)
         if to not in MOVES[before] or (as_seen and seen != (verification.state, verification.changed_at)):
             raise ForbiddenMoveError(before, to)
         changes = {"sealed_claims": None, **changes, "state": to, "reason": reason, "changed_at": now}
+        if to not in WITH_MEMORY:
+            changes["sealed_memory"] = None
         changes["submissions"] = verification.submissions + charge
         for name, value in changes.items():
             setattr(verification, name, value)
@@ -198,7 +202,13 @@ def move_to(
 
 
 def approve_as(
-    verification: IdentityVerification, identity: Identity, *, actor: str, note: str = "", now: datetime
+    verification: IdentityVerification,
+    identity: Identity,
+    evidence: Evidence,
+    *,
+    actor: str,
+    note: str = "",
+    now: datetime,
 ) -> None:
     """APPROVED: the wallet gets its credential and earlier proofs end, all in one transaction."""
     with transaction.atomic():
@@ -208,41 +218,43 @@ def approve_as(
         ).exclude(id=verification.id)
         for replaced in earlier:
             move_to(replaced, State.EXPIRED, actor=actor, note="replaced", now=now)
-        enrollment.enroll(verification, identity, now=now)
+        enrollment.enroll(verification, identity, evidence, now=now)
 
 
-def sealing_context(verification: IdentityVerification) -> str:
-    """Where the claims of an attempt in review are sealed to."""
-    return f"wallet_identityverification.sealed_claims:{verification.id}"
+def to_review(
+    verification: IdentityVerification,
+    reason: str,
+    identity: Identity | None,
+    evidence: Evidence | None,
+    *,
+    now: datetime,
+) -> None:
+    """REVIEW: an operator decides; what was read is sealed until then."""
+    sealed = found.sealed(verification, identity, evidence)
+    move_to(verification, State.REVIEW, actor="provider", reason=reason, sealed_claims=sealed, now=now)
 
 
-def _lock(verification: IdentityVerification) -> None:
+def lock(verification: IdentityVerification) -> None:
     """Lock the row until the transaction ends, and bring `verification` up to date."""
     verification.refresh_from_db(from_queryset=IdentityVerification.objects.select_for_update())
 
 
-def _approve_or_hold(verification: IdentityVerification, identity: Identity, *, now: datetime) -> None:
-    try:
-        approve_as(verification, identity, actor="provider", now=now)
-    except enrollment.HeldError:
-        _lock(verification)
-        _to_review(verification, "held", identity, now=now)
-
-
-def _to_review(
-    verification: IdentityVerification, reason: str, identity: Identity | None, *, now: datetime
+def _approve_or_review(
+    verification: IdentityVerification, identity: Identity, evidence: Evidence, *, now: datetime
 ) -> None:
-    sealed = None
-    if identity is not None:
-        sealed = seal(identity.to_json(), context=sealing_context(verification))
-    move_to(verification, State.REVIEW, actor="provider", reason=reason, sealed_claims=sealed, now=now)
+    if evidence.has_expired(localdate(now)):
+        to_review(verification, "document_expired", identity, evidence, now=now)
+        return
+    try:
+        approve_as(verification, identity, evidence, actor="provider", now=now)
+    except enrollment.HeldError:
+        lock(verification)
+        to_review(verification, "held", identity, evidence, now=now)
 
 
 def _record_late(verification: IdentityVerification, finding: Finding, *, now: datetime) -> None:
     """Results may come late or twice; the log keeps those that would have changed something."""
-    repeated = isinstance(finding, providers.Pending) or (
-        verification.state == State.APPROVED and isinstance(finding, providers.Verified)
-    )
+    repeated = verification.state == State.APPROVED and isinstance(finding, Verified)
     if repeated or verification.state not in FINAL | {State.APPROVED, State.ERROR}:
         return
     note = f"late, not acted on: {type(finding).__name__}"

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 import structlog
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
-from wallet.identity import state_machine
+from wallet.identity import progress, state_machine
 from wallet.identity.state_machine import ForbiddenMoveError, move_to
 from wallet.models import Credential, IdentityVerification
 
@@ -17,6 +17,7 @@ State = IdentityVerification.State
 IDLE = timedelta(hours=24)  # then abandoned
 UNANSWERED = timedelta(hours=24)  # then an error, and the try is given back
 STALE = timedelta(minutes=5)  # then the provider is asked
+STALE_BEGUN = timedelta(minutes=30)
 
 
 def sweep(*, now: datetime, batch: int = 500) -> Counter[str]:
@@ -28,10 +29,10 @@ def sweep(*, now: datetime, batch: int = 500) -> Counter[str]:
     moved: Counter[str] = Counter()
     rows = IdentityVerification.objects
     waiting = rows.filter(state__in=[State.SUBMITTED, State.PROCESSING])
-    stale = rows.filter(state=State.PROCESSING, changed_at__lte=now - STALE)
-    for verification in _each(stale, batch):
+    for verification in _each(_to_ask(now), batch):
+        before = verification.state
         _ask(verification, now=now)
-        moved[verification.state] += verification.state != State.PROCESSING
+        moved[verification.state] += verification.state != before
     for verification in _each(waiting.filter(changed_at__lte=now - UNANSWERED), batch):
         moved[State.ERROR] += _give_up(verification, now=now)
     idle = rows.filter(state__in=state_machine.IDLE_STATES, changed_at__lte=now - IDLE)
@@ -41,6 +42,20 @@ def sweep(*, now: datetime, batch: int = 500) -> Counter[str]:
     for verification in _each(rows.filter(id__in=over.values("verification_id")), batch):
         moved[State.EXPIRED] += _move(verification, State.EXPIRED, now=now)
     return +moved
+
+
+def _to_ask(now: datetime) -> QuerySet[IdentityVerification]:
+    """Attempts that wait for a result, also those to which nobody came back and no callback came.
+
+    An attempt that was only begun is asked about less often, and once more before it is abandoned.
+    """
+    processing = Q(state=State.PROCESSING) & (Q(asked_at__isnull=True) | Q(asked_at__lte=now - STALE))
+    begun = Q(state=State.STARTED) & (
+        Q(asked_at__isnull=True)
+        | Q(asked_at__lte=now - STALE_BEGUN)
+        | Q(changed_at__lte=now - IDLE, asked_at__lte=now - STALE)
+    )
+    return IdentityVerification.objects.filter(processing | begun, changed_at__lte=now - STALE)
 
 
 def _each(rows: QuerySet[IdentityVerification], batch: int) -> Iterator[IdentityVerification]:
@@ -54,7 +69,7 @@ def _each(rows: QuerySet[IdentityVerification], batch: int) -> Iterator[Identity
 def _ask(verification: IdentityVerification, *, now: datetime) -> None:
     """Fetch a result that nobody came back for; one attempt in trouble does not stop the others."""
     try:
-        state_machine.refresh(verification, now=now)
+        progress.refresh(verification, now=now)
     except Exception:
         log.exception("identity_result_not_settled", verification=str(verification.id))
         verification.refresh_from_db()

@@ -5,7 +5,8 @@ from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
-from django.http import Http404, HttpRequest, HttpResponse
+import structlog
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.views.decorators.http import require_http_methods, require_POST
 
@@ -13,15 +14,19 @@ from infra import browser
 from infra.again import again_after
 from infra.limits import LimitReachedError
 from infra.reading import only_read
-from wallet import credentials, providers
-from wallet.identity import attempts, state_machine
+from wallet import claims, credentials, errands
+from wallet.identity import attempts, progress, state_machine
 from wallet.identity.attempts import CoolDownError
 from wallet.identity.enrollment import HeldError, check_not_held
 from wallet.identity.state_machine import ForbiddenMoveError
 from wallet.models import Errand, IdentityVerification, Wallet
 from wallet.pages import for_holder, see_other
-from wallet.providers import ProviderError
+from wallet.providers import registry
+from wallet.providers.contract import ProviderError
+from wallet.providers.findings import REASONS
+from wallet.providers.in_person import InPerson
 
+log = structlog.get_logger(__name__)
 State = IdentityVerification.State
 
 # What each state looks like; the others show the first page, from which a new attempt begins.
@@ -39,39 +44,58 @@ TAKES_LONG_AFTER = 60  # seconds; then the waiting page says so and, without scr
 @only_read
 @for_holder
 def identity(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) -> HttpResponse:
-    """The hub: where the attempt stands, or on to where the errand leads once verified."""
-    if credentials.valid_credential(wallet, now=now):
+    """Where the attempt stands, or on to where the errand leads once verified."""
+    if _is_done(errand, wallet, now):
         return see_other(errand.return_to)
     verification = attempts.latest(wallet)
     if verification is not None and verification.state in state_machine.OPEN:
         attempts.for_errand(verification, errand)
-        state_machine.refresh(verification, now=now)
+        progress.refresh(verification, now=now)
         if verification.state == State.APPROVED:
-            return see_other(errand.return_to)
-    name, facts = _page(verification, wallet, now)
-    facts |= {"errand": errand, "signed_in_as": wallet.email, "verification": verification}
-    return render(request, f"wallet/identity_{name}.html", facts)
+            wallet = Wallet.objects.select_related("credential").get(id=wallet.id)
+            if _is_done(errand, wallet, now):
+                return see_other(errand.return_to)
+    return _page(request, errand, wallet, verification, now)
 
 
 @require_POST
 @for_holder
 def begin(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) -> HttpResponse:
-    """Begin, or begin again after a try that did not do; then off to the provider."""
+    """Begin with the chosen provider, or begin again; then off to the provider."""
+    offered = registry.reaching(errands.demanded(errand))
+    provider = request.POST.get("provider", "")
+    if provider not in offered:
+        return see_other("wallet_identity", errand.id)
     try:
-        verification = attempts.attempt(wallet, errand, now=now)
-        state_machine.begin(verification, now=now)
+        verification = attempts.attempt(wallet, errand, provider, now=now)
+        address = progress.begin(verification, now=now)
     except (CoolDownError, HeldError, ForbiddenMoveError):
         return see_other("wallet_identity", errand.id)
     except LimitReachedError as limit:
         facts = {"errand": errand, "signed_in_as": wallet.email, "until": limit.retry_at}
         page = render(request, "wallet/identity_paused.html", facts, status=429)
         return again_after(limit.retry_after(now), page)
-    except ProviderError:
-        facts = {"errand": errand, "signed_in_as": wallet.email}
-        return again_after(60, render(request, "wallet/identity_error.html", facts, status=503))
-    address = providers.configured().address(verification)
+    except ProviderError as error:
+        return _provider_failed(request, errand, wallet, error)
     # Elsewhere only by a link: `form-action` would stop the redirect that follows a form.
     return see_other(address) if address.startswith("/") else see_other("wallet_identity", errand.id)
+
+
+@only_read
+@for_holder
+def go_on(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) -> HttpResponse:
+    """To the provider, for a check that has begun."""
+    verification = attempts.latest(wallet)
+    if verification is None:
+        return see_other("wallet_identity", errand.id)
+    attempts.for_errand(verification, errand)
+    try:
+        address = progress.go_on(verification, now=now)
+    except ForbiddenMoveError:
+        return see_other("wallet_identity", errand.id)
+    except ProviderError as error:
+        return _provider_failed(request, errand, wallet, error)
+    return HttpResponseRedirect(address)
 
 
 @require_POST
@@ -80,7 +104,7 @@ def cancel(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) 
     """Stop the attempt, if nothing was submitted; the page that follows leads back."""
     verification = attempts.latest(wallet)
     if verification is not None:
-        with suppress(ForbiddenMoveError):  # then the hub shows where it stands instead
+        with suppress(ForbiddenMoveError):  # then the page shows where it stands instead
             state_machine.cancel(verification, now=now)
     return see_other("wallet_identity", errand.id)
 
@@ -88,16 +112,18 @@ def cancel(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) 
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_holder
 def in_person(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) -> HttpResponse:
-    """For the operator's check: what to bring; a click hands the attempt to the operators."""
+    """For the check in person: where to go and what to bring; a click puts the attempt before the operators."""
     verification = attempts.latest(wallet)
-    if verification is None or providers.configured().address(verification) != request.path:
+    provider = registry.by_name(verification.provider) if verification else None
+    if verification is None or not isinstance(provider, InPerson):
         raise Http404
     if request.method == "POST":
         with suppress(ForbiddenMoveError, LimitReachedError):
             state_machine.submit(verification, now=now)
-            state_machine.refresh(verification, now=now)
+            progress.refresh(verification, now=now)
     elif verification.state == State.STARTED:
-        facts = {"errand": errand, "signed_in_as": wallet.email}
+        facts = {"errand": errand, "signed_in_as": wallet.email, "provider": provider}
+        facts["verification"] = verification
         return render(request, "wallet/identity_in_person.html", facts)
     return see_other("wallet_identity", errand.id)
 
@@ -112,10 +138,47 @@ def back(request: HttpRequest, verification_id: uuid.UUID) -> HttpResponse:
     return see_other("wallet_identity", errand.id)
 
 
+def _is_done(errand: Errand, wallet: Wallet, now: datetime) -> bool:
+    """Whether the holder has a verified identity that is sure enough for this errand."""
+    credential = credentials.valid_credential(wallet, now=now)
+    return credential is not None and credentials.reaches(credential, errands.demanded(errand))
+
+
+def _provider_failed(
+    request: HttpRequest, errand: Errand, wallet: Wallet, error: ProviderError
+) -> HttpResponse:
+    log.warning("identity_check_not_begun", why=str(error))
+    facts = {"errand": errand, "signed_in_as": wallet.email}
+    facts["providers"] = registry.reaching(errands.demanded(errand))
+    return again_after(60, render(request, "wallet/identity_error.html", facts, status=503))
+
+
 def _page(
+    request: HttpRequest,
+    errand: Errand,
+    wallet: Wallet,
+    verification: IdentityVerification | None,
+    now: datetime,
+) -> HttpResponse:
+    name, facts = _state_page(verification, wallet, now)
+    providers = registry.reaching(errands.demanded(errand))
+    if name == "start" and not providers:  # the operator has taken away the only one that would do
+        name = "none"
+    facts |= {
+        "errand": errand,
+        "signed_in_as": wallet.email,
+        "verification": verification,
+        "provider": registry.by_name(verification.provider) if verification else None,
+        "providers": providers,
+        "asks_for": claims.labels(claims.NAMES[name] for name in errand.asks_for if name in claims.NAMES),
+    }
+    return render(request, f"wallet/identity_{name}.html", facts)
+
+
+def _state_page(
     verification: IdentityVerification | None, wallet: Wallet, now: datetime
 ) -> tuple[str, dict[str, Any]]:
-    """Which page, and what it says."""
+    """Which page, and what it says of the attempt."""
     try:
         check_not_held(wallet)
     except HeldError:
@@ -127,8 +190,6 @@ def _page(
     if name in ("start", "started", "again", "error") and not submissions.left(str(wallet.id), now=now):
         return "paused", {"until": submissions.renewed_at(now)}
     facts: dict[str, Any] = {"reason": _reason(verification)}
-    if name == "started" and verification:
-        facts["address"] = providers.configured().address(verification)
     if name == "again" and verification:
         facts["tries_left"] = attempts.tries_left(verification, now=now)
     if name == "waiting" and verification:
@@ -137,4 +198,4 @@ def _page(
 
 
 def _reason(verification: IdentityVerification | None) -> str:
-    return str(providers.REASONS.get(verification.reason, "")) if verification else ""
+    return str(REASONS.get(verification.reason, "")) if verification else ""

@@ -1,12 +1,18 @@
 """Holders: their wallets, how they sign in, how they were verified, the identity they hold, its status."""
 
 from wallet.models.holders import Errand, HolderSession, KnownBrowser, LoginCode, LoginLink, Wallet
-from wallet.models.identity import Credential, IdentityVerification, IdentityVerificationTransition
+from wallet.models.identity import (
+    Credential,
+    Evidence,
+    IdentityVerification,
+    IdentityVerificationTransition,
+)
 from wallet.models.status import StatusEntry, StatusEvent, StatusList
 
 __all__ = [
     "Credential",
     "Errand",
+    "Evidence",
     "HolderSession",
     "IdentityVerification",
     "IdentityVerificationTransition",

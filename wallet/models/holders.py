@@ -51,6 +51,12 @@ class Errand(models.Model):
     on_behalf_of = models.CharField(
         max_length=100, blank=True, editable=False
     )  # name to show, e.g. Acme Bank
+    asks_for = models.JSONField(
+        default=list, db_default=[], editable=False
+    )  # names of claims, as in claims.NAMES
+    # Where not every verified identity will do: [framework, level] of those that do, the operator's or the
+    # request's minimum.
+    assurance = models.JSONField(default=list, db_default=[], editable=False)
     return_to = models.CharField(max_length=200, editable=False)  # path here, when done
     leave_to = models.CharField(max_length=200, editable=False)  # path here, when the person gives up
     fresh_since = models.DateTimeField(null=True, editable=False)  # an older sign-in does not do

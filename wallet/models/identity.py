@@ -13,7 +13,10 @@ class IdentityVerification(models.Model):
     """One attempt to verify a holder's identity with a provider; moves as in `identity.state_machine`."""
 
     # Read by `keys.sealed_columns`; what `identity.state_machine` seals to.
-    SEALED = {"sealed_claims": "wallet_identityverification.sealed_claims:{pk}"}
+    SEALED = {
+        "sealed_claims": "wallet_identityverification.sealed_claims:{pk}",
+        "sealed_memory": "wallet_identityverification.sealed_memory:{pk}",
+    }
 
     class State(models.TextChoices):
         CREATED = "created", _("created")
@@ -34,13 +37,17 @@ class IdentityVerification(models.Model):
     # What it is done for at the moment: where the browser goes back to from the provider.
     errand = models.ForeignKey(Errand, null=True, on_delete=models.SET_NULL, related_name="+", editable=False)
     state = models.CharField(max_length=10, choices=State, default=State.CREATED, editable=False)
-    provider = models.CharField(max_length=100, editable=False)  # dotted path, as in settings
+    provider = models.CharField(max_length=100, editable=False)  # its name in IDENTITY_PROVIDERS
     provider_reference = models.CharField(
         _("provider’s reference"), max_length=200, blank=True, editable=False
     )
     reason = models.CharField(max_length=40, blank=True, editable=False)  # code, see providers.REASONS
     submissions = models.PositiveSmallIntegerField(default=0, editable=False)
     sealed_claims = models.BinaryField(null=True, editable=False)  # what the provider found, while in review
+    sealed_memory = models.BinaryField(null=True, editable=False)  # what the provider keeps between its calls
+    # Only one process at a time asks the provider for the result: it sets this to the end of its lease.
+    asking_until = models.DateTimeField(null=True, editable=False)
+    asked_at = models.DateTimeField(null=True, editable=False)  # when the provider was last asked
     created_at = models.DateTimeField(_("begun"), editable=False)
     changed_at = models.DateTimeField(_("last change"), editable=False)
 
@@ -82,6 +89,7 @@ class IdentityVerification(models.Model):
         indexes = [
             models.Index(fields=["state", "changed_at"], name="wallet_verification_idle"),
             models.Index(fields=["wallet", "-created_at"], name="wallet_verification_newest"),
+            models.Index(fields=["provider", "provider_reference"], name="wallet_verification_reference"),
         ]
 
     def __str__(self) -> str:
@@ -107,6 +115,28 @@ class IdentityVerificationTransition(models.Model):
 
     def __str__(self) -> str:
         return f"{self.from_state} → {self.to_state}"
+
+
+class Evidence(models.Model):
+    """How a verified identity was verified (`wallet.evidence`): made with the approval, and kept with it."""
+
+    verification = models.OneToOneField(
+        IdentityVerification, on_delete=models.CASCADE, related_name="evidence", editable=False
+    )
+    method = models.CharField(_("method"), max_length=30, editable=False)  # a key of evidence.METHODS
+    trust_framework = models.CharField(_("trust framework"), max_length=200, editable=False)
+    assurance_level = models.CharField(_("assurance level"), max_length=200, blank=True, editable=False)
+    verified_by = models.CharField(_("verified by"), max_length=200, editable=False)
+    verified_at = models.DateTimeField(_("verified"), editable=False)
+    document_kind = models.CharField(_("document"), max_length=30, blank=True, editable=False)
+    issuing_country = models.CharField(_("issuing country"), max_length=2, blank=True, editable=False)
+    document_expires_on = models.DateField(_("document expires"), null=True, editable=False)
+
+    class Meta:
+        default_permissions = ["view"]
+
+    def __str__(self) -> str:
+        return str(self.verification_id)
 
 
 class Credential(models.Model):

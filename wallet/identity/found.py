@@ -1,0 +1,40 @@
+"""What a provider found, sealed in the row of the attempt while an operator reviews it."""
+
+import json
+
+from infra.sealing import seal, unseal
+from wallet.claims import Identity
+from wallet.evidence import Evidence
+from wallet.models import IdentityVerification
+
+
+def sealed(
+    verification: IdentityVerification, identity: Identity | None, evidence: Evidence | None
+) -> bytes | None:
+    """Both, sealed for this attempt; None if there is neither."""
+    if identity is None and evidence is None:
+        return None
+    found = {
+        "identity": identity.to_json().decode() if identity else None,
+        "evidence": evidence.to_json() if evidence else None,
+    }
+    return seal(json.dumps(found).encode(), context=_context(verification))
+
+
+def opened(verification: IdentityVerification) -> tuple[Identity | None, Evidence | None]:
+    """What `sealed` was given. Raises `SealError`."""
+    if verification.sealed_claims is None:
+        return None, None
+    text = unseal(verification.sealed_claims, context=_context(verification))
+    found = json.loads(text)
+    if "identity" not in found:  # sealed by an earlier release, which knew no evidence
+        return Identity.from_json(text), None
+    identity, evidence = found["identity"], found["evidence"]
+    return (
+        Identity.from_json(identity) if identity is not None else None,
+        Evidence.from_json(evidence) if evidence is not None else None,
+    )
+
+
+def _context(verification: IdentityVerification) -> str:
+    return f"wallet_identityverification.sealed_claims:{verification.id}"

@@ -1,0 +1,88 @@
+"""Addresses for identity providers: calls of their machines, and browsers that bring parameters back."""
+
+from collections.abc import Mapping
+
+import structlog
+from django.core.exceptions import RequestDataTooBig
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse, QueryDict
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_http_methods
+
+from infra import browser
+from infra.reading import only_read
+from wallet.identity import progress
+from wallet.identity.progress import OtherBrowserError
+from wallet.models import IdentityVerification
+from wallet.pages import see_other
+from wallet.providers.contract import Message, MessageRefusedError
+
+log = structlog.get_logger(__name__)
+
+LONGEST = 65_536  # bytes of a callback's body
+MOST_PARAMETERS = 50
+
+
+def unknown(request: HttpRequest, name: str) -> HttpResponse:
+    """Nothing is here but the addresses below."""
+    raise Http404
+
+
+@never_cache
+@only_read
+def returned(request: HttpRequest, name: str) -> HttpResponse:
+    """A browser comes back from the provider with parameters; then the page of the attempt is shown."""
+    now = timezone.now()
+    try:
+        message = _message(request, "", from_browser=True)
+        received = progress.receive(name, message, browser=browser.digest(request), now=now)
+    except OtherBrowserError:
+        return render(request, "wallet/identity_elsewhere.html", status=403)
+    except MessageRefusedError as refused:
+        log.warning("identity_return_refused", provider=name, why=str(refused))
+        return see_other("wallet_front_door")
+    rows = IdentityVerification.objects.filter(provider=name)
+    verification = rows.filter(provider_reference__in=received.references).order_by("-created_at").first()
+    if verification is None or verification.errand_id is None:
+        return see_other("wallet_front_door")
+    return see_other("wallet_identity", verification.errand_id)
+
+
+@csrf_exempt
+@never_cache
+@require_http_methods(["GET", "POST"])
+def callback(request: HttpRequest, name: str, path: str = "") -> HttpResponse:
+    """A call of the provider's machines; whether it is genuine, the provider's module finds out."""
+    try:
+        message = _message(request, path, from_browser=False)
+        reply = progress.receive(name, message, now=timezone.now()).reply
+    except MessageRefusedError as refused:
+        log.warning("identity_callback_refused", provider=name, why=str(refused))
+        return JsonResponse({"error": "invalid_request"}, status=refused.status)
+    return HttpResponse(reply.body, status=reply.status, content_type=reply.content_type)
+
+
+def _message(request: HttpRequest, path: str, *, from_browser: bool) -> Message:
+    try:
+        body = request.body
+    except RequestDataTooBig:
+        body = None
+    if body is None or len(body) > LONGEST:
+        raise MessageRefusedError("The body is too long.", status=413)
+    return Message(
+        from_browser=from_browser,
+        method=request.method or "",
+        path=path,
+        query=single_values(request.GET),
+        headers={name.lower(): value for name, value in request.headers.items()},
+        body=body,
+    )
+
+
+def single_values(parameters: QueryDict) -> Mapping[str, str]:
+    """The parameters, each of which may occur once. Raises `MessageRefusedError`."""
+    if len(parameters) > MOST_PARAMETERS or any(len(values) > 1 for _name, values in parameters.lists()):
+        raise MessageRefusedError("A parameter is repeated, or there are too many.")
+    return {name: str(value) for name, value in parameters.items()}

@@ -1,0 +1,89 @@
+"""What an identity provider may find out about an attempt, and the words that people read about it. Pure."""
+
+from dataclasses import dataclass
+
+from django.utils.translation import gettext_lazy as _
+
+from wallet.claims import Identity, Text
+from wallet.evidence import Evidence
+
+# Why a check did not pass, or was not decided: code → what the person reads. Providers use these.
+REASONS: dict[str, Text] = {
+    "blurry": _("The picture of your document was too blurred to read."),
+    "document_expired": _("Your document has expired. Please use another one."),
+    "document_unsupported": _("This kind of document cannot be used. Please use another one."),
+    "face_mismatch": _("Your face could not be matched with the picture in your document."),
+    "unreadable": _("Some of the details could not be read."),
+    "not_verified": _("We couldn’t confirm that the document is yours."),
+    "too_many_tries": _("The check did not succeed after several tries."),
+    "unsure": _("The automatic check was not sure. That happens, and need not mean anything is wrong."),
+    "in_person": _("Your identity is checked in person: show your document to the operator of this service."),
+    "uploaded": _("An operator of this service looks at what you sent."),
+    "held": _("Your wallet is on hold, so an operator decides."),
+    "stopped": _("You stopped the last check. We kept only the fact that you started it."),
+    "consent_declined": _("You did not agree to how this check works. Another kind of check may suit you."),
+    "device_unsupported": _("This device has no camera that can be used. Try again on a phone."),
+    "country_unsupported": _("Documents of your country cannot be checked there. Use another kind of check."),
+    "too_young": _("You are too young for this kind of check. Use another one."),
+    "too_low": _("That sign-in is not sure enough for what was asked. Use another kind of check."),
+    "claims_missing": _(
+        "Some details that are needed were not given. Try again, or use another kind of check."
+    ),
+    "other_browser": _("That check was finished in another browser, so we could not accept it."),
+    "provider_failed": _("The identity check had a problem of its own."),
+    "provider_changed": _("The identity check had a problem of its own."),
+    "no_answer": _("The identity check gave no answer in time."),
+}
+
+
+@dataclass(frozen=True)
+class Pending:
+    """No result yet: ask again later."""
+
+
+@dataclass(frozen=True)
+class Verified:
+    """The person is who `identity` says; `evidence` says how that is known."""
+
+    identity: Identity
+    evidence: Evidence
+
+
+@dataclass(frozen=True)
+class SubmitAgain:
+    """Something that the person can mend; `reason` is a key of `REASONS`."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class NeedsReview:
+    """A person has to decide; `identity` and `evidence` are what was read, as far as anything was."""
+
+    reason: str
+    identity: Identity | None = None
+    evidence: Evidence | None = None
+
+
+@dataclass(frozen=True)
+class Refused:
+    """The person could not be verified and should not just try again."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class NotHere:
+    """This check ends without a result: the person stopped it, or needs another provider. No try is charged."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class Failed:
+    """The provider failed. It is nobody's fault here, so the try is not charged."""
+
+    reason: str = "provider_failed"
+
+
+Finding = Pending | Verified | SubmitAgain | NeedsReview | Refused | NotHere | Failed

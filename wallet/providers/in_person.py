@@ -1,0 +1,46 @@
+"""Identity verification in person: the person shows a document, an operator types in what it says and decides."""
+
+import secrets
+from datetime import datetime
+
+from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
+
+from wallet.providers.contract import Check, Provider, Started
+from wallet.providers.findings import Finding, NeedsReview, Pending
+from wallet.providers.options import Options
+
+# Without characters that look alike. The person reads the case number out, or shows it as a QR code.
+ALPHABET = "23456789ABCDEFGHJKMNPQRSTVWXYZ"
+LENGTH = 8
+
+
+class InPerson(Provider):
+    """A visit to an operator; every attempt goes to review."""
+
+    label = _("Visit us")
+    needs = _("You show a passport or identity card in person.")
+    takes = _("A visit; the decision is made there.")
+    method = "in_person"
+
+    def __init__(self, name: str, options: Options) -> None:
+        super().__init__(name, options)
+        self.place = options.text("place", "")
+        self.hours = options.text("hours", "")
+        self.bring = options.text("bring", "")
+        self.assurances = (options.assurance("assurance", f"{options.own_framework} in_person"),)
+
+    def start(self, check: Check, *, now: datetime) -> Started:
+        """Gives the attempt its case number, and the page that says where to go and what to bring."""
+        address = reverse("wallet_identity_in_person", args=[check.errand_id])
+        return Started(address, reference=check.reference or case_number())
+
+    def result(self, check: Check, *, now: datetime) -> Finding:
+        """Once the person has asked for the visit, an operator decides."""
+        return NeedsReview("in_person") if check.submitted else Pending()
+
+
+def case_number() -> str:
+    """A number for people: short, easy to read out, and not to be guessed while the attempt is open."""
+    text = "".join(secrets.choice(ALPHABET) for _place in range(LENGTH))
+    return f"{text[:4]}-{text[4:]}"

@@ -1,0 +1,63 @@
+"""The identity providers that are configured, by name and in the order in which people are offered them."""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from django.conf import settings
+from django.utils.module_loading import import_string
+
+from wallet.evidence import Assurance
+from wallet.providers.contract import Provider
+from wallet.providers.options import OptionError, Options
+
+SHIPPED = {
+    "in_person": "wallet.providers.in_person.InPerson",
+}
+
+
+def offered() -> dict[str, Provider]:
+    """Every configured provider. Raises `OptionError`; `manage.py check` finds that before people do."""
+    frozen = tuple((name, tuple(values.items())) for name, values in settings.IDENTITY_PROVIDERS.items())
+    return _loaded(frozen, settings.BASE_URL, settings.LOOPBACK_CALLS)
+
+
+def by_name(name: str) -> Provider | None:
+    """The provider of this name; None if it is not configured any more."""
+    return offered().get(name)
+
+
+def reaching(demand: tuple[Assurance, ...]) -> dict[str, Provider]:
+    """The providers that can verify somebody well enough: all of them if nothing is demanded."""
+    return {
+        name: provider
+        for name, provider in offered().items()
+        if not demand or set(demand).intersection(provider.assurances)
+    }
+
+
+@lru_cache(maxsize=8)
+def _loaded(configured: tuple[Any, ...], base_url: str, loopback: bool) -> dict[str, Provider]:
+    own_framework = f"{base_url}/assurance"
+    return {
+        name: load(name, dict(values), own_framework=own_framework, loopback=loopback)
+        for name, values in configured
+    }
+
+
+def load(name: str, values: Mapping[str, str], *, own_framework: str, loopback: bool) -> Provider:
+    """The provider `name` with these settings; raises `OptionError`."""
+    values = dict(values)
+    path = values.pop("type", name)
+    prefix = f"IDENTITY_{name.upper()}_"
+    try:
+        made = import_string(SHIPPED.get(path, path))
+    except ImportError as error:
+        known = ", ".join(SHIPPED)
+        raise OptionError(f"{prefix}TYPE is neither one of {known} nor the path of a class.") from error
+    if not (isinstance(made, type) and issubclass(made, Provider)):
+        raise OptionError(f"{prefix}TYPE is not a class derived from wallet.providers.contract.Provider.")
+    options = Options(prefix, values, own_framework=own_framework, loopback=loopback)
+    provider = made(name, options)
+    options.finish()
+    return provider
