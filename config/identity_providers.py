@@ -1,7 +1,8 @@
 """The identity providers that the environment names, each with its own variables.
 
 IDENTITY_PROVIDERS=stripe,bank names them in the order in which people are offered them. What begins with
-IDENTITY_BANK_ is a setting of `bank`; IDENTITY_BANK_TYPE says what kind of provider that is, unless its name does.
+IDENTITY_BANK_ is a setting of `bank`. IDENTITY_BANK_TYPE says what kind of provider that is; if it is not set,
+the name does.
 """
 
 import os
@@ -20,9 +21,7 @@ def from_environment(default: str) -> dict[str, dict[str, str]]:
     A variable that ends in _FILE names a file with the value. Raises `ImproperlyConfigured`.
     """
     if text("IDENTITY_PROVIDER"):
-        raise ImproperlyConfigured(
-            "IDENTITY_PROVIDER is now IDENTITY_PROVIDERS; see docs/identity-providers.md."
-        )
+        raise ImproperlyConfigured("IDENTITY_PROVIDER is IDENTITY_PROVIDERS now; see docs/operate.md.")
     names = listed("IDENTITY_PROVIDERS") or [default]
     if not all(_NAME.fullmatch(name) for name in names) or len(set(names)) < len(names):
         raise ImproperlyConfigured(

@@ -58,8 +58,9 @@ def issue(
 ) -> Credential:
     """The wallet's credential for a verified identity, in the place of the one it had.
 
-    ends: the last day of the document that was shown; the credential is not valid after it. To be called inside the transaction that settles the verification. Raises CredentialNotUsableError
-    while the present one is suspended: only an operator ends a suspension.
+    ends: the last day of the document that was shown; the credential is not valid after it. To be called
+    inside the transaction that settles the verification. Raises CredentialNotUsableError while the present
+    one is suspended: only an operator ends a suspension.
     """
     credential = Credential.objects.select_for_update().filter(wallet=wallet).first()
     credential = credential or Credential(wallet=wallet)

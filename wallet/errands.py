@@ -44,8 +44,8 @@ def open_errand(
     browser: digest of the cookie of the browser that is sent. email: whose wallet it is about, lower case.
     return_to, leave_to: paths on this host, when done and when given up. on_behalf_of: who asked, for
     people to read. asks_for: names of claims (`claims.NAMES`). assurance: those of which the identity needs
-    one; any will do if it is empty. fresh_since: an earlier sign-in does not do for this errand. Raises `EmailAddressError`
-    for an address that is not as `email_addresses.parse` gives it.
+    one; any will do if it is empty. fresh_since: an earlier sign-in does not do for this errand. Raises
+    `EmailAddressError` for an address that is not as `email_addresses.parse` gives it.
     """
     for place in (return_to, leave_to):
         if not place.startswith("/") or not url_has_allowed_host_and_scheme(place, allowed_hosts=None):

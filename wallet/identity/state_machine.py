@@ -144,7 +144,7 @@ def fail(
 
 
 def create(wallet: Wallet, errand: Errand, *, provider: str, now: datetime) -> IdentityVerification:
-    """A new attempt with this provider. Raises `IntegrityError` when the wallet has an open one; see `attempts`."""
+    """A new attempt. Raises `IntegrityError` when the wallet has an open one; see `attempts`."""
     with transaction.atomic():
         verification = IdentityVerification.objects.create(
             wallet=wallet,

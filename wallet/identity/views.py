@@ -112,7 +112,7 @@ def cancel(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) 
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_holder
 def in_person(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) -> HttpResponse:
-    """For the check in person: where to go and what to bring; a click puts the attempt before the operators."""
+    """For the check in person: where to go and what to bring. A click asks for the visit."""
     verification = attempts.latest(wallet)
     provider = registry.by_name(verification.provider) if verification else None
     if verification is None or not isinstance(provider, InPerson):

@@ -1,1 +1,1 @@
-"""Identity providers: the contract (`contract`), their settings (`options`, `registry`), one module for each."""
+"""Identity providers: their contract, their settings, and a module for each."""

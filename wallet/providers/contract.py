@@ -21,7 +21,7 @@ class ProviderError(Exception):
 
 
 class MessageRefusedError(Exception):
-    """A message is forged, stale, of an unknown attempt, or came before. Nothing changes; `status` is sent."""
+    """A message is forged, stale, doubled, or of an unknown attempt. Nothing changes; `status` is sent."""
 
     def __init__(self, why: str, *, status: int = 400) -> None:
         super().__init__(why)

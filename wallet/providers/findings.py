@@ -26,9 +26,7 @@ REASONS: dict[str, Text] = {
     "country_unsupported": _("Documents of your country cannot be checked there. Use another kind of check."),
     "too_young": _("You are too young for this kind of check. Use another one."),
     "too_low": _("That sign-in is not sure enough for what was asked. Use another kind of check."),
-    "claims_missing": _(
-        "Some details that are needed were not given. Try again, or use another kind of check."
-    ),
+    "claims_missing": _("Some details that are needed were not given. Use another kind of check."),
     "other_browser": _("That check was finished in another browser, so we could not accept it."),
     "provider_failed": _("The identity check had a problem of its own."),
     "provider_changed": _("The identity check had a problem of its own."),
@@ -74,7 +72,7 @@ class Refused:
 
 @dataclass(frozen=True)
 class NotHere:
-    """This check ends without a result: the person stopped it, or needs another provider. No try is charged."""
+    """The check ends without a result, and no try is charged: the person stopped, or needs another provider."""
 
     reason: str
 

@@ -1,4 +1,4 @@
-"""Identity verification in person: the person shows a document, an operator types in what it says and decides."""
+"""Identity verification in person: the person shows a document, an operator types it in and decides."""
 
 import secrets
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""The settings of one identity provider, read strictly: nothing unknown, nothing malformed, nothing missing."""
+"""The settings of one identity provider, read strictly."""
 
 import re
 from collections.abc import Mapping
