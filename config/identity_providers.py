@@ -1,8 +1,8 @@
 """The identity providers that the environment names, each with its own variables.
 
 IDENTITY_PROVIDERS=stripe,bank names them in the order in which people are offered them. What begins with
-IDENTITY_BANK_ is a setting of `bank`. IDENTITY_BANK_TYPE says what kind of provider that is; if it is not set,
-the name does.
+IDENTITY_BANK_ is a setting of `bank`. IDENTITY_BANK_TYPE says what kind of provider that is, unless the
+name says it.
 """
 
 import os

@@ -5,7 +5,7 @@ Acme Bank and Corner Shop ask. Fixtures make them where a test names them; nothi
 
 from collections.abc import Callable
 from copy import copy
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from keys.models import SigningKey
     from presentation.models import RelyingParty
+    from wallet.evidence import Evidence
     from wallet.models import HolderSession, Wallet
 
 ALICE = "alice@example.org"
@@ -31,7 +32,7 @@ def enroll(email: str, *, given_name: str, family_name: str, birth_date: date) -
 
     from wallet import credentials
     from wallet.claims import Identity
-    from wallet.models import IdentityVerification, Wallet
+    from wallet.models import Evidence, IdentityVerification, Wallet
 
     now = timezone.now()
     wallet = Wallet.objects.create(email=email, created_at=now)
@@ -41,9 +42,32 @@ def enroll(email: str, *, given_name: str, family_name: str, birth_date: date) -
     identity = Identity(
         given_name=given_name, family_name=family_name, birth_date=birth_date, nationalities=("GB",)
     )
+    Evidence.objects.create(
+        verification=verification,
+        method="in_person",
+        trust_framework="https://id.example/assurance",
+        assurance_level="in_person",
+        verified_by="The tests",
+        verified_at=now,
+    )
     with transaction.atomic():
         credentials.issue(wallet, identity, verification, now=now)
     return Wallet.objects.select_related("credential").get(id=wallet.id)
+
+
+def evidence_of(**facts: Any) -> "Evidence":
+    """How an operator verified somebody with a passport, unless `facts` say otherwise."""
+    from wallet.evidence import Assurance, Evidence
+
+    defaults = {
+        "method": "in_person",
+        "assurance": Assurance("https://id.example/assurance", "in_person"),
+        "verified_by": "The tests",
+        "verified_at": datetime(2026, 1, 1, 12, tzinfo=UTC),
+        "document_kind": "passport",
+        "issuing_country": "IE",
+    }
+    return Evidence(**(defaults | facts))
 
 
 @pytest.fixture

@@ -21,6 +21,11 @@ wallet.Credential: sealed_identity | verified identity of a holder | sealed | pr
     from it | as long as the wallet has the credential
 wallet.IdentityVerification: sealed_claims | what an identity provider found | sealed | an operator compares
     it with the document | while an operator reviews it
+wallet.IdentityVerification: sealed_memory | identity check: what its provider keeps between two calls |
+    sealed | to go on with the check and to fetch its result | until the check is decided
+wallet.Evidence: method trust_framework assurance_level verified_by document_kind issuing_country | identity
+    check: how the identity was verified, with which kind of document of which country | in clear | to show
+    how an identity was verified | as long as the wallet
 wallet.IdentityVerification: provider provider_reference reason | identity check: the provider, its
     reference, and the reason for the result | in clear | to follow up on a check | as long as the wallet
 wallet.IdentityVerificationTransition: actor reason | identity check: each step, who took it and why | in
@@ -29,8 +34,8 @@ wallet.Wallet: email suspension_reason | a holder’s e-mail address, and the re
     clear | holders sign in with the address; operators see the reason | as long as the wallet
 wallet.HolderSession: digest | signed-in browser | the digest of its cookie | to recognise the browser |
     until it expires, {sessions} at most | sessions
-wallet.Errand: email browser on_behalf_of return_to leave_to | sign-in: e-mail address, digest of the
-    browser’s cookie, where the person came from | in clear | to lead the person on after signing in, and
+wallet.Errand: email browser on_behalf_of asks_for assurance return_to leave_to | sign-in: e-mail address,
+    digest of the browser’s cookie, where the person came from, names of the claims wanted | in clear | to lead the person on after signing in, and
     back the next day | {errands_kept} after it expired | sign-ins
 wallet.LoginCode: digest | sign-in code | a keyed hash | to compare it with what is entered | as long as the
     sign-in it belongs to

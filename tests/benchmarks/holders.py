@@ -79,7 +79,7 @@ def sign_in(email: str, now: datetime) -> tuple[str, dict[str, str]]:
     verification = IdentityVerification.objects.create(
         wallet=wallet,
         state=IdentityVerification.State.APPROVED,
-        provider=settings.IDENTITY_PROVIDER,
+        provider="simulated",
         created_at=now,
         changed_at=now,
     )

@@ -120,7 +120,15 @@ def test_everything_that_is_missing_is_named_at_once() -> None:
         ("TRANSACTION_RETENTION_YEARS", "seven", "whole number from 1 to"),
         ("SIGN_IN_EMAILS_PER_CLIENT", "-1", "whole number from 1 to 10000"),
         ("SIGN_IN_CODES_PER_ADDRESS", "0", "whole number from 1 to 10000"),
-        ("IDENTITY_PROVIDER", "sandbox.identity_provider.provider.SandboxProvider", "production refuses"),
+        ("IDENTITY_PROVIDER", "wallet.providers.operator.OperatorProvider", "is IDENTITY_PROVIDERS now"),
+        ("IDENTITY_PROVIDERS", "bank,bank", "must be different names"),
+        ("IDENTITY_PROVIDERS", "Bank", "must be different names"),
+        ("IDENTITY_PROVIDERS", "bank,bank_id", "no name may begin with another name"),
+        (
+            "IDENTITY_IN_PERSON_TYPE",
+            "sandbox.identity_provider.provider.SimulatedProvider",
+            "production refuses",
+        ),
     ],
 )
 def test_production_refuses_what_would_be_wrong(name: str, value: str, word: str) -> None:
@@ -142,7 +150,8 @@ def test_production_refuses_what_would_be_wrong(name: str, value: str, word: str
         ({"PKCS11_TOKEN": "wallet"}, "PKCS11_MODULE is not set, and this is: PKCS11_TOKEN."),
         ({"CERTIFICATE_SUBJECT": "Example Ltd"}, "CERTIFICATE_SUBJECT is no distinguished name"),
         ({"SIGNING_KEY_STAGED_HOURS": "1"}, "SIGNING_KEY_STAGED_HOURS is too short"),
-        ({"IDENTITY_PROVIDER": "wallet.providers.nobody.Provider"}, "IDENTITY_PROVIDER"),
+        ({"IDENTITY_PROVIDERS": "nobody"}, "IDENTITY_NOBODY_TYPE is neither one of"),
+        ({"IDENTITY_IN_PERSON_PLAZE": "Here"}, "IDENTITY_IN_PERSON_PLAZE: this provider has no such"),
         ({"TRUSTED_PROXY_COUNT": "-1"}, "TRUSTED_PROXY_COUNT must be"),
         ({"DATABASE_URL": "sqlite:////tmp/wallet.sqlite3"}, "DATABASE_URL must name a PostgreSQL database"),
         ({"WEB_THREADS": "many"}, "WEB_THREADS must be a whole number from 1 to 1000."),

@@ -17,7 +17,7 @@ from tests.wallet.test_identity_verification import attempt_in
 from wallet import credentials
 from wallet.identity.state_machine import SUBMISSIONS
 from wallet.models import Credential, Errand, IdentityVerification, Wallet
-from wallet.providers import ProviderError
+from wallet.providers.contract import Provider, ProviderError, Started
 
 State = IdentityVerification.State
 
@@ -176,7 +176,7 @@ def test_a_review_sends_the_person_back_and_promises_a_letter(holder, errand):
 
 def test_a_declined_person_reads_when_to_come_back(holder, errand):
     text = hand_in(holder, errand, "declined").content.decode()
-    assert "not enough to be sure" in text
+    assert "couldn’t confirm that the document is yours" in text
     assert "You can begin a new check in 5\u00a0hours" in text or "in 6\u00a0hours" in text
     assert 'href="/left/"' in text
     response = holder.post(page("wallet_identity_start", errand))
@@ -230,7 +230,7 @@ def test_stopping_leads_to_a_page_that_says_so_and_a_new_beginning(holder, erran
     response = holder.post(page("wallet_identity_cancel", errand))
     assert (response.status_code, response.url) == (303, page("wallet_identity", errand))
     text = hub(holder, errand).content.decode()
-    assert "You stopped the last identity check" in text
+    assert "You stopped the last check" in text
     assert 'href="/left/"' in text
     assert IdentityVerification.objects.get().state == "cancelled"
     begin(holder, errand)
@@ -357,7 +357,9 @@ def test_an_open_check_goes_on_for_the_errand_the_person_comes_with_now(holder, 
     address = begin(holder, errand)
     Errand.objects.update(expires_at=now)
     later = make_errand(holder, now=now, return_to="/later/")
-    assert f'href="{address}"' in hub(holder, later).content.decode()
+    onward = page("wallet_identity_continue", later)
+    assert f'href="{onward}"' in hub(holder, later).content.decode()
+    assert holder.get(onward).url == address
     response = holder.post(address, {"outcome": "adult"})
     response = holder.get(response.url)
     assert response.url == page("wallet_identity", later)
@@ -369,7 +371,7 @@ def test_an_open_check_goes_on_for_the_errand_the_person_comes_with_now(holder, 
 
 @pytest.fixture
 def in_person(settings):
-    settings.IDENTITY_PROVIDER = "wallet.providers.operator.OperatorProvider"
+    settings.IDENTITY_PROVIDERS = {"in_person": {}}
 
 
 def test_an_in_person_check_goes_to_review(holder, errand, in_person):
@@ -398,34 +400,35 @@ def test_the_in_person_page_is_not_there_for_other_providers(holder, errand):
     assert IdentityVerification.objects.get().state == "started"
 
 
-class Elsewhere:
+class Elsewhere(Provider):
     """A provider on another host, which is down now and then."""
 
+    label, needs, takes = "Elsewhere", "Nothing.", "No time."
     down = False
 
-    def start(self, verification):
+    def start(self, check, *, now):
         if self.down:
             raise ProviderError
-        return "their-reference"
+        return Started("https://provider.example/check?id=1&lang=en", reference="their-reference")
 
-    def address(self, verification):
-        return "https://provider.example/check?id=1&lang=en"
-
-    def result(self, verification, *, now):
+    def result(self, check, *, now):
         raise ProviderError
 
 
 def test_a_provider_elsewhere_is_reached_by_a_link_that_says_nothing_of_where_from(holder, errand, settings):
-    settings.IDENTITY_PROVIDER = f"{__name__}.Elsewhere"
+    settings.IDENTITY_PROVIDERS = {"elsewhere": {"type": f"{__name__}.Elsewhere"}}
     response = holder.post(page("wallet_identity_start", errand))
     assert response.url == page("wallet_identity", errand)
-    text = hub(holder, errand).content.decode()
-    assert 'href="https://provider.example/check?id=1&amp;lang=en" rel="noreferrer"' in text
+    address = page("wallet_identity_continue", errand)
+    assert f'href="{address}" rel="noreferrer"' in hub(holder, errand).content.decode()
+    response = holder.get(address)
+    assert (response.status_code, response.url) == (302, "https://provider.example/check?id=1&lang=en")
+    assert response.headers["Referrer-Policy"] in ("no-referrer", "same-origin")
     assert IdentityVerification.objects.get().provider_reference == "their-reference"
 
 
 def test_a_provider_that_is_down_at_the_beginning_costs_nothing(holder, errand, settings, monkeypatch):
-    settings.IDENTITY_PROVIDER = f"{__name__}.Elsewhere"
+    settings.IDENTITY_PROVIDERS = {"elsewhere": {"type": f"{__name__}.Elsewhere"}}
     monkeypatch.setattr(Elsewhere, "down", True)
     response = holder.post(page("wallet_identity_start", errand))
     assert response.status_code == 503
@@ -435,8 +438,8 @@ def test_a_provider_that_is_down_at_the_beginning_costs_nothing(holder, errand, 
 
 
 def test_a_provider_that_is_down_later_keeps_the_person_waiting(holder, errand, nora, now, settings):
-    settings.IDENTITY_PROVIDER = f"{__name__}.Elsewhere"
+    settings.IDENTITY_PROVIDERS = {"elsewhere": {"type": f"{__name__}.Elsewhere"}}
     attempt_in("processing", nora, now, errand=errand)
-    IdentityVerification.objects.update(provider=settings.IDENTITY_PROVIDER)
+    IdentityVerification.objects.update(provider="elsewhere")
     assert "<h1>Checking your identity</h1>" in hub(holder, errand).content.decode()
     assert IdentityVerification.objects.get().state == "processing"

@@ -9,10 +9,11 @@ from django.test import Client
 
 from infra.limits import LimitReachedError
 from infra.sealing import SealError
+from tests.people import evidence_of
 from tests.wallet.conftest import make_errand, together
-from wallet import credentials, providers
+from wallet import credentials
 from wallet.claims import Identity
-from wallet.identity import attempts, review, state_machine
+from wallet.identity import attempts, progress, review, state_machine
 from wallet.identity.attempts import COOL_DOWN, CoolDownError
 from wallet.identity.enrollment import HeldError, enroll
 from wallet.identity.state_machine import (
@@ -26,10 +27,12 @@ from wallet.identity.state_machine import (
     submit,
 )
 from wallet.models import Credential, IdentityVerification, IdentityVerificationTransition, Wallet
+from wallet.providers.findings import Failed, NeedsReview, Pending, Refused, SubmitAgain, Verified
 
 HOUR = timedelta(hours=1)
 NORA_NEW = Identity("Nora", "New", date(1999, 12, 31), ("IE",))
 # The diagram of the product once more, by hand: a test that reads MOVES would agree with any MOVES.
+SEEN = evidence_of()
 ALLOWED = {
     ("created", "started"),
     ("created", "abandoned"),
@@ -44,10 +47,12 @@ ALLOWED = {
     ("processing", "declined"),
     ("processing", "review"),
     ("processing", "error"),
+    ("processing", "cancelled"),
     ("resubmit", "started"),
     ("resubmit", "abandoned"),
     ("resubmit", "cancelled"),
     ("review", "approved"),
+    ("review", "resubmit"),
     ("review", "declined"),
     ("error", "started"),
     ("approved", "expired"),
@@ -60,7 +65,7 @@ def attempt_in(state, wallet, now, **facts):
     return IdentityVerification.objects.create(
         wallet=wallet,
         state=state,
-        provider="sandbox.identity_provider.provider.SandboxProvider",
+        provider="simulated",
         submissions=facts.pop("submissions", 1),
         created_at=now,
         changed_at=now,
@@ -132,10 +137,10 @@ def test_a_move_as_seen_is_refused_when_anything_happened_since(nora, now):
 
 
 def test_the_first_visit_makes_an_attempt_and_the_next_goes_on_with_it(nora, errand, now, client):
-    first = attempts.attempt(nora, errand, now=now)
+    first = attempts.attempt(nora, errand, "simulated", now=now)
     assert log_of(first) == [("", "created", "holder", "")]
     other_errand = make_errand(client, now=now)
-    second = attempts.attempt(nora, other_errand, now=now)
+    second = attempts.attempt(nora, other_errand, "simulated", now=now)
     assert second == first
     assert IdentityVerification.objects.get().errand == other_errand
 
@@ -143,34 +148,34 @@ def test_the_first_visit_makes_an_attempt_and_the_next_goes_on_with_it(nora, err
 @pytest.mark.parametrize("state", ["abandoned", "cancelled", "expired"])
 def test_after_an_attempt_that_came_to_nothing_a_new_one_begins(nora, errand, now, state):
     old = attempt_in(state, nora, now - HOUR)
-    assert attempts.attempt(nora, errand, now=now) != old
+    assert attempts.attempt(nora, errand, "simulated", now=now) != old
 
 
 def test_an_attempt_that_the_provider_failed_is_taken_up_again(nora, errand, now):
     failed = attempt_in("error", nora, now - HOUR)
-    assert attempts.attempt(nora, errand, now=now) == failed
-    state_machine.begin(failed, now=now)
+    assert attempts.attempt(nora, errand, "simulated", now=now) == failed
+    progress.begin(failed, now=now)
     assert failed.state == State.STARTED
 
 
 def test_a_declined_person_cools_down_before_a_new_attempt(nora, errand, now):
     attempt_in("declined", nora, now)
     with pytest.raises(CoolDownError) as cooling:
-        attempts.attempt(nora, errand, now=now + COOL_DOWN - timedelta(seconds=1))
+        attempts.attempt(nora, errand, "simulated", now=now + COOL_DOWN - timedelta(seconds=1))
     assert cooling.value.until == now + COOL_DOWN
-    assert attempts.attempt(nora, errand, now=now + COOL_DOWN).state == State.CREATED
+    assert attempts.attempt(nora, errand, "simulated", now=now + COOL_DOWN).state == State.CREATED
 
 
 def test_a_suspended_credential_is_not_replaced_by_a_new_check(alice, client, now):
     Credential.objects.update(state=Credential.State.SUSPENDED)
     with pytest.raises(HeldError):
-        attempts.attempt(alice, make_errand(client, now=now), now=now)
+        attempts.attempt(alice, make_errand(client, now=now), "simulated", now=now)
 
 
 @pytest.mark.parametrize("state", ["submitted", "processing", "review", "approved", "declined", "cancelled"])
 def test_what_is_under_way_or_decided_cannot_be_begun(nora, now, state):
     with pytest.raises(ForbiddenMoveError):
-        state_machine.begin(attempt_in(state, nora, now), now=now)
+        progress.begin(attempt_in(state, nora, now), now=now)
 
 
 # --- Submitting --------------------------------------------------------------------------------------------
@@ -191,8 +196,8 @@ def test_five_submissions_in_six_hours_and_then_a_break(nora, now):
     verification = attempt_in("started", nora, now, submissions=0)
     for _ in range(5):
         submit(verification, now=now)
-        settle(verification, providers.SubmitAgain("blurry"), now=now)
-        state_machine.begin(verification, now=now)
+        settle(verification, SubmitAgain("blurry"), now=now)
+        progress.begin(verification, now=now)
     assert attempts.tries_left(verification, now=now) == 0
     with pytest.raises(LimitReachedError) as limit:
         submit(verification, now=now)
@@ -203,13 +208,13 @@ def test_five_submissions_in_six_hours_and_then_a_break(nora, now):
 
 def test_the_limit_is_the_wallets_and_not_the_attempts(nora, errand, now):
     for _ in range(5):
-        verification = attempts.attempt(nora, errand, now=now)
-        state_machine.begin(verification, now=now)
+        verification = attempts.attempt(nora, errand, "simulated", now=now)
+        progress.begin(verification, now=now)
         submit(verification, now=now)
-        settle(verification, providers.SubmitAgain("blurry"), now=now)
+        settle(verification, SubmitAgain("blurry"), now=now)
         state_machine.cancel(verification, now=now)
-    verification = attempts.attempt(nora, errand, now=now)
-    state_machine.begin(verification, now=now)
+    verification = attempts.attempt(nora, errand, "simulated", now=now)
+    progress.begin(verification, now=now)
     with pytest.raises(LimitReachedError):
         submit(verification, now=now)
 
@@ -219,17 +224,17 @@ def test_the_ninth_submission_that_does_not_do_ends_the_attempt(nora, now):
     for number in range(9):
         moment = now + number * timedelta(hours=6)
         submit(verification, now=moment)
-        settle(verification, providers.SubmitAgain("blurry"), now=moment)
+        settle(verification, SubmitAgain("blurry"), now=moment)
         if number < 8:
             assert verification.state == State.RESUBMIT
-            state_machine.begin(verification, now=moment)
+            progress.begin(verification, now=moment)
     assert (verification.state, verification.reason) == ("declined", "too_many_tries")
 
 
 def test_a_failing_provider_costs_no_try(nora, now):
     verification = attempt_in("started", nora, now, submissions=0)
     submit(verification, now=now)
-    settle(verification, providers.Failed(), now=now + timedelta(seconds=9))
+    settle(verification, Failed(), now=now + timedelta(seconds=9))
     assert (verification.state, verification.submissions) == ("error", 0)
     assert attempts.tries_left(verification, now=now) == 5
 
@@ -240,13 +245,13 @@ def test_a_failing_provider_costs_no_try(nora, now):
 @pytest.mark.parametrize(
     ("finding", "state", "reason"),
     [
-        (providers.Pending(), "processing", ""),
-        (providers.Verified(NORA_NEW), "approved", ""),
-        (providers.SubmitAgain("blurry"), "resubmit", "blurry"),
-        (providers.NeedsReview("unsure"), "review", "unsure"),
-        (providers.NeedsReview("unsure", NORA_NEW), "review", "unsure"),
-        (providers.Refused("not_verified"), "declined", "not_verified"),
-        (providers.Failed(), "error", "provider_failed"),
+        (Pending(), "processing", ""),
+        (Verified(NORA_NEW, SEEN), "approved", ""),
+        (SubmitAgain("blurry"), "resubmit", "blurry"),
+        (NeedsReview("unsure"), "review", "unsure"),
+        (NeedsReview("unsure", NORA_NEW, SEEN), "review", "unsure"),
+        (Refused("not_verified"), "declined", "not_verified"),
+        (Failed(), "error", "provider_failed"),
     ],
 )
 def test_each_finding_leads_to_its_state(nora, now, finding, state, reason):
@@ -258,7 +263,7 @@ def test_each_finding_leads_to_its_state(nora, now, finding, state, reason):
 
 
 def test_an_approval_gives_the_wallet_its_credential(nora, now):
-    settle(attempt_in("processing", nora, now), providers.Verified(NORA_NEW), now=now)
+    settle(attempt_in("processing", nora, now), Verified(NORA_NEW, SEEN), now=now)
     credential = credentials.valid_credential(Wallet.objects.get(), now=now)
     [given] = credentials.preview(credential, [("given_name",)], today=now.date())
     assert given.value == "Nora"
@@ -268,7 +273,7 @@ def test_an_approval_and_its_credential_come_together_or_not_at_all(nora, now, s
     verification = attempt_in("processing", nora, now)
     settings.KEY_SEALING_KEYS = []  # the credential cannot be sealed
     with pytest.raises(SealError):
-        settle(verification, providers.Verified(NORA_NEW), now=now)
+        settle(verification, Verified(NORA_NEW, SEEN), now=now)
     assert IdentityVerification.objects.get().state == "processing"
     assert not Credential.objects.exists()
 
@@ -277,17 +282,17 @@ def test_an_approval_and_its_credential_come_together_or_not_at_all(nora, now, s
 def test_nobody_is_enrolled_outside_the_transaction_that_approves(now):
     wallet = Wallet.objects.create(email="o@example.org", created_at=now)
     with pytest.raises(RuntimeError):
-        enroll(attempt_in("approved", wallet, now), NORA_NEW, now=now)
+        enroll(attempt_in("approved", wallet, now), NORA_NEW, SEEN, now=now)
 
 
 def test_a_new_proof_takes_the_place_of_the_old_one_and_not_before(alice, client, now):
     errand = make_errand(client, now=now)
     old = alice.credential.verification
-    verification = attempts.attempt(alice, errand, now=now)
-    state_machine.begin(verification, now=now)
+    verification = attempts.attempt(alice, errand, "simulated", now=now)
+    progress.begin(verification, now=now)
     submit(verification, now=now)
     assert credentials.valid_credential(Wallet.objects.get(), now=now)
-    settle(verification, providers.Verified(NORA_NEW), now=now)
+    settle(verification, Verified(NORA_NEW, SEEN), now=now)
     old.refresh_from_db()
     assert old.state == State.EXPIRED
     assert Credential.objects.get().verification == verification
@@ -298,21 +303,21 @@ def test_a_verified_person_whom_an_operator_holds_goes_to_review(alice, now, sus
     verification = attempt_in("processing", alice, now)
     model = {"wallet": Wallet, "credential": Credential}[suspended]
     model.objects.update(state="suspended")
-    settle(verification, providers.Verified(NORA_NEW), now=now)
+    settle(verification, Verified(NORA_NEW, SEEN), now=now)
     verification.refresh_from_db()
     assert (verification.state, verification.reason) == ("review", "held")
-    assert review.claims(verification) == NORA_NEW
+    assert review.claims(verification) == (NORA_NEW, SEEN)
     with pytest.raises(HeldError):
-        review.approve(verification, NORA_NEW, operator="olga", reason="seen", now=now)
+        review.approve(verification, NORA_NEW, SEEN, operator="olga", reason="seen", now=now)
     assert IdentityVerification.objects.get(id=verification.id).state == "review"
     model.objects.update(state="active" if suspended == "wallet" else "valid")
-    review.approve(verification, NORA_NEW, operator="olga", reason="seen", now=now)
+    review.approve(verification, NORA_NEW, SEEN, operator="olga", reason="seen", now=now)
 
 
 @pytest.mark.parametrize("state", ["declined", "abandoned", "cancelled", "expired", "error"])
 def test_a_late_approval_is_recorded_and_not_acted_on(nora, now, state):
     verification = attempt_in(state, nora, now - HOUR)
-    settle(verification, providers.Verified(NORA_NEW), now=now)
+    settle(verification, Verified(NORA_NEW, SEEN), now=now)
     stored = IdentityVerification.objects.get()
     assert (stored.state, stored.changed_at) == (state, now - HOUR)
     assert log_of(stored) == [(state, state, "provider", "late, not acted on: Verified")]
@@ -321,11 +326,11 @@ def test_a_late_approval_is_recorded_and_not_acted_on(nora, now, state):
 
 def test_a_late_refusal_does_not_undo_an_approval_but_is_recorded(nora, now):
     verification = attempt_in("processing", nora, now)
-    settle(verification, providers.Verified(NORA_NEW), now=now)
-    settle(verification, providers.Refused("not_verified"), now=now)
+    settle(verification, Verified(NORA_NEW, SEEN), now=now)
+    settle(verification, Refused("not_verified"), now=now)
     assert IdentityVerification.objects.get().state == "approved"
     assert log_of(verification)[-1][3] == "late, not acted on: Refused"
-    settle(verification, providers.Verified(NORA_NEW), now=now)
+    settle(verification, Verified(NORA_NEW, SEEN), now=now)
     assert len(log_of(verification)) == 2
 
 
@@ -333,7 +338,7 @@ def test_a_result_of_a_provider_that_is_no_longer_configured_is_not_asked_for(no
     verification = attempt_in("processing", nora, now)
     IdentityVerification.objects.update(provider="somewhere.Else")
     verification.refresh_from_db()
-    state_machine.refresh(verification, now=now)
+    progress.refresh(verification, now=now)
     assert (verification.state, verification.reason) == ("error", "provider_changed")
 
 
@@ -342,14 +347,14 @@ def test_a_result_of_a_provider_that_is_no_longer_configured_is_not_asked_for(no
 
 def in_review(wallet, now, identity=NORA_NEW):
     verification = attempt_in("processing", wallet, now)
-    settle(verification, providers.NeedsReview("unsure", identity), now=now)
+    settle(verification, NeedsReview("unsure", identity, SEEN), now=now)
     return verification
 
 
 def test_claims_in_review_are_sealed_and_gone_with_the_decision(nora, now):
     verification = in_review(nora, now)
     assert b"Nora" not in bytes(IdentityVerification.objects.get().sealed_claims)
-    assert review.claims(verification) == NORA_NEW
+    assert review.claims(verification) == (NORA_NEW, SEEN)
     review.decline(verification, operator="olga", reason="not her", now=now)
     assert IdentityVerification.objects.get().sealed_claims is None
 
@@ -368,7 +373,7 @@ def test_the_database_keeps_claims_nowhere_but_in_review(nora, now):
 
 def test_an_operator_approves_what_they_typed_and_the_log_says_who_and_why(nora, now):
     verification = in_review(nora, now, identity=None)
-    review.approve(verification, NORA_NEW, operator="olga", reason="Passport seen", now=now)
+    review.approve(verification, NORA_NEW, SEEN, operator="olga", reason="Passport seen", now=now)
     assert Credential.objects.get().wallet == nora
     assert log_of(verification)[-1] == ("review", "approved", "olga", "Passport seen")
 
@@ -384,7 +389,7 @@ def test_an_operator_declines_and_the_person_reads_nothing_of_the_reason(nora, n
 def test_an_operator_decides_only_what_is_in_review(nora, now, state):
     verification = attempt_in(state, nora, now)
     with pytest.raises(ForbiddenMoveError):
-        review.approve(verification, NORA_NEW, operator="olga", reason="seen", now=now)
+        review.approve(verification, NORA_NEW, SEEN, operator="olga", reason="seen", now=now)
     with pytest.raises(ForbiddenMoveError):
         review.decline(verification, operator="olga", reason="seen", now=now)
 
@@ -396,7 +401,7 @@ def test_the_person_hears_of_the_decision_once_it_stands(
     verification = in_review(nora, now)
     with django_capture_on_commit_callbacks(execute=True):
         if approved:
-            review.approve(verification, NORA_NEW, operator="olga", reason="seen", now=now)
+            review.approve(verification, NORA_NEW, SEEN, operator="olga", reason="seen", now=now)
         else:
             review.decline(verification, operator="olga", reason="Forged", now=now)
         assert mailoutbox == []
@@ -427,7 +432,7 @@ def fresh(verification):
 @pytest.mark.postgresql
 def test_eight_tabs_open_one_attempt(newcomer, now):
     errand = make_errand(Client(), now=now)
-    begun = together(lambda number: attempts.attempt(newcomer, errand, now=now))
+    begun = together(lambda number: attempts.attempt(newcomer, errand, "simulated", now=now))
     assert len({attempt.id for attempt in begun}) == 1
     assert IdentityVerificationTransition.objects.count() == 1
 
@@ -445,7 +450,7 @@ def test_eight_clicks_submit_once_and_charge_once(newcomer, now):
 @pytest.mark.postgresql
 def test_eight_results_at_once_approve_once(newcomer, now):
     verification = attempt_in("processing", newcomer, now)
-    results = together(lambda number: settle(fresh(verification), providers.Verified(NORA_NEW), now=now))
+    results = together(lambda number: settle(fresh(verification), Verified(NORA_NEW, SEEN), now=now))
     assert results == [None] * 8
     assert [row[:2] for row in log_of(verification)] == [("processing", "approved")]
     assert Credential.objects.count() == 1
@@ -457,7 +462,7 @@ def test_operators_who_decide_at_once_decide_once(newcomer, now):
 
     def decide(number):
         if number % 2:
-            review.approve(fresh(verification), NORA_NEW, operator=f"o{number}", reason="r", now=now)
+            review.approve(fresh(verification), NORA_NEW, SEEN, operator=f"o{number}", reason="r", now=now)
         else:
             review.decline(fresh(verification), operator=f"o{number}", reason="r", now=now)
 

@@ -235,7 +235,7 @@ def test_a_person_whose_network_has_no_tries_left_has_a_link_sent_instead_and_si
 
 
 def test_a_suspended_person_and_an_in_person_check(visit: Any, settings: Any, now: Any) -> None:
-    settings.IDENTITY_PROVIDER = "wallet.providers.operator.OperatorProvider"
+    settings.IDENTITY_PROVIDERS = {"in_person": {}}
     page = sign_in(visit)
     visit("wallet_identity")
     page.get_by_role("button", name="Agree and begin").click()

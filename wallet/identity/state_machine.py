@@ -159,7 +159,11 @@ def create(wallet: Wallet, errand: Errand, *, provider: str, now: datetime) -> I
 
 def cancel(verification: IdentityVerification, *, now: datetime) -> None:
     """The person stops. Raises `ForbiddenMoveError` once something was submitted."""
-    move_to(verification, State.CANCELLED, actor="holder", now=now)
+    with transaction.atomic():
+        lock(verification)
+        if verification.state not in IDLE_STATES:
+            raise ForbiddenMoveError(verification.state, State.CANCELLED)
+        move_to(verification, State.CANCELLED, actor="holder", now=now)
 
 
 def move_to(

@@ -63,7 +63,8 @@ def identity(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime
 def begin(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) -> HttpResponse:
     """Begin with the chosen provider, or begin again; then off to the provider."""
     offered = registry.reaching(errands.demanded(errand))
-    provider = request.POST.get("provider", "")
+    only = next(iter(offered)) if len(offered) == 1 else ""
+    provider = request.POST.get("provider", only)
     if provider not in offered:
         return see_other("wallet_identity", errand.id)
     try:

@@ -72,7 +72,7 @@ class Refused:
 
 @dataclass(frozen=True)
 class NotHere:
-    """The check ends without a result, and no try is charged: the person stopped, or needs another provider."""
+    """The check ends without a result and uncharged: the person stopped, or needs another provider."""
 
     reason: str
 
