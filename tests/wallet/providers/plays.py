@@ -1,0 +1,65 @@
+"""The other side of a provider, as the contract suite (`test_contract`) drives it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from wallet.models import IdentityVerification
+
+# Kinds of ends that a provider may be able to play.
+KINDS = ("verified", "review", "again", "refused", "not_here", "failed")
+
+
+@dataclass(frozen=True)
+class Call:
+    """An HTTP request that arrives here: the browser's return, or a callback of the provider's machines."""
+
+    path: str  # with its query
+    method: str = "GET"
+    body: bytes = b""
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+class Play:
+    """One per provider. The server that it plays is real: another process, a thread, or a library's."""
+
+    name: str  # in IDENTITY_PROVIDERS
+    settings: dict[str, str]  # what IDENTITY_PROVIDERS[name] is
+    kinds: frozenset[str]  # of KINDS: the ends that this provider can play
+    polled = True  # whether `result` learns of the end without any message
+    calls_back = False  # whether its machines call back
+
+    def person_ends(self, attempt: IdentityVerification, address: str, kind: str, **facts: Any) -> None:
+        """The person goes to `address` and does all that this kind of end needs; the browser is not back yet."""
+        raise NotImplementedError
+
+    def person_gives_up(self, attempt: IdentityVerification, address: str) -> None:
+        """The person goes there and leaves without finishing."""
+
+    def browser_returns(self, attempt: IdentityVerification) -> Call:
+        """With what the browser comes back, after `person_ends`."""
+        raise NotImplementedError
+
+    def callback(self, attempt: IdentityVerification) -> Call:
+        """What the provider's machines send, after `person_ends`; only if `calls_back`."""
+        raise NotImplementedError
+
+    def forgeries(self, attempt: IdentityVerification) -> Iterator[Call]:
+        """Callbacks that look like `callback` and are not genuine."""
+        return iter(())
+
+    @contextmanager
+    def down(self) -> Iterator[None]:
+        """The provider cannot be reached."""
+        yield
+
+    @contextmanager
+    def slow(self) -> Iterator[None]:
+        """The provider answers later than this service waits."""
+        yield
+
+    @contextmanager
+    def lying(self) -> Iterator[None]:
+        """The provider answers with what makes no sense, or is not signed as it should be."""
+        yield
