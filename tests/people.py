@@ -40,7 +40,11 @@ def enroll(email: str, *, given_name: str, family_name: str, birth_date: date) -
         wallet=wallet, state="approved", provider="tests", created_at=now, changed_at=now
     )
     identity = Identity(
-        given_name=given_name, family_name=family_name, birth_date=birth_date, nationalities=("GB",)
+        given_name=given_name,
+        family_name=family_name,
+        birth_date=birth_date,
+        nationalities=("GB",),
+        verification=evidence_of(verified_at=now).verification(),
     )
     Evidence.objects.create(
         verification=verification,

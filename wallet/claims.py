@@ -7,7 +7,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
 
@@ -17,11 +17,30 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from wallet.countries import country_name
+from wallet.evidence import METHODS, EvidenceError, Verification
 
 ClaimPath = tuple[str, ...]
 Text = str | Promise
 
 AGE_THRESHOLDS = (18, 21, 65)
+# Registered trust frameworks and levels, as people know them; others are shown as they are written.
+TRUST_FRAMEWORKS: dict[str, Text] = {
+    "eidas": _("eIDAS, the European Union’s rules for electronic identity"),
+    "uk_diatf": _("the United Kingdom’s trust framework for digital identity"),
+    "nist_800_63A": _("NIST SP 800-63A, the rules of the United States"),
+    "de_aml": _("Germany’s rules against money laundering"),
+}
+LEVELS: dict[str, Text] = {
+    "low": _("low"),
+    "medium": _("medium"),
+    "substantial": _("substantial"),
+    "high": _("high"),
+    "very_high": _("very high"),
+    "in_person": _("document shown in person"),
+    "remote": _("pictures seen by an operator"),
+    "automatic": _("pictures checked automatically"),
+    "simulated": _("simulated"),
+}
 MAX_NAME = 150
 MAX_NATIONALITIES = 10
 _COUNTRY = re.compile(r"[A-Z]{2}", re.ASCII)  # ISO 3166-1 alpha-2
@@ -44,11 +63,12 @@ class Identity:
     family_name: str
     birth_date: date
     nationalities: tuple[str, ...] = ()
+    verification: Verification | None = field(default=None, compare=False)  # how it was found out
 
     def __post_init__(self) -> None:
-        for field in ("given_name", "family_name"):
-            if not _is_name(getattr(self, field)):
-                raise IdentityError(f"{field} is not a name")
+        for name in ("given_name", "family_name"):
+            if not _is_name(getattr(self, name)):
+                raise IdentityError(f"{name} is not a name")
         if not self.given_name and not self.family_name:
             raise IdentityError("given_name and family_name are both empty")
         if type(self.birth_date) is not date or self.birth_date.year < 1875:
@@ -66,6 +86,7 @@ class Identity:
             "family_name": self.family_name,
             "birth_date": self.birth_date.isoformat(),
             "nationalities": self.nationalities,
+            **({"verification": self.verification.to_dict()} if self.verification else {}),
         }
         return json.dumps(facts, separators=(",", ":"), ensure_ascii=False).encode()
 
@@ -76,7 +97,7 @@ class Identity:
             facts = json.loads(text)
         except (ValueError, RecursionError) as error:
             raise IdentityError("not JSON") from error
-        if not isinstance(facts, dict) or facts.keys() != _FIELDS:
+        if not isinstance(facts, dict) or facts.keys() - {"verification"} != _FIELDS:
             raise IdentityError("not the fields of an identity")
         if not isinstance(facts["nationalities"], list):
             raise IdentityError("nationalities are not a list")
@@ -85,6 +106,7 @@ class Identity:
             family_name=facts["family_name"],
             birth_date=_date(facts["birth_date"]),
             nationalities=tuple(facts["nationalities"]),
+            verification=_verification(facts.get("verification")),
         )
 
 
@@ -95,9 +117,10 @@ class Claim:
     path: ClaimPath
     label: Text
     description: str  # for developers, in the type metadata
-    value: Callable[[Identity, date], Any]  # from an identity, on a day
+    value: Callable[[Identity, date], Any]  # from an identity, on a day; None if it has no such claim
     derived_from: ClaimPath | None = None  # the more telling claim it spares the holder
     note: Text = ""  # what to tell the holder while that one is not shared
+    optional: bool = False  # some identities do not have it
 
 
 def _age_claim(threshold: int) -> Claim:
@@ -108,6 +131,17 @@ def _age_claim(threshold: int) -> Claim:
         value=lambda identity, today: age(identity.birth_date, today) >= threshold,
         derived_from=("birth_date",),
         note=_("Your date of birth is not shared."),
+    )
+
+
+def _of_verification(name: str, label: Text, description: str, value: Callable[[Verification], Any]) -> Claim:
+    """A claim about how the identity was verified; those verified by earlier releases do not have it."""
+    return Claim(
+        path=("verification", name),
+        label=label,
+        description=description,
+        value=lambda identity, today: value(identity.verification) if identity.verification else None,
+        optional=True,
     )
 
 
@@ -140,8 +174,34 @@ CLAIMS: dict[ClaimPath, Claim] = {
             description="All known nationalities as ISO 3166-1 alpha-2 codes; may be empty.",
             value=lambda identity, today: list(identity.nationalities),
         ),
+        _of_verification(
+            "trust_framework",
+            _("Rules of the identity check"),
+            "The rules under which the identity was verified, as in OpenID Connect for Identity Assurance.",
+            lambda verification: verification.assurance.trust_framework,
+        ),
+        _of_verification(
+            "assurance_level",
+            _("Assurance level of the identity check"),
+            "The level of assurance within the trust framework; absent where it has no levels.",
+            lambda verification: verification.assurance.level or None,
+        ),
+        _of_verification(
+            "time",
+            _("Date of the identity check"),
+            "The day on which the identity was verified, YYYY-MM-DDT00:00Z.",
+            lambda verification: f"{verification.day.isoformat()}T00:00Z",
+        ),
+        _of_verification(
+            "evidence",
+            _("Kind of identity check"),
+            "How the identity was verified, as one element with a type and the details of the check.",
+            lambda verification: verification.evidence,
+        ),
     )
 }
+
+OPTIONAL = frozenset(path for path, claim in CLAIMS.items() if claim.optional)
 
 # What operators and receipts call them: the path with dots.
 NAMES: dict[str, ClaimPath] = {".".join(path): path for path in CLAIMS}
@@ -149,6 +209,7 @@ NAMES: dict[str, ClaimPath] = {".".join(path): path for path in CLAIMS}
 # Objects that hold claims; each is withheld as a whole, and so are its members (RFC 9901 §6.3).
 GROUPS: dict[ClaimPath, tuple[str, str]] = {
     ("age_equal_or_over",): ("Age", "Whether the person has reached an age, by threshold in years."),
+    ("verification",): ("Identity check", "How, when and how well the identity was verified."),
 }
 
 
@@ -162,12 +223,21 @@ def values(identity: Identity, *, today: date) -> dict[str, Any]:
     """Every claim of the credential, nested as on the wire, as it is true on the day `today`."""
     tree: dict[str, Any] = {}
     for claim in CLAIMS.values():
+        value = claim.value(identity, today)
+        if value is None:
+            continue
         *groups, name = claim.path
         members = tree
         for group in groups:
             members = members.setdefault(group, {})
-        members[name] = claim.value(identity, today)
+        members[name] = value
     return tree
+
+
+def held(identity: Identity) -> list[ClaimPath]:
+    """The paths of the claims that this identity has."""
+    lacking = {path for path in OPTIONAL if CLAIMS[path].value(identity, date.min) is None}
+    return [path for path in CLAIMS if path not in lacking]
 
 
 def known(paths: Iterable[ClaimPath]) -> bool:
@@ -182,7 +252,11 @@ def labels(paths: Iterable[ClaimPath]) -> list[Text]:
 
 def not_shared(paths: Collection[ClaimPath]) -> list[Text]:
     """What the wallet holds about a person and keeps to itself when `paths` are shared."""
-    return [claim.label for claim in CLAIMS.values() if not claim.derived_from and claim.path not in paths]
+    return [
+        claim.label
+        for claim in CLAIMS.values()
+        if not claim.derived_from and not claim.optional and claim.path not in paths
+    ]
 
 
 def note(path: ClaimPath, paths: Collection[ClaimPath]) -> Text:
@@ -201,6 +275,8 @@ def label(path: ClaimPath, identity: Identity) -> Text:
 def display(path: ClaimPath, identity: Identity, *, today: date) -> Text:
     """The claim's value as people read it."""
     value = CLAIMS[path].value(identity, today)
+    if path[0] == "verification" and identity.verification:
+        return _in_words(path, identity.verification)
     if path == ("birth_date",):
         return date_format(identity.birth_date, "j F Y")
     if isinstance(value, bool):
@@ -208,6 +284,29 @@ def display(path: ClaimPath, identity: Identity, *, today: date) -> Text:
     if isinstance(value, list):
         value = ", ".join(country_name(code) for code in value)  # nationalities are the only list
     return value or _("(none)")  # “None” would read as a name
+
+
+def _in_words(path: ClaimPath, verification: Verification) -> Text:
+    match path[1]:
+        case "trust_framework":
+            return TRUST_FRAMEWORKS.get(
+                verification.assurance.trust_framework, verification.assurance.trust_framework
+            )
+        case "assurance_level":
+            return LEVELS.get(verification.assurance.level, verification.assurance.level)
+        case "time":
+            return date_format(verification.day, "j F Y")
+        case _:
+            return METHODS[verification.method][0]
+
+
+def _verification(facts: Any) -> Verification | None:
+    if facts is None:
+        return None
+    try:
+        return Verification.from_dict(facts)
+    except EvidenceError as error:
+        raise IdentityError("verification is not what was written") from error
 
 
 def _is_name(name: Any) -> bool:

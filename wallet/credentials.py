@@ -20,7 +20,7 @@ from keys.private_keys.signer import SoftwareSigner
 from wallet import claims
 from wallet.claims import ClaimPath, Identity, Text
 from wallet.evidence import Assurance
-from wallet.models import Credential, Evidence, IdentityVerification, Wallet
+from wallet.models import Credential, IdentityVerification, Wallet
 from wallet.sd_jwt import issuance
 from wallet.status_lists import allocation, token
 
@@ -94,12 +94,20 @@ def require_readable(credential: Credential) -> None:
     _identity(credential)
 
 
+def held(credential: Credential) -> list[ClaimPath]:
+    """The paths of the claims that the credential has; raises SealError."""
+    return claims.held(_identity(credential))
+
+
 def reaches(credential: Credential, demand: Collection[Assurance]) -> bool:
-    """Whether the identity was verified with one of the demanded assurances; any will do if there is none."""
+    """Whether the identity was verified with one of the demanded assurances; any will do if there is none.
+
+    Raises SealError.
+    """
     if not demand:
         return True
-    evidence = Evidence.objects.filter(verification=credential.verification_id).first()
-    return evidence is not None and Assurance(evidence.trust_framework, evidence.assurance_level) in demand
+    verification = _identity(credential).verification
+    return verification is not None and verification.assurance in demand
 
 
 def holds(credential: Credential, identity: Identity) -> bool:
@@ -109,7 +117,7 @@ def holds(credential: Credential, identity: Identity) -> bool:
 
 def preview(credential: Credential, paths: Sequence[ClaimPath], *, today: date) -> list[ClaimPreview]:
     """What presenting `paths` would say, in the order asked; raises CredentialNotUsableError, SealError."""
-    paths = _asked(paths)
+    paths = _asked(paths, credential)
     identity = _identity(credential)
     return [
         ClaimPreview(
@@ -159,8 +167,10 @@ def present(
     """
     if not _is_usable(credential, now):
         raise CredentialNotUsableError("The credential is not valid now.")
-    paths = _asked(paths)
-    values = claims.values(_identity(credential), today=today)
+    paths = _asked(paths, credential)
+    # Every group has its digest, an empty one too, so that all presentations have the same number of them.
+    empty: dict[str, Any] = {name: {} for (name,) in claims.GROUPS}
+    values = empty | claims.values(_identity(credential), today=today)
     term = _term(credential, reference, now=now)
     facts = {"iss": settings.BASE_URL, "vct": credential_type(), "status": term.status}
     return mint(
@@ -239,10 +249,10 @@ def _is_usable(credential: Credential, now: datetime) -> bool:
     return credential.state == Credential.State.VALID and _rounded(credential.expires_at) > now.timestamp()
 
 
-def _asked(paths: Sequence[ClaimPath]) -> list[ClaimPath]:
+def _asked(paths: Sequence[ClaimPath], credential: Credential) -> list[ClaimPath]:
     """The paths as the registry has them, each once; raises CredentialNotUsableError for others."""
     asked = list(dict.fromkeys(tuple(path) for path in paths))
-    if not claims.known(asked):
+    if not set(asked).issubset(held(credential)):
         raise CredentialNotUsableError("The credential has no such claim.")
     return asked
 

@@ -67,6 +67,42 @@ class Assurance:
         return cls(framework, *rest)
 
 
+@dataclass(frozen=True)
+class Verification:
+    """What a credential can disclose of its evidence. The day only: a time would link presentations."""
+
+    assurance: Assurance
+    day: date
+    method: str  # a key of METHODS
+
+    def to_dict(self) -> dict[str, str]:
+        """As JSON has it, to be sealed with the identity."""
+        return {
+            "trust_framework": self.assurance.trust_framework,
+            "assurance_level": self.assurance.level,
+            "day": self.day.isoformat(),
+            "method": self.method,
+        }
+
+    @classmethod
+    def from_dict(cls, facts: Any) -> "Verification":
+        """What `to_dict` gave; raises `EvidenceError` for anything else."""
+        try:
+            assurance = Assurance(facts["trust_framework"], facts["assurance_level"])
+            method = facts["method"]
+            if len(facts) != 4 or method not in METHODS:
+                raise EvidenceError("not the facts of a verification")
+            return cls(assurance, date.fromisoformat(facts["day"]), method)
+        except (ValueError, TypeError, KeyError) as error:
+            raise EvidenceError("not the facts of a verification") from error
+
+    @property
+    def evidence(self) -> list[dict[str, Any]]:
+        """The method as `evidence` (OpenID Connect for Identity Assurance 1.0 §5.1.1)."""
+        kind = "electronic_record" if self.method in ("electronic", "wallet") else "document"
+        return [{"type": kind, "check_details": [{"check_method": METHODS[self.method][1]}]}]
+
+
 @dataclass(frozen=True, repr=False)
 class Evidence:
     """How one identity was verified. Raises `EvidenceError` when a field does not fit.
@@ -102,6 +138,10 @@ class Evidence:
 
     def __repr__(self) -> str:
         return "<Evidence>"
+
+    def verification(self) -> Verification:
+        """What the credential can disclose of it."""
+        return Verification(self.assurance, self.verified_at.astimezone(UTC).date(), self.method)
 
     def has_expired(self, today: date) -> bool:
         """Whether the document was not valid any more on this day."""

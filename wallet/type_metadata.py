@@ -1,6 +1,7 @@
 """What the credential's type says about itself (SD-JWT VC §5), served at the address that `vct` is.
 
-Published bytes stay as they are: a change to them is a new version of the type, at a new address (§6).
+What is published stays: only claims that are not mandatory may join it. Any other change is a new version of
+the type, at a new address (§6).
 """
 
 import json
@@ -27,8 +28,14 @@ def document() -> bytes:
     with override(LOCALE.lower()):
         claims = [
             *(_claim((name,), name, description, withheld="never") for name, description in PLAIN.items()),
-            *(_claim(path, label, description) for path, (label, description) in GROUPS.items()),
-            *(_claim(claim.path, str(claim.label), claim.description) for claim in CLAIMS.values()),
+            *(
+                _claim(path, label, description, mandatory=_is_always_there(path))
+                for path, (label, description) in GROUPS.items()
+            ),
+            *(
+                _claim(claim.path, str(claim.label), claim.description, mandatory=not claim.optional)
+                for claim in CLAIMS.values()
+            ),
         ]
     name, description = "Verified identity", "Who somebody is and how old, as found by identity verification."
     metadata = {
@@ -41,11 +48,17 @@ def document() -> bytes:
     return json.dumps(metadata, indent=2, ensure_ascii=False).encode()
 
 
-def _claim(path: ClaimPath, label: str, description: str, *, withheld: str = "always") -> dict[str, Any]:
+def _is_always_there(group: ClaimPath) -> bool:
+    return any(not claim.optional for path, claim in CLAIMS.items() if path[:-1] == group)
+
+
+def _claim(
+    path: ClaimPath, label: str, description: str, *, withheld: str = "always", mandatory: bool = True
+) -> dict[str, Any]:
     """Claim metadata (§5.6); whether a claim can be withheld is said for each path by itself."""
     return {
         "path": list(path),
         "display": [{"locale": LOCALE, "label": label, "description": description}],
-        "mandatory": True,
+        "mandatory": mandatory,
         "sd": withheld,
     }

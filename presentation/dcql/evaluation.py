@@ -17,13 +17,15 @@ Available = Callable[[ClaimsQuery], bool]
 class Offer:
     """What the service could ever answer with: the type, who vouches for it, and its claims.
 
-    `claims` can be withheld each on its own, `plain` are the names that always travel.
+    `claims` can be withheld each on its own, `plain` are the names that always travel. `optional` are those
+    of `claims` that some credentials do not have.
     """
 
     vct: str
     authority_key_ids: Collection[str]
     claims: Collection[ClaimPath]
     plain: Collection[str]
+    optional: Collection[ClaimPath] = ()
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,9 @@ class Selection:
 def same_for_everyone(query: Query, offer: Offer) -> bool:
     """Whether it asks for claims that every credential has or none, whatever they say."""
     return all(
-        not claim.values and (len(claim.path) == 1 or claim.path in offer.claims)
+        not claim.values
+        and (len(claim.path) == 1 or claim.path in offer.claims)
+        and not covered(claim.path, offer.optional)
         for credential_query in query.in_our_format
         for claim in credential_query.claims
     )

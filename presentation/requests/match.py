@@ -5,7 +5,7 @@ It depends on the holder, so it is found out only after they signed in, and only
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import lru_cache
 
@@ -24,7 +24,7 @@ from presentation.dcql.queries import Query
 from presentation.errors import ServerError, TemporarilyUnavailableError
 from presentation.requests.authorization_request import AuthorizationRequest
 from wallet import credentials
-from wallet.claims import CLAIMS
+from wallet.claims import CLAIMS, OPTIONAL
 from wallet.models import Credential
 
 log = structlog.get_logger(__name__)
@@ -48,7 +48,8 @@ def match(request: AuthorizationRequest, credential: Credential, *, today: date)
         best = _best(query, credentials.credential_type(), _authorities(query))
         found = best.selection
         if not best.same_for_everyone:
-            found = evaluation.select(query, best.offer, credentials.whole(credential, today=today))
+            offer = replace(best.offer, claims=credentials.held(credential))
+            found = evaluation.select(query, offer, credentials.whole(credential, today=today))
     return Match(credential, found) if found and _binds_all(request, found) else None
 
 
@@ -110,6 +111,6 @@ class _Best:
 @lru_cache(maxsize=100)  # every presentation asks twice, and the aliases of scopes are few
 def _best(query: Query, vct: str, authority_key_ids: frozenset[str]) -> _Best:
     """The wanted values make no difference here, so that `1` and `True` may be the same to the cache."""
-    offer = Offer(vct, authority_key_ids, CLAIMS, credentials.plain_claims().keys())
+    offer = Offer(vct, authority_key_ids, CLAIMS, credentials.plain_claims().keys(), OPTIONAL)
     same = evaluation.same_for_everyone(query, offer)
     return _Best(offer, evaluation.select_for_anyone(query, offer), same)

@@ -28,7 +28,7 @@ from presentation.requests.authorization_request import SHORTEST_NONCE
 from presentation.requests.parameters import CARRIERS, LIMITS, RESPONSE_MODES
 from sandbox import api
 from sandbox.holder.call import CHOICES, LONGEST_URL
-from tests.people import ALICE, register
+from tests.people import ALICE, evidence_of, register
 from tests.presentation.requests.test_authorize import PATH, asked
 from tests.presentation.test_api_answers import demand_exactly
 from wallet.claims import CLAIMS, Identity
@@ -194,7 +194,7 @@ def test_lists_of_values_are_those_of_the_code() -> None:
 
 
 def test_claims_are_those_of_the_code() -> None:
-    somebody = Identity("Ada", "Example", date(1990, 4, 1), ("GB",))
+    somebody = Identity("Ada", "Example", date(1990, 4, 1), ("GB",), evidence_of().verification())
     types = {str: "string", bool: "boolean", list: "array"}
     claims = SCHEMAS["Claims"]["properties"]
     described = {

@@ -1,5 +1,6 @@
 """Claims: what follows from an identity on which day, and what people read about it."""
 
+from dataclasses import replace
 from datetime import date, timedelta
 from typing import Any
 
@@ -9,10 +10,13 @@ from django.utils.functional import Promise
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from tests.people import evidence_of
 from wallet import claims
 from wallet.claims import CLAIMS, Identity, IdentityError
+from wallet.evidence import Assurance
 
 ADA = Identity("Ada", "Lovelace", date(1990, 11, 21), ("GB", "FR"))
+VERIFIED = replace(ADA, verification=evidence_of(assurance=Assurance("eidas", "substantial")).verification())
 TODAY = date(2026, 11, 20)
 AGE_18 = ("age_equal_or_over", "18")
 
@@ -35,7 +39,35 @@ def test_the_claims_are_those_of_the_published_type():
         "age_equal_or_over.21",
         "age_equal_or_over.65",
         "nationalities",
+        "verification.trust_framework",
+        "verification.assurance_level",
+        "verification.time",
+        "verification.evidence",
     ]
+
+
+def test_how_an_identity_was_verified_is_told_in_the_terms_of_identity_assurance():
+    assert claims.values(VERIFIED, today=TODAY)["verification"] == {
+        "trust_framework": "eidas",
+        "assurance_level": "substantial",
+        "time": "2026-01-01T00:00Z",
+        "evidence": [{"type": "document", "check_details": [{"check_method": "vpip"}]}],
+    }
+
+
+def test_an_identity_verified_by_an_earlier_release_has_no_such_claims():
+    assert claims.held(ADA) == [path for path in CLAIMS if path[0] != "verification"]
+    assert claims.held(VERIFIED) == list(CLAIMS)
+
+
+def test_a_framework_without_levels_has_no_level_to_disclose():
+    bare = replace(ADA, verification=evidence_of(assurance=Assurance("de_aml")).verification())
+    assert claims.values(bare, today=TODAY)["verification"].keys() == {"trust_framework", "time", "evidence"}
+    assert ("verification", "assurance_level") not in claims.held(bare)
+
+
+def test_the_verification_is_sealed_with_the_identity_and_told_again():
+    assert Identity.from_json(VERIFIED.to_json()).verification == VERIFIED.verification
 
 
 def test_values_are_nested_as_on_the_wire():
@@ -143,7 +175,7 @@ def test_an_identity_does_not_show_in_logs():
 
 
 def test_people_read_words_not_codes():
-    shown = {".".join(path): str(claims.display(path, ADA, today=TODAY)) for path in CLAIMS}
+    shown = {".".join(path): str(claims.display(path, VERIFIED, today=TODAY)) for path in CLAIMS}
     assert shown == {
         "given_name": "Ada",
         "family_name": "Lovelace",
@@ -152,6 +184,10 @@ def test_people_read_words_not_codes():
         "age_equal_or_over.21": "Yes",
         "age_equal_or_over.65": "No",
         "nationalities": "United Kingdom, France",
+        "verification.trust_framework": "eIDAS, the European Union’s rules for electronic identity",
+        "verification.assurance_level": "substantial",
+        "verification.time": "1 January 2026",
+        "verification.evidence": "Document shown in person",
     }
 
 

@@ -8,7 +8,7 @@ import pytest
 from django.db import transaction
 from django.utils import timezone
 
-from infra.sealing import SealError
+from infra.sealing import SealError, seal
 from keys.issuer_key import NoSigningKeyError, active_issuer_key
 from keys.jwk import public_key_from_der
 from keys.jws import decode_segment, take_apart
@@ -266,12 +266,16 @@ def test_what_two_presentations_share_is_shared_by_everybody(present: Any, bob: 
     now = timezone.now()
     request: dict[str, Any] = {"audience": AUDIENCE, "nonce": NONCE, "transaction_data": []}
     request |= {"today": timezone.localdate(now), "now": now}
+    bob.credential.sealed_identity = seal(  # by an earlier release, which kept nothing of how he was verified
+        Identity("Bob", "Baker", date(1985, 12, 24)).to_json(),
+        context=f"wallet_credential.sealed_identity:{bob.credential.id}",
+    )
     payloads = [
         decode_segment(parse(credentials.present(wallet.credential, BASIC, **request)).jwt.split(".")[1])
         for wallet in (alice, alice, bob)
     ]
     for payload in payloads:
-        assert len(payload.pop("_sd")) == 5
+        assert len(payload.pop("_sd")) == 6
         del payload["cnf"]
         assert payload["status"]["status_list"].pop("idx") >= 0
         assert payload.pop("status")

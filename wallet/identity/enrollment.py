@@ -1,5 +1,6 @@
 """Enrolment: a verified identity becomes the credential a wallet holds."""
 
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -35,6 +36,7 @@ def enroll(
         raise RuntimeError("enrol in the transaction that approves")
     wallet = Wallet.objects.select_for_update().get(id=verification.wallet_id)
     check_not_held(wallet)
+    identity = replace(identity, verification=evidence.verification())
     Evidence.objects.update_or_create(verification=verification, defaults=_columns(evidence))
     return credentials.issue(wallet, identity, verification, ends=evidence.document_expires_on, now=now)
 

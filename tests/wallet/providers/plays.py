@@ -31,7 +31,7 @@ class Play:
     calls_back = False  # whether its machines call back
 
     def person_ends(self, attempt: IdentityVerification, address: str, kind: str, **facts: Any) -> None:
-        """The person goes to `address` and does all that this kind of end needs; the browser is not back yet."""
+        """The person goes to `address` and does what this kind of end needs; the browser is not back yet."""
         raise NotImplementedError
 
     def person_gives_up(self, attempt: IdentityVerification, address: str) -> None:
