@@ -234,6 +234,13 @@ def values(identity: Identity, *, today: date) -> dict[str, Any]:
     return tree
 
 
+def values_of_verification(verification: Verification) -> dict[str, Any]:
+    """The claims about how an identity was verified, nested as on the wire."""
+    somebody = Identity("Somebody", "", date(2000, 1, 1), verification=verification)
+    tree = values(somebody, today=date(2000, 1, 1))
+    return {"verification": tree["verification"]}
+
+
 def held(identity: Identity) -> list[ClaimPath]:
     """The paths of the claims that this identity has."""
     lacking = {path for path in OPTIONAL if CLAIMS[path].value(identity, date.min) is None}

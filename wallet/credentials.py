@@ -99,15 +99,18 @@ def held(credential: Credential) -> list[ClaimPath]:
     return claims.held(_identity(credential))
 
 
+def assurance(credential: Credential) -> Assurance | None:
+    """How well its identity was verified; None if an earlier release did not write that. Raises SealError."""
+    verification = _identity(credential).verification
+    return verification.assurance if verification else None
+
+
 def reaches(credential: Credential, demand: Collection[Assurance]) -> bool:
     """Whether the identity was verified with one of the demanded assurances; any will do if there is none.
 
     Raises SealError.
     """
-    if not demand:
-        return True
-    verification = _identity(credential).verification
-    return verification is not None and verification.assurance in demand
+    return not demand or assurance(credential) in demand
 
 
 def holds(credential: Credential, identity: Identity) -> bool:

@@ -35,6 +35,15 @@ DOCUMENT_KINDS: dict[str, str | Promise] = {
 }
 
 
+# Levels of the registered trust frameworks, the lowest first, and of the operator's own.
+LADDERS = {
+    "eidas": ("low", "substantial", "high"),
+    "nist_800_63A": ("ial1", "ial2", "ial3"),
+    "uk_diatf": ("low", "medium", "high", "very_high"),
+}
+OWN_LADDER = ("simulated", "automatic", "remote", "in_person")
+
+
 class EvidenceError(ValueError):
     """These are not the facts of evidence; the text names the field, never its value."""
 
@@ -65,6 +74,16 @@ class Assurance:
         if len(rest) > 1:
             raise EvidenceError("more than a trust framework and a level")
         return cls(framework, *rest)
+
+
+def at_least(minimum: Assurance, found: Assurance) -> bool:
+    """Whether `found` is the minimum or above it. Levels of different frameworks never compare."""
+    if minimum.trust_framework != found.trust_framework:
+        return False
+    ladder = LADDERS.get(minimum.trust_framework, OWN_LADDER)
+    if minimum.level in ladder and found.level in ladder:
+        return ladder.index(found.level) >= ladder.index(minimum.level)
+    return not minimum.level or minimum.level == found.level
 
 
 @dataclass(frozen=True)

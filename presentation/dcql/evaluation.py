@@ -52,13 +52,18 @@ def covered(path: PathPointer, claims: Collection[ClaimPath]) -> tuple[ClaimPath
     return tuple(claim for claim in claims if all(a == b for a, b in zip(path, claim, strict=False)))
 
 
-def select_for_anyone(query: Query, offer: Offer) -> Selection | None:
-    """What the query comes to for a credential that satisfies whatever it can; None when none could."""
-    return _select(
-        query,
-        offer,
-        lambda claim: claim.path[0] in offer.plain or bool(covered(claim.path, offer.claims)),
-    )
+def select_for_anyone(query: Query, offer: Offer, known: Mapping[str, Any] | None = None) -> Selection | None:
+    """What the query comes to for a credential that satisfies whatever it can; None when none could.
+
+    known: claims that the credential has for certain, with their values.
+    """
+
+    def could_be_there(claim: ClaimsQuery) -> bool:
+        if known and claim.path[0] in known:
+            return _is_there(claim, known)
+        return claim.path[0] in offer.plain or bool(covered(claim.path, offer.claims))
+
+    return _select(query, offer, could_be_there)
 
 
 def select(query: Query, offer: Offer, whole: Mapping[str, Any]) -> Selection | None:

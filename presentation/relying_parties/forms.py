@@ -1,5 +1,6 @@
 """The operators' forms: registering a relying party, a new secret for it, why it is suspended."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from django import forms
@@ -14,6 +15,8 @@ from presentation.relying_parties.metadata.grants import GRANTS
 from presentation.transaction_data.types import TYPES
 from presentation.webhooks.models import WebhookEvent
 from wallet.claims import CLAIMS, NAMES, labels
+from wallet.evidence import LADDERS
+from wallet.providers import registry
 
 
 def _scope_label(scope: str) -> str:
@@ -41,6 +44,13 @@ class KeySetField(forms.JSONField):
         return "" if value is None else super().prepare_value(value)
 
 
+def _assurances(chosen: Iterable[str]) -> list[str]:
+    """What can be asked for: what the configured providers reach, the levels of eIDAS, and what is chosen."""
+    reached = (str(each) for provider in registry.offered().values() for each in provider.assurances)
+    eidas = (f"eidas {level}" for level in LADDERS["eidas"])
+    return list(dict.fromkeys([*reached, *eidas, *chosen]))
+
+
 class RelyingPartyForm(forms.ModelForm):
     """Choices instead of JSON, and a picture instead of bytes."""
 
@@ -66,6 +76,15 @@ class RelyingPartyForm(forms.ModelForm):
         required=False,
         widget=forms.CheckboxSelectMultiple,
         help_text=_("With none ticked, every request that carries transaction data is refused."),
+    )
+    minimum_assurance = forms.MultipleChoiceField(
+        label=_("Minimum assurance"),
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text=_(
+            "How well holders must be verified: this level of the trust framework or a higher one. With "
+            "several ticked, one of them is enough; with none, any verified identity will do."
+        ),
     )
     grants = forms.MultipleChoiceField(
         label=_("Access tokens"),
@@ -95,6 +114,12 @@ class RelyingPartyForm(forms.ModelForm):
         model = RelyingParty
         fields = ()  # the admin's fieldsets name them
         field_classes = {"jwks": KeySetField}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if "minimum_assurance" in self.fields:  # somebody who may only read has no fields
+            chosen = self.instance.minimum_assurance
+            self.fields["minimum_assurance"].choices = [(text, text) for text in _assurances(chosen)]
 
     def clean_logo_file(self) -> bytes | None:
         """The picture's bytes, known by their content; nothing larger than a logo is read."""

@@ -23,8 +23,9 @@ from presentation.dcql.evaluation import Offer, Selection
 from presentation.dcql.queries import Query
 from presentation.errors import ServerError, TemporarilyUnavailableError
 from presentation.requests.authorization_request import AuthorizationRequest
-from wallet import credentials
+from wallet import claims, credentials
 from wallet.claims import CLAIMS, OPTIONAL
+from wallet.evidence import Assurance, Verification
 from wallet.models import Credential
 
 log = structlog.get_logger(__name__)
@@ -59,6 +60,21 @@ def possible(request: AuthorizationRequest) -> bool:
     with our_fault():
         found = _best(query, credentials.credential_type(), _authorities(query)).selection
     return found is not None and _binds_all(request, found)
+
+
+def names_asked(request: AuthorizationRequest) -> list[str]:
+    """The names of the claims that are asked for, as far as one can tell before the holder is known."""
+    query = request.query
+    found = _best(query, credentials.credential_type(), _authorities(query)).selection
+    return [".".join(path) for path in found.claims] if found else []
+
+
+def accepts_assurance(request: AuthorizationRequest, assurance: Assurance) -> bool:
+    """Whether a holder could match who was verified with this assurance today. Raises as `match`."""
+    known = claims.values_of_verification(Verification(assurance, timezone.localdate(), "in_person"))
+    with our_fault():
+        offer = _best(request.query, credentials.credential_type(), _authorities(request.query)).offer
+        return evaluation.select_for_anyone(request.query, offer, known) is not None
 
 
 def require_readable(credential: Credential) -> None:

@@ -16,8 +16,16 @@ from consent.models import Consent
 from infra.database.prepared_statements import PreparedInsert
 from presentation.models import Interaction
 from presentation.relying_parties.metadata import logos
+from presentation.requests import assurance
 from presentation.requests.interactions import OpenInteraction, path_of
-from presentation.requests.match import Match, match, possible, require_readable, require_shown
+from presentation.requests.match import (
+    Match,
+    match,
+    names_asked,
+    possible,
+    require_readable,
+    require_shown,
+)
 from presentation.transaction_data import entries
 from wallet import credentials, errands
 from wallet.models import HolderSession
@@ -62,8 +70,10 @@ def next_step(opened: OpenInteraction, session: HolderSession | None, *, now: da
         return NextStep(Step.SIGN_IN)
     credential = credentials.valid_credential(session.wallet, now=now)
     if credential is None:
-        return NextStep(Step.ENROLL if possible(request) else Step.UNAVAILABLE)
+        return NextStep(Step.ENROLL if possible(request) and _can_be_verified(opened) else Step.UNAVAILABLE)
     require_readable(credential)
+    if not assurance.suffices(request, opened.relying_party, credentials.assurance(credential)):
+        return NextStep(Step.ENROLL if _can_be_verified(opened) else Step.UNAVAILABLE)
     if consent is None:
         found = match(request, credential, today=localdate(now))
         return NextStep(Step.CONSENT if found else Step.UNAVAILABLE, found)
@@ -72,6 +82,12 @@ def next_step(opened: OpenInteraction, session: HolderSession | None, *, now: da
     if consent.decision == Consent.Decision.ASKED:
         require_shown(consent)
     return NextStep(Step.CONSENT)
+
+
+def _can_be_verified(opened: OpenInteraction) -> bool:
+    """Whether a configured provider verifies people as well as the request needs it."""
+    demanded = assurance.is_demanded(opened.request, opened.relying_party)
+    return not demanded or bool(assurance.reachable(opened.request, opened.relying_party))
 
 
 def earliest_sign_in(opened: OpenInteraction) -> datetime | None:
@@ -97,6 +113,8 @@ def prepare(opened: OpenInteraction, following: NextStep, *, now: datetime) -> N
                 on_behalf_of=opened.relying_party.name,
                 return_to=path_of(row),
                 leave_to=reverse("leave", args=[row.id]),
+                asks_for=names_asked(opened.request),
+                assurance=assurance.reachable(opened.request, opened.relying_party),
                 fresh_since=earliest_sign_in(opened),
                 now=now,
                 lifetime=row.expires_at - now,

@@ -28,6 +28,7 @@ class Command(BaseCommand):
         """The fields of a relying party; options that may be repeated say so."""
         parser.add_argument("--name", required=True, help="as holders know it; must be new")
         _add_answers(parser.add_argument_group("where answers go"))
+        _add_demand(parser.add_argument_group("whom it accepts"))
         _add_questions(parser.add_argument_group("what it may ask for"))
         _add_client(parser.add_argument_group("how it proves itself, and what its requests must be"))
         _add_shown(parser.add_argument_group("what people are told of it"))
@@ -55,6 +56,7 @@ def _register(options: dict[str, Any]) -> RelyingParty:
         allowed_scopes=list(dict.fromkeys(options["scope"])),
         allowed_claims=list(dict.fromkeys(options["claim"])),
         allowed_transaction_data_types=list(dict.fromkeys(options["transaction_data_type"])),
+        minimum_assurance=options["minimum_assurance"],
         wire_format=options["wire_format"],
         grants=list(dict.fromkeys(options["grant"])),
         jwks=_read(options["jwks"]) if options["jwks"] else None,
@@ -95,6 +97,11 @@ def _add_client(group: ArgumentGroup) -> None:
     )
 
 
+def _add_demand(group: ArgumentGroup) -> None:
+    text = "how well holders must be verified, as trust framework and level; one of several is enough"
+    _add_repeated(group, "--minimum-assurance", "ASSURANCE", text)
+
+
 def _add_shown(group: ArgumentGroup) -> None:
     group.add_argument("--purpose", default="", help="why it asks, shown to holders")
     group.add_argument("--privacy-policy-url", default="")
@@ -122,6 +129,7 @@ _OPTIONS = {
     "allowed_scopes": "--scope",
     "allowed_claims": "--claim",
     "allowed_transaction_data_types": "--transaction-data-type",
+    "minimum_assurance": "--minimum-assurance",
     "redirect_uris": "--redirect-uri",
     "response_uris": "--response-uri",
 }

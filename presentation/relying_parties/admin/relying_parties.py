@@ -51,6 +51,7 @@ class RelyingPartyAdmin(OperationsAdmin):
                     "allowed_scopes",
                     "allowed_claims",
                     "allowed_transaction_data_types",
+                    "minimum_assurance",
                     "wire_format",
                 )
             },

@@ -2,6 +2,7 @@
 
 import secrets
 from collections.abc import Collection
+from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
@@ -21,6 +22,7 @@ from presentation.transaction_data.types import TYPES
 from presentation.webhooks import opt_in
 from presentation.webhooks.models import WebhookEvent
 from wallet.claims import NAMES
+from wallet.evidence import Assurance, EvidenceError
 
 
 def new_client_id() -> str:
@@ -89,6 +91,16 @@ class RelyingParty(models.Model):
     allowed_scopes = models.JSONField(_("allowed scopes"), default=list)
     allowed_claims = models.JSONField(_("claims in a DCQL query"), default=list, blank=True)
     allowed_transaction_data_types = models.JSONField(_("allowed transaction data"), default=list, blank=True)
+    minimum_assurance = models.JSONField(
+        _("minimum assurance"),
+        default=list,
+        db_default=[],
+        blank=True,
+        help_text=_(
+            "How well holders must be verified, as a list of trust framework and level, such as "
+            "[“eidas substantial”]. One of them is enough. Any verified identity will do if it is empty."
+        ),
+    )
     wire_format = models.CharField(
         _("wire format"), max_length=13, choices=WireFormat, default=WireFormat.STRING
     )
@@ -187,6 +199,8 @@ class RelyingParty(models.Model):
             errors["requires_signed_requests"] = ValidationError(
                 _("Its requests need its public keys first.")
             )
+        if problem := _problem_with_minimum(self.minimum_assurance):
+            errors["minimum_assurance"] = ValidationError(problem)
         if self.contact and not email_addresses.is_accepted(self.contact.lower()):
             errors["contact"] = ValidationError(
                 _("E-mail to this address would not arrive there. Enter another one.")
@@ -218,3 +232,15 @@ class RelyingParty(models.Model):
     def logo_content_type(self) -> str:
         """The media type of the logo, from its first bytes; empty when there is none."""
         return logos.content_type(bytes(self.logo))
+
+
+def _problem_with_minimum(value: object) -> Any:
+    """What is wrong with a minimum assurance; empty if nothing is."""
+    if not isinstance(value, list) or len(value) > 10:
+        return _("This must be a list of at most ten texts.")
+    for text in value:
+        try:
+            Assurance.parse(text)
+        except (EvidenceError, AttributeError):
+            return _("Each must be a trust framework and a level, with a space between.")
+    return ""

@@ -1,0 +1,229 @@
+"""How well an identity must be verified: the relying party's minimum, and what a query wants."""
+
+from datetime import date, datetime
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from presentation.models import RelyingParty
+from tests.people import NORA, evidence_of
+from tests.presentation.dcql.test_dcql_flow import disclosed, path, query, with_query
+from tests.presentation.requests.test_authorize import fragment
+from tests.presentation.requests.test_flow import SignIn, ask, decide
+from wallet import claims, credentials
+from wallet.evidence import Assurance, at_least
+from wallet.identity import state_machine
+from wallet.models import Credential, Errand, IdentityVerification, Wallet
+from wallet.providers.contract import Provider
+from wallet.providers.findings import Verified
+
+pytestmark = pytest.mark.usefixtures("signing_key")
+
+EIDAS = {level: Assurance("eidas", level) for level in ("low", "substantial", "high")}
+
+
+class National(Provider):
+    """A national scheme that reaches eIDAS substantial."""
+
+    label, needs, takes = "National eID", "A card.", "Two minutes."
+    assurances = (EIDAS["substantial"],)
+
+
+@pytest.fixture
+def now() -> datetime:
+    return timezone.now()
+
+
+@pytest.fixture(autouse=True)
+def providers(settings: Any) -> None:
+    settings.IDENTITY_PROVIDERS = {
+        "in_person": {"assurance": "https://id.example/assurance in_person"},
+        "national": {"type": f"{__name__}.National"},
+    }
+
+
+@pytest.fixture
+def may_ask_everything(acme_bank: RelyingParty) -> RelyingParty:
+    acme_bank.allowed_claims = list(claims.NAMES)
+    acme_bank.save()
+    return acme_bank
+
+
+def verified_anew(wallet: Wallet, assurance: Assurance, now: Any) -> None:
+    """The wallet's holder is verified once more, with this assurance."""
+    attempt = IdentityVerification.objects.create(
+        wallet=wallet, state="processing", provider="national", created_at=now, changed_at=now
+    )
+    identity = claims.Identity("Alice", "Archer", date(1990, 4, 1), ("GB",))
+    state_machine.settle(
+        attempt, Verified(identity, evidence_of(assurance=assurance, verified_at=now)), now=now
+    )
+
+
+def leads_to_identity(page: str) -> bool:
+    return page.endswith("/identity/")
+
+
+@pytest.mark.parametrize(
+    ("minimum", "found", "reached"),
+    [
+        ("eidas low", "eidas high", True),
+        ("eidas substantial", "eidas substantial", True),
+        ("eidas high", "eidas substantial", False),
+        ("eidas low", "uk_diatf high", False),  # levels of two frameworks do not compare
+        ("de_aml", "de_aml", True),
+        ("eidas", "eidas low", True),
+        ("eidas low", "eidas", False),
+        ("eidas low", "eidas loa9", False),
+        ("https://id.example/a remote", "https://id.example/a in_person", True),
+        ("https://id.example/a in_person", "https://id.example/a remote", False),
+        ("https://id.example/a gold", "https://id.example/a gold", True),
+        ("https://id.example/a gold", "https://id.example/a silver", False),
+    ],
+)
+def test_levels_compare_within_one_framework_only(minimum: str, found: str, reached: bool) -> None:
+    assert at_least(Assurance.parse(minimum), Assurance.parse(found)) is reached
+
+
+def test_a_holder_below_the_relying_partys_minimum_is_offered_the_provider_that_reaches_it(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn, now: Any
+) -> None:
+    acme_bank.minimum_assurance = ["eidas substantial"]
+    acme_bank.save()
+    sign_in(alice)
+
+    page = ask(client, acme_bank)
+    text = client.get(page).content.decode()
+
+    assert leads_to_identity(page)
+    assert Errand.objects.get().assurance == [["eidas", "substantial"]]
+    assert 'value="national"' in text
+    assert "in_person" not in text
+    assert "your verified identity stays as it is" in text
+    assert Credential.objects.get().state == "valid"
+
+
+def test_once_verified_well_enough_the_holder_comes_back_to_the_question(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn, now: Any
+) -> None:
+    acme_bank.minimum_assurance = ["eidas low"]
+    acme_bank.save()
+    sign_in(alice)
+    identity_page = ask(client, acme_bank)
+
+    verified_anew(alice, EIDAS["substantial"], now)
+    back = client.get(identity_page).headers["Location"]
+    page = client.get(back).headers["Location"]
+    answer = fragment(client.get(decide(client, page)).headers["Location"])
+
+    assert "vp_token" in answer
+
+
+def test_a_holder_at_the_minimum_is_asked_at_once(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
+) -> None:
+    acme_bank.minimum_assurance = ["eidas high", "https://id.example/assurance remote"]
+    acme_bank.save()
+    sign_in(alice)
+
+    assert "/consent/" in urlsplit(ask(client, acme_bank)).path
+
+
+def test_a_minimum_that_no_provider_reaches_ends_in_one_indistinguishable_refusal(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
+) -> None:
+    acme_bank.minimum_assurance = ["eidas high"]
+    acme_bank.save()
+    sign_in(alice)
+
+    assert not leads_to_identity(ask(client, acme_bank))
+    assert not IdentityVerification.objects.exclude(state="approved").exists()
+
+
+def test_a_query_can_demand_a_level(
+    client: Client, alice: Wallet, may_ask_everything: RelyingParty, sign_in: SignIn, now: Any
+) -> None:
+    sign_in(alice)
+    wanted = with_query(
+        query(
+            path("given_name"),
+            path("verification", "trust_framework", values=["eidas"]),
+            path("verification", "assurance_level", values=["substantial", "high"]),
+        )
+    )
+
+    identity_page = ask(client, may_ask_everything, **wanted)
+    assert leads_to_identity(identity_page)
+    assert 'value="national"' in client.get(identity_page).content.decode()
+
+    verified_anew(alice, EIDAS["substantial"], now)
+    page = client.get(client.get(identity_page).headers["Location"]).headers["Location"]
+    shown = client.get(page)
+    answer = fragment(client.get(decide(client, page)).headers["Location"])
+
+    assert [str(claim.value) for claim in shown.context["question"].claims] == [
+        "Alice",
+        "eIDAS, the European Union’s rules for electronic identity",
+        "substantial",
+    ]
+    assert disclosed(answer["vp_token"]) == {
+        *("given_name", "verification", "trust_framework", "assurance_level"),
+    }
+
+
+def test_how_the_identity_was_verified_is_shown_in_words_and_disclosed_when_asked_for(
+    client: Client, alice: Wallet, may_ask_everything: RelyingParty, sign_in: SignIn
+) -> None:
+    sign_in(alice)
+    page = ask(client, may_ask_everything, **with_query(query(path("verification"))))
+    shown = client.get(page)
+    answer = fragment(client.get(decide(client, page)).headers["Location"])
+
+    values = [str(claim.value) for claim in shown.context["question"].claims]
+    assert "Document shown in person" in values
+    assert "document shown in person" in values  # the level, which the operator named
+    assert disclosed(answer["vp_token"]) == {
+        *("verification", "trust_framework", "assurance_level", "time", "evidence"),
+    }
+
+
+def test_a_holder_verified_by_an_earlier_release_is_verified_anew_where_it_matters(
+    client: Client, alice: Wallet, may_ask_everything: RelyingParty, sign_in: SignIn, now: Any
+) -> None:
+    identity = claims.Identity("Alice", "Archer", date(1990, 4, 1), ("GB",))
+    with transaction.atomic():
+        credentials.issue(alice, identity, alice.credential.verification, now=now)
+    sign_in(Wallet.objects.get(id=alice.id))
+
+    assert not leads_to_identity(ask(client, may_ask_everything))
+    wanted = with_query(query(path("verification", "trust_framework")))
+    assert leads_to_identity(ask(client, may_ask_everything, nonce="n" * 20, **wanted))
+
+
+def test_the_identity_page_names_who_asks_and_for_what(
+    client: Client, acme_bank: RelyingParty, sign_in: SignIn, now: Any
+) -> None:
+    sign_in(Wallet.objects.create(email=NORA, created_at=now))
+
+    page = ask(client, acme_bank, login_hint=NORA)
+    text = client.get(page).content.decode()
+
+    assert "Acme Bank wants to confirm: Given name, Family name" in text
+    assert "National eID" in text
+    assert "Visit us" in text
+    assert client.post(reverse("wallet_identity_start", args=[Errand.objects.get().id])).status_code == 303
+    assert not IdentityVerification.objects.filter(wallet__email=NORA).exists()  # nothing was chosen
+
+
+@pytest.mark.parametrize("wrong", ["eidas", {"eidas": "low"}, [1], ["a b c"], ["é x"], ["x"] * 11, [""]])
+def test_a_minimum_that_is_none_is_refused_on_registration(acme_bank: RelyingParty, wrong: Any) -> None:
+    acme_bank.minimum_assurance = wrong
+    with pytest.raises(ValidationError) as error:
+        acme_bank.full_clean()
+    assert "minimum_assurance" in error.value.message_dict
