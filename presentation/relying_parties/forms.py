@@ -1,7 +1,7 @@
 """The operators' forms: registering a relying party, a new secret for it, why it is suspended."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 from django.forms.fields import InvalidJSONInput
@@ -119,7 +119,8 @@ class RelyingPartyForm(forms.ModelForm):
         super().__init__(*args, **kwargs)
         if "minimum_assurance" in self.fields:  # somebody who may only read has no fields
             chosen = self.instance.minimum_assurance
-            self.fields["minimum_assurance"].choices = [(text, text) for text in _assurances(chosen)]
+            field = cast(forms.MultipleChoiceField, self.fields["minimum_assurance"])
+            field.choices = [(text, text) for text in _assurances(chosen)]
 
     def clean_logo_file(self) -> bytes | None:
         """The picture's bytes, known by their content; nothing larger than a logo is read."""

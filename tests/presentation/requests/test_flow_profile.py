@@ -4,8 +4,8 @@ import pytest
 
 from tests import flow_profile
 
-MOST_MODULES = 41
-MOST_SWITCHES = 183
+MOST_MODULES = 42
+MOST_SWITCHES = 191
 
 
 @pytest.mark.django_db(transaction=True)  # the application closes and opens connections
