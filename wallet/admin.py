@@ -4,12 +4,13 @@ Rows are read only, apart from the operations, each confirmed on a page of its o
 """
 
 import re
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
-from django.contrib import admin
+from django.contrib import admin, messages
+from django.contrib.auth.models import AbstractUser
 from django.db.models import Q, QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _t
@@ -18,7 +19,12 @@ from django.utils.translation import gettext_lazy as _
 from infra.admin.operations import OperationsAdmin
 from infra.admin.read_only import ReadOnly
 from infra.admin.row_ids import pointed_at, short, short_id
+from wallet import audit
+from wallet.audit import Action
+from wallet.identity import review
+from wallet.identity.dossier import dossier
 from wallet.models import (
+    AuditEntry,
     Credential,
     IdentityVerification,
     IdentityVerificationTransition,
@@ -98,21 +104,61 @@ def _name_of_state(state: str) -> str:
 
 @admin.register(IdentityVerification)
 class IdentityVerificationAdmin(OperatedAdmin):
-    """Attempts and their logs; those in review are decided here."""
+    """Attempts and their logs; those in review are decided here, by the operator who has claimed them."""
 
     operations = OF_VERIFICATIONS
-    list_display = (short_id, "state", "reason", "submissions", "created_at", "changed_at")
-    list_filter = ("state",)
+    list_display = (short_id, "state", "reason", "provider", "claimed_by", "created_at", "changed_at")
+    list_filter = ("state", "provider")
+    list_select_related = ("claimed_by",)
     search_fields = ("=id", "=wallet__id", "=wallet__email", "=provider_reference")
-    search_help_text = _(
-        "ID of the attempt or the wallet, the whole e-mail address, or the provider’s reference"
-    )
+    search_help_text = _("ID of the attempt or the wallet, the whole e-mail address, or the case number")
     fields = (
-        *("id", "wallet", "state", "reason", "submissions"),
-        *("provider", "provider_reference", "created_at", "changed_at"),
+        *("id", "wallet", "state", "reason", "submissions", "claimed_by", "claimed_at", "proposed_by"),
+        *("approved_by", "provider", "provider_reference", "created_at", "changed_at"),
     )
     readonly_fields = fields
     inlines = (TransitionInline,)
+    change_form_template = "admin/wallet/identityverification/change_form.html"
+
+    def get_ordering(self, request: HttpRequest) -> Any:
+        """The queue of reviews begins with the oldest."""
+        in_review = request.GET.get("state__exact") == IdentityVerification.State.REVIEW
+        return ["changed_at"] if in_review else ["-created_at"]
+
+    def render_change_form(self, request: Any, context: Any, *args: Any, **kwargs: Any) -> HttpResponse:
+        row = context.get("original")
+        if row and review.is_claimed_by(row, request.user):
+            audit.record(request.user, Action.CLAIMS_SEEN, row, now=timezone.now())
+            context["dossier"] = dossier(row)
+        return super().render_change_form(request, context, *args, **kwargs)
+
+    def confirm(self, request: HttpRequest, name: str, object_id: str = "") -> HttpResponse:
+        """The form of an approval shows claims: only to the operator who has claimed the attempt."""
+        row = self.get_object(request, object_id) if name == "approve" else None
+        operator = cast(AbstractUser, request.user)
+        in_review = row is not None and row.state == IdentityVerification.State.REVIEW
+        if row is not None and in_review and self.has_permission_to(request, "change"):
+            if not review.is_claimed_by(row, operator):
+                self.message_user(request, str(REFUSALS[review.NotClaimedError]), messages.ERROR)
+                return HttpResponseRedirect(self.address(row))
+            audit.record(operator, Action.CLAIMS_SEEN, row, now=timezone.now())
+        return super().confirm(request, name, object_id)
+
+
+@admin.register(AuditEntry)
+class AuditEntryAdmin(ReadOnly, admin.ModelAdmin):
+    """Which operator looked at what."""
+
+    list_display = ("at", "operator_id", "action", "subject", "subject_id")
+    fields = readonly_fields = ("at", "operator_id", "action", "subject", "subject_id")
+    list_filter = ("action",)
+    search_fields = ("=subject_id", "=operator_id")
+    search_help_text = _("The whole ID of the attempt, or the operator’s ID")
+    show_full_result_count = False
+    actions = None
+
+    def has_view_permission(self, request: HttpRequest, obj: AuditEntry | None = None) -> bool:
+        return request.user.has_perm("admin.view_logentry")
 
 
 @admin.register(Credential)

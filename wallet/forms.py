@@ -11,6 +11,11 @@ from django.utils.translation import gettext_lazy as _
 from infra import email_addresses
 from infra.email_addresses import EmailAddressError
 from wallet.claims import Identity, IdentityError
+from wallet.evidence import DOCUMENT_KINDS, Evidence
+from wallet.providers.findings import REASONS
+
+# What an operator may ask the person to do again.
+ASK_AGAIN = ("blurry", "unreadable", "document_expired", "document_unsupported", "face_mismatch")
 
 _SEPARATORS = re.compile(r"[\s\-.·]+")
 
@@ -115,12 +120,50 @@ class IdentityForm(ReasonForm):
         required=False,
         widget=forms.TextInput(attrs={"class": "vTextField", "autocomplete": "off"}),
     )
-    field_order = ["given_name", "family_name", "birth_date", "nationalities", "reason"]
+    document_kind = forms.ChoiceField(
+        label=_("Document"),
+        choices=[(kind, label) for kind, label in DOCUMENT_KINDS.items()],
+        required=False,
+    )
+    document_number = forms.CharField(
+        label=_("Number of the document"),
+        help_text=_("Not kept: only a keyed digest is, to find the same document in another wallet."),
+        max_length=100,
+        required=False,
+        widget=forms.TextInput(attrs={"class": "vTextField", "autocomplete": "off"}),
+    )
+    issuing_country = forms.CharField(
+        label=_("Issuing country"),
+        help_text=_("Two-letter country code, such as IE."),
+        max_length=2,
+        required=False,
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+    document_expires_on = forms.DateField(
+        label=_("Document expires on"),
+        help_text=_("The verified identity ends with it. Empty if the document has no end."),
+        required=False,
+        input_formats=["%Y-%m-%d"],
+        widget=forms.DateInput(attrs={"class": "vTextField", "autocomplete": "off"}, format="%Y-%m-%d"),
+        error_messages={"invalid": _("Enter year, month and day, such as 2031-04-12.")},
+    )
+    field_order = [
+        *("given_name", "family_name", "birth_date", "nationalities"),
+        *("document_kind", "document_number", "issuing_country", "document_expires_on", "reason"),
+    ]
 
     @classmethod
-    def initial_for(cls, identity: Identity) -> dict[str, Any]:
+    def initial_for(cls, identity: Identity | None, evidence: Evidence) -> dict[str, Any]:
         """What the form shows when a provider has read something already."""
-        return {
+        of_evidence = {
+            "document_kind": evidence.document_kind,
+            "document_number": evidence.document_number,
+            "issuing_country": evidence.issuing_country,
+            "document_expires_on": evidence.document_expires_on,
+        }
+        if identity is None:
+            return of_evidence
+        return of_evidence | {
             "given_name": identity.given_name,
             "family_name": identity.family_name,
             "birth_date": identity.birth_date,
@@ -146,4 +189,24 @@ class IdentityForm(ReasonForm):
             ) from error
         if cleaned["birth_date"] >= localdate():
             self.add_error("birth_date", _("A birth date lies in the past."))
+        if (expires_on := cleaned["document_expires_on"]) and expires_on < localdate():
+            self.add_error("document_expires_on", _("This document has expired: ask for another one."))
+        country = cleaned["issuing_country"].upper()
+        if country and not re.fullmatch("[A-Z]{2}", country):
+            self.add_error("issuing_country", _("Enter a two-letter country code, such as IE."))
+        cleaned["document"] = {
+            "document_kind": cleaned["document_kind"],
+            "document_number": cleaned["document_number"],
+            "issuing_country": country,
+            "document_expires_on": expires_on,
+        }
         return cleaned
+
+
+class AskAgainForm(ReasonForm):
+    """What the person has to mend, and why for the log."""
+
+    why = forms.ChoiceField(
+        label=_("What the person reads"), choices=[(code, REASONS[code]) for code in ASK_AGAIN]
+    )
+    field_order = ["why", "reason"]

@@ -10,16 +10,40 @@ import structlog
 from django.conf import settings
 from django.core.mail import EmailMessage, EmailMultiAlternatives, get_connection
 from django.template.loader import render_to_string
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext as _t
+from django.utils.translation import gettext_lazy as _
 
 from infra import email_addresses, waiting
 from infra.email_addresses import EmailAddressError
 from infra.waiting import waiting_for
+from wallet.claims import Text
 from wallet.models import Errand, Wallet
 
 log = structlog.get_logger(__name__)
 
 MAIL_SERVER = waiting.MAIL_SERVER
+
+# Kind of notice → subject and text.
+NOTICES: dict[str, tuple[Text, Text]] = {
+    "approved": (
+        _("Your identity check: approved"),
+        _(
+            "Your identity is confirmed. Your wallet is ready: go back to where you wanted to share your "
+            "identity and start again there."
+        ),
+    ),
+    "declined": (
+        _("Your identity check: not approved"),
+        _(
+            "We looked at your identity check and could not confirm your identity. Nothing has changed in "
+            "your wallet."
+        ),
+    ),
+    "ask_again": (
+        _("Your identity check: please try again"),
+        _("We looked at your identity check and need something else from you. Sign in to see what it is."),
+    ),
+}
 
 
 def send_code(errand: Errand, code: str, *, lifetime: timedelta) -> None:
@@ -34,7 +58,7 @@ def send_code(errand: Errand, code: str, *, lifetime: timedelta) -> None:
         "minutes": int(lifetime.total_seconds() // 60),
     }
     with waiting_for(MAIL_SERVER):
-        _send(errand.email, _("Your sign-in code"), "code", facts)
+        _send(errand.email, _t("Your sign-in code"), "code", facts)
 
 
 def send_link(email: str, address: str, *, lifetime: timedelta) -> None:
@@ -44,15 +68,16 @@ def send_link(email: str, address: str, *, lifetime: timedelta) -> None:
     """
     facts = {"address": address, "minutes": int(lifetime.total_seconds() // 60)}
     with waiting_for(MAIL_SERVER):
-        _send(email, _("Your sign-in link"), "link", facts)
+        _send(email, _t("Your sign-in link"), "link", facts)
 
 
-def send_review_decision(wallet: Wallet, *, approved: bool) -> None:
-    """What came of a review by a person; the reason stays on the page behind the sign-in.
+def send_notice(wallet: Wallet, notice: str) -> None:
+    """What happened to the holder's identity; `notice` is a key of `NOTICES`. Reasons are not in it.
 
-    Never refused for want of a thread: operators are few, and nobody would send this letter again.
+    Never refused for want of a thread: notices are few, and nobody would send this letter again.
     """
-    _send(wallet.email, _("Your identity check is decided"), "review_decision", {"approved": approved})
+    subject, text = NOTICES[notice]
+    _send(wallet.email, str(subject), "notice", {"subject": subject, "text": text})
 
 
 def _send(recipient: str, subject: str, name: str, facts: dict[str, Any]) -> None:

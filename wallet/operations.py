@@ -1,13 +1,17 @@
 """What operators may do with wallets, attempts and credentials: each asked once more and with a reason."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import structlog
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import AbstractUser
 from django.db.models import QuerySet
 from django.utils.html import format_html
+from django.utils.translation import gettext as _t
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
@@ -16,9 +20,10 @@ from infra.sealing import SealError
 from wallet import revocation, suspension
 from wallet.claims import Identity
 from wallet.evidence import Evidence
-from wallet.forms import IdentityForm, ReasonForm
+from wallet.forms import AskAgainForm, IdentityForm, ReasonForm
 from wallet.identity import review
 from wallet.identity.enrollment import HeldError
+from wallet.identity.review import NotClaimedError, SamePersonError
 from wallet.identity.state_machine import ForbiddenMoveError
 from wallet.models import Credential, IdentityVerification, StatusEntry, Wallet
 from wallet.revocation import CredentialMoveError
@@ -33,6 +38,8 @@ REFUSALS: Refusals = {
     CredentialMoveError: SOMEBODY_WAS_FASTER,
     ForbiddenMoveError: SOMEBODY_WAS_FASTER,
     NothingToChangeError: _("It has ended, or somebody was faster: nothing was changed."),
+    NotClaimedError: _("Claim it first; another operator may have claimed it meanwhile."),
+    SamePersonError: _("You have proposed this approval: another operator has to make it."),
     HeldError: _("The wallet or its credential is suspended. Reinstate it first."),
 }
 
@@ -51,16 +58,42 @@ def _with_reason(use_case: Callable[..., object], said: Text) -> Run:
     return run
 
 
+def _operator(name: str) -> AbstractUser:
+    """Who is signed in: entries of the audit name them by ID."""
+    return cast(AbstractUser, get_user_model()._default_manager.get_by_natural_key(name))
+
+
+def _claim(verification: IdentityVerification, values: Any, operator: str, now: datetime) -> Done:
+    review.claim(verification, operator=_operator(operator), now=now)
+    return Done(_t("Claimed"))
+
+
+def _release(verification: IdentityVerification, values: Any, operator: str, now: datetime) -> Done:
+    review.release(verification, operator=_operator(operator), now=now)
+    return Done(_t("Released"))
+
+
 def _approve(verification: IdentityVerification, values: Any, operator: str, now: datetime) -> Done:
-    evidence = _found(verification)[1]
-    review.approve(
-        verification, values["identity"], evidence, operator=operator, reason=values["reason"], now=now
+    approved = review.approve(
+        verification,
+        values["identity"],
+        replace(_found(verification)[1], **values["document"]),
+        operator=_operator(operator),
+        reason=values["reason"],
+        now=now,
     )
-    return _done(_("Approved"), values)
+    return _done(_("Approved") if approved else _("Proposed: another operator has to approve it"), values)
+
+
+def _ask_again(verification: IdentityVerification, values: Any, operator: str, now: datetime) -> Done:
+    review.ask_again(
+        verification, values["why"], operator=_operator(operator), reason=values["reason"], now=now
+    )
+    return _done(_("Asked again"), values)
 
 
 def _decline(verification: IdentityVerification, values: Any, operator: str, now: datetime) -> Done:
-    review.decline(verification, operator=operator, reason=values["reason"], now=now)
+    review.decline(verification, operator=_operator(operator), reason=values["reason"], now=now)
     return _done(_("Declined"), values)
 
 
@@ -88,8 +121,11 @@ def _found(verification: IdentityVerification) -> tuple[Identity | None, Evidenc
 
 
 def _initial_identity(verification: IdentityVerification) -> dict[str, Any]:
-    identity = _found(verification)[0]
-    return IdentityForm.initial_for(identity) if identity else {}
+    return IdentityForm.initial_for(*_found(verification))
+
+
+def _is_claimed(verification: IdentityVerification) -> bool:
+    return verification.claimed_by_id is not None
 
 
 _needs_reason = partial(Operation, form=ReasonForm)
@@ -110,6 +146,20 @@ OF_WALLETS = {
     ),
 }
 OF_VERIFICATIONS = {
+    "claim": Operation(
+        label=_("Claim"),
+        question=_("You see what the person sent, and decide. Each time you look is written down."),
+        run=_claim,
+        states={IdentityVerification.State.REVIEW},
+        suits=lambda verification: not _is_claimed(verification),
+    ),
+    "release": Operation(
+        label=_("Release"),
+        question=_("Another operator can claim it."),
+        run=_release,
+        states={IdentityVerification.State.REVIEW},
+        suits=_is_claimed,
+    ),
     "approve": Operation(
         label=_("Approve"),
         question=_(
@@ -117,14 +167,24 @@ OF_VERIFICATIONS = {
         ),
         run=_approve,
         states={IdentityVerification.State.REVIEW},
+        suits=_is_claimed,
         form=IdentityForm,
         initial=_initial_identity,
+    ),
+    "ask-again": Operation(
+        label=_("Ask again"),
+        question=_("The person gets an e-mail, and reads the reason when they sign in."),
+        run=_ask_again,
+        states={IdentityVerification.State.REVIEW},
+        suits=_is_claimed,
+        form=AskAgainForm,
     ),
     "decline": _needs_reason(
         label=_("Decline"),
         question=_("The person is told that their identity could not be verified, and may try again later."),
         run=_decline,
         states={IdentityVerification.State.REVIEW},
+        suits=_is_claimed,
     ),
 }
 OF_CREDENTIALS = {

@@ -30,6 +30,10 @@ wallet.IdentityVerification: provider provider_reference reason | identity check
     reference, and the reason for the result | in clear | to follow up on a check | as long as the wallet
 wallet.IdentityVerificationTransition: actor reason | identity check: each step, who took it and why | in
     clear | to show how an identity was verified | as long as the wallet
+wallet.IdentityMark: digest | verified identity: its document, its name and birth date | keyed digests | to
+    find the same person in another wallet | as long as the wallet has the credential
+wallet.AuditEntry: action subject | which operator looked at which attempt: internal IDs | in clear | to
+    account for what operators saw | for ever
 wallet.Wallet: email suspension_reason | a holder’s e-mail address, and the reason for a suspension | in
     clear | holders sign in with the address; operators see the reason | as long as the wallet
 wallet.HolderSession: digest | signed-in browser | the digest of its cookie | to recognise the browser |

@@ -67,6 +67,7 @@ def _operated(browser: "Browser", operation: str, form: dict[str, str]) -> None:
     rows = browser.world.rows("wallet", "IdentityVerification").filter(state="review")
     number = str(rows.order_by("-created_at").first().pk)
     with operating.quietly():
+        operating.post(f"/admin/wallet/identityverification/{number}/do/claim/", {})
         done = operating.post(f"/admin/wallet/identityverification/{number}/do/{operation}/", form)
     assert done.status == 302, (done.status, done.path)
 

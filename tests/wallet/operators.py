@@ -3,17 +3,31 @@
 from django.contrib.auth.models import Permission, User
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
+
+from wallet.identity import review
 
 
 def operator(name, *codenames):
     """A signed-in operator with these permissions and no others."""
-    user = User.objects.create_user(name, is_staff=True)
+    user, _new = User.objects.update_or_create(username=name, defaults={"is_staff": True})
     user.user_permissions.set(
         Permission.objects.filter(content_type__app_label="wallet", codename__in=codenames)
     )
     client = Client()
     client.force_login(user)
     return client
+
+
+def reviewer(name="olga"):
+    """The operator of this name, without permissions: for use cases that are called directly."""
+    return User.objects.get_or_create(username=name)[0]
+
+
+def claimed(verification, name="olga"):
+    """The attempt, claimed by this operator."""
+    review.claim(verification, operator=reviewer(name), now=timezone.now())
+    return verification
 
 
 def address(row, page="change", *args):

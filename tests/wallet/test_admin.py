@@ -18,6 +18,10 @@ TYPED = {
     "family_name": "Newman",
     "birth_date": "1999-12-31",
     "nationalities": "IE",
+    "document_kind": "passport",
+    "document_number": "P1234567",
+    "issuing_country": "ie",
+    "document_expires_on": "2031-04-12",
     "reason": "Passport seen",
 }
 
@@ -193,7 +197,7 @@ def rows(alice, nora, now):
     return [
         (alice, ["suspend"]),
         (alice.credential, ["suspend", "revoke"]),
-        (in_review(nora, now), ["approve", "decline"]),
+        (in_review(nora, now), ["approve", "ask-again", "decline", "release"]),
     ]
 
 

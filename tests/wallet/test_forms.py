@@ -7,6 +7,7 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.people import evidence_of
 from wallet.claims import Identity
 from wallet.forms import CodeForm, EmailForm, IdentityForm
 
@@ -80,7 +81,7 @@ def test_an_identity_is_what_was_typed():
 
 def test_what_a_provider_read_comes_back_unchanged_through_the_form():
     identity = Identity("美咲", "佐々木", date(1987, 11, 3), ("JP",))
-    form = IdentityForm(IdentityForm.initial_for(identity) | {"reason": "as read"})
+    form = IdentityForm(IdentityForm.initial_for(identity, evidence_of()) | {"reason": "as read"})
     assert form.is_valid()
     assert form.cleaned_data["identity"] == identity
 

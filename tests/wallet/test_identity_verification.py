@@ -11,6 +11,7 @@ from infra.limits import LimitReachedError
 from infra.sealing import SealError
 from tests.people import evidence_of
 from tests.wallet.conftest import make_errand, together
+from tests.wallet.operators import claimed, reviewer
 from wallet import credentials
 from wallet.claims import Identity
 from wallet.identity import attempts, progress, review, state_machine
@@ -306,12 +307,12 @@ def test_a_verified_person_whom_an_operator_holds_goes_to_review(alice, now, sus
     settle(verification, Verified(NORA_NEW, SEEN), now=now)
     verification.refresh_from_db()
     assert (verification.state, verification.reason) == ("review", "held")
-    assert review.claims(verification) == (NORA_NEW, SEEN)
+    assert review.claims(claimed(verification)) == (NORA_NEW, SEEN)
     with pytest.raises(HeldError):
-        review.approve(verification, NORA_NEW, SEEN, operator="olga", reason="seen", now=now)
+        review.approve(verification, NORA_NEW, SEEN, operator=reviewer(), reason="seen", now=now)
     assert IdentityVerification.objects.get(id=verification.id).state == "review"
     model.objects.update(state="active" if suspended == "wallet" else "valid")
-    review.approve(verification, NORA_NEW, SEEN, operator="olga", reason="seen", now=now)
+    review.approve(verification, NORA_NEW, SEEN, operator=reviewer(), reason="seen", now=now)
 
 
 @pytest.mark.parametrize("state", ["declined", "abandoned", "cancelled", "expired", "error"])
@@ -346,16 +347,17 @@ def test_a_result_of_a_provider_that_is_no_longer_configured_is_not_asked_for(no
 
 
 def in_review(wallet, now, identity=NORA_NEW):
+    """An attempt in review that Olga has claimed."""
     verification = attempt_in("processing", wallet, now)
     settle(verification, NeedsReview("unsure", identity, SEEN), now=now)
-    return verification
+    return claimed(verification)
 
 
 def test_claims_in_review_are_sealed_and_gone_with_the_decision(nora, now):
     verification = in_review(nora, now)
     assert b"Nora" not in bytes(IdentityVerification.objects.get().sealed_claims)
     assert review.claims(verification) == (NORA_NEW, SEEN)
-    review.decline(verification, operator="olga", reason="not her", now=now)
+    review.decline(verification, operator=reviewer(), reason="not her", now=now)
     assert IdentityVerification.objects.get().sealed_claims is None
 
 
@@ -373,14 +375,14 @@ def test_the_database_keeps_claims_nowhere_but_in_review(nora, now):
 
 def test_an_operator_approves_what_they_typed_and_the_log_says_who_and_why(nora, now):
     verification = in_review(nora, now, identity=None)
-    review.approve(verification, NORA_NEW, SEEN, operator="olga", reason="Passport seen", now=now)
+    review.approve(verification, NORA_NEW, SEEN, operator=reviewer(), reason="Passport seen", now=now)
     assert Credential.objects.get().wallet == nora
     assert log_of(verification)[-1] == ("review", "approved", "olga", "Passport seen")
 
 
 def test_an_operator_declines_and_the_person_reads_nothing_of_the_reason(nora, now):
     verification = in_review(nora, now)
-    review.decline(verification, operator="olga", reason="Forged", now=now)
+    review.decline(verification, operator=reviewer(), reason="Forged", now=now)
     assert (verification.state, verification.reason) == ("declined", "not_verified")
     assert log_of(verification)[-1] == ("review", "declined", "olga", "Forged")
 
@@ -389,9 +391,9 @@ def test_an_operator_declines_and_the_person_reads_nothing_of_the_reason(nora, n
 def test_an_operator_decides_only_what_is_in_review(nora, now, state):
     verification = attempt_in(state, nora, now)
     with pytest.raises(ForbiddenMoveError):
-        review.approve(verification, NORA_NEW, SEEN, operator="olga", reason="seen", now=now)
+        review.approve(verification, NORA_NEW, SEEN, operator=reviewer(), reason="seen", now=now)
     with pytest.raises(ForbiddenMoveError):
-        review.decline(verification, operator="olga", reason="seen", now=now)
+        review.decline(verification, operator=reviewer(), reason="seen", now=now)
 
 
 @pytest.mark.parametrize("approved", [True, False])
@@ -401,9 +403,9 @@ def test_the_person_hears_of_the_decision_once_it_stands(
     verification = in_review(nora, now)
     with django_capture_on_commit_callbacks(execute=True):
         if approved:
-            review.approve(verification, NORA_NEW, SEEN, operator="olga", reason="seen", now=now)
+            review.approve(verification, NORA_NEW, SEEN, operator=reviewer(), reason="seen", now=now)
         else:
-            review.decline(verification, operator="olga", reason="Forged", now=now)
+            review.decline(verification, operator=reviewer(), reason="Forged", now=now)
         assert mailoutbox == []
     [letter] = mailoutbox
     assert letter.to == [nora.email]
@@ -460,11 +462,13 @@ def test_eight_results_at_once_approve_once(newcomer, now):
 def test_operators_who_decide_at_once_decide_once(newcomer, now):
     verification = in_review(newcomer, now)
 
+    operator = reviewer()
+
     def decide(number):
         if number % 2:
-            review.approve(fresh(verification), NORA_NEW, SEEN, operator=f"o{number}", reason="r", now=now)
+            review.approve(fresh(verification), NORA_NEW, SEEN, operator=operator, reason="r", now=now)
         else:
-            review.decline(fresh(verification), operator=f"o{number}", reason="r", now=now)
+            review.decline(fresh(verification), operator=operator, reason="r", now=now)
 
     results = together(decide)
     assert results.count(None) == 1

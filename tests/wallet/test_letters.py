@@ -172,6 +172,6 @@ def test_two_threads_at_most_send_e_mails_and_the_person_who_queued_in_vain_is_t
 
 def test_the_letter_after_a_review_is_sent_however_many_threads_wait(smtp, alice):
     with waiting_for(letters.MAIL_SERVER), waiting_for(letters.MAIL_SERVER):
-        letters.send_review_decision(alice, approved=True)
+        letters.send_notice(alice, "approved")
 
     assert len(smtp.envelopes) == 1

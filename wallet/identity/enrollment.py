@@ -9,6 +9,7 @@ from django.db import transaction
 from wallet import credentials
 from wallet import evidence as evidences
 from wallet.claims import Identity
+from wallet.identity import duplicates
 from wallet.models import Credential, Evidence, IdentityVerification, Wallet
 
 
@@ -38,7 +39,9 @@ def enroll(
     check_not_held(wallet)
     identity = replace(identity, verification=evidence.verification())
     Evidence.objects.update_or_create(verification=verification, defaults=_columns(evidence))
-    return credentials.issue(wallet, identity, verification, ends=evidence.document_expires_on, now=now)
+    credential = credentials.issue(wallet, identity, verification, ends=evidence.document_expires_on, now=now)
+    duplicates.remember(credential, identity, evidence)
+    return credential
 
 
 def _columns(evidence: evidences.Evidence) -> dict[str, Any]:

@@ -1,21 +1,58 @@
-"""What an operator does with an attempt in review: see what was read, approve it, ask again or decline it."""
+"""What operators do with an attempt in review: claim it, and then approve it, ask again, or decline it.
+
+Only the operator who has claimed an attempt sees its claims and decides. Where REVIEW_BY_TWO_OPERATORS is
+set, the first approval is a proposal, and another operator makes the second.
+"""
 
 from datetime import datetime
 from functools import partial
 from urllib.parse import urlsplit
 
 from django.conf import settings
+from django.contrib.auth.models import AbstractUser
 from django.db import transaction
 
-from wallet import letters
+from wallet import audit, letters
+from wallet.audit import Action
 from wallet.claims import Identity
 from wallet.evidence import Assurance, Evidence
-from wallet.identity import found
-from wallet.identity.state_machine import ForbiddenMoveError, approve_as, move_to
+from wallet.identity import found, state_machine
+from wallet.identity.state_machine import ForbiddenMoveError, approve_as, move_to, write_log
 from wallet.models import IdentityVerification
 from wallet.providers import registry
 
 State = IdentityVerification.State
+
+
+class NotClaimedError(Exception):
+    """The operator has not claimed this attempt, or another one has."""
+
+
+class SamePersonError(Exception):
+    """The operator has proposed this approval; another one has to make it."""
+
+
+def claim(verification: IdentityVerification, *, operator: AbstractUser, now: datetime) -> None:
+    """From now on this operator looks at the attempt. Raises `ForbiddenMoveError` or `NotClaimedError`."""
+    with transaction.atomic():
+        _check_in_review(verification, State.REVIEW)
+        if verification.claimed_by_id not in (None, operator.pk):
+            raise NotClaimedError
+        _set_claim(verification, operator, now=now)
+        audit.record(operator, Action.CLAIMED, verification, now=now)
+
+
+def release(verification: IdentityVerification, *, operator: AbstractUser, now: datetime) -> None:
+    """Nobody looks at it any more. Every reviewer may do this, also for an operator who is away."""
+    with transaction.atomic():
+        _check_in_review(verification, State.REVIEW)
+        _set_claim(verification, None, now=now)
+        audit.record(operator, Action.RELEASED, verification, now=now)
+
+
+def is_claimed_by(verification: IdentityVerification, operator: AbstractUser) -> bool:
+    """Whether this operator may see the claims and pictures now."""
+    return verification.state == State.REVIEW and verification.claimed_by_id == operator.pk
 
 
 def approve(
@@ -23,19 +60,52 @@ def approve(
     identity: Identity,
     evidence: Evidence,
     *,
-    operator: str,
+    operator: AbstractUser,
     reason: str,
     now: datetime,
-) -> None:
-    """Verified as `identity`. Raises `ForbiddenMoveError` or `enrollment.HeldError`, then changes nothing."""
+) -> bool:
+    """Verified as `identity`; False if that waits for another operator.
+
+    A second operator who changes something of the identity proposes it anew. Raises `NotClaimedError`,
+    `SamePersonError`, `ForbiddenMoveError` or `enrollment.HeldError`, and then changes nothing.
+    """
     with transaction.atomic():
-        _check_in_review(verification, State.APPROVED)
-        approve_as(verification, identity, evidence, actor=operator, note=reason, now=now)
-        _tell(verification, approved=True)
+        _check_claimed(verification, operator, State.APPROVED)
+        if settings.REVIEW_BY_TWO_OPERATORS and not _is_second(verification, identity, operator):
+            _propose(verification, identity, evidence, operator, reason=reason, now=now)
+            return False
+        approve_as(
+            verification,
+            identity,
+            evidence,
+            actor=operator.get_username(),
+            note=reason,
+            approved_by=operator,
+            now=now,
+        )
+        _tell(verification, "approved")
+        return True
+
+
+def ask_again(
+    verification: IdentityVerification, why: str, *, operator: AbstractUser, reason: str, now: datetime
+) -> None:
+    """The person has to send something else; `why` is a key of `findings.REASONS`, `reason` is for the log.
+
+    Raises `NotClaimedError` or `ForbiddenMoveError`.
+    """
+    _end(verification, State.RESUBMIT, why, operator=operator, reason=reason, now=now)
+
+
+def decline(
+    verification: IdentityVerification, *, operator: AbstractUser, reason: str, now: datetime
+) -> None:
+    """Not verified; `reason` is for the log, not for the person. Raises as `ask_again`."""
+    _end(verification, State.DECLINED, "not_verified", operator=operator, reason=reason, now=now)
 
 
 def claims(verification: IdentityVerification) -> tuple[Identity | None, Evidence]:
-    """What the provider read, for the operator who decides; of the evidence at least who decides, and how.
+    """What was read, for the operator who decides; of the evidence at least who decides, and how.
 
     Raises `SealError`.
     """
@@ -55,22 +125,67 @@ def own_evidence(verification: IdentityVerification) -> Evidence:
     )
 
 
-def decline(verification: IdentityVerification, *, operator: str, reason: str, now: datetime) -> None:
-    """Not verified; `reason` is for the log, not for the person. Raises `ForbiddenMoveError`."""
+def _is_second(verification: IdentityVerification, identity: Identity, operator: AbstractUser) -> bool:
+    """Whether another operator has proposed exactly this identity."""
+    if verification.proposed_by_id is None:
+        return False
+    if verification.proposed_by_id == operator.pk:
+        raise SamePersonError
+    return found.opened(verification)[0] == identity
+
+
+def _propose(
+    verification: IdentityVerification,
+    identity: Identity,
+    evidence: Evidence,
+    operator: AbstractUser,
+    *,
+    reason: str,
+    now: datetime,
+) -> None:
+    verification.proposed_by_id = operator.pk
+    verification.sealed_claims = found.sealed(verification, identity, evidence)
+    verification.claimed_by = verification.claimed_at = None
+    verification.save(update_fields=["proposed_by", "sealed_claims", "claimed_by", "claimed_at"])
+    note = f"proposed: {reason}"
+    write_log(verification, State.REVIEW, actor=operator.get_username(), reason=note, now=now)
+
+
+def _end(
+    verification: IdentityVerification,
+    to: State,
+    why: str,
+    *,
+    operator: AbstractUser,
+    reason: str,
+    now: datetime,
+) -> None:
     with transaction.atomic():
-        _check_in_review(verification, State.DECLINED)
-        move_to(verification, State.DECLINED, actor=operator, reason="not_verified", note=reason, now=now)
-        _tell(verification, approved=False)
+        _check_claimed(verification, operator, to)
+        move_to(verification, to, actor=operator.get_username(), reason=why, note=reason, now=now)
+        _tell(verification, "ask_again" if to == State.RESUBMIT else "declined")
+
+
+def _check_claimed(verification: IdentityVerification, operator: AbstractUser, to: State) -> None:
+    _check_in_review(verification, to)
+    if verification.claimed_by_id != operator.pk:
+        raise NotClaimedError
 
 
 def _check_in_review(verification: IdentityVerification, to: State) -> None:
     """APPROVED and DECLINED can also follow PROCESSING, but that is the provider's to say."""
-    verification.refresh_from_db(from_queryset=IdentityVerification.objects.select_for_update())
+    state_machine.lock(verification)
     if verification.state != State.REVIEW:
         raise ForbiddenMoveError(verification.state, to)
 
 
-def _tell(verification: IdentityVerification, *, approved: bool) -> None:
-    """By letter, once the decision stands; a letter that cannot be sent does not undo it."""
-    letter = partial(letters.send_review_decision, verification.wallet, approved=approved)
+def _set_claim(verification: IdentityVerification, operator: AbstractUser | None, *, now: datetime) -> None:
+    verification.claimed_by_id = operator.pk if operator else None
+    verification.claimed_at = now if operator else None
+    verification.save(update_fields=["claimed_by", "claimed_at"])
+
+
+def _tell(verification: IdentityVerification, outcome: str) -> None:
+    """By e-mail, once the decision stands; an e-mail that cannot be sent does not undo it."""
+    letter = partial(letters.send_notice, verification.wallet, outcome)
     transaction.on_commit(letter, robust=True)

@@ -18,6 +18,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import structlog
+from django.contrib.auth.models import AbstractUser
 from django.db import transaction
 from django.utils.timezone import localdate
 
@@ -153,7 +154,7 @@ def create(wallet: Wallet, errand: Errand, *, provider: str, now: datetime) -> I
             created_at=now,
             changed_at=now,
         )
-        _write_log(verification, "", actor="holder", reason="", now=now)
+        write_log(verification, "", actor="holder", reason="", now=now)
         return verification
 
 
@@ -195,11 +196,13 @@ def move_to(
         changes = {"sealed_claims": None, **changes, "state": to, "reason": reason, "changed_at": now}
         if to not in WITH_MEMORY:
             changes["sealed_memory"] = None
+        if to != State.REVIEW:
+            changes |= {"claimed_by": None, "claimed_at": None}
         changes["submissions"] = verification.submissions + charge
         for name, value in changes.items():
             setattr(verification, name, value)
         verification.save(update_fields=list(changes))
-        _write_log(verification, before, actor=actor, reason=note or reason, now=now)
+        write_log(verification, before, actor=actor, reason=note or reason, now=now)
     log.info(
         "identity_verification_moved", verification=str(verification.id), before=before.value, after=to.value
     )
@@ -212,11 +215,12 @@ def approve_as(
     *,
     actor: str,
     note: str = "",
+    approved_by: AbstractUser | None = None,
     now: datetime,
 ) -> None:
     """APPROVED: the wallet gets its credential and earlier proofs end, all in one transaction."""
     with transaction.atomic():
-        move_to(verification, State.APPROVED, actor=actor, note=note, now=now)
+        move_to(verification, State.APPROVED, actor=actor, note=note, approved_by=approved_by, now=now)
         earlier = IdentityVerification.objects.filter(
             wallet_id=verification.wallet_id, state=State.APPROVED
         ).exclude(id=verification.id)
@@ -262,12 +266,13 @@ def _record_late(verification: IdentityVerification, finding: Finding, *, now: d
     if repeated or verification.state not in FINAL | {State.APPROVED, State.ERROR}:
         return
     note = f"late, not acted on: {type(finding).__name__}"
-    _write_log(verification, State(verification.state), actor="provider", reason=note, now=now)
+    write_log(verification, State(verification.state), actor="provider", reason=note, now=now)
 
 
-def _write_log(
+def write_log(
     verification: IdentityVerification, before: State | str, *, actor: str, reason: str, now: datetime
 ) -> None:
+    """One line of the attempt's log: where it came from, and where it is."""
     IdentityVerificationTransition.objects.create(
         verification=verification,
         from_state=before,

@@ -2,18 +2,22 @@
 
 from wallet.models.holders import Errand, HolderSession, KnownBrowser, LoginCode, LoginLink, Wallet
 from wallet.models.identity import (
+    AuditEntry,
     Credential,
     Evidence,
+    IdentityMark,
     IdentityVerification,
     IdentityVerificationTransition,
 )
 from wallet.models.status import StatusEntry, StatusEvent, StatusList
 
 __all__ = [
+    "AuditEntry",
     "Credential",
     "Errand",
     "Evidence",
     "HolderSession",
+    "IdentityMark",
     "IdentityVerification",
     "IdentityVerificationTransition",
     "KnownBrowser",

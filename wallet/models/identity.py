@@ -2,10 +2,12 @@
 
 import uuid
 
+from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
+from infra.database.append_only import AppendOnly
 from wallet.models.holders import Errand, Wallet
 
 
@@ -50,11 +52,29 @@ class IdentityVerification(models.Model):
     asked_at = models.DateTimeField(null=True, editable=False)  # when the provider was last asked
     created_at = models.DateTimeField(_("begun"), editable=False)
     changed_at = models.DateTimeField(_("last change"), editable=False)
+    # The operator who looks at it: only they see the claims and pictures, and only they decide.
+    claimed_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+", editable=False
+    )
+    claimed_at = models.DateTimeField(_("claimed"), null=True, editable=False)
+    # Where two operators are needed: who approved first, and who approved after them.
+    proposed_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", editable=False
+    )
+    approved_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", editable=False
+    )
 
     class Meta:
         ordering = ["-created_at"]
         default_permissions = ["view", "change"]
         constraints = [
+            models.CheckConstraint(
+                condition=Q(proposed_by__isnull=True)
+                | Q(approved_by__isnull=True)
+                | ~Q(proposed_by=F("approved_by")),
+                name="wallet_approved_by_two",
+            ),
             models.CheckConstraint(
                 condition=Q(
                     state__in=[
@@ -133,7 +153,7 @@ class Evidence(models.Model):
     document_expires_on = models.DateField(_("document expires"), null=True, editable=False)
 
     class Meta:
-        default_permissions = ["view"]
+        default_permissions = []
 
     def __str__(self) -> str:
         return str(self.verification_id)
@@ -174,3 +194,41 @@ class Credential(models.Model):
 
     def __str__(self) -> str:
         return str(self.id)
+
+
+class IdentityMark(models.Model):
+    """A keyed digest by which the same person is recognised in another wallet (`identity.duplicates`)."""
+
+    credential = models.ForeignKey(Credential, on_delete=models.CASCADE, related_name="marks", editable=False)
+    digest = models.CharField(max_length=64, db_index=True, editable=False)
+
+    class Meta:
+        default_permissions = []
+
+    def __str__(self) -> str:
+        return str(self.pk)
+
+
+class AuditEntry(AppendOnly):
+    """An operator looked at somebody's claims or pictures. Append-only; names people by internal ID only."""
+
+    class Action(models.TextChoices):
+        CLAIMS_SEEN = "claims_seen", _("claims seen")
+        PICTURE_SEEN = "picture_seen", _("picture seen")
+        CLAIMED = "claimed", _("claimed")
+        RELEASED = "released", _("released")
+
+    at = models.DateTimeField(_("when"), editable=False, db_index=True)
+    operator_id = models.BigIntegerField(_("operator’s ID"), editable=False)
+    action = models.CharField(_("action"), max_length=20, choices=Action, editable=False)
+    subject = models.CharField(_("subject"), max_length=40, editable=False)  # as in "identityverification"
+    subject_id = models.UUIDField(_("subject’s ID"), editable=False)
+
+    class Meta:
+        ordering = ["-at", "-id"]
+        default_permissions = []  # read by those who may read the history of the admin
+        verbose_name_plural = _("audit entries")
+        indexes = [models.Index(fields=["subject_id", "-at"], name="wallet_audit_of_subject")]
+
+    def __str__(self) -> str:
+        return f"{self.action} {self.subject_id}"

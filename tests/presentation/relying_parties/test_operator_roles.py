@@ -39,6 +39,7 @@ LISTS = {
     "wallet/credential": {IDENTITY_REVIEW, AUDIT},
     "wallet/statusentry": {IDENTITY_REVIEW, AUDIT},
     "wallet/statusevent": {IDENTITY_REVIEW, AUDIT},
+    "wallet/auditentry": {AUDIT},
     "keys/signingkey": {KEYS, AUDIT},
     "keys/authority": {KEYS, AUDIT},
     "keys/keyevent": {KEYS, AUDIT},
@@ -206,7 +207,9 @@ def test_identity_review_decides_an_attempt_and_no_other_role_can() -> None:
     attempt.refresh_from_db()
     assert attempt.state == "review"
 
-    response = operator(IDENTITY_REVIEW).post(f"{base}/do/decline/", {"reason": "forged"})
+    reviewer = operator(IDENTITY_REVIEW)
+    reviewer.post(f"{base}/do/claim/")
+    response = reviewer.post(f"{base}/do/decline/", {"reason": "forged"})
 
     assert response.status_code == 302
     attempt.refresh_from_db()

@@ -1,0 +1,247 @@
+"""Reviewing: who sees what and who decides, two operators where two are needed, and what is written down."""
+
+from datetime import date, timedelta
+
+import pytest
+from django.core import mail
+from django.db import IntegrityError, transaction
+from django.urls import reverse
+
+from infra.database.append_only import AppendOnlyError
+from tests.people import evidence_of
+from tests.wallet.conftest import together
+from tests.wallet.operators import address, claimed, operate, operator, reviewer
+from tests.wallet.test_admin import TYPED
+from tests.wallet.test_identity_verification import NORA_NEW, SEEN, attempt_in, log_of
+from wallet.claims import Identity
+from wallet.identity import review
+from wallet.identity.review import NotClaimedError, SamePersonError
+from wallet.identity.state_machine import ForbiddenMoveError, settle
+from wallet.models import AuditEntry, Credential, Evidence, IdentityMark, IdentityVerification, Wallet
+from wallet.providers.findings import NeedsReview, Verified
+
+
+@pytest.fixture
+def waiting(nora, now):
+    """An attempt in review that nobody has claimed."""
+    verification = attempt_in("processing", nora, now)
+    settle(verification, NeedsReview("unsure", NORA_NEW, SEEN), now=now)
+    return verification
+
+
+@pytest.fixture
+def otto(db):
+    """Reviews identities as well."""
+    models = ("wallet", "identityverification", "credential")
+    codenames = [f"{action}_{model}" for action in ("view", "change") for model in models]
+    return operator("otto", "view_identityverificationtransition", *codenames)
+
+
+def seen():
+    return [(entry.action, entry.operator_id) for entry in AuditEntry.objects.order_by("id")]
+
+
+def test_nobody_sees_or_decides_what_they_have_not_claimed(olga, waiting):
+    text = olga.get(address(waiting)).content.decode()
+    assert "New" not in text.replace("New York", "")
+    assert "What you review" not in text
+    response = olga.get(address(waiting, "do", "approve"), follow=True)
+    assert "Nora" not in response.content.decode()
+    for name in ("approve", "ask-again", "decline"):
+        operate(olga, waiting, name, **TYPED, why="blurry")
+    assert IdentityVerification.objects.get().state == "review"
+    assert seen() == []
+
+
+def test_the_operator_who_has_claimed_it_sees_all_of_it_and_each_look_is_written_down(olga, waiting):
+    operate(olga, waiting, "claim")
+    text = olga.get(address(waiting)).content.decode()
+    for word in ("nora@example.org", "Nora", "New", "31 December 1999", "passport", "Ireland"):
+        assert word in text
+    assert 'value="Nora"' in olga.get(address(waiting, "do", "approve")).content.decode()
+    olga_id = reviewer("olga").pk
+    assert seen() == [("claimed", olga_id), ("claims_seen", olga_id), ("claims_seen", olga_id)]
+
+
+def test_another_operator_neither_sees_nor_decides_it_until_it_is_released(olga, otto, waiting):
+    operate(olga, waiting, "claim")
+    assert "31 December 1999" not in otto.get(address(waiting)).content.decode()
+    operate(otto, waiting, "claim")
+    operate(otto, waiting, "decline", reason="no")
+    assert IdentityVerification.objects.get().state == "review"
+    assert IdentityVerification.objects.get().claimed_by == reviewer("olga")
+    operate(otto, waiting, "release")
+    operate(otto, waiting, "claim")
+    operate(otto, waiting, "decline", reason="no")
+    assert IdentityVerification.objects.get().state == "declined"
+
+
+def test_a_decision_ends_the_claim(olga, waiting):
+    operate(olga, waiting, "claim")
+    operate(olga, waiting, "decline", reason="no")
+    assert IdentityVerification.objects.get().claimed_by is None
+
+
+def test_an_operator_who_only_reads_cannot_claim(audrey, waiting):
+    assert operate(audrey, waiting, "claim").status_code == 403
+    assert seen() == []
+
+
+def test_what_the_operator_typed_is_the_evidence_and_ends_the_credential(olga, waiting):
+    operate(olga, waiting, "claim")
+    operate(olga, waiting, "approve", **TYPED)
+    evidence = Evidence.objects.get()
+    assert (evidence.document_kind, evidence.issuing_country) == ("passport", "IE")
+    assert evidence.document_expires_on == date(2031, 4, 12)
+    assert evidence.verification == waiting
+
+
+def test_a_document_that_has_expired_is_not_approved(olga, waiting):
+    operate(olga, waiting, "claim")
+    text = operate(
+        olga, waiting, "approve", **(TYPED | {"document_expires_on": "2020-01-01"})
+    ).content.decode()
+    assert "This document has expired" in text
+    assert IdentityVerification.objects.get().state == "review"
+
+
+def test_the_credential_ends_with_the_document(nora, now):
+    tomorrow = now.date() + timedelta(days=1)
+    evidence = evidence_of(document_expires_on=tomorrow)
+    settle(attempt_in("processing", nora, now), Verified(NORA_NEW, evidence), now=now)
+    assert Credential.objects.get().expires_at.date() == tomorrow + timedelta(days=1)
+
+
+def test_an_identity_verified_with_an_expired_document_goes_to_review(nora, now):
+    evidence = evidence_of(document_expires_on=now.date() - timedelta(days=1))
+    verification = attempt_in("processing", nora, now)
+    settle(verification, Verified(NORA_NEW, evidence), now=now)
+    assert (verification.state, verification.reason) == ("review", "document_expired")
+
+
+def test_asking_again_tells_the_person_what_to_mend(olga, waiting, django_capture_on_commit_callbacks):
+    operate(olga, waiting, "claim")
+    with django_capture_on_commit_callbacks(execute=True):
+        operate(olga, waiting, "ask-again", why="blurry", reason="Cannot read the number")
+    stored = IdentityVerification.objects.get()
+    assert (stored.state, stored.reason, stored.sealed_claims) == ("resubmit", "blurry", None)
+    [letter] = mail.outbox
+    assert letter.subject == "Your identity check: please try again"
+    assert "number" not in letter.body
+
+
+# --- Two operators -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def by_two(settings):
+    settings.REVIEW_BY_TWO_OPERATORS = True
+
+
+def approve(verification, name, now, identity=NORA_NEW):
+    claimed(verification, name)
+    return review.approve(verification, identity, SEEN, operator=reviewer(name), reason="seen", now=now)
+
+
+def test_the_first_approval_waits_for_another_operator(waiting, now, by_two):
+    assert approve(waiting, "olga", now) is False
+    assert (waiting.state, waiting.claimed_by) == ("review", None)
+    assert log_of(waiting)[-1] == ("review", "review", "olga", "proposed: seen")
+    with pytest.raises(SamePersonError):
+        approve(waiting, "olga", now)
+    review.release(waiting, operator=reviewer("olga"), now=now)
+    assert approve(waiting, "otto", now) is True
+    assert (waiting.proposed_by, waiting.approved_by) == (reviewer("olga"), reviewer("otto"))
+    assert Credential.objects.count() == 1
+
+
+def test_a_second_operator_who_changes_something_proposes_it_anew(waiting, now, by_two):
+    approve(waiting, "olga", now)
+    changed = Identity("Nora", "Newman", NORA_NEW.birth_date, ("IE",))
+    assert approve(waiting, "otto", now, changed) is False
+    assert approve(waiting, "olga", now, changed) is True
+
+
+def test_the_database_refuses_one_person_doing_both(waiting):
+    with pytest.raises(IntegrityError), transaction.atomic():
+        IdentityVerification.objects.update(proposed_by=reviewer("olga"), approved_by=reviewer("olga"))
+
+
+def test_the_admin_tells_the_first_operator_that_another_has_to_approve(olga, waiting, by_two):
+    operate(olga, waiting, "claim")
+    operate(olga, waiting, "approve", **TYPED)
+    operate(olga, waiting, "claim")
+    response = olga.post(address(waiting, "do", "approve"), TYPED, follow=True)
+    assert "another operator has to make it" in response.content.decode()
+    assert not Credential.objects.exists()
+
+
+# --- The same person in another wallet ---------------------------------------------------------------------
+
+
+def test_the_same_identity_in_another_wallet_is_flagged_and_not_merged(olga, alice, waiting, now):
+    settle(attempt_in("processing", alice, now), Verified(NORA_NEW, SEEN), now=now)
+    operate(olga, waiting, "claim")
+    text = olga.get(address(waiting)).content.decode()
+    assert "is in another wallet" in text
+    assert str(alice.id) in text
+    assert Credential.objects.count() == 1
+
+
+def test_a_new_identity_is_flagged_nowhere(olga, alice, waiting):
+    operate(olga, waiting, "claim")
+    assert "is in another wallet" not in olga.get(address(waiting)).content.decode()
+
+
+def test_marks_say_nothing_without_the_key(nora, now):
+    settle(attempt_in("processing", nora, now), Verified(NORA_NEW, SEEN), now=now)
+    digests = list(IdentityMark.objects.values_list("digest", flat=True))
+    assert digests
+    assert all(len(digest) == 64 for digest in digests)
+
+
+# --- The audit and the queue -------------------------------------------------------------------------------
+
+
+def test_audit_entries_are_neither_changed_nor_removed(waiting, now):
+    claimed(waiting)
+    entry = AuditEntry.objects.get()
+    with pytest.raises(AppendOnlyError):
+        entry.save()
+    with pytest.raises(AppendOnlyError):
+        entry.delete()
+    text = " ".join(str(value) for value in vars(entry).values())
+    assert "nora" not in text.lower()
+    assert "olga" not in text
+
+
+def test_the_queue_begins_with_the_oldest(olga, nora, bob, now):
+    newer = attempt_in("review", nora, now)
+    older = attempt_in("review", bob, now - timedelta(hours=3))
+    listing = olga.get(reverse("admin:wallet_identityverification_changelist"), {"state__exact": "review"})
+    text = listing.content.decode()
+    assert text.index(str(older.id)) < text.index(str(newer.id))
+
+
+# --- Races -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.postgresql
+def test_of_operators_who_claim_at_once_one_has_it(transactional_db, now):
+    wallet = Wallet.objects.create(email="newcomer@example.org", created_at=now)
+    verification = attempt_in("review", wallet, now)
+    operators = [reviewer(f"o{number}") for number in range(8)]
+
+    def take(number):
+        row = IdentityVerification.objects.get(id=verification.id)
+        review.claim(row, operator=operators[number], now=now)
+
+    results = together(take)
+    assert results.count(None) == 1
+    assert [type(result) for result in results].count(NotClaimedError) == 7
+    assert AuditEntry.objects.count() == 1
+
+
+def test_claiming_what_is_decided_is_refused(nora, now):
+    with pytest.raises(ForbiddenMoveError):
+        review.claim(attempt_in("approved", nora, now), operator=reviewer(), now=now)

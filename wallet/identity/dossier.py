@@ -1,0 +1,65 @@
+"""All that the operator who has claimed an attempt sees of it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import structlog
+
+from infra.sealing import SealError
+from wallet.claims import Identity, Text
+from wallet.countries import country_name
+from wallet.evidence import DOCUMENT_KINDS, METHODS, Evidence
+from wallet.identity import duplicates, review
+from wallet.models import IdentityVerification, Wallet
+from wallet.providers.findings import REASONS
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, repr=False)
+class Dossier:
+    """An attempt in review, for people to read. `readable` is False if what was sealed does not open."""
+
+    email: str
+    why: Text
+    identity: Identity | None
+    evidence: Evidence | None
+    readable: bool
+    earlier: Sequence[IdentityVerification]
+    others: Sequence[Wallet]  # wallets that hold the same identity
+
+    @property
+    def method(self) -> Text:
+        """How it was checked, in words."""
+        return METHODS[self.evidence.method][0] if self.evidence else ""
+
+    @property
+    def document(self) -> Text:
+        """The kind of the document, in words."""
+        return DOCUMENT_KINDS[self.evidence.document_kind] if self.evidence else ""
+
+    @property
+    def country(self) -> str:
+        """The country that issued the document."""
+        return country_name(self.evidence.issuing_country) if self.evidence else ""
+
+
+def dossier(verification: IdentityVerification) -> Dossier:
+    """What there is to look at. The caller has checked that the operator may, and has written it down."""
+    wallet = verification.wallet
+    readable, identity, evidence = True, None, None
+    try:
+        identity, evidence = review.claims(verification)
+    except SealError:  # sealed under a key that is gone
+        log.exception("claims_in_review_do_not_open", verification=str(verification.id))
+        readable = False
+    earlier = IdentityVerification.objects.filter(wallet=wallet).exclude(id=verification.id)
+    return Dossier(
+        email=wallet.email,
+        why=REASONS.get(verification.reason, ""),
+        identity=identity,
+        evidence=evidence,
+        readable=readable,
+        earlier=list(earlier.order_by("-created_at")[:20]),
+        others=duplicates.others(wallet, identity, evidence) if identity else [],
+    )
