@@ -9,8 +9,10 @@ from uuid import UUID
 
 from django.contrib import admin, messages
 from django.contrib.auth.models import AbstractUser
+from django.core.exceptions import PermissionDenied
 from django.db.models import Q, QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import URLPattern, path
 from django.utils import timezone
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _t
@@ -19,15 +21,17 @@ from django.utils.translation import gettext_lazy as _
 from infra.admin.operations import OperationsAdmin
 from infra.admin.read_only import ReadOnly
 from infra.admin.row_ids import pointed_at, short, short_id
+from infra.sealing import SealError
 from wallet import audit
 from wallet.audit import Action
-from wallet.identity import review
+from wallet.identity import pictures, review
 from wallet.identity.dossier import dossier
 from wallet.models import (
     AuditEntry,
     Credential,
     IdentityVerification,
     IdentityVerificationTransition,
+    Picture,
     StatusEntry,
     StatusEvent,
     Wallet,
@@ -124,6 +128,33 @@ class IdentityVerificationAdmin(OperatedAdmin):
         """The queue of reviews begins with the oldest."""
         in_review = request.GET.get("state__exact") == IdentityVerification.State.REVIEW
         return ["changed_at"] if in_review else ["-created_at"]
+
+    def get_urls(self) -> list[URLPattern]:
+        """With the address of a picture, for the operator who has claimed the attempt."""
+        view = self.admin_site.admin_view(self.picture)
+        own = path("<path:object_id>/pictures/<uuid:picture_id>/", view, name="wallet_picture")
+        return [own, *super().get_urls()]
+
+    def picture(self, request: HttpRequest, object_id: str, picture_id: UUID) -> HttpResponse:
+        """A picture of the attempt; each look is written down first."""
+        row = self.get_object(request, object_id)
+        operator = cast(AbstractUser, request.user)
+        found = Picture.objects.filter(verification=row, id=picture_id).first() if row else None
+        if row is None or found is None or not self.has_permission_to(request, "change"):
+            raise Http404
+        if not review.is_claimed_by(row, operator):
+            raise PermissionDenied
+        audit.record(operator, Action.PICTURE_SEEN, row, now=timezone.now())
+        try:
+            jpeg = pictures.opened(found)
+        except SealError:
+            raise Http404 from None
+        response = HttpResponse(jpeg, content_type="image/jpeg")
+        response.headers["Cache-Control"] = "no-store"
+        response.headers["Content-Disposition"] = "inline"
+        response.headers["Content-Security-Policy"] = "default-src 'none'; sandbox"
+        response.headers["Cross-Origin-Resource-Policy"] = "same-origin"
+        return response
 
     def render_change_form(self, request: Any, context: Any, *args: Any, **kwargs: Any) -> HttpResponse:
         row = context.get("original")

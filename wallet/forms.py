@@ -10,10 +10,20 @@ from django.utils.translation import gettext_lazy as _
 
 from infra import email_addresses
 from infra.email_addresses import EmailAddressError
+from wallet import pictures
 from wallet.claims import Identity, IdentityError
 from wallet.evidence import DOCUMENT_KINDS, Evidence
+from wallet.pictures import PictureError
 from wallet.providers.findings import REASONS
 
+PICTURE_TYPES = "image/jpeg,image/png,image/webp"
+PICTURE_PROBLEMS = {
+    "too_long": _("This picture is larger than 12 MB. Choose a smaller one."),
+    "format": _("This is not a picture that can be used. Choose a JPEG, PNG or WebP file."),
+    "heic": _("Pictures in the HEIC format cannot be used. Save it as JPEG and choose that file."),
+    "too_large": _("This picture has too many pixels. Choose a smaller one."),
+    "too_small": _("This picture is too small to read. Choose one with at least 300 pixels on each side."),
+}
 # What an operator may ask the person to do again.
 ASK_AGAIN = ("blurry", "unreadable", "document_expired", "document_unsupported", "face_mismatch")
 
@@ -210,3 +220,113 @@ class AskAgainForm(ReasonForm):
         label=_("What the person reads"), choices=[(code, REASONS[code]) for code in ASK_AGAIN]
     )
     field_order = ["why", "reason"]
+
+
+class UploadForm(forms.Form):
+    """What a person types and uploads for a check from afar."""
+
+    given_name = forms.CharField(
+        label=_("Given names"),
+        help_text=_("As in your document."),
+        max_length=150,
+        required=False,
+        widget=forms.TextInput(attrs={"autocomplete": "given-name"}),
+    )
+    family_name = forms.CharField(
+        label=_("Family name"),
+        help_text=_("As in your document."),
+        max_length=150,
+        required=False,
+        widget=forms.TextInput(attrs={"autocomplete": "family-name"}),
+    )
+    birth_date = forms.DateField(
+        label=_("Date of birth"),
+        help_text=_("Year, month and day, such as 1990-04-12 for 12 April 1990."),
+        input_formats=["%Y-%m-%d"],
+        widget=forms.DateInput(attrs={"autocomplete": "bday"}, format="%Y-%m-%d"),
+        error_messages={
+            "required": _("Enter your date of birth."),
+            "invalid": _("Enter year, month and day, such as 1990-04-12."),
+        },
+    )
+    nationality = forms.CharField(
+        label=_("Nationality"),
+        help_text=_("The two-letter code of your country, such as IE."),
+        max_length=2,
+        required=False,
+        widget=forms.TextInput(attrs={"autocapitalize": "characters"}),
+    )
+    document_kind = forms.ChoiceField(
+        label=_("Document"),
+        choices=[(kind, DOCUMENT_KINDS[kind]) for kind in ("passport", "idcard", "residence_permit")],
+    )
+    front = forms.FileField(
+        label=_("Picture of the front of your document"),
+        help_text=_("In good light, with all four corners. JPEG, PNG or WebP, at most 12 MB."),
+        widget=forms.FileInput(attrs={"accept": PICTURE_TYPES}),
+        error_messages={"required": _("Add a picture of the front of your document.")},
+    )
+    back = forms.FileField(
+        label=_("Picture of the back"),
+        help_text=_("Not needed for a passport."),
+        required=False,
+        widget=forms.FileInput(attrs={"accept": PICTURE_TYPES}),
+    )
+    face = forms.FileField(
+        label=_("Picture of your face"),
+        help_text=_("Without glasses or a hat."),
+        widget=forms.FileInput(attrs={"accept": PICTURE_TYPES, "capture": "user"}),
+        error_messages={"required": _("Add a picture of your face.")},
+    )
+
+    @property
+    def jpegs(self) -> dict[str, bytes]:
+        """The pictures, cleaned, by kind."""
+        found = {kind: self.cleaned_data[kind] for kind in ("front", "back", "face")}
+        return {kind: jpeg for kind, jpeg in found.items() if jpeg}
+
+    @property
+    def typed(self) -> dict[str, str]:
+        """What the provider keeps of it."""
+        identity: Identity = self.cleaned_data["identity"]
+        return {
+            "typed": identity.to_json().decode(),
+            "document_kind": self.cleaned_data["document_kind"],
+        }
+
+    def clean_front(self) -> bytes | None:
+        return self._cleaned("front")
+
+    def clean_back(self) -> bytes | None:
+        return self._cleaned("back")
+
+    def clean_face(self) -> bytes | None:
+        return self._cleaned("face")
+
+    def _cleaned(self, name: str) -> bytes | None:
+        file = self.cleaned_data[name]
+        if file is None:
+            return None
+        try:
+            return pictures.cleaned(file.read())
+        except PictureError as error:
+            raise forms.ValidationError(PICTURE_PROBLEMS[error.code], code=error.code) from error
+
+    def clean(self) -> dict[str, Any]:
+        """Adds `identity`."""
+        cleaned = super().clean() or {}
+        if self.errors:
+            return cleaned
+        try:
+            cleaned["identity"] = Identity(
+                given_name=cleaned["given_name"],
+                family_name=cleaned["family_name"],
+                birth_date=cleaned["birth_date"],
+                nationalities=tuple(filter(None, [cleaned["nationality"].upper()])),
+            )
+        except IdentityError as error:
+            raise forms.ValidationError(
+                _("Check your name, date of birth and nationality: they must be as in your document."),
+                code="identity",
+            ) from error
+        return cleaned

@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 
 from infra.retention import expired, table
 from wallet import known_browsers, sessions
+from wallet.identity import pictures
 from wallet.models import Errand, HolderSession, KnownBrowser, LoginLink
 from wallet.status_lists import sweeping
 
@@ -30,6 +31,8 @@ wallet.IdentityVerification: provider provider_reference reason | identity check
     reference, and the reason for the result | in clear | to follow up on a check | as long as the wallet
 wallet.IdentityVerificationTransition: actor reason | identity check: each step, who took it and why | in
     clear | to show how an identity was verified | as long as the wallet
+wallet.Picture: sealed_jpeg kind | identity check: pictures of a document and of the person | sealed | an
+    operator compares them | {pictures} after the decision | pictures
 wallet.IdentityMark: digest | verified identity: its document, its name and birth date | keyed digests | to
     find the same person in another wallet | as long as the wallet has the credential
 wallet.AuditEntry: action subject | which operator looked at which attempt: internal IDs | in clear | to
@@ -60,6 +63,7 @@ wallet.StatusEvent: subject_id actor reason | history of status changes: which c
         "sessions": sessions.ABSOLUTE,
         "errands_kept": ERRANDS_KEPT,
         "known_for": known_browsers.KNOWN_FOR,
+        "pictures": pictures.KEPT,
         "sweeping": sweeping.KEPT,
         "closed_for": sweeping.CLOSED_FOR,
     },
@@ -68,6 +72,7 @@ wallet.StatusEvent: subject_id actor reason | history of status changes: which c
         "sign-ins": expired(Errand.objects.all(), kept=ERRANDS_KEPT),
         "links": expired(LoginLink.objects.all()),
         "browsers": expired(KnownBrowser.objects.all()),
+        "pictures": pictures.clear,
         "presented credentials": sweeping.forget_ended,
         "status lists": _retire,
     },

@@ -93,6 +93,14 @@ def olga(db):
 
 
 @pytest.fixture
+def otto(db):
+    """Reviews identities as well."""
+    models = ("wallet", "identityverification", "credential")
+    codenames = [f"{action}_{model}" for action in ("view", "change") for model in models]
+    return operator("otto", "view_identityverificationtransition", *codenames)
+
+
+@pytest.fixture
 def audrey(db):
     """Audits: reads and changes nothing."""
     models = ("wallet", "identityverification", "identityverificationtransition", "credential")

@@ -10,7 +10,7 @@ from django.urls import reverse
 from infra.database.append_only import AppendOnlyError
 from tests.people import evidence_of
 from tests.wallet.conftest import together
-from tests.wallet.operators import address, claimed, operate, operator, reviewer
+from tests.wallet.operators import address, claimed, operate, reviewer
 from tests.wallet.test_admin import TYPED
 from tests.wallet.test_identity_verification import NORA_NEW, SEEN, attempt_in, log_of
 from wallet.claims import Identity
@@ -27,14 +27,6 @@ def waiting(nora, now):
     verification = attempt_in("processing", nora, now)
     settle(verification, NeedsReview("unsure", NORA_NEW, SEEN), now=now)
     return verification
-
-
-@pytest.fixture
-def otto(db):
-    """Reviews identities as well."""
-    models = ("wallet", "identityverification", "credential")
-    codenames = [f"{action}_{model}" for action in ("view", "change") for model in models]
-    return operator("otto", "view_identityverificationtransition", *codenames)
 
 
 def seen():

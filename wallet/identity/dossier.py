@@ -10,7 +10,7 @@ from wallet.claims import Identity, Text
 from wallet.countries import country_name
 from wallet.evidence import DOCUMENT_KINDS, METHODS, Evidence
 from wallet.identity import duplicates, review
-from wallet.models import IdentityVerification, Wallet
+from wallet.models import IdentityVerification, Picture, Wallet
 from wallet.providers.findings import REASONS
 
 log = structlog.get_logger(__name__)
@@ -27,6 +27,7 @@ class Dossier:
     readable: bool
     earlier: Sequence[IdentityVerification]
     others: Sequence[Wallet]  # wallets that hold the same identity
+    pictures: Sequence[Picture]  # without what is in them
 
     @property
     def method(self) -> Text:
@@ -61,5 +62,8 @@ def dossier(verification: IdentityVerification) -> Dossier:
         evidence=evidence,
         readable=readable,
         earlier=list(earlier.order_by("-created_at")[:20]),
+        pictures=list(
+            Picture.objects.filter(verification=verification).defer("sealed_jpeg").order_by("kind")
+        ),
         others=duplicates.others(wallet, identity, evidence) if identity else [],
     )

@@ -127,7 +127,7 @@ def receive(name: str, message: Message, *, browser: str | None = None, now: dat
             settle(verification, NotHere("other_browser"), now=now)
             raise OtherBrowserError("The check was begun in another browser.", status=403)
     if received.memory is not None and concerned and concerned[0] is not None:
-        _remember(concerned[0], received.memory)
+        remember(concerned[0], received.memory)
     for verification in filter(None, concerned):
         refresh(verification, now=now)
     return received
@@ -187,7 +187,7 @@ def _in_its_browser(verification: IdentityVerification, browser: str | None) -> 
     return errand is not None and browser is not None and errand.browser == browser
 
 
-def _remember(verification: IdentityVerification, memory: Mapping[str, Any]) -> None:
+def remember(verification: IdentityVerification, memory: Mapping[str, Any]) -> None:
     """Replaces what the provider kept, unless it has changed since the message was read."""
     rows = IdentityVerification.objects.filter(id=verification.id, state__in=WAITING)
     rows = rows.filter(sealed_memory=verification.sealed_memory)

@@ -8,6 +8,7 @@ from wallet.models.identity import (
     IdentityMark,
     IdentityVerification,
     IdentityVerificationTransition,
+    Picture,
 )
 from wallet.models.status import StatusEntry, StatusEvent, StatusList
 
@@ -23,6 +24,7 @@ __all__ = [
     "KnownBrowser",
     "LoginCode",
     "LoginLink",
+    "Picture",
     "StatusEntry",
     "StatusEvent",
     "StatusList",

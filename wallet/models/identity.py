@@ -232,3 +232,30 @@ class AuditEntry(AppendOnly):
 
     def __str__(self) -> str:
         return f"{self.action} {self.subject_id}"
+
+
+class Picture(models.Model):
+    """A picture that a person uploaded for an attempt, as a JPEG of our own making (`wallet.pictures`)."""
+
+    # Read by `keys.sealed_columns`; what `identity.pictures` seals to.
+    SEALED = {"sealed_jpeg": "wallet_picture.sealed_jpeg:{pk}"}
+
+    class Kind(models.TextChoices):
+        FRONT = "front", _("front of the document")
+        BACK = "back", _("back of the document")
+        FACE = "face", _("face")
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    verification = models.ForeignKey(
+        IdentityVerification, on_delete=models.CASCADE, related_name="pictures", editable=False
+    )
+    kind = models.CharField(max_length=5, choices=Kind, editable=False)
+    sealed_jpeg = models.BinaryField(editable=False)
+    uploaded_at = models.DateTimeField(editable=False)
+
+    class Meta:
+        default_permissions = []
+        constraints = [models.UniqueConstraint(fields=["verification", "kind"], name="wallet_picture_once")]
+
+    def __str__(self) -> str:
+        return str(self.id)

@@ -13,6 +13,7 @@ from wallet.providers.options import OptionError, Options
 
 SHIPPED = {
     "in_person": "wallet.providers.in_person.InPerson",
+    "from_afar": "wallet.providers.from_afar.FromAfar",
 }
 
 

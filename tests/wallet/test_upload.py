@@ -1,0 +1,177 @@
+"""The check by operators from afar: the form, what is stored, who sees it, and when it is erased."""
+
+from datetime import timedelta
+
+import pytest
+from django.conf import settings as django_settings
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.urls import reverse
+
+from tests.people import NORA
+from tests.wallet.conftest import SECRET
+from tests.wallet.operators import address, operate
+from tests.wallet.test_admin import TYPED
+from tests.wallet.test_pictures import picture
+from tests.wallet.test_review import seen
+from wallet.identity import pictures
+from wallet.models import AuditEntry, Evidence, IdentityVerification, Picture, Wallet
+
+TYPED_BY_NORA = {
+    "given_name": "Nora",
+    "family_name": "New",
+    "birth_date": "1999-12-31",
+    "nationality": "ie",
+    "document_kind": "passport",
+}
+
+
+@pytest.fixture(autouse=True)
+def from_afar(settings):
+    settings.IDENTITY_PROVIDERS = {"from_afar": {"verified_by": "Example Ltd"}}
+
+
+@pytest.fixture
+def holder(client, nora, sign_in):
+    sign_in(nora)
+    return client
+
+
+@pytest.fixture
+def form(holder, errand):
+    """The address of the form, of a check that has begun."""
+    response = holder.post(reverse("wallet_identity_start", args=[errand.id]))
+    assert response.url == reverse("wallet_identity_upload", args=[errand.id])
+    return response.url
+
+
+def file(data=None, name="p.jpg"):
+    return SimpleUploadedFile(name, picture() if data is None else data, "image/jpeg")
+
+
+def send(holder, form, **changes):
+    fields = TYPED_BY_NORA | {"front": file(), "face": file()} | changes
+    return holder.post(form, {name: value for name, value in fields.items() if value is not None})
+
+
+def test_what_was_sent_is_sealed_and_waits_for_an_operator(holder, form, errand):
+    response = send(holder, form, front=file(picture(comment=b"hidden words")))
+    assert (response.status_code, response.url) == (303, reverse("wallet_identity", args=[errand.id]))
+    verification = IdentityVerification.objects.get()
+    assert (verification.state, verification.reason, verification.submissions) == ("review", "uploaded", 1)
+    stored = {row.kind: row for row in Picture.objects.all()}
+    assert set(stored) == {"front", "face"}
+    assert b"JFIF" not in bytes(stored["front"].sealed_jpeg)
+    assert b"Nora" not in bytes(verification.sealed_claims)
+    assert verification.sealed_memory is None
+    jpeg = pictures.opened(stored["front"])
+    assert jpeg.startswith(b"\xff\xd8")
+    assert b"hidden words" not in jpeg
+    assert "A person is looking at your check" in holder.get(response.url).content.decode()
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"front": None}, "Add a picture of the front"),
+        ({"face": None}, "Add a picture of your face"),
+        ({"front": file(b"<svg/>")}, "not a picture that can be used"),
+        ({"front": file(b"")}, "empty"),
+        ({"birth_date": "31.12.1999"}, "Enter year, month and day"),
+        ({"birth_date": "1790-01-01"}, "must be as in your document"),
+        ({"given_name": "", "family_name": ""}, "must be as in your document"),
+        ({"nationality": "99"}, "must be as in your document"),
+        ({"document_kind": "library_card"}, "not one of the available choices"),
+    ],
+)
+def test_what_cannot_be_used_is_said_beside_the_form_and_nothing_is_stored(holder, form, changes, words):
+    response = send(holder, form, **changes)
+    assert response.status_code == 422
+    assert words in response.content.decode()
+    assert not Picture.objects.exists()
+    assert IdentityVerification.objects.get().state == "started"
+
+
+def test_files_that_are_too_long_are_not_read_to_their_end(holder, form):
+    response = send(holder, form, front=file(b"x" * 50_000_000))
+    assert response.status_code == 413
+    assert "too large" in response.content.decode()
+    assert not Picture.objects.exists()
+
+
+def test_the_form_is_protected_against_other_sites(form, nora, sign_in, errand):
+    strict = Client(enforce_csrf_checks=True)
+    sign_in(nora, browser=strict)
+    strict.cookies[django_settings.BROWSER_COOKIE_NAME] = SECRET
+    assert send(strict, form).status_code == 403
+    assert not Picture.objects.exists()
+
+
+def test_the_form_is_not_there_for_others_and_other_providers(holder, form, bob, sign_in, settings):
+    stranger = Client()
+    sign_in(bob, browser=stranger)
+    assert stranger.get(form).status_code == 404
+    settings.IDENTITY_PROVIDERS = {"in_person": {}}
+    assert holder.get(form).status_code == 404
+
+
+def test_sending_again_after_the_operator_asked_replaces_the_pictures(holder, form, errand, olga):
+    send(holder, form, back=file())
+    verification = IdentityVerification.objects.get()
+    operate(olga, verification, "claim")
+    operate(olga, verification, "ask-again", why="blurry", reason="dark")
+    holder.post(reverse("wallet_identity_start", args=[errand.id]))
+    send(holder, form)
+    assert {row.kind for row in Picture.objects.all()} == {"front", "face"}
+    assert IdentityVerification.objects.get().submissions == 2
+
+
+# --- The operator ------------------------------------------------------------------------------------------
+
+
+def test_pictures_are_served_to_the_operator_who_claimed_and_each_look_is_written_down(
+    holder, form, olga, otto, audrey
+):
+    send(holder, form)
+    verification = IdentityVerification.objects.get()
+    shown = Picture.objects.get(kind="front")
+    url = reverse("admin:wallet_picture", args=[verification.pk, shown.pk])
+    assert olga.get(url).status_code == 403
+    operate(olga, verification, "claim")
+    page = olga.get(address(verification)).content.decode()
+    assert url in page
+    assert "Nora" in page
+    response = olga.get(url)
+    assert response.status_code == 200
+    assert response.headers["Content-Type"] == "image/jpeg"
+    assert "no-store" in response.headers["Cache-Control"]
+    assert response.headers["Content-Security-Policy"] == "default-src 'none'; sandbox"
+    assert response.headers["X-Content-Type-Options"] == "nosniff"
+    assert otto.get(url).status_code == 403
+    assert audrey.get(url).status_code == 404
+    assert [action for action, _operator in seen()] == ["claimed", "claims_seen", "picture_seen"]
+    operate(olga, verification, "approve", **TYPED)
+    assert olga.get(url).status_code == 403
+    assert AuditEntry.objects.filter(action="picture_seen").count() == 1
+
+
+def test_an_approval_after_pictures_is_evidence_of_that(holder, form, olga):
+    send(holder, form)
+    verification = IdentityVerification.objects.get()
+    operate(olga, verification, "claim")
+    operate(olga, verification, "approve", **TYPED)
+    evidence = Evidence.objects.get()
+    assert (evidence.method, evidence.assurance_level) == ("remote_pictures", "remote")
+    assert evidence.verified_by == "Example Ltd"
+
+
+def test_pictures_are_erased_a_week_after_the_decision_and_not_before(holder, form, olga, now):
+    send(holder, form)
+    verification = IdentityVerification.objects.get()
+    assert pictures.clear(now=now + timedelta(days=99), batch=10) == 0
+    operate(olga, verification, "claim")
+    operate(olga, verification, "decline", reason="no")
+    assert pictures.clear(now=now + timedelta(days=6), batch=1) == 0
+    assert pictures.clear(now=now + timedelta(days=8), batch=1) == 2
+    assert not Picture.objects.exists()
+    assert Wallet.objects.get(email=NORA)
