@@ -1,4 +1,4 @@
-"""The simulated identity-verification provider: a page on this host where an outcome is picked."""
+"""The simulated identity-verification provider: a page of this service on which an outcome is chosen."""
 
 from datetime import datetime
 
@@ -12,18 +12,18 @@ from wallet.providers import Finding, Pending
 
 
 class SandboxProvider:
-    """Finds what was picked; see `providers.Provider` for the contract."""
+    """Returns the chosen finding; see `providers.Provider` for the contract."""
 
     def start(self, verification: IdentityVerification) -> str:
-        """Nothing to prepare."""
+        """A made-up reference: there is nothing to prepare."""
         return f"sandbox-{verification.id}"
 
     def address(self, verification: IdentityVerification) -> str:
-        """The page where an outcome is picked."""
+        """The page on which an outcome is chosen."""
         return reverse("sandbox_identity", args=[verification.id])
 
     def result(self, verification: IdentityVerification, *, now: datetime) -> Finding:
-        """What the picked outcome makes of this submission."""
+        """The finding of the chosen outcome for this submission; pending while none is chosen."""
         picked = PickedOutcome.objects.filter(verification=verification).first()
         if picked is None:
             return Pending()

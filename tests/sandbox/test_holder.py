@@ -235,13 +235,13 @@ def test_a_call_whose_turn_does_not_come_says_so_and_the_next_one_has_it(
     acme_bank: RelyingParty, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(holder, "LONGEST_WAIT", 0.0)
-    monkeypatch.setattr(holder, "TURN", holder.Limit("test", most=1, window=timedelta(days=3650)))
+    monkeypatch.setattr(holder, "LEASE", holder.Limit("test", most=1, window=timedelta(days=3650)))
     now = timezone.now()
-    holder.TURN.take(ALICE, now=now)
+    holder.LEASE.take(ALICE, now=now)
 
     busy = call(authorize_url(acme_bank))
     other = call(authorize_url(acme_bank, login_hint="bob@example.org", nonce="another-nonce-123456"))
-    holder.TURN.give_back(ALICE, taken_at=now)
+    holder.LEASE.give_back(ALICE, taken_at=now)
 
     assert busy.status_code == 503
     assert "Use another for each test." in busy.json()["error_description"]
