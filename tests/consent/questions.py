@@ -6,8 +6,8 @@ from typing import Any
 from django.utils import timezone
 
 from consent import decisions
-from consent.decisions import Requester
 from consent.models import Consent
+from consent.question import Requester
 from wallet.models import Wallet
 
 ACME = Requester(

@@ -8,7 +8,7 @@ from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
 from consent import decisions
-from consent.decisions import AlreadyDecidedError, LapsedError, NotAskedError
+from consent.decisions import AlreadyDecidedError, ExpiredError, NotAskedError
 from consent.models import Consent
 from consent.question import QuestionFormatError
 from infra.database.append_only import AppendOnlyError
@@ -47,7 +47,7 @@ def test_a_second_answer_changes_nothing(alice: Wallet, first, second) -> None:
 def test_a_question_cannot_be_answered_from_the_moment_it_lapses(alice: Wallet) -> None:
     consent = put(alice)
     for decide in (decisions.grant, decisions.decline):
-        with pytest.raises(LapsedError):
+        with pytest.raises(ExpiredError):
             decide(consent.id, alice, now=consent.expires_at)
     decisions.grant(consent.id, alice, now=consent.expires_at - timedelta(microseconds=1))
 

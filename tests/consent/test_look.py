@@ -13,8 +13,8 @@ from django.utils import timezone
 from playwright.sync_api import expect
 
 from consent import decisions
-from consent.decisions import Requester
 from consent.models import Consent
+from consent.question import Requester
 from consent.views import PAGE_SIZE
 from presentation.models import Interaction, RelyingParty
 from presentation.transaction_data.entries import display, parse

@@ -10,8 +10,8 @@ from django.utils import timezone
 from django.utils.html import escape
 
 from consent import decisions
-from consent.decisions import Requester
 from consent.models import Consent
+from consent.question import Requester
 from tests.consent.questions import WIRE, put
 from wallet.models import Wallet
 
