@@ -12,7 +12,7 @@ from consent.models import Consent
 from consent.question import Requester, Transaction
 from consent.transactions import KeptTransaction
 from wallet import claims, credentials
-from wallet.credentials import ClaimPreview
+from wallet.claims import ClaimPreview
 from wallet.models import Credential
 from wallet.status_lists.standing import Status
 

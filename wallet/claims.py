@@ -1,13 +1,13 @@
-"""The claims of the identity credential: the only place that names them. Pure.
+"""The claims of the identity credential; no other module names them. Pure.
 
-What each is called on the wire and for people, and how it follows from a verified identity on a day.
+For each claim: its name on the wire, its label for people, and its value for a verified identity on a day.
 """
 
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
 
@@ -29,15 +29,14 @@ _FIELDS = {"given_name", "family_name", "birth_date", "nationalities"}
 
 
 class IdentityError(ValueError):
-    """These are not the facts of an identity; the text names the field, never its value."""
+    """A field of an identity is invalid; the text names the field, never its value."""
 
 
 @dataclass(frozen=True, repr=False)
 class Identity:
-    """What an identity verification found out about a person.
+    """The verified identity of a person.
 
-    Somebody with a single name has it in either field and the other one empty.
-    Raises IdentityError when a field does not fit.
+    For a person with a single name, either name field is empty. Raises IdentityError if a field is invalid.
     """
 
     given_name: str
@@ -46,9 +45,9 @@ class Identity:
     nationalities: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for field in ("given_name", "family_name"):
-            if not _is_name(getattr(self, field)):
-                raise IdentityError(f"{field} is not a name")
+        for name in ("given_name", "family_name"):
+            if not _is_name(getattr(self, name)):
+                raise IdentityError(f"{name} is not a name")
         if not self.given_name and not self.family_name:
             raise IdentityError("given_name and family_name are both empty")
         if type(self.birth_date) is not date or self.birth_date.year < 1875:
@@ -60,7 +59,7 @@ class Identity:
         return "<Identity>"
 
     def to_json(self) -> bytes:
-        """As JSON, to be sealed."""
+        """The identity as JSON."""
         facts = {
             "given_name": self.given_name,
             "family_name": self.family_name,
@@ -90,14 +89,14 @@ class Identity:
 
 @dataclass(frozen=True)
 class Claim:
-    """One claim a relying party can ask for."""
+    """One claim that a relying party can request."""
 
     path: ClaimPath
     label: Text
-    description: str  # for developers, in the type metadata
-    value: Callable[[Identity, date], Any]  # from an identity, on a day
-    derived_from: ClaimPath | None = None  # the more telling claim it spares the holder
-    note: Text = ""  # what to tell the holder while that one is not shared
+    description: str  # in the type metadata, for developers
+    value: Callable[[Identity, date], Any]  # for an identity on a day
+    derived_from: ClaimPath | None = None  # a claim that reveals more
+    note: Text = ""  # for the holder, if `derived_from` is not shared
 
 
 def _age_claim(threshold: int) -> Claim:
@@ -111,7 +110,7 @@ def _age_claim(threshold: int) -> Claim:
     )
 
 
-# In the order in which people read them. All are issued, always; each can be withheld on its own.
+# In the order in which pages show them. Every credential has all of them, each selectively disclosable.
 CLAIMS: dict[ClaimPath, Claim] = {
     claim.path: claim
     for claim in (
@@ -143,23 +142,23 @@ CLAIMS: dict[ClaimPath, Claim] = {
     )
 }
 
-# What operators and receipts call them: the path with dots.
+# By the path with dots, which the admin and the receipts show.
 NAMES: dict[str, ClaimPath] = {".".join(path): path for path in CLAIMS}
 
-# Objects that hold claims; each is withheld as a whole, and so are its members (RFC 9901 §6.3).
+# Objects that contain claims: selectively disclosable, as are their members (RFC 9901 §6.3).
 GROUPS: dict[ClaimPath, tuple[str, str]] = {
     ("age_equal_or_over",): ("Age", "Whether the person has reached an age, by threshold in years."),
 }
 
 
 def age(birth_date: date, today: date) -> int:
-    """Full years; who was born on 29 February is a year older on 1 March of years without one."""
+    """The age in years. A person born on 29 February is a year older on 1 March in other years."""
     before_birthday = (today.month, today.day) < (birth_date.month, birth_date.day)
     return today.year - birth_date.year - before_birthday
 
 
 def values(identity: Identity, *, today: date) -> dict[str, Any]:
-    """Every claim of the credential, nested as on the wire, as it is true on the day `today`."""
+    """Every claim of the credential on the day `today`, nested as on the wire."""
     tree: dict[str, Any] = {}
     for claim in CLAIMS.values():
         *groups, name = claim.path
@@ -171,35 +170,58 @@ def values(identity: Identity, *, today: date) -> dict[str, Any]:
 
 
 def known(paths: Iterable[ClaimPath]) -> bool:
-    """Whether every path is that of a claim; an object that holds claims is none."""
+    """Whether every path is that of a claim; the path of an object that contains claims is not."""
     return all(path in CLAIMS for path in paths)
 
 
 def labels(paths: Iterable[ClaimPath]) -> list[Text]:
-    """What people call the claims at `paths`, in the order asked; raises KeyError for an unknown path."""
+    """The labels of the claims at `paths`, in the same order; raises KeyError for an unknown path."""
     return [CLAIMS[tuple(path)].label for path in paths]
 
 
 def not_shared(paths: Collection[ClaimPath]) -> list[Text]:
-    """What the wallet holds about a person and keeps to itself when `paths` are shared."""
+    """The labels of the claims that are not shared when `paths` are; without derived claims."""
     return [claim.label for claim in CLAIMS.values() if not claim.derived_from and claim.path not in paths]
 
 
+@dataclass(frozen=True)
+class ClaimPreview:
+    """A claim as the holder sees it before the decision."""
+
+    path: ClaimPath
+    label: Text
+    value: Text = field(repr=False)
+    note: Text = ""
+
+
+def preview(identity: Identity, paths: Sequence[ClaimPath], *, today: date) -> list[ClaimPreview]:
+    """The claims at `paths` of this identity on the day `today`, in the same order."""
+    return [
+        ClaimPreview(
+            path=path,
+            label=label(path, identity),
+            value=display(path, identity, today=today),
+            note=note(path, paths),
+        )
+        for path in paths
+    ]
+
+
 def note(path: ClaimPath, paths: Collection[ClaimPath]) -> Text:
-    """What sharing `path` spares the holder, when `paths` are all that is shared; often nothing."""
+    """The note on the claim at `path` when all of `paths` are shared; often empty."""
     claim = CLAIMS[path]
     return claim.note if claim.derived_from and claim.derived_from not in paths else ""
 
 
 def label(path: ClaimPath, identity: Identity) -> Text:
-    """What people call the claim of this identity: in the plural where it has several values."""
+    """The label of the claim for this identity: in the plural if the claim has several values."""
     if path == ("nationalities",) and len(identity.nationalities) > 1:
         return _("Nationalities")
     return CLAIMS[path].label
 
 
 def display(path: ClaimPath, identity: Identity, *, today: date) -> Text:
-    """The claim's value as people read it."""
+    """The claim's value for people, in the language of the page."""
     value = CLAIMS[path].value(identity, today)
     if path == ("birth_date",):
         return date_format(identity.birth_date, "j F Y")
@@ -211,13 +233,13 @@ def display(path: ClaimPath, identity: Identity, *, today: date) -> Text:
 
 
 def _is_name(name: Any) -> bool:
-    """At most MAX_NAME printable characters, without spaces around; possibly none."""
+    """At most MAX_NAME printable characters, possibly none, without leading or trailing spaces."""
     return (
         isinstance(name, str)
         and len(name) <= MAX_NAME
         and name == name.strip()
         # Control, format (bidi overrides among them), surrogate, private and unassigned characters.
-        # The two joiners are format characters that Persian, Hindi and others spell names with.
+        # The two joiners are format characters that names in Persian, Hindi and other languages contain.
         and all(c in "\u200c\u200d" or unicodedata.category(c)[0] != "C" for c in name)
     )
 
@@ -236,6 +258,6 @@ def _date(text: Any) -> date:
         day = date.fromisoformat(text)
     except (TypeError, ValueError):
         raise IdentityError("birth_date is not YYYY-MM-DD") from None
-    if day.isoformat() != text:  # ISO 8601 has other ways to write it
+    if day.isoformat() != text:  # `fromisoformat` accepts other notations of ISO 8601
         raise IdentityError("birth_date is not YYYY-MM-DD")
     return day

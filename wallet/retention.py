@@ -1,18 +1,14 @@
-"""What this app keeps of holders, why and how long."""
+"""The personal data in this app's tables, why it is stored, and for how long."""
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from infra.retention import expired, table
 from wallet import known_browsers, sessions
 from wallet.models import Errand, HolderSession, KnownBrowser, LoginLink
 from wallet.status_lists import sweeping
 
-# An expired errand still shows the way back, for people who come back to a tab the next day.
+# An expired errand still has the link back to the requester, for holders who return to a tab the next day.
 ERRANDS_KEPT = timedelta(days=1)
-
-
-def _retire(*, now: datetime, batch: int) -> int:
-    return sweeping.retire_closed(now=now, batch=batch)[1]
 
 
 ENTRIES = table(
@@ -59,6 +55,6 @@ wallet.StatusEvent: subject_id actor reason | history of status changes: which c
         "links": expired(LoginLink.objects.all()),
         "browsers": expired(KnownBrowser.objects.all()),
         "presented credentials": sweeping.forget_ended,
-        "status lists": _retire,
+        "status lists": sweeping.retire_closed,
     },
 )

@@ -1,6 +1,6 @@
-"""What the credential's type says about itself (SD-JWT VC §5), served at the address that `vct` is.
+"""The type metadata of the credential (SD-JWT VC §5), published at the address in `vct`.
 
-Published bytes stay as they are: a change to them is a new version of the type, at a new address (§6).
+The published bytes must not change: a change needs a new version of the type at a new address (§6).
 """
 
 import json
@@ -12,7 +12,7 @@ from wallet.claims import CLAIMS, GROUPS, ClaimPath
 from wallet.credentials import credential_type
 
 LOCALE = "en-GB"
-# Registered claims that every credential carries in plain sight (SD-JWT VC §2.2.2.3), and why.
+# Registered claims that are never selectively disclosable (SD-JWT VC §2.2.2.3), with their descriptions.
 PLAIN = {
     "iss": "The issuer; its keys are found by discovery.",
     "vct": "The type of the credential: the address of this document.",
@@ -42,7 +42,7 @@ def document() -> bytes:
 
 
 def _claim(path: ClaimPath, label: str, description: str, *, withheld: str = "always") -> dict[str, Any]:
-    """Claim metadata (§5.6); whether a claim can be withheld is said for each path by itself."""
+    """The metadata of one claim (§5.6); `sd` applies to this path only."""
     return {
         "path": list(path),
         "display": [{"locale": LOCALE, "label": label, "description": description}],

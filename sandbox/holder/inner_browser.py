@@ -38,7 +38,7 @@ class InnerBrowser:
             },
             REMOTE_ADDR=address,
         )
-        self._requests.defaults[COUNTED_ALREADY] = True
+        self._requests.defaults[COUNTED_ALREADY] = "yes"
 
     def get(self, address: str) -> HttpResponseBase:
         """The response to GET."""

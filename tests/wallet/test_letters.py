@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils import timezone, translation
 
 from infra import waiting
-from infra.waiting import waiting_for
+from infra.waiting import MAIL_SERVER, waiting_for
 from sandbox.mailbox import KEPT, EmailBackend
 from sandbox.models import Letter
 from tests.people import BOB, NORA
@@ -159,7 +159,7 @@ def test_two_threads_at_most_send_e_mails_and_the_person_who_queued_in_vain_is_t
 ):
     monkeypatch.setattr(waiting, "QUEUED_FOR_MAIL", 0.01)
     errand = make_errand(client, now=now)
-    with waiting_for(letters.MAIL_SERVER), waiting_for(letters.MAIL_SERVER):
+    with waiting_for(MAIL_SERVER), waiting_for(MAIL_SERVER):
         refused = client.post(reverse("wallet_sign_in", args=[errand.id]))
 
     assert refused.status_code == 503
@@ -171,7 +171,7 @@ def test_two_threads_at_most_send_e_mails_and_the_person_who_queued_in_vain_is_t
 
 
 def test_the_letter_after_a_review_is_sent_however_many_threads_wait(smtp, alice):
-    with waiting_for(letters.MAIL_SERVER), waiting_for(letters.MAIL_SERVER):
+    with waiting_for(MAIL_SERVER), waiting_for(MAIL_SERVER):
         letters.send_review_decision(alice, approved=True)
 
     assert len(smtp.envelopes) == 1

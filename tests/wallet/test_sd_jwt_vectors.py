@@ -9,9 +9,10 @@ import pytest
 
 from keys.jwk import public_key_of
 from keys.jws import decode_segment
+from tests.wallet.sd_jwts import verify_issued
 from wallet.sd_jwt import parsing
 from wallet.sd_jwt.issuance import SdJwtError, digest
-from wallet.sd_jwt.verification import VerifiedSdJwt, verify, verify_issued
+from wallet.sd_jwt.verification import verify
 
 VECTORS = json.loads((Path(__file__).parent.parent / "vectors" / "rfc9901_sdjwt_vectors.json").read_text())
 ISSUER = public_key_of(
@@ -29,7 +30,7 @@ SD_HASHES = {
 by_line = pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: f"line {vector['line']}")
 
 
-def verified(vector: dict[str, Any], **options: Any) -> VerifiedSdJwt:
+def verified(vector: dict[str, Any], **options: Any) -> dict[str, Any]:
     token: str = vector["serialized"]
     facts: dict[str, Any] = {
         "issuer_key": ISSUER,
@@ -63,12 +64,9 @@ def test_all_the_examples_are_there():
 @by_line
 def test_the_example_verifies(vector: dict[str, Any]):
     result = verified(vector)
-    assert result.header == vector["header"]
-    assert not names_in(result.payload) & {"_sd", "_sd_alg", "..."}
+    assert not names_in(result) & {"_sd", "_sd_alg", "..."}
     disclosed = {content[1] for content in vector["disclosures"] if len(content) == 3}
-    assert disclosed <= names_in(result.payload)
-    assert len(result.sd_jwt.disclosures) == len(vector["disclosures"])
-    assert vector["serialized"].startswith(result.sd_jwt.compact)
+    assert disclosed <= names_in(result)
 
 
 @by_line
@@ -97,7 +95,7 @@ def test_the_example_without_a_disclosure_its_digests_or_its_nonce_is_refused(ve
 
 
 def test_the_presentation_of_a_3_says_the_age_and_nothing_more():
-    payload = verified(VECTORS[5]).payload
+    payload = verified(VECTORS[5])
     assert payload["age_equal_or_over"] == {"18": True}
     assert payload["nationalities"] == ["DE"]
     assert "given_name" not in payload

@@ -1,7 +1,7 @@
-"""Identity-verification providers: the contract every one of them keeps, and what they may find.
+"""Identity-verification providers: their interface, and their possible findings.
 
-A provider is a small class, one module each, named in settings by its dotted path. It never touches the
-database rows of an attempt: it says what it found, and `identity.state_machine` decides what that means.
+A provider is a class in a module of its own; IDENTITY_PROVIDER is its dotted path. It does not change the
+rows of an attempt: it returns a finding, and `identity.state_machine` decides what follows.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from wallet.claims import Identity, Text
 from wallet.models import IdentityVerification
 
-# Why a submission did not pass, or was not decided: code → what the person reads. Providers use these.
+# Why a submission was not accepted or not decided: the text for the holder, by the provider's code.
 REASONS: dict[str, Text] = {
     "blurry": _("The picture of your document was too blurred to read."),
     "document_expired": _("Your document has expired. Please use another one."),
@@ -34,31 +34,31 @@ REASONS: dict[str, Text] = {
 
 
 class ProviderError(Exception):
-    """The provider cannot be reached or does not make sense; trying again may help."""
+    """The provider cannot be reached or its answer is invalid; a later attempt may succeed."""
 
 
 @dataclass(frozen=True)
 class Pending:
-    """No result yet: ask again later."""
+    """There is no result yet."""
 
 
 @dataclass(frozen=True)
 class Verified:
-    """The person is who `identity` says."""
+    """The person was verified as `identity`."""
 
     identity: Identity
 
 
 @dataclass(frozen=True)
 class SubmitAgain:
-    """Something that the person can mend; `reason` is a key of `REASONS`."""
+    """The person can correct the submission; `reason` is a key of `REASONS`."""
 
     reason: str
 
 
 @dataclass(frozen=True)
 class NeedsReview:
-    """A person has to decide; `identity` is what was read, if anything was."""
+    """An operator has to decide; `identity` is what the provider found, if anything."""
 
     reason: str
     identity: Identity | None = None
@@ -66,14 +66,14 @@ class NeedsReview:
 
 @dataclass(frozen=True)
 class Refused:
-    """The person could not be verified and should not just try again."""
+    """The person could not be verified, and another attempt is not expected to help."""
 
     reason: str
 
 
 @dataclass(frozen=True)
 class Failed:
-    """The provider failed. It is nobody's fault here, so the try is not charged."""
+    """The provider failed. The submission is not counted against the holder."""
 
     reason: str = "provider_failed"
 
@@ -82,24 +82,23 @@ Finding = Pending | Verified | SubmitAgain | NeedsReview | Refused | Failed
 
 
 class Provider(Protocol):
-    """What every provider does. Each method may take its time, so none is called inside a transaction."""
+    """The interface of a provider. Methods may be slow, so none is called inside a transaction."""
 
     def start(self, verification: IdentityVerification) -> str:
-        """Prepare a check; give the provider's own reference for it ("" if it has none).
+        """Prepare a check, and return the provider's reference for it ("" if it has none).
 
-        Called whenever the person begins or begins again; may give the same reference. Raises
-        `ProviderError`.
+        Called each time the person starts the check; may return the same reference. Raises `ProviderError`.
         """
 
     def address(self, verification: IdentityVerification) -> str:
-        """Where the browser goes to be checked: a path on this host, or an https address elsewhere.
+        """The address of the check for the browser: a path on this host, or an https address elsewhere.
 
-        When done there, the provider sends it to the page `wallet_identity_return` of this attempt, and
-        calls `state_machine.submit` (its webhook or its page on this host does).
+        After the check, the provider redirects the browser to the page `wallet_identity_return` of this
+        attempt, and its webhook or its page on this host calls `state_machine.submit`.
         """
 
     def result(self, verification: IdentityVerification, *, now: datetime) -> Finding:
-        """What came out so far; may be asked any number of times. Raises `ProviderError`."""
+        """The finding so far; may be called any number of times. Raises `ProviderError`."""
 
 
 def configured() -> Provider:

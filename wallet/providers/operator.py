@@ -1,7 +1,7 @@
-"""Identity verification without a machine: the person shows their documents, an operator decides.
+"""Identity verification in person: the holder shows a document, and an operator decides.
 
-Every submission goes to review. An operator with the identity-review role types in what the documents say
-and approves, or declines with a reason, in the admin.
+Every submission goes to review. In the admin, an operator with the identity-review role enters the identity
+in the document and approves, or declines with a reason.
 """
 
 from datetime import datetime
@@ -16,13 +16,13 @@ class OperatorProvider:
     """The in-person check; see `providers.Provider` for the contract."""
 
     def start(self, verification: IdentityVerification) -> str:
-        """Nothing to prepare."""
+        """No reference: there is nothing to prepare."""
         return ""
 
     def address(self, verification: IdentityVerification) -> str:
-        """The page that says what to bring and asks for the appointment."""
+        """The page that says what to bring."""
         return reverse("wallet_identity_in_person", args=[verification.errand_id])
 
     def result(self, verification: IdentityVerification, *, now: datetime) -> Finding:
-        """Always for a person to decide."""
+        """Always a review by an operator."""
         return NeedsReview("in_person")
