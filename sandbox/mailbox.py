@@ -15,7 +15,7 @@ from sandbox.models import Letter
 from wallet import sessions, sign_in_links
 from wallet.models import Errand
 
-KEPT = 500  # letters
+KEPT = 500  # e-mails
 KEPT_CHARACTERS = 20_000
 _LINK = "/wallet/link/"
 _CODE = re.compile(r"(?<!\d)\d{6}(?!\d)")

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _t
 from django.utils.translation import gettext_lazy as _
 
 from infra.admin.operations import OperationsAdmin
-from infra.admin.read_only import ReadOnly
+from infra.admin.read_only import FilteredOnly, ReadOnly
 from infra.admin.row_ids import pointed_at, short, short_id
 from wallet.models import (
     Credential,
@@ -30,7 +30,7 @@ from wallet.operations import OF_CREDENTIALS, OF_PRESENTED, OF_VERIFICATIONS, OF
 from wallet.status_lists.standing import standing, unexpired
 
 
-class OperatedAdmin(ReadOnly, OperationsAdmin):
+class OperatedAdmin(FilteredOnly, ReadOnly, OperationsAdmin):
     """Rows that only operations can change."""
 
     actions = None

@@ -61,10 +61,10 @@ def _send(recipient: str, subject: str, name: str, facts: dict[str, Any]) -> Non
         subject=subject, body=render_to_string(f"wallet/letters/{name}.txt", facts), to=[recipient]
     )
     letter.attach_alternative(render_to_string(f"wallet/letters/{name}.html", facts), "text/html")
-    hand_over(letter)
+    submit(letter)
 
 
-def hand_over(letter: EmailMessage) -> None:
+def submit(letter: EmailMessage) -> None:
     """Send the e-mail; raises OSError only if the mail server certainly has not accepted it.
 
     An e-mail that may have been delivered counts as sent. Otherwise an attacker whose mail server accepts

@@ -47,12 +47,12 @@ def send(email: str, *, client: str | None, now: datetime) -> datetime:
             return next_at - LINKS_PER_EMAIL.window + LIFETIME
         if client is not None:
             LINKS_PER_CLIENT.take(client, now=now)  # not given back if the e-mail fails
-        until = _hand_over(email, now=now, taken=taken)
+        until = _submit(email, now=now, taken=taken)
         taken.pop_all()
     return until
 
 
-def _hand_over(email: str, *, now: datetime, taken: ExitStack) -> datetime:
+def _submit(email: str, *, now: datetime, taken: ExitStack) -> datetime:
     secret = secrets.token_urlsafe(16)
     link = LoginLink.objects.create(digest=_digest(secret), email=email, expires_at=now + LIFETIME)
     taken.callback(link.delete)

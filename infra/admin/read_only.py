@@ -8,9 +8,6 @@ from django.http import HttpRequest
 class ReadOnly:
     """Nothing can be added, typed in or deleted; stands before the admin class it is for."""
 
-    list_filter: ClassVar[Any]
-    date_hierarchy: ClassVar[Any]
-
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 
@@ -20,6 +17,11 @@ class ReadOnly:
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 
+
+class FilteredOnly:
+    """Refuses lookups beyond the page's filters: `?email__startswith=…` would reveal hidden values."""
+
+    list_filter: ClassVar[Any]
+
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
-        """The page's own filters only: `?email__startswith=…` would reveal values that it does not show."""
-        return lookup.split("__")[0] in (*self.list_filter, self.date_hierarchy)
+        return lookup.split("__")[0] in self.list_filter

@@ -8,7 +8,7 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _t
 from django.utils.translation import gettext_lazy as _
 
-from infra.admin.read_only import ReadOnly
+from infra.admin.read_only import FilteredOnly, ReadOnly
 from infra.admin.row_ids import short_id
 from presentation.models import Interaction
 from presentation.requests.delivery import deliveries
@@ -16,7 +16,7 @@ from presentation.requests.delivery.deliveries import Standing
 
 
 @admin.register(Interaction)
-class InteractionAdmin(ReadOnly, admin.ModelAdmin):
+class InteractionAdmin(FilteredOnly, ReadOnly, admin.ModelAdmin):
     """To answer “what happened?”, never to change it; what was asked (e-mail address, payment) stays out."""
 
     list_display = (short_id, "relying_party", "created_at", "outcome", "error")

@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from infra.admin.operations import OperationsAdmin
-from infra.admin.read_only import ReadOnly
+from infra.admin.read_only import FilteredOnly, ReadOnly
 from presentation.models import RelyingParty
 from presentation.relying_parties.forms import NewSecretForm
 from presentation.webhooks import delivery, outlook, signing_secrets
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @admin.register(WebhookEvent)
-class WebhookEventAdmin(ReadOnly, OperationsAdmin):
+class WebhookEventAdmin(FilteredOnly, ReadOnly, OperationsAdmin):
     """The delivery log: events can be read, and sent again."""
 
     operations = OPERATIONS

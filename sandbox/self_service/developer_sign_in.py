@@ -26,7 +26,7 @@ from infra.limits import Limit, LimitReachedError, RollingLimit, take, take_all
 from infra.waiting import MAIL_SERVER, waiting_for
 from wallet import known_browsers
 from wallet.known_browsers import DEVELOPER
-from wallet.letters import hand_over
+from wallet.letters import submit
 from wallet.shared_emails import SharedEmail
 
 log = structlog.get_logger(__name__)
@@ -87,7 +87,7 @@ def send_link(email: str, *, browser_digest: str, client: str, now: datetime) ->
             return ""
         try:
             with waiting_for(MAIL_SERVER):
-                hand_over(_letter(email, link))
+                submit(_letter(email, link))
         except OSError as error:  # SMTP and network errors are all OSErrors
             log.exception("developer_email_not_sent")
             raise NotSentError from error

@@ -153,8 +153,8 @@ The sandbox is at {base}
   Discovery    {base}/.well-known/openid-configuration
   Key set      {base}/openid-connect/jwks   (signing with {active})
 
-No mail is sent: the page shows the sign-in code, and {base}/sandbox/mailbox/ keeps the letters.
-Stop with Ctrl-C. It is all kept in {settings.STATIC_ROOT.parent.name}/. {AGAIN}
+No e-mail is sent: the page shows the sign-in code, and {base}/sandbox/mailbox/ shows all e-mails.
+Stop with Ctrl-C. All data is in {settings.STATIC_ROOT.parent.name}/. {AGAIN}
 """
 
 
