@@ -1,4 +1,4 @@
-"""Operators and auditors read consents; nobody changes them."""
+"""The admin page of consents: operators and auditors read them, and nobody can change them."""
 
 import pytest
 from django.contrib.auth.models import User

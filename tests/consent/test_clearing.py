@@ -1,4 +1,4 @@
-"""Questions that nobody answered are forgotten; answers are not."""
+"""Unanswered questions are deleted; answered ones are not."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""A question is answered once, by the holder it was put to, in time; and the record never changes."""
+"""A question is answered once, by its holder and before it expires; then the record does not change."""
 
 import threading
 from datetime import timedelta
@@ -113,7 +113,7 @@ def test_the_row_holds_no_claim_value(alice: Wallet) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SELECT * FROM consent_consent")
         dump = repr(cursor.fetchall())
-    assert "given_name" in dump  # the dump shows what there is
+    assert "given_name" in dump  # the dump does contain stored values
     for value in ("Alice", "Archer", "1990", "04-01", alice.email):
         assert value not in dump
 

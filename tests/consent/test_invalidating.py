@@ -1,4 +1,4 @@
-"""A holder takes back what they shared: from the receipt, asked once more, their own and while it lasts."""
+"""Holders invalidate what they shared: from its receipt, after a confirmation, before it expires."""
 
 from datetime import timedelta
 from uuid import uuid4
@@ -20,14 +20,14 @@ HISTORY = "/wallet/history/"
 
 
 def shared(wallet: Wallet) -> tuple[Consent, StatusEntry]:
-    """A receipt, and the place of what was presented on it."""
+    """A consent that was granted, and the status entry of its presented credential."""
     consent = put(wallet)
     decisions.grant(consent.id, wallet, now=timezone.now())
     return consent, presented(wallet, reference=consent.id)
 
 
 def told(client: Client, invalidated: object) -> str:
-    """The receipts, at the address that says what was just invalidated."""
+    """The page of receipts with the query that names an invalidated receipt."""
     return client.get(HISTORY, {"invalidated": invalidated}).content.decode()
 
 
@@ -147,7 +147,7 @@ def test_a_no_has_nothing_to_take_back(client, alice, sign_in) -> None:
 
 def test_a_yes_that_came_to_nothing_has_nothing_to_take_back(client, alice, sign_in) -> None:
     sign_in(alice)
-    consent, entry = shared(alice)  # a credential was made, and never left
+    consent, entry = shared(alice)  # a credential was issued but not delivered
     decisions.note_undelivered(consent.id, now=timezone.now())
 
     receipts = client.get(HISTORY).content.decode()

@@ -1,4 +1,4 @@
-"""Requesters and transactions are read back exactly, or not at all."""
+"""Requesters and transactions are parsed exactly as stored, or refused."""
 
 import copy
 import json

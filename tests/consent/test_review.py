@@ -1,4 +1,4 @@
-"""The page that asks: what it shows, and where its forms go. What they do is in `test_deciding`."""
+"""The consent page and the targets of its forms. For the effects of the forms see `test_deciding`."""
 
 import re
 import uuid

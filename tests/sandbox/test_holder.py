@@ -1,4 +1,4 @@
-"""The holder for tests: what a browser would have got, for every persona and every decision."""
+"""The holder for tests: the responses that a browser would get, for every persona and decision."""
 
 import json
 import threading
@@ -140,7 +140,7 @@ UNANSWERABLE: dict[str, dict[str, Any]] = {
 def test_what_the_wallet_does_not_hold_comes_back_as_it_would_from_a_person(
     acme_bank: RelyingParty, changes: dict[str, Any], decision: str, persona: str
 ) -> None:
-    """A page says so to the person, whose one button leads back to the application."""
+    """The page for a holder without a matching credential has one button, back to the application."""
     asked_for = {"credentials": [query(id="basic", **changes)]}
     if not changes:
         licence = {"id": "licence", "format": "mso_mdoc", "meta": {"doctype_value": "org.iso.18013.5.1.mDL"}}
@@ -260,7 +260,7 @@ def test_a_call_that_breaks_gives_its_turn_back(
     assert "vp_token" in fragment_of(call(authorize_url(acme_bank)))
 
 
-# --- Calls that make no sense -----------------------------------------------------------------------------
+# --- Invalid calls ----------------------------------------------------------------------------------------
 
 
 def test_the_sentence_is_sent_and_nothing_has_changed(acme_bank: RelyingParty) -> None:
@@ -293,7 +293,7 @@ def test_it_is_asked_by_post_only(db: None) -> None:
     assert Client().get(HOLDER).status_code == 405
 
 
-# --- Many at once -----------------------------------------------------------------------------------------
+# --- Concurrent calls---------------------------------------------------------------------------------------
 
 
 @pytest.mark.postgresql
@@ -307,7 +307,7 @@ def test_many_holders_with_one_address_and_two_personas_do_not_disturb_each_othe
         try:
             url = authorize_url(bank, nonce=f"nonce-number-{number:010}")
             response = call(url, persona=persona)
-            while response.status_code == 503:  # one call waits for its turn, and the others are sent again
+            while response.status_code == 503:  # one call waits, and the others are repeated
                 assert response.headers["Retry-After"] == "1"
                 time.sleep(0.05)
                 response = call(url, persona=persona)

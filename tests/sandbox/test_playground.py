@@ -1,4 +1,4 @@
-"""The playground's pages: a request any developer could copy, and mistakes that fail as promised."""
+"""The playground's pages: a request to copy, and requests with mistakes that fail as the page says."""
 
 import base64
 import json
@@ -51,7 +51,7 @@ def shop(db: None, callback: str) -> RelyingParty:
 
 
 def request_on(page: Any) -> dict[str, str]:
-    """The parameters of the address that Go leads to."""
+    """The parameters of the request to which the button leads."""
     return dict(parse_qsl(urlsplit(page.context["authorize_url"]).query, strict_parsing=True))
 
 

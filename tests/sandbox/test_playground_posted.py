@@ -1,4 +1,4 @@
-"""Answers posted to the playground: for the tab that asked, once, and for nobody else."""
+"""Answers posted to the playground: only the tab that sent the request can read them, once."""
 
 import hashlib
 import json
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.django_db
 
 
 def encrypted_for(last: str) -> str:
-    """A form whose key has an id as long as a hash, ending in this JSON escape."""
+    """A form with an encrypted answer whose kid has the length of a hash and ends with this JSON escape."""
     header = '{"kid":"' + 42 * "a" + last + '"}'
     return f"response={urlsafe_b64encode(header.encode()).rstrip(b'=').decode()}.a.b.c.d"
 
@@ -145,7 +145,7 @@ def test_they_cannot_be_made_a_flood(client: Client, monkeypatch: pytest.MonkeyP
     statuses = [post(client, FORM | {"state": str(number)}).status_code for number in range(3)]
     assert statuses == [200, 200, 400]
     PlaygroundAnswer.objects.update(expires_at=timezone.now())
-    assert post(client, FORM).status_code == 200  # what nobody read in time takes no room
+    assert post(client, FORM).status_code == 200  # expired answers do not count
 
     for _ in range(posted_answers.POSTED.most - 4):
         posted_answers.POSTED.take("127.0.0.1", now=timezone.now())
@@ -237,7 +237,7 @@ def test_where_nothing_can_be_posted_the_playground_says_so(
     assert said is None or said in page
 
 
-# --- What the page makes of it ----------------------------------------------------------------------------
+# --- The script of the page -------------------------------------------------------------------------------
 
 
 @pytest.mark.node

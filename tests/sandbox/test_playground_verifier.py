@@ -1,6 +1,6 @@
-"""The playground's verifier (JavaScript) under Node: the standard's examples, and every way to be wrong.
+"""The playground's verifier (JavaScript) in Node: the standard's examples, and forged presentations.
 
-The table of tamperings is the one the independent verifier in Python is tried with.
+The independent verifier in Python is tested with the same table of forgeries.
 """
 
 import json
@@ -29,7 +29,7 @@ AS_ASKED = HONEST["as asked"]
 
 @pytest.fixture(scope="module")
 def node(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., dict[str, Any]]:
-    """Runs the modules under Node, which believes that .js is a module only where a package.json says so."""
+    """Runs the modules in Node, which needs a package.json to load .js files as modules."""
     directory = tmp_path_factory.mktemp("playground")
     for module in MODULES.glob("*.js"):
         shutil.copy(module, directory)
@@ -102,7 +102,7 @@ def test_honest_presentations_pass_every_check(node: Callable[..., dict[str, Any
 
 @pytest.fixture(scope="module")
 def tampered(node: Callable[..., dict[str, Any]]) -> dict[str, list[str]]:
-    """Which checks failed, by tampering; all in one run of Node."""
+    """The failed checks of each forgery, from one run of Node."""
     cases = [case(tampering) for tampering in TAMPERINGS.values()]
     results = node(presentations=cases)["presentations"]
     return dict(zip(TAMPERINGS, map(failing, results), strict=True))

@@ -1,4 +1,4 @@
-"""Developers register their own application in the sandbox: what they get, what attackers try in vain."""
+"""Developers register their own applications in the sandbox, and attacks on that fail."""
 
 import re
 import threading
@@ -40,7 +40,7 @@ def text(response: Any) -> str:
 
 
 def link_for(browser: Client, email: str = DEVELOPER) -> str:
-    """The path of the link that the page shows where no mail is sent."""
+    """The path of the sign-in link on the page of a sandbox that sends no e-mail."""
     page = text(browser.post(HOME, {"email": email}))
     found = re.search(r'class="button" href="([^"]+)"', page)
     assert found, page
@@ -64,13 +64,13 @@ def developer(db: None) -> Client:
 
 @pytest.fixture
 def mailing(settings: Any) -> Any:
-    """A sandbox with EMAIL_URL: developers' letters are really sent."""
+    """A sandbox with EMAIL_URL, which sends e-mails to developers."""
     settings.DEVELOPER_EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
     mail.outbox = []
     return settings
 
 
-# --- What a developer does ----------------------------------------------------------------------------------
+# --- Developers ---------------------------------------------------------------------------------------------
 
 
 def test_a_developer_registers_and_asks(developer: Client, signing_key: Any) -> None:
@@ -204,7 +204,7 @@ def test_a_secret_is_made_shown_once_and_good_for_access_tokens(developer: Clien
     assert secrets[1] not in text(developer.get(page))
 
 
-# --- What an attacker tries ---------------------------------------------------------------------------------
+# --- Attacks ------------------------------------------------------------------------------------------------
 
 
 def test_a_bank_cannot_be_played(developer: Client) -> None:
@@ -270,7 +270,7 @@ def test_without_a_link_nothing_is_shown(developer: Client, path: str) -> None:
 
 
 def test_a_link_is_good_only_in_the_browser_that_asked(db: None) -> None:
-    """Nobody who is sent another's link is signed in as them, and nobody who steals one is."""
+    """A link works neither for a person to whom somebody else's was sent, nor for a thief."""
     link = link_for(Client())
 
     assert Client().get(link).status_code == 410
@@ -347,7 +347,7 @@ def test_the_same_is_said_whether_or_not_an_address_is_known(developer: Client, 
 
 
 def ask_from(address: str, email: str = DEVELOPER) -> int:
-    """Ask for a letter from a client address; the status."""
+    """Request a link from a client address; returns the status."""
     return Client(REMOTE_ADDR=address).post(HOME, {"email": email}).status_code
 
 
@@ -357,7 +357,7 @@ def test_an_address_cannot_be_bombed_with_letters(db: None, mailing: Any) -> Non
     statuses = [ask_from(f"192.0.2.{number}") for number in range(most + 8)]
 
     assert statuses == [200] * (most + 8)
-    assert len(mail.outbox) == most + 1 == 21  # and one in every 15 minutes after that
+    assert len(mail.outbox) == most + 1 == 21  # then one every 15 minutes
 
 
 def test_with_strangers_at_their_limit_a_developer_gets_in_by_a_letter_that_a_stranger_had_sent(
@@ -417,7 +417,7 @@ def test_a_link_is_good_only_for_the_address_that_this_browser_asked_with(db: No
 
 
 def letter_link() -> str:
-    """The link in the newest letter."""
+    """The link in the newest e-mail."""
     found = re.search(r"http\S+", str(mail.outbox[-1].body))
     assert found
     return found[0].removeprefix("http://localhost:8000")
@@ -433,7 +433,7 @@ def test_a_letter_that_was_never_handed_to_the_mail_server_costs_nothing(db: Non
 
     assert refused == [503] * 6
     assert taken == [200] * 6
-    assert len(server.envelopes) == 4  # three, and one after that
+    assert len(server.envelopes) == 4  # three, and then one more
 
 
 def test_letters_that_fail_count_for_their_client_address(db: None, settings: Any) -> None:
@@ -455,14 +455,14 @@ def test_a_letter_that_the_mail_server_took_without_saying_so_is_counted(db: Non
         statuses = [ask_from("192.0.2.66") for _ in range(6)]
 
     assert statuses == [200] * 6
-    assert len(server.envelopes) == 4  # three, and one after that
+    assert len(server.envelopes) == 4  # three, and then one more
 
 
 @pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
 def test_strangers_at_once_get_exactly_the_letters_there_are(mailing: Any) -> None:
     def ask(number: int) -> int:
-        """Asks again while another request hands over the letter whose link would serve."""
+        """Repeat the request while another one is sending the e-mail whose link would work."""
         for _ in range(500):
             if (status := ask_from(f"192.0.2.{number}")) != 429:
                 return status
@@ -502,7 +502,7 @@ def test_whoever_names_anothers_address_uses_up_their_own_letters(db: None, mail
     statuses = [ask_from("192.0.2.66") for _ in range(7)]
 
     assert statuses == [200] * 7
-    assert len(mail.outbox) == 4  # three, and one in 15 minutes
+    assert len(mail.outbox) == 4  # three, and then one every 15 minutes
     assert ask_from("192.0.2.1") == 200
     assert len(mail.outbox) == 5
 
@@ -652,7 +652,7 @@ def test_what_an_operator_stopped_stays_stopped(developer: Client) -> None:
     assert RelyingParty.objects.get().state == RelyingParty.State.SUSPENDED
 
 
-# --- How it ends --------------------------------------------------------------------------------------------
+# --- Expiry -------------------------------------------------------------------------------------------------
 
 
 def expire(**ago: int) -> None:

@@ -1,4 +1,4 @@
-"""What only some developers need they choose themselves: DCQL, posted answers, keys, webhooks and more."""
+"""Further settings of self-service: DCQL, posted answers, keys, webhooks and more."""
 
 import json
 import re
@@ -32,13 +32,13 @@ def keys() -> str:
 
 @pytest.fixture
 def developer(db: None) -> Client:
-    """In a sandbox on their own machine."""
+    """A developer in a sandbox on their own machine."""
     return signed_in()
 
 
 @pytest.fixture
 def abroad(developer: Client, settings: Any) -> Client:
-    """In a sandbox that sends letters and is not on their own machine."""
+    """A developer in a sandbox elsewhere, which sends e-mails."""
     settings.DEVELOPER_EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
     settings.LOOPBACK_CALLS = False
     mail.outbox = []
@@ -68,9 +68,9 @@ def test_all_of_it_is_saved_shown_and_changed(abroad: Client) -> None:
     assert party.webhook_events == ["presentation.completed"]
     assert "<details open>" in shown
     assert f"{OWN}/answers" in shown
-    assert "/authorize?" not in shown  # it would be refused
+    assert "/authorize?" not in shown  # it requires pushed and signed requests
     assert "/authorize?" in text(abroad.get(page))
-    assert shown.count(" checked") == 6  # a scope, a form, a claim, two requirements, an event
+    assert shown.count(" checked") == 6  # a scope, a wire format, a claim, two requirements, an event
     assert (changed.jwks, changed.allowed_claims, changed.webhook_events) == (None, [], [])
     assert (changed.requires_signed_requests, changed.webhook_url) == (False, "")
 
@@ -133,7 +133,7 @@ def secret_on(page: Any) -> str:
 
 
 def test_a_developer_tries_sections_7_to_11_without_an_operator(developer: Client, signing_key: Any) -> None:
-    """A DCQL query, pushed, answered by post, told by webhook."""
+    """A DCQL query that is pushed, answered by direct_post, and reported by webhook."""
     with listening() as receiver, receiving() as told:
         page = make(
             developer,

@@ -1,4 +1,4 @@
-"""Claims: what follows from an identity on which day, and what people read about it."""
+"""Claims: their values for an identity on a day, and their texts for people."""
 
 from datetime import date, timedelta
 from typing import Any
@@ -161,7 +161,7 @@ def test_a_country_is_called_what_the_language_of_the_page_calls_it():
         assert claims.display(("nationalities",), german, today=TODAY) == "Deutschland, Österreich"
     with translation.override(None):
         assert claims.display(("nationalities",), german, today=TODAY) == "Germany, Austria"
-    with translation.override("tlh"):  # nobody's names of countries
+    with translation.override("tlh"):  # a language without names of countries
         assert claims.display(("nationalities",), german, today=TODAY) == "Germany, Austria"
 
 

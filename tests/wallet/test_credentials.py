@@ -1,4 +1,4 @@
-"""The credential in use: issued, previewed, presented for one request, and never twice alike."""
+"""Credentials: issued, previewed, presented, suspended and revoked; no two presentations are linkable."""
 
 from collections.abc import Callable
 from datetime import UTC, date, datetime, time, timedelta
@@ -49,7 +49,7 @@ def present(alice: Wallet, signing_key: SigningKey) -> Callable[..., str]:
 
 @pytest.fixture
 def read(signing_key: SigningKey) -> Callable[..., dict[str, Any]]:
-    """Verified as Acme Bank does."""
+    """The payload, verified as Acme Bank."""
 
     def read(token: str, **facts: Any) -> dict[str, Any]:
         key = public_key_from_der(signing_key.public_key)
@@ -240,7 +240,7 @@ def test_a_credential_is_valid_exactly_as_long_as_it_can_be_presented(alice: Wal
 
 
 def _traces(token: str) -> set[str]:
-    """Everything in a token that could tell two of them belong to one person."""
+    """Everything in a token by which two tokens of one person could be linked."""
     parsed = parse(token)
     payload = decode_segment(parsed.jwt.split(".")[1])
     salts, values = zip(*((d.content[0], d.content[-1]) for d in parsed.disclosures.values()), strict=True)

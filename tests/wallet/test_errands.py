@@ -1,4 +1,4 @@
-"""Errands: where they lead, and from when on they are gone."""
+"""Errands: the paths that they accept, and their expiry."""
 
 from datetime import datetime, timedelta
 

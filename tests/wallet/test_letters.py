@@ -1,4 +1,4 @@
-"""Letters: over real SMTP, in both forms, with the code where it belongs; and the sandbox's mailbox."""
+"""E-mails: sent over real SMTP, as text and HTML; and the sandbox's mailbox."""
 
 import re
 from datetime import timedelta

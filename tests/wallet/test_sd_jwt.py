@@ -1,4 +1,4 @@
-"""SD-JWTs by the text of RFC 9901: what is issued, what is selected, what a key binding says."""
+"""Issuing SD-JWTs, selecting disclosures, and key bindings, by the text of RFC 9901."""
 
 import json
 from typing import Any
@@ -235,7 +235,7 @@ def test_whatever_is_issued_exactly_what_is_selected_is_disclosed(tree: dict[str
 
 
 def _part(tree: dict[str, Any], paths: set[Any], here: tuple[str, ...]) -> dict[str, Any]:
-    """What of `tree` a person would say belongs to `paths`, without RFC 9901."""
+    """The part of `tree` at `paths`, computed without RFC 9901."""
     part: dict[str, Any] = {}
     for name, value in tree.items():
         path = (*here, name)

@@ -1,4 +1,4 @@
-"""The examples of RFC 9901 as published: every one verifies, and says what its disclosures say."""
+"""The examples of RFC 9901 as published: each one verifies, and discloses its claims."""
 
 import json
 from datetime import UTC, datetime
@@ -45,13 +45,13 @@ def verified(vector: dict[str, Any], **options: Any) -> dict[str, Any]:
 
 
 def _moment(token: str) -> int:
-    """When the presentation was made; for an issued one, any time in its validity."""
+    """The time of the key binding; without one, any time at which the token is valid."""
     binding = token.rsplit("~", 1)[1]
     return decode_segment(binding.split(".")[1])["iat"] if binding else 1_700_000_000
 
 
 def names_in(value: Any) -> set[str]:
-    """Every name of a member, at any depth."""
+    """The names of all members at any depth."""
     if isinstance(value, dict):
         return set(value).union(*map(names_in, value.values()))
     return set().union(*map(names_in, value)) if isinstance(value, list) else set()

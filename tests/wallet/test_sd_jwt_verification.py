@@ -1,4 +1,4 @@
-"""SD-JWTs that are not what they should be: every reason of RFC 9901 §7 to refuse, and no other error."""
+"""Invalid SD-JWTs: every reason of RFC 9901 §7 to refuse one, always as an SdJwtError."""
 
 import json
 from datetime import timedelta
@@ -106,7 +106,7 @@ def test_what_is_no_sd_jwt_is_not_parsed(token: str, reason: str):
 
 def test_base64url_that_is_not_canonical_is_refused():
     text = b64(b'["s","n",100]')
-    assert text[-1] in "AQgw"  # its last bits are no part of any byte
+    assert text[-1] in "AQgw"  # its last bits are not used
     assert parsing.parse(f"a.b.c~{text}~")
     with pytest.raises(SdJwtError, match="not JSON in base64url"):
         parsing.parse(f"a.b.c~{text[:-1]}{chr(ord(text[-1]) + 1)}~")
@@ -367,7 +367,7 @@ def test_an_audience_set_by_the_issuer_is_kept(own: Any, good: bool):
             taken(token)
 
 
-# --- Anything at all --------------------------------------------------------------------------------------
+# --- Arbitrary input -------------------------------------------------------------------------------------
 
 GOOD = presented(issuance.select(issued(), [("given_name",), ("age_equal_or_over", "18")]))
 
@@ -430,7 +430,7 @@ def test_whatever_an_issuer_and_a_holder_sign_raises_nothing_but_our_own_error(
     try:
         token = key_bound(signed(payload, *texts), **binding)
     except ValueError:
-        return  # not even JSON: our own hand does not sign it
+        return  # not JSON, so it cannot be signed
     try:
         verified = taken(token)
     except SdJwtError:

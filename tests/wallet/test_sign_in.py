@@ -1,4 +1,4 @@
-"""Codes: six digits from a good source, kept as a keyed hash, good once, for ten minutes and five tries."""
+"""Codes: six random digits, stored as a keyed hash; they work once, for ten minutes and five tries."""
 
 from datetime import timedelta
 
@@ -17,7 +17,7 @@ MINUTE = timedelta(minutes=1)
 
 
 def send(errand, now):
-    """Have a code sent; the code."""
+    """Have a code sent, and return it."""
     sign_in.send_code(errand, client=CLIENT, now=now)
     return code_in(mail.outbox[-1].body)
 

@@ -1,4 +1,4 @@
-"""The pages of signing in and out: what they show, where they lead, and what they keep to themselves."""
+"""The pages for signing in and out: their contents, their redirects, and what they do not reveal."""
 
 import re
 import uuid
@@ -111,7 +111,7 @@ def test_a_used_up_code_within_the_minute_says_how_long_to_wait(client, errand):
     assert response.status_code == 429
     assert 0 < int(response.headers["Retry-After"]) <= 60
     assert "You asked for an e-mail a moment ago." in response.content.decode()
-    assert 'role="alert"' not in response.content.decode()  # waiting a minute is no mistake
+    assert 'role="alert"' not in response.content.decode()  # it is not an error of the holder
 
 
 def test_too_many_letters_say_how_long_to_wait_and_keep_the_way_back(client, errand, now):

@@ -1,4 +1,4 @@
-"""Presented credentials in the admin: found by what tokens say, taken back with a reason."""
+"""Presented credentials in the admin: found by list and index, invalidated with a reason."""
 
 from typing import Any
 from uuid import uuid4

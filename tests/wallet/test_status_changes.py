@@ -1,4 +1,4 @@
-"""Taking back what was presented: by command and by use case, each with its row in the record."""
+"""Status changes by the command and by the use cases, each with its row in the history."""
 
 from datetime import timedelta
 from io import StringIO

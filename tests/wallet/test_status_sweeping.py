@@ -112,7 +112,7 @@ def test_a_closed_list_goes_when_its_last_credential_has_ended(alice: Wallet) ->
     upkeep.keep_open(now=timezone.now())
     end(*entries[1:])
 
-    # The other closed list has nothing left, whichever list each credential came into.
+    # The other closed list is empty, whichever list each credential was allocated in.
     assert sweep() == Swept(forgotten=5, retired=1)
     assert StatusEntry.objects.get() == entries[0]
     assert StatusList.objects.get(pk=last).retired_at is None

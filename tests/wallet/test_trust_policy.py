@@ -1,4 +1,4 @@
-"""The verifier that verifies for others, and the table of forgeries that all our verifiers are tried with."""
+"""The verifier of the verification endpoint, tested with the table of forgeries for all verifiers."""
 
 import base64
 from dataclasses import dataclass
@@ -54,7 +54,7 @@ def test_what_nobody_tampered_with_is_believed_and_passes_every_check_in_their_o
     assert verified["age_equal_or_over"] == {"18": True}
 
 
-# Which claims are asked for, and the published list, are none of this verifier's.
+# This verifier checks neither the requested claims nor the published list.
 FORGERIES = [name for name, each in TAMPERINGS.items() if each.failing[0] not in ("claims", "status")]
 
 
@@ -87,11 +87,11 @@ UNHAPPY = {
 
 @pytest.mark.parametrize("module", HAPPY)
 def test_the_foundations_good_presentations_are_believed(module: str) -> None:
-    """Its other three modules try no verifier of tokens.
+    """Its other three modules do not test the verification of tokens.
 
-    `invalid-session-transcript` is about mdoc, which is not issued here; `request-uri-fetched-twice` and
-    `request-uri-method-post` are about how a verifier's own request object is fetched by wallets, and the
-    relying application makes and serves that, not this service when it verifies.
+    `invalid-session-transcript` is about mdoc, which this service does not issue. `request-uri-fetched-twice`
+    and `request-uri-method-post` are about wallets that fetch a verifier's request object, which the relying
+    application serves.
     """
     name, members = HAPPY[module]
     assert verify(HONEST[name], Forger())["cnf"]["jwk"].keys() == members
