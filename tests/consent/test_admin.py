@@ -31,7 +31,7 @@ def test_the_record_is_readable_and_nothing_else(client, alice: Wallet, operator
     assert client.post(f"{LIST}{consent.id}/delete/", {"post": "yes"}).status_code == 403
 
 
-def test_the_record_is_told_in_words(client, alice: Wallet, operator) -> None:
+def test_the_record_is_shown_in_words(client, alice: Wallet, operator) -> None:
     page = client.get(f"{LIST}{put(alice, transactions=[WIRE]).id}/change/").content.decode()
     for text in ("Wire transfer", "DE89 3704 0044 0532 0130 00", "To open your account", "bank.example"):
         assert text in page

@@ -11,7 +11,7 @@ from tests.consent.questions import put
 from wallet.models import Wallet
 
 
-def test_only_what_lapsed_unanswered_long_enough_ago_is_cleared(alice: Wallet) -> None:
+def test_only_questions_that_expired_unanswered_long_enough_ago_are_deleted(alice: Wallet) -> None:
     now = timezone.now()
     long_ago = now - timedelta(hours=30)
     answered = put(alice, now=long_ago)

@@ -44,7 +44,7 @@ def test_a_second_answer_changes_nothing(alice: Wallet, first, second) -> None:
     assert Consent.objects.filter(id=consent.id).values().get() == before
 
 
-def test_a_question_cannot_be_answered_from_the_moment_it_lapses(alice: Wallet) -> None:
+def test_a_question_cannot_be_answered_from_the_moment_it_expires(alice: Wallet) -> None:
     consent = put(alice)
     for decide in (decisions.grant, decisions.decline):
         with pytest.raises(ExpiredError):

@@ -89,6 +89,6 @@ def test_receipts_are_kept_by_no_cache(client, alice: Wallet, sign_in) -> None:
     assert client.get(ADDRESS)["Cache-Control"] == "no-store"
 
 
-def test_who_is_not_signed_in_is_asked_to(client, db) -> None:
+def test_a_browser_that_is_not_signed_in_is_sent_to_the_sign_in(client, db) -> None:
     response = client.get(ADDRESS)
     assert (response.status_code, response["Location"]) == (302, "/wallet/sign-in/")

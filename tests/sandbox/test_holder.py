@@ -137,7 +137,7 @@ UNANSWERABLE: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("decision", ["share", "decline"])
 @pytest.mark.parametrize("changes", UNANSWERABLE.values(), ids=UNANSWERABLE)
 @pytest.mark.parametrize("persona", ["adult", "declined"])
-def test_what_the_wallet_does_not_hold_comes_back_as_it_would_from_a_person(
+def test_a_request_that_the_wallet_cannot_match_comes_back_as_it_would_from_a_person(
     acme_bank: RelyingParty, changes: dict[str, Any], decision: str, persona: str
 ) -> None:
     """The page for a holder without a matching credential has one button, back to the application."""
@@ -174,7 +174,7 @@ def test_a_nonce_that_gave_a_token_is_refused_as_in_a_browser(acme_bank: Relying
 @pytest.mark.parametrize(
     "changes", [{"client_id": "unknown"}, {"redirect_uri": "https://elsewhere.example/"}]
 )
-def test_a_page_without_a_redirect_is_told_as_the_browser_would_show_it(
+def test_a_page_without_a_redirect_is_returned_with_its_text(
     acme_bank: RelyingParty, changes: dict[str, str]
 ) -> None:
     response = call(authorize_url(acme_bank, **changes))
@@ -217,7 +217,7 @@ def test_the_limits_of_sign_in_do_not_stop_tests(acme_bank: RelyingParty) -> Non
         fragment_of(call(authorize_url(acme_bank, nonce=f"nonce-number-{number:010}")))
 
 
-def test_a_client_that_calls_without_end_is_told_to_wait(
+def test_a_client_with_too_many_calls_has_to_wait(
     acme_bank: RelyingParty, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(

@@ -55,7 +55,7 @@ def request_on(page: Any) -> dict[str, str]:
     return dict(parse_qsl(urlsplit(page.context["authorize_url"]).query, strict_parsing=True))
 
 
-def test_the_page_offers_whoever_is_answered_at_the_playground(
+def test_the_page_offers_the_relying_parties_with_the_playground_as_redirect_uri(
     client: Client, bank: RelyingParty, shop: RelyingParty
 ) -> None:
     register("Elsewhere", "https://elsewhere.example/callback")

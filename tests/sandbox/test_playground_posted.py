@@ -61,7 +61,9 @@ def read(client: Client, code: str, state: str = STATE) -> Any:
 
 
 @pytest.mark.parametrize("form", [FORM, {"error": "access_denied", "state": STATE}])
-def test_what_is_posted_is_given_once_to_who_has_code_and_state(client: Client, form: dict[str, str]) -> None:
+def test_a_posted_answer_is_returned_once_for_its_code_and_state(
+    client: Client, form: dict[str, str]
+) -> None:
     careful = Client(enforce_csrf_checks=True)
 
     code = code_of(post(careful, form))
@@ -209,7 +211,9 @@ def test_without_the_pages_script_the_server_builds_a_request_for_a_posted_answe
     assert 'value="direct_post" selected' in page.content.decode()
 
 
-def test_who_has_not_registered_it_is_asked_in_the_fragment(client: Client, bank: RelyingParty) -> None:
+def test_without_a_registered_response_uri_the_answer_comes_in_the_fragment(
+    client: Client, bank: RelyingParty
+) -> None:
     page = client.get("/playground/", {"client_id": bank.client_id, "response_mode": "direct_post"})
 
     assert "response_mode" not in request_on(page)

@@ -75,7 +75,7 @@ def test_all_of_it_is_saved_shown_and_changed(abroad: Client) -> None:
     assert (changed.requires_signed_requests, changed.webhook_url) == (False, "")
 
 
-def test_whoever_needs_none_of_it_is_not_shown_it(developer: Client) -> None:
+def test_the_further_settings_are_folded_until_one_is_used(developer: Client) -> None:
     assert "<details>" in text(developer.get(f"{HOME}new/"))
 
 
@@ -179,7 +179,7 @@ def test_nobody_makes_a_secret_for_anothers(developer: Client, path: str) -> Non
     assert signed_in("other@shop.example").post(f"{page}{path}").status_code == 404
 
 
-def test_a_sandbox_that_others_reach_without_letters_is_warned_of(settings: Any) -> None:
+def test_a_check_warns_of_a_sandbox_that_others_reach_without_email(settings: Any) -> None:
     assert not checks.developers_prove_their_address(None)
     settings.LOOPBACK_CALLS = False
     (warning,) = checks.developers_prove_their_address(None)

@@ -181,7 +181,7 @@ def test_a_held_wallet_is_not_given_a_credential(olga, nora, now):
 
 
 @pytest.mark.parametrize("name", ["approve", "decline"])
-def test_the_second_of_two_operators_is_told(olga, nora, now, name):
+def test_the_second_of_two_operators_sees_that_it_was_done(olga, nora, now, name):
     verification = in_review(nora, now)
     operate(olga, verification, "decline", reason="Forged")
     response = olga.post(address(verification, "do", name), TYPED, follow=True)

@@ -66,7 +66,7 @@ def test_age_is_counted_in_full_years(born: date, today: date, years: int):
     assert claims.age(born, today) == years
 
 
-def test_who_turns_eighteen_tomorrow_is_not_over_eighteen_today():
+def test_a_person_who_turns_eighteen_tomorrow_is_not_over_eighteen_today():
     child = Identity("Tom", "Morrow", date(2008, 11, 21))
     assert claims.values(child, today=TODAY)["age_equal_or_over"]["18"] is False
     assert claims.values(child, today=TODAY + timedelta(days=1))["age_equal_or_over"]["18"] is True

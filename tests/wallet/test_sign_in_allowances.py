@@ -204,7 +204,7 @@ def test_a_second_new_browser_gets_a_link_of_its_own_once_the_first_has_used_the
     assert sign_in.redeem_link(waiting[1], newest_link(), now=now + MINUTE).email == NORA
 
 
-def test_who_has_used_up_an_allowance_of_their_own_gets_a_link_as_well(db, now):
+def test_a_known_browser_that_has_used_up_its_allowance_gets_a_link_as_well(db, now):
     signs_in("own", now)
     for number in range(5):
         assert got_a_code(asks("own", now + number * timedelta(seconds=1)))
@@ -280,7 +280,7 @@ def broken_mail(request, settings):
 
 
 @pytest.mark.parametrize("state", ["a stranger's code", "a known browser's code", "a link"])
-def test_what_was_never_handed_to_the_mail_server_costs_the_holder_nothing(db, now, broken_mail, state):
+def test_an_email_that_was_not_sent_costs_the_holder_nothing(db, now, broken_mail, state):
     if state == "a known browser's code":
         signs_in("own", now)
     if state == "a link":
@@ -413,7 +413,7 @@ def codes_used_up(shared, now):
 
 @pytest.mark.postgresql
 @pytest.mark.parametrize("refusal", ["550 no such user", ""], ids=["fails", "arrives"])
-def test_while_a_link_is_handed_over_another_browser_is_not_told_that_it_was_sent(
+def test_while_a_link_is_being_sent_another_browser_does_not_see_it_as_sent(
     codes_used_up, now, settings, refusal
 ):
     second = errand_of("second", now)
@@ -442,7 +442,7 @@ def test_while_a_link_is_handed_over_another_browser_is_not_told_that_it_was_sen
 
 
 @pytest.mark.postgresql
-def test_of_eight_browsers_at_once_none_is_told_of_a_link_that_the_mail_server_refuses(
+def test_none_of_eight_concurrent_browsers_waits_for_a_link_that_the_mail_server_refused(
     codes_used_up, now, settings
 ):
     clients = [f"198.51.100.{number}" for number in range(8)]

@@ -107,7 +107,7 @@ def test_a_link_is_good_once_and_the_second_of_two_clicks_arrives_where_the_firs
         assert "no longer works" in response.content.decode()
 
 
-def test_a_link_lapses_after_half_an_hour(client, waiting, now):
+def test_a_link_expires_after_half_an_hour(client, waiting, now):
     LoginLink.objects.update(expires_at=now)
     assert client.post(link()).status_code == 410
 

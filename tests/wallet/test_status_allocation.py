@@ -47,7 +47,9 @@ def fill(row: StatusList, count: int) -> None:
     StatusEntry.objects.bulk_create([StatusEntry(status_list=row, idx=idx) for idx in free])
 
 
-def test_a_place_keeps_whose_it_is_who_signed_and_what_for(alice: Wallet, signing_key: SigningKey) -> None:
+def test_an_entry_stores_its_credential_signing_key_and_reference(
+    alice: Wallet, signing_key: SigningKey
+) -> None:
     reference, now = uuid4(), timezone.now()
 
     entry = entry_of(present(alice, reference=reference, now=now))

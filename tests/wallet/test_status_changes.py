@@ -49,7 +49,7 @@ def told() -> list[tuple[str, str, str, int, str]]:
 
 
 @pytest.mark.parametrize("by", ["--presented", "--receipt"])
-def test_one_presented_credential_is_taken_back_by_its_place_or_receipt(alice: Wallet, by: str) -> None:
+def test_one_presented_credential_is_invalidated_by_its_index_or_receipt(alice: Wallet, by: str) -> None:
     entry, _other = (presented(alice, reference=uuid4()) for _ in range(2))
 
     said = command("invalid", by, str(entry if by == "--presented" else entry.reference))
@@ -192,7 +192,7 @@ def test_what_has_ended_cannot_be_changed(alice: Wallet) -> None:
     assert told() == []
 
 
-def test_an_operator_is_told_how_many_credentials_a_key_has_signed(
+def test_an_operator_sees_how_many_credentials_a_key_has_signed(
     alice: Wallet, bob: Wallet, signing_key: SigningKey
 ) -> None:
     presented(alice)

@@ -40,7 +40,7 @@ def close(*, ago: timedelta) -> None:
     StatusList.objects.filter(closed_at=None).update(closed_at=timezone.now() - ago)
 
 
-def test_of_what_has_ended_only_the_spent_place_stays(alice: Wallet) -> None:
+def test_of_an_expired_credential_only_the_used_index_stays(alice: Wallet) -> None:
     ended = [presented(alice, reference=uuid4()) for _ in range(5)]
     living = presented(alice, reference=uuid4())
     changes.change_presented(ended[0], Action.INVALIDATED, now=timezone.now(), **SAID)
@@ -65,7 +65,7 @@ def test_what_has_ended_just_now_is_kept_for_clocks_that_are_behind(alice: Walle
     assert sweep().forgotten == 0
 
 
-def test_it_is_done_in_batches_and_whoever_stops_loses_only_the_last(
+def test_it_runs_in_batches_and_an_interruption_loses_only_the_last(
     alice: Wallet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     end(*[presented(alice) for _ in range(7)])
@@ -90,7 +90,7 @@ def test_it_is_done_in_batches_and_whoever_stops_loses_only_the_last(
     assert not StatusEntry.objects.exists()
 
 
-def test_a_spent_place_is_not_given_again(alice: Wallet) -> None:
+def test_a_used_index_is_not_allocated_again(alice: Wallet) -> None:
     small_lists(8)
     spent = set()
     for _ in range(6):

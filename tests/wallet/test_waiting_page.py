@@ -129,7 +129,7 @@ def test_when_it_is_decided_the_page_says_so_and_goes_on(waiting: Any, outcome: 
     expect(waiting.get_by_role("heading", level=1)).to_have_text(heading)
 
 
-def test_who_is_signed_out_elsewhere_is_led_on_as_well(waiting: Any) -> None:
+def test_a_holder_who_was_signed_out_elsewhere_is_redirected_as_well(waiting: Any) -> None:
     HolderSession.objects.all().delete()
     goes_off(waiting, 0)
     goes_off(waiting, 1)

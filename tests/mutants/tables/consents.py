@@ -31,7 +31,7 @@ MUTANTS = (
         _DECISIONS,
         'expires_at__gt=value("now")',
         'expires_at__gte=value("now")',
-        f"{_TESTS}::test_a_question_cannot_be_answered_from_the_moment_it_lapses",
+        f"{_TESTS}::test_a_question_cannot_be_answered_from_the_moment_it_expires",
     ),
     mutant(
         "consent: given from another wallet",
