@@ -57,7 +57,7 @@ def register(owner: str, details: Details, *, client: str, now: datetime) -> Rel
     client: the network address that limits count by. Raises ValidationError by field, or
     `limits.LimitReachedError`, and then writes nothing.
     """
-    _check_room(owner)
+    _check_numbers(owner)
     check(owner, details)
     MADE_BY_CLIENT.take(client, now=now)
     MADE_BY_OWNER.take(owner, now=now)
@@ -123,7 +123,7 @@ def clear(*, now: datetime, batch: int) -> int:
     return given_up
 
 
-def _check_room(owner: str) -> None:
+def _check_numbers(owner: str) -> None:
     if SelfRegistration.objects.filter(owner=owner).count() >= MOST_OF_ONE_OWNER:
         raise ValidationError(_("You have 5 already. Delete one that you no longer need."))
     if SelfRegistration.objects.count() >= MOST_IN_ALL:
