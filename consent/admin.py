@@ -1,4 +1,4 @@
-"""What operators and auditors may see of consents: everything that is kept, nothing that can be changed."""
+"""The admin page of consent records, for operators and auditors: all fields, read-only."""
 
 import uuid
 
@@ -18,11 +18,11 @@ from infra.admin.row_ids import short_id
 
 @admin.register(Consent)
 class ConsentAdmin(ReadOnly, admin.ModelAdmin):
-    """Read-only. The holder appears as the wallet's id, never by name or e-mail address."""
+    """Consent records. The holder appears as the wallet's ID, never by name or e-mail address."""
 
     list_display = [short_id, "requester_name", "decision", "asked_at", "decided_at"]
     list_filter = ["decision", "asked_at"]
-    search_fields = ["requester_id"]  # what is searched: `get_search_results`
+    search_fields = ["requester_id"]  # shows the search form; `get_search_results` does the search
     search_help_text = _("Name or client ID of the requester, or the whole ID of a consent or a wallet")
     show_full_result_count = False
     ordering = ["-asked_at"]
@@ -47,7 +47,7 @@ class ConsentAdmin(ReadOnly, admin.ModelAdmin):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Consent], search_term: str
     ) -> tuple[QuerySet[Consent], bool]:
-        """An id is looked up as one; anything else is a requester's client id or part of its name."""
+        """Search by the ID of a consent or a wallet, by client ID, or by part of the requester's name."""
         term = search_term.strip()
         if not term:
             return queryset, False

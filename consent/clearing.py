@@ -1,33 +1,35 @@
-"""Deletes questions that nobody answered, and erases what old transactions said after the retention time."""
+"""Deletes unanswered questions, and erases the content of transactions after their retention time."""
 
 from datetime import datetime, timedelta
 
-from django.db.models import QuerySet
-
 from consent.models import Consent
 
-UNANSWERED_KEPT = timedelta(days=1)  # after it lapsed
+UNANSWERED_KEPT = timedelta(days=1)  # after the question expired
 
 
-def clear_unanswered(*, lapsed_before: datetime, batch: int) -> int:
-    """Delete unanswered questions that lapsed before then, `batch` per transaction; gives their number.
+def clear_unanswered(*, now: datetime, batch: int) -> int:
+    """Delete unanswered questions that expired `UNANSWERED_KEPT` ago, and return their number.
 
-    A question that another table still refers to waits until the reference is gone.
+    Each database transaction deletes `batch` rows. A question to which another table refers is kept until
+    the reference is gone.
     """
+    unreferenced = {f"{relation.name}__isnull": True for relation in Consent._meta.related_objects}
+    unanswered = Consent.objects.filter(
+        decision=Consent.Decision.ASKED, expires_at__lt=now - UNANSWERED_KEPT, **unreferenced
+    ).order_by("expires_at")
     cleared = 0
-    while ids := list(_unanswered(lapsed_before).values_list("id", flat=True)[:batch]):
-        deleted, _ = _unanswered(lapsed_before).filter(id__in=ids).delete()
+    while ids := list(unanswered.values_list("id", flat=True)[:batch]):
+        deleted, _ = unanswered.filter(id__in=ids).delete()
         cleared += deleted
     return cleared
 
 
 def erase_transactions(*, asked_before: datetime, now: datetime, batch: int) -> int:
-    """Erase what transactions said in records of questions put before `asked_before`; returns their number.
+    """Erase the content of transactions in records of questions asked before `asked_before`.
 
-    Each database transaction erases `batch` records.
-
-    That the holder was asked and what they answered stays, with the type and the hash of each transaction.
-    A run of `reseal` at the same time puts nothing back: it replaces only the value that it has read.
+    Returns the number of records; each database transaction erases `batch` of them. The question and the
+    answer stay, with the type and the hash of each transaction. A concurrent `reseal` does not restore the
+    content, because it replaces only the value that it has read.
     """
     erased = 0
     old = Consent.objects.filter(asked_at__lt=asked_before, sealed_transactions__isnull=False)
@@ -37,15 +39,8 @@ def erase_transactions(*, asked_before: datetime, now: datetime, batch: int) -> 
 
 
 def years_before(now: datetime, years: int) -> datetime:
-    """The same moment so many calendar years earlier; on 29 February the day before it, if need be."""
+    """`now` so many calendar years earlier; 28 February where that year has no 29 February."""
     try:
         return now.replace(year=now.year - years)
     except ValueError:
         return now.replace(year=now.year - years, day=28)
-
-
-def _unanswered(lapsed_before: datetime) -> QuerySet[Consent]:
-    unreferenced = {f"{relation.name}__isnull": True for relation in Consent._meta.related_objects}
-    return Consent.objects.filter(
-        decision=Consent.Decision.ASKED, expires_at__lt=lapsed_before, **unreferenced
-    ).order_by("expires_at")

@@ -1,6 +1,7 @@
-"""Asking a holder and writing down the answer, once: a decided question never changes.
+"""Stores a question to a holder, and its answer, once: a decided question never changes.
 
-This room knows who asks and what is shown, not what the answer is for: the browser goes on to `return_to`.
+This app knows the requester and what the page shows, but not what the answer is used for: afterwards, the
+browser is redirected to `return_to`.
 """
 
 import uuid
@@ -9,24 +10,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from consent.models import Consent
-from consent.question import Requester, Transaction
+from consent.question import Requester
 from consent.transactions import seal_in
 from infra.database.prepared_statements import PreparedInsert, PreparedRead, PreparedUpdate
 from wallet.models import Wallet
-
-__all__ = [
-    "AlreadyDecidedError",
-    "LapsedError",
-    "NotAskedError",
-    "Requester",
-    "Transaction",
-    "ask",
-    "decline",
-    "grant",
-    "granted_for",
-    "last_shared",
-    "note_undelivered",
-]
 
 _new = PreparedInsert(Consent)
 _open_question = PreparedUpdate(
@@ -54,24 +41,24 @@ _granted_last = PreparedRead(
 
 
 class NotAskedError(LookupError):
-    """There is no such question to this wallet."""
+    """This wallet has no question with this ID."""
 
 
 class AlreadyDecidedError(Exception):
-    """The question was answered before; `decision` says how."""
+    """The question was answered before; `decision` is the answer."""
 
     def __init__(self, decision: str) -> None:
         super().__init__(decision)
         self.decision = decision
 
 
-class LapsedError(Exception):
-    """The question was not answered in time."""
+class ExpiredError(Exception):
+    """The question expired before it was answered."""
 
 
 @dataclass(frozen=True)
 class Sharing:
-    """The last time a wallet shared with a requester: when, and which claims."""
+    """The time at which a wallet last shared with a requester, and the claims."""
 
     at: datetime
     claims: frozenset[tuple[str, ...]]
@@ -90,11 +77,11 @@ def ask(
     now: datetime,
     expires_at: datetime,
 ) -> Consent:
-    """Put a question to the holder of `wallet`; the browser goes to `consent_review` with its id.
+    """Store a question to the holder of `wallet`; its page is `consent_review` with the ID of the row.
 
-    `transactions` are `Transaction`s as JSON, `transaction_hashes` the hash of each one's value as received;
-    `request_hash` names the exact request an answer is good for.
-    Raises `question.QuestionFormatError` for what no page could show.
+    transactions: `question.Transaction`s as JSON. transaction_hashes: the hash of the value of each, as
+    received. request_hash: identifies the request; the answer counts for no other request.
+    Raises `question.QuestionFormatError` for values that the page cannot show.
     """
     consent = Consent(
         wallet=wallet,
@@ -112,23 +99,23 @@ def ask(
 
 
 def grant(consent_id: uuid.UUID, wallet: Wallet, *, now: datetime) -> None:
-    """Write down a yes. Raises `NotAskedError`, `AlreadyDecidedError` or `LapsedError`."""
+    """Store that the holder shares. Raises `NotAskedError`, `AlreadyDecidedError` or `ExpiredError`."""
     _decide(consent_id, wallet, Consent.Decision.GRANTED, now=now)
 
 
 def decline(consent_id: uuid.UUID, wallet: Wallet, *, now: datetime) -> None:
-    """Write down a no. Raises `NotAskedError`, `AlreadyDecidedError` or `LapsedError`."""
+    """Store that the holder declines. Raises `NotAskedError`, `AlreadyDecidedError` or `ExpiredError`."""
     _decide(consent_id, wallet, Consent.Decision.DECLINED, now=now)
 
 
 def note_undelivered(consent_id: uuid.UUID, *, now: datetime) -> None:
-    """Write down that nothing was shared in spite of a yes, so that the receipt does not say so."""
+    """Store that nothing was shared although the holder agreed, so that the receipt says so."""
     granted = Consent.objects.filter(id=consent_id, decision=Consent.Decision.GRANTED, undelivered_at=None)
     granted.update(undelivered_at=now)
 
 
 def granted_for(consent: Consent, *, request_hash: str, wallet: Wallet) -> bool:
-    """Whether this holder said yes to exactly this request."""
+    """Whether this holder agreed to this very request."""
     return (
         consent.decision == Consent.Decision.GRANTED
         and consent.request_hash == request_hash
@@ -137,7 +124,7 @@ def granted_for(consent: Consent, *, request_hash: str, wallet: Wallet) -> bool:
 
 
 def last_shared(wallet: Wallet, requester_id: str) -> Sharing | None:
-    """When this wallet last shared with this requester, and what; None if it never did."""
+    """The last time at which this wallet shared with this requester; None if it never did."""
     newest = _granted_last.first(wallet=wallet.pk, requester=requester_id)
     if newest is None or newest[0] is None:
         return None
@@ -145,7 +132,7 @@ def last_shared(wallet: Wallet, requester_id: str) -> Sharing | None:
 
 
 def _decide(consent_id: uuid.UUID, wallet: Wallet, decision: Consent.Decision, *, now: datetime) -> None:
-    """One conditional statement decides a race: whoever changes the row first has answered."""
+    """Store the answer by one conditional update, so that of concurrent answers only the first counts."""
     changed = _open_question.run(id=consent_id, wallet=wallet.pk, now=now, decision=decision, decided_at=now)
     if changed == 1:
         return
@@ -153,5 +140,5 @@ def _decide(consent_id: uuid.UUID, wallet: Wallet, decision: Consent.Decision, *
     if row is None:
         raise NotAskedError
     if row == Consent.Decision.ASKED:
-        raise LapsedError
+        raise ExpiredError
     raise AlreadyDecidedError(row)

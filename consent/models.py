@@ -1,4 +1,4 @@
-"""The record of what was asked of a holder and what they answered."""
+"""The record of a question to a holder and of the answer."""
 
 import uuid
 
@@ -11,18 +11,18 @@ from wallet.models import Wallet
 
 
 class Consent(AppendOnly):
-    """One question put to a holder and its answer; append-only; outlives what it was asked for.
+    """One question to a holder and its answer; append-only; kept longer than the request it belongs to.
 
-    The row is written when the question is put. Afterwards only these change it:
+    The row is inserted when the holder is asked. Afterwards only these change it:
 
-    * `decisions`, when the holder answers, and when a yes came to nothing;
-    * `clearing`, which deletes questions that nobody answered, and erases the content of transactions at the
-      end of their retention time;
-    * `manage.py reseal`, which moves that content to another sealing key, or empties it when its key is lost.
+    * `decisions`, when the holder answers, and when nothing could be shared although the holder agreed;
+    * `clearing`, which deletes unanswered questions, and erases the content of transactions at the end of
+      their retention time;
+    * `manage.py reseal`, which seals that content with another key, or empties it when its key is lost.
 
-    The row says what was shown, never a claim's value: claim names, the transactions as displayed (sealed,
-    because they name accounts), who asked under which name then, and the hash of the exact request that the
-    answer is good for.
+    The row holds what the page showed except the values of claims: the names of the claims, the transactions
+    as displayed (sealed, because they name accounts), the requester with its name at that time, and the hash
+    of the request for which the answer counts.
     """
 
     # Sealed columns and the associated data each is bound to: see `transactions` and `keys.sealed_columns`.
@@ -36,23 +36,23 @@ class Consent(AppendOnly):
     id = models.UUIDField(_("ID"), primary_key=True, default=uuid.uuid4, editable=False)
     wallet = models.ForeignKey(Wallet, on_delete=models.PROTECT, related_name="consents", editable=False)
     requester_id = models.CharField(_("client ID of the requester"), max_length=100, editable=False)
-    requester = models.JSONField(editable=False)  # decisions.Requester as shown then
+    requester = models.JSONField(editable=False)  # question.Requester as shown at that time
     claims = models.JSONField(editable=False)  # list of claim paths, e.g. [["given_name"]]
-    transactions = models.JSONField(editable=False)  # of each one its kind, title and hash
-    # JSON list of question.Transaction as shown; null when there is none, or when it was erased.
+    transactions = models.JSONField(editable=False)  # kind, title and hash of each
+    # JSON list of question.Transaction as shown; null if there are none or they were erased.
     sealed_transactions = models.BinaryField(null=True, editable=False)
-    # SHA-256 hex of the request answered.
+    # SHA-256 (hex) of the request for which the answer counts.
     request_hash = models.CharField(_("hash of the request"), max_length=64, editable=False)
-    return_to = models.CharField(max_length=200, editable=False)  # path here that acts on the decision
+    return_to = models.CharField(max_length=200, editable=False)  # path of the view that acts on the decision
     decision = models.CharField(
         _("answer"), max_length=8, choices=Decision, default=Decision.ASKED, editable=False
     )
     asked_at = models.DateTimeField(_("asked"), editable=False)
-    expires_at = models.DateTimeField(_("open until"), editable=False)  # an unanswered question lapses
+    expires_at = models.DateTimeField(_("open until"), editable=False)  # of an unanswered question
     decided_at = models.DateTimeField(_("answered"), null=True, editable=False)
-    # When it turned out that nothing could be shared in spite of a yes.
+    # The time at which it became known that nothing could be shared although the holder agreed.
     undelivered_at = models.DateTimeField(_("found undeliverable"), null=True, editable=False)
-    # When the content of its transactions was erased at the end of the retention time.
+    # The time at which the content of the transactions was erased, after its retention time.
     erased_at = models.DateTimeField(_("transactions erased"), null=True, editable=False)
 
     class Meta:

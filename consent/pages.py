@@ -1,4 +1,4 @@
-"""What the pages show of a question: with the values of the claims while it is asked, without them after."""
+"""What pages show of a question: before the answer with the values of the claims, afterwards without."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,17 +12,17 @@ from consent.models import Consent
 from consent.question import Requester, Transaction
 from consent.transactions import KeptTransaction
 from wallet import claims, credentials
-from wallet.credentials import ClaimPreview
+from wallet.claims import ClaimPreview
 from wallet.models import Credential
 from wallet.status_lists.standing import Status
 
-# Browsers apply form-action to the redirects that follow a form, and the answer goes to another origin.
+# Without form-action: browsers apply it to redirects after a form too, and the answer goes to another origin.
 REVIEW_CSP = {name: sources for name, sources in settings.SECURE_CSP.items() if name != "form-action"}
 
 
 @dataclass(frozen=True)
 class Question:
-    """An open question as its holder reads it."""
+    """An unanswered question as its page shows it."""
 
     consent: Consent
     requester: Requester
@@ -34,9 +34,10 @@ class Question:
 
     @classmethod
     def of(cls, consent: Consent, credential: Credential) -> Self:
-        """One query: when the holder last shared with whoever asks. Ages are those of the day of asking.
+        """The question about the claims of `credential`; ages are those of the day on which it was asked.
 
-        Raises `SealError` when the identity or the transactions do not open.
+        Makes one query, for the last time the holder shared with the requester. Raises `SealError` if the
+        identity or the transactions cannot be unsealed.
         """
         paths = [tuple(path) for path in consent.claims]
         before = decisions.last_shared(credential.wallet, consent.requester_id)
@@ -57,13 +58,13 @@ class Question:
 
 @dataclass(frozen=True)
 class Receipt:
-    """An answered question as its holder reads it later: names of claims, never their values."""
+    """An answered question as the holder's receipts show it: with the names of claims, never their values."""
 
     consent: Consent
     requester: Requester
     transactions: tuple[KeptTransaction, ...]
     claims: tuple[str, ...]  # labels
-    status: Status | None  # of what was shared; None once it has ended, or when nothing was
+    status: Status | None  # of the presented credential; None if there is none, or it has expired
 
     @classmethod
     def of(cls, consent: Consent, status: Status | None = None) -> Self:
@@ -81,7 +82,7 @@ class Receipt:
 
     @property
     def can_be_taken_back(self) -> bool:
-        """Only what was shared: a yes that came to nothing may have made a credential that nobody got."""
+        """Whether the holder can invalidate what was shared; never if it was not delivered."""
         return self.shared and self.status in (Status.VALID, Status.SUSPENDED)
 
     @property
@@ -94,12 +95,12 @@ class Receipt:
 
     @property
     def erased_after(self) -> int | None:
-        """The years after which what the transactions said was erased; None if it was not."""
+        """The years after which the content of the transactions was erased; None if it was not."""
         return transactions.years_until_erased(self.consent)
 
 
 def _label(path: tuple[str, ...]) -> str:
-    """What people call a claim; for a claim that is no longer issued, the name it had on the wire."""
+    """The label of a claim; for one that is no longer issued, its name on the wire."""
     try:
         return str(claims.labels([path])[0])
     except KeyError:

@@ -1,7 +1,7 @@
-"""What a holder is shown when asked: who asks, and what for. Pure values, kept as JSON with each question.
+"""The requester and the transactions of a question, stored with it as JSON. Pure.
 
-Reading is strict, so that a page and a receipt show exactly what was written down or nothing at all.
-Transactions are generic blocks: whoever asks knows their types, this room only shows them, in order.
+Parsing is strict, so that the page and the receipt show exactly what was stored. Transactions consist of
+generic blocks, which this app shows in order. Only `presentation` knows the types of transactions.
 """
 
 from collections.abc import Mapping
@@ -16,14 +16,14 @@ WEB_ADDRESS = ("https://", "http://")
 
 
 class QuestionFormatError(ValueError):
-    """A stored or handed-in value is not of the shape that pages can show."""
+    """A value does not have the format that pages can show."""
 
 
 @dataclass(frozen=True)
 class Requester:
-    """Who asks, as the holder is told; every field but the name and the domain may be empty.
+    """The requester as the page shows it; every field except the name and the domain may be empty.
 
-    Raises `QuestionFormatError` for a link that is not a web address and for a logo not served from here.
+    Raises `QuestionFormatError` for a link that is no web address, and for a logo on another host.
     """
 
     name: str
@@ -32,7 +32,7 @@ class Requester:
     purpose: str = ""
     privacy_policy_url: str = ""
     terms_url: str = ""
-    receiver: str = ""  # the host that gets the answer directly, if the browser does not carry it
+    receiver: str = ""  # the host to which the answer is posted, if the browser does not carry it
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -41,7 +41,7 @@ class Requester:
             if link and not link.startswith(WEB_ADDRESS):
                 raise QuestionFormatError("a link is not a web address")
         if self.logo_url and (not self.logo_url.startswith("/") or self.logo_url.startswith("//")):
-            raise QuestionFormatError("a logo must be served from here")
+            raise QuestionFormatError("a logo is not on this host")
 
     def to_json(self) -> dict[str, str]:
         return {name: text for name, text in asdict(self).items() if text or name != "receiver"}
@@ -55,7 +55,7 @@ class Requester:
 
 @dataclass(frozen=True)
 class Rows:
-    """Labels and values below each other: an account, a payee, a device."""
+    """Labels and values, one pair per row, such as an account, a payee or a device."""
 
     block: ClassVar = "rows"
     heading: str
@@ -69,7 +69,7 @@ class Rows:
 
 @dataclass(frozen=True)
 class Quote:
-    """Words of whoever asks, shown as theirs."""
+    """A text of the requester, shown as a quotation."""
 
     block: ClassVar = "quote"
     text: str
@@ -81,7 +81,7 @@ class Quote:
 
 @dataclass(frozen=True)
 class Items:
-    """A bill: a table whose rows fill its columns, and the total."""
+    """A bill: a table with one cell for each column in every row, and the total."""
 
     block: ClassVar = "items"
     heading: str
@@ -91,7 +91,7 @@ class Items:
 
     @property
     def long(self) -> bool:
-        """Whether the columns after the first would leave no place for the first."""
+        """Whether the other columns leave too little width for the first."""
         return any(sum(len(cell) for cell in row[1:]) > MOST_IN_COLUMNS for row in self.rows)
 
     @classmethod
@@ -106,7 +106,7 @@ class Items:
 
 @dataclass(frozen=True)
 class Amount:
-    """The one figure that matters most."""
+    """The most important figure of a transaction."""
 
     block: ClassVar = "amount"
     label: str
@@ -114,7 +114,7 @@ class Amount:
 
     @property
     def long(self) -> bool:
-        """Whether a narrow screen would break it in two, so that it read as a smaller figure."""
+        """Whether a narrow screen would wrap the figure, so that its first part read as a smaller amount."""
         return len(self.value) > MOST_IN_LARGE_FIGURE
 
     @classmethod
@@ -129,9 +129,9 @@ BLOCKS: dict[str, type[Block]] = {kind.block: kind for kind in (Rows, Quote, Ite
 
 @dataclass(frozen=True)
 class Transaction:
-    """What the holder's answer is bound to beside their claims, as it is shown, verbatim.
+    """A transaction as the page shows it, verbatim. The holder's answer approves it too.
 
-    `consequential`: saying yes spends or promises money.
+    consequential: approving it spends or promises money.
     """
 
     kind: str
@@ -140,17 +140,11 @@ class Transaction:
     consequential: bool
 
     def to_json(self) -> dict[str, Any]:
-        blocks = [{"block": block.block, **_listed(asdict(block))} for block in self.blocks]
-        return {
-            "kind": self.kind,
-            "title": self.title,
-            "blocks": blocks,
-            "consequential": self.consequential,
-        }
+        return {**asdict(self), "blocks": [{"block": block.block, **asdict(block)} for block in self.blocks]}
 
     @classmethod
     def from_json(cls, value: object) -> Self:
-        """Raises `QuestionFormatError` for what is unknown, missing, of another type or beyond the limits."""
+        """Raises `QuestionFormatError` for unknown, missing, wrongly typed or too large members."""
         members = _object(value, {"kind", "title", "blocks", "consequential"})
         if not isinstance(members["consequential"], bool):
             raise QuestionFormatError("consequential is not a boolean")
@@ -197,10 +191,3 @@ def _pair(value: object) -> tuple[str, str]:
     if len(pair) != 2:
         raise QuestionFormatError("not a label and a value")
     return pair[0], pair[1]
-
-
-def _listed(value: Any) -> Any:
-    """The same with lists for tuples, as JSON gives them back."""
-    if isinstance(value, dict):
-        return {name: _listed(member) for name, member in value.items()}
-    return [_listed(entry) for entry in value] if isinstance(value, tuple) else value

@@ -1,4 +1,4 @@
-"""What this app keeps of holders, why and how long."""
+"""The personal data in this app's tables, why it is stored, and for how long."""
 
 from datetime import datetime
 
@@ -6,10 +6,6 @@ from django.conf import settings
 
 from consent import clearing
 from infra.retention import table
-
-
-def _questions(*, now: datetime, batch: int) -> int:
-    return clearing.clear_unanswered(lapsed_before=now - clearing.UNANSWERED_KEPT, batch=batch)
 
 
 def _transactions(*, now: datetime, batch: int) -> int:
@@ -33,7 +29,7 @@ consent.Consent: sealed_transactions | consent record: what the holder was shown
 """,
     periods={"unanswered_kept": clearing.UNANSWERED_KEPT, "years": "TRANSACTION_RETENTION_YEARS"},
     clear={
-        "questions": _questions,
+        "questions": clearing.clear_unanswered,
         "transactions": _transactions,
     },
 )

@@ -1,8 +1,8 @@
-"""What is kept of a question's transactions: type, title and hash in clear, everything else sealed.
+"""The transactions in a record: type, title and hash in clear, and the whole content sealed.
 
-The hash is the one that the key binding carries (`transaction_data_hashes`): SHA-256 of the value as it was
-received. So a relying party that shows the value can be told whether a record is about it, also after the
-content was erased.
+The hash is the SHA-256 of the value as received, as in the key binding (`transaction_data_hashes`). With the
+value from a relying party, an operator can find out whether a record is about it, even after the content was
+erased.
 """
 
 import json
@@ -21,18 +21,18 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True)
 class KeptTransaction:
-    """One transaction of a record. `shown` is None when its content was erased or does not open."""
+    """One transaction of a record. `shown` is None if its content was erased or cannot be unsealed."""
 
     kind: str
     title: str
-    hash: str  # empty in records that were written before the hash was kept
+    hash: str  # empty in records from before the hash was stored
     shown: Transaction | None
 
 
 def seal_in(consent: Consent, transactions: Iterable[object], hashes: Sequence[str]) -> None:
-    """Put the transactions of a new question into its row, which is not saved yet.
+    """Set the fields of an unsaved row for these transactions.
 
-    `transactions` are `Transaction`s as JSON, each with the hash of its value. Raises `QuestionFormatError`.
+    transactions: `Transaction`s as JSON. hashes: the hash of the value of each. Raises `QuestionFormatError`.
     """
     shown = [Transaction.from_json(transaction) for transaction in transactions]
     consent.transactions = [
@@ -45,7 +45,7 @@ def seal_in(consent: Consent, transactions: Iterable[object], hashes: Sequence[s
 
 
 def shown(consent: Consent) -> tuple[Transaction, ...]:
-    """The transactions as the holder was or is shown them; raises `SealError` when they do not open."""
+    """The transactions as the page shows them; raises `SealError` if they cannot be unsealed."""
     if not consent.transactions:
         return ()
     plain = unseal(consent.sealed_transactions or b"", context=_context(consent.pk))
@@ -53,14 +53,14 @@ def shown(consent: Consent) -> tuple[Transaction, ...]:
 
 
 def kept(consent: Consent) -> tuple[KeptTransaction, ...]:
-    """What is left of the transactions of a record, whether or not their content is still there."""
+    """The transactions of a record, with or without their content."""
     contents: Sequence[Transaction | None] = [None] * len(consent.transactions)
     if consent.erased_at is None:
         try:
             contents = shown(consent)
         except SealError as error:
             log.warning("transaction_does_not_open", consent=str(consent.pk), reason=str(error))
-    # Without a hash are those that an instance of an older release wrote while it was being replaced.
+    # Rows that an instance of an older release wrote during an update have no hash.
     return tuple(
         KeptTransaction(clear["kind"], clear["title"], clear.get("hash", ""), content)
         for clear, content in zip(consent.transactions, contents, strict=True)
@@ -68,7 +68,7 @@ def kept(consent: Consent) -> tuple[KeptTransaction, ...]:
 
 
 def years_until_erased(consent: Consent) -> int | None:
-    """After how many whole years the content was erased; None if it was not."""
+    """The number of whole years after which the content was erased; None if it was not."""
     asked, erased = consent.asked_at, consent.erased_at
     if erased is None:
         return None

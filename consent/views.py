@@ -1,4 +1,4 @@
-"""The page that asks a holder, and the pages that show what was asked and answered."""
+"""The page that asks a holder to share, and the pages that show receipts."""
 
 import uuid
 from contextlib import suppress
@@ -27,7 +27,7 @@ from wallet.status_lists import changes
 from wallet.status_lists.standing import standings
 
 PAGE_SIZE = 20
-NOT_ME = "not_me"  # a decision that decides nothing: the browser is signed out
+NOT_ME = "not_me"  # leaves the question unanswered and signs the browser out
 DECISIONS = {
     "share": (decisions.grant, Consent.Decision.GRANTED),
     "decline": (decisions.decline, Consent.Decision.DECLINED),
@@ -38,7 +38,7 @@ _by_id = PreparedRead(lambda value: Consent.objects.filter(id=value("id")))
 
 @only_read
 def review(request: HttpRequest, consent_id: uuid.UUID) -> HttpResponse:
-    """Show a question to the holder it was put to. Its forms are sent to the question's `return_to`."""
+    """Show a question to its holder. The forms of the page are submitted to the question's `return_to`."""
     now = timezone.now()
     session = sessions.current(request, now=now)
     consent = _by_id.first(id=consent_id)
@@ -51,7 +51,7 @@ def review(request: HttpRequest, consent_id: uuid.UUID) -> HttpResponse:
 
 @only_read
 def history(request: HttpRequest) -> HttpResponse:
-    """The holder's receipts, newest first: what they shared and what they did not."""
+    """The holder's receipts, newest first: requests that were granted or declined."""
     now = timezone.now()
     session = sessions.current(request, now=now)
     if session is None:
@@ -64,14 +64,12 @@ def history(request: HttpRequest) -> HttpResponse:
         "invalidated": _invalidated(request, session.wallet, now=now),
         "signed_in_as": session.wallet.email,
     }
-    response = render(request, "consent/history.html", context)
-    response.headers["Cache-Control"] = "no-store"
-    return response
+    return _page(request, "history", context)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def invalidate(request: HttpRequest, consent_id: uuid.UUID) -> HttpResponse:
-    """Ask once more whether what was shared on one occasion is to be taken back; sent here, it is."""
+    """Ask for confirmation; on POST, invalidate the credential that was presented with this consent."""
     now = timezone.now()
     session = sessions.current(request, now=now)
     if session is None:
@@ -80,12 +78,10 @@ def invalidate(request: HttpRequest, consent_id: uuid.UUID) -> HttpResponse:
     (receipt,) = _receipts([consent], session.wallet, now=now)
     if request.method != "POST" and receipt.can_be_taken_back:
         context = {"receipt": receipt, "signed_in_as": session.wallet.email}
-        response = render(request, "consent/invalidate.html", context)
-        response.headers["Cache-Control"] = "no-store"
-        return response
+        return _page(request, "invalidate", context)
     done = {}
     if request.method == "POST" and receipt.shared:
-        with suppress(changes.NothingToChangeError):  # it is so already, or has ended
+        with suppress(changes.NothingToChangeError):  # it is invalid already, or has expired
             changes.take_back(session.wallet, consent.id, now=now)
         done = {"invalidated": consent.id}
     return HttpResponseRedirect(reverse("consent_history", query=done), status=HTTPStatus.SEE_OTHER)
@@ -94,11 +90,11 @@ def invalidate(request: HttpRequest, consent_id: uuid.UUID) -> HttpResponse:
 def take_decision(
     request: HttpRequest, consent: Consent, session: HolderSession, *, now: datetime
 ) -> HttpResponse | None:
-    """Take a form of the consent page; for the view at `return_to`, where all its forms are sent.
+    """Process a submitted form of the consent page; called by the view at `return_to`.
 
-    Returns None when the answer is written down (`consent` says it then), so that the view can act on it.
-    Otherwise it returns what to send to the browser: a page that says why nothing was decided, or a sign-out.
-    The rotated CSRF token keeps the browser's back button from reviving the page.
+    Returns None if the answer is stored, now also in `consent`, so that the view can act on it. Otherwise
+    returns the response for the browser: a page that says why nothing was decided, or a redirect after the
+    sign-out. Rotating the CSRF token keeps the back button from showing the page from the browser's memory.
     """
     if consent.wallet_id != session.wallet_id:
         return _closed(request, consent, session, "other")
@@ -110,20 +106,20 @@ def take_decision(
         return onwards
     decide, decision = DECISIONS.get(chosen or "", (None, ""))
     if decide is None:
-        raise BadRequest("a decision is share, decline or not_me")
+        raise BadRequest("decision must be share, decline or not_me")
     try:
         decide(consent.id, session.wallet, now=now)
-    except decisions.LapsedError:
+    except decisions.ExpiredError:
         return _closed(request, consent, session, "lapsed")
     except decisions.AlreadyDecidedError as error:
-        if error.decision != decision:  # a second click of the same button just goes on
+        if error.decision != decision:  # a second click on the same button continues
             return _closed(request, consent, session, error.decision, status=HTTPStatus.CONFLICT)
     consent.decision = decision
     return None
 
 
 def _invalidated(request: HttpRequest, wallet: Wallet, *, now: datetime) -> Receipt | None:
-    """The receipt that the address says was just invalidated, if it is the holder's and it is so."""
+    """The receipt named in the query, if it is the holder's and its credential is invalid."""
     try:
         consent = Consent.objects.get(id=uuid.UUID(request.GET.get("invalidated", "")), wallet=wallet)
     except (ValueError, Consent.DoesNotExist):
@@ -149,12 +145,9 @@ def _ask(request: HttpRequest, consent: Consent, session: HolderSession, *, now:
         return _onwards(consent)
     try:
         question = Question.of(consent, credential)
-    except SealError:  # whoever asked finds the same, and knows how to end it
+    except SealError:  # the view at `return_to` meets the same error and ends the request
         return _onwards(consent)
-    response = render(
-        request, "consent/review.html", {"question": question, "signed_in_email": session.wallet.email}
-    )
-    response.headers["Cache-Control"] = "no-store"
+    response = _page(request, "review", {"question": question, "signed_in_email": session.wallet.email})
     response._csp_config = REVIEW_CSP  # type: ignore[attr-defined]
     return response
 
@@ -167,14 +160,15 @@ def _closed(
     *,
     status: int = HTTPStatus.GONE,
 ) -> HttpResponse:
-    """There is nothing to decide (any more): why, and the way on. Another holder's question stays theirs."""
+    """The page that says why there is nothing to decide; without details of another holder's question."""
     context: dict[str, Any] = {"why": why, "return_to": consent.return_to}
     if why != "other":
-        context |= {
-            "requester": consent.requester,
-            "signed_in_as": session.wallet.email,
-        }
-    response = render(request, "consent/closed.html", context, status=status)
+        context |= {"requester": consent.requester, "signed_in_as": session.wallet.email}
+    return _page(request, "closed", context, status)
+
+
+def _page(request: HttpRequest, name: str, context: dict[str, Any], status: int = 200) -> HttpResponse:
+    response = render(request, f"consent/{name}.html", context, status=status)
     response.headers["Cache-Control"] = "no-store"
     return response
 

@@ -1,1 +1,1 @@
-"""All that plays the other side. Installed in the sandbox only; nothing outside imports it."""
+"""Stand-ins for other parties. Installed in the sandbox only; no other package imports it."""

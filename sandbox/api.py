@@ -13,29 +13,29 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 
 from infra.reading import only_read
+from sandbox.guide.document import LOCAL
 
 Node = Mapping[str, Any]
-_LOCAL = "http://localhost:8000"  # the sandbox's address in docs/
 _FORM = "application/x-www-form-urlencoded"
 
 
 class Member(NamedTuple):
-    """A parameter, a header, or a member of a body; the name of a nested member has dots."""
+    """A parameter, a header, or a member of a body. The name of a nested member contains dots."""
 
     name: str
     about: str
     kind: str
-    required: str  # in words; empty for what can be left out
+    required: str  # in words; empty if it is optional
 
 
 class Body(NamedTuple):
-    """What is sent, or what one status is answered with."""
+    """A request body, or the response with one status."""
 
     status: str
     about: str
     media: str
     members: list[Member]
-    examples: list[tuple[str, str]]  # a heading, and the text of the example
+    examples: list[tuple[str, str]]  # heading and text of each
 
 
 @only_read
@@ -47,16 +47,16 @@ def document(request: HttpRequest) -> HttpResponse:
 
 @only_read
 def page(request: HttpRequest) -> HttpResponse:
-    """The same document for people."""
+    """The same document as a page for people."""
     facts = {"groups": groups(settings.BASE_URL), "errors": errors(settings.BASE_URL)}
     return render(request, "developer/api.html", facts | {"base_url": settings.BASE_URL})
 
 
 @cache
 def description(base_url: str) -> dict[str, Any]:
-    """docs/openapi.yaml, for the service at `base_url`."""
+    """docs/openapi.yaml with the addresses of the service at `base_url`."""
     text = (settings.BASE_DIR / "docs" / "openapi.yaml").read_text()
-    loaded: dict[str, Any] = yaml.safe_load(text.replace(_LOCAL, base_url))
+    loaded: dict[str, Any] = yaml.safe_load(text.replace(LOCAL, base_url))
     return loaded
 
 
@@ -81,7 +81,7 @@ def resolved(base_url: str) -> dict[str, Any]:
 
 @cache
 def groups(base_url: str) -> list[tuple[Node, list[dict[str, Any]]]]:
-    """Each tag with its operations as the page shows them, in the order of the document."""
+    """Each tag with its operations, in the order of the document, for the page."""
     whole = resolved(base_url)
     ways = {name: way["description"] for name, way in whole["components"]["securitySchemes"].items()}
     operations = [
@@ -94,14 +94,14 @@ def groups(base_url: str) -> list[tuple[Node, list[dict[str, Any]]]]:
 
 
 def errors(base_url: str) -> list[tuple[str, list[Member]]]:
-    """What each kind of error is, with its members."""
+    """The description and the members of each kind of error."""
     schemas = resolved(base_url)["components"]["schemas"]
     kinds = [schemas["Error"], schemas["AuthorizationError"]]
     return [(schema["description"], list(_members(schema))) for schema in kinds]
 
 
 def _operation(path: str, method: str, node: Node, ways: Node) -> dict[str, Any]:
-    """The operation with what the page needs besides. `ways` are the ways to authenticate, in words."""
+    """The operation with further members for the page. `ways` describes each security scheme."""
     parameters = [(each["in"] == "header", _parameter(each)) for each in node.get("parameters", [])]
     names = [name for way in node.get("security", []) for name in (way or [""])]
     return {
@@ -123,7 +123,7 @@ def _parameter(node: Node, name: str = "") -> Member:
 
 
 def _body(status: str, node: Node) -> Body:
-    """An error has its headers only: the page explains the members of all errors once."""
+    """A request body, or a response. The members of errors are left out: the page explains them once."""
     media, content = next(iter(node.get("content", {"": {}}).items()))
     members = [_parameter(header, name) for name, header in node.get("headers", {}).items()]
     examples = []
@@ -162,7 +162,7 @@ def _either(names: Iterable[str]) -> str:
 
 
 def _kind(schema: Node) -> str:
-    """Which values there are, in few words."""
+    """The values that the schema allows, in a few words."""
     if choices := schema.get("enum"):
         return " | ".join(map(str, choices))
     types = schema.get("type", "")

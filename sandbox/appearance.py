@@ -1,7 +1,7 @@
-"""A holder without a screen: the wallet of an address, with the identity of a persona, and no code to type.
+"""The wallet of an e-mail address with the identity of a persona, for the holder for tests (`holder`).
 
-The checks go through the state machine and the simulated provider as they do for people; what is left out are
-the limits on how often one person may try.
+Identity checks go through the state machine and the simulated provider as they do for people, but without the
+limits on how often one person may try.
 """
 
 from datetime import datetime
@@ -18,24 +18,24 @@ from wallet.identity.state_machine import OPEN, State, move_to
 from wallet.models import Credential, Errand, IdentityVerification, Wallet
 from wallet.providers.findings import Verified
 
-# How an open attempt ends that is not gone on with.
+# The state in which an abandoned attempt ends; the others are cancelled.
 _ENDS = {State.SUBMITTED: State.ERROR, State.PROCESSING: State.ERROR, State.REVIEW: State.DECLINED}
 
 
 def appear(errand: Errand, persona: str, *, now: datetime) -> Wallet:
-    """The wallet of the errand's address after its holder was checked as `persona`, a key of `OUTCOMES`.
+    """The wallet of the errand's e-mail address, whose holder was checked as `persona`, a key of `OUTCOMES`.
 
-    A wallet that is this persona already stays as it is; any other identity it has ends. One call at a time
-    for each address. A suspended wallet is left alone.
+    A wallet with the identity of this persona, or a suspended one, is not changed. A credential with another
+    identity expires. Calls for the same e-mail address must not run at the same time.
     """
     wallet, _new = Wallet.objects.get_or_create(email=errand.email, defaults={"created_at": now})
-    if wallet.state == Wallet.State.ACTIVE and not _is_already(wallet, persona, now=now):
-        _end_what_was(wallet, now=now)
+    if wallet.state == Wallet.State.ACTIVE and not _has_identity(wallet, persona, now=now):
+        _end_identity(wallet, now=now)
         _check(state_machine.create(wallet, errand, provider=NAME, now=now), persona, now=now)
     return wallet
 
 
-def _is_already(wallet: Wallet, persona: str, *, now: datetime) -> bool:
+def _has_identity(wallet: Wallet, persona: str, *, now: datetime) -> bool:
     credential = credentials.valid_credential(wallet, now=now)
     # What the persona turns out to be in the end, however many submissions and however much time it takes.
     submission = Submission(timezone.localdate(now), now, 2, now - now, Assurance("simulated"))
@@ -47,7 +47,7 @@ def _is_already(wallet: Wallet, persona: str, *, now: datetime) -> bool:
     )
 
 
-def _end_what_was(wallet: Wallet, *, now: datetime) -> None:
+def _end_identity(wallet: Wallet, *, now: datetime) -> None:
     Credential.objects.filter(wallet=wallet, state=Credential.State.VALID).update(expires_at=now)
     for attempt in IdentityVerification.objects.filter(wallet=wallet, state__in=OPEN):
         end = _ENDS.get(State(attempt.state), State.CANCELLED)

@@ -8,7 +8,7 @@ class SandboxConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Registers the system checks, and what refuses an older database."""
+        """Registers the system checks, and the receiver that refuses an older database."""
         from sandbox import checks  # noqa: F401 (registers itself)
         from sandbox.older_database import refuse
 

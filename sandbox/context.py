@@ -1,4 +1,4 @@
-"""What the sandbox adds to pages: the code, or the link, that a real service would only send by e-mail."""
+"""A template context processor: in the sandbox, pages show the sign-in code or link that was e-mailed."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from wallet import errands, sign_in
 def mailbox(request: HttpRequest) -> dict[str, Any]:
     """`sandbox_mail`: the code or link for this browser's errand, on the page that asks for it.
 
-    Costs nothing on every other page, and queries only where a template uses it.
+    It is empty on every other page, and it is lazy: the database is read when a template uses it.
     """
     match = request.resolver_match
     if match is None or match.url_name != "wallet_code":

@@ -1,4 +1,4 @@
-"""Where the sandbox's e-mail ends: in a table, to be read on a page. Nothing leaves the machine."""
+"""The sandbox's mailbox: e-mails are stored in a table and shown on a page. None is sent."""
 
 import re
 from collections.abc import Sequence
@@ -15,17 +15,17 @@ from sandbox.models import Letter
 from wallet import sessions, sign_in_links
 from wallet.models import Errand
 
-KEPT = 500  # letters
+KEPT = 500  # e-mails
 KEPT_CHARACTERS = 20_000
 _LINK = "/wallet/link/"
 _CODE = re.compile(r"(?<!\d)\d{6}(?!\d)")
 
 
 class EmailBackend(BaseEmailBackend):
-    """A Django e-mail backend that keeps letters instead of sending them."""
+    """A Django e-mail backend that stores e-mails instead of sending them."""
 
     def send_messages(self, email_messages: Sequence[EmailMessage]) -> int:
-        """Keep one letter for each recipient; forget the oldest beyond `KEPT`."""
+        """Store one row for each recipient, and delete the oldest beyond `KEPT`."""
         now = timezone.now()
         letters = [
             Letter(
@@ -44,7 +44,10 @@ class EmailBackend(BaseEmailBackend):
 
 
 def letters_for(request: HttpRequest, *, now: datetime) -> list[Letter]:
-    """The newest letters to the addresses this browser has to do with; a sandbox may be shared."""
+    """The newest e-mails to the addresses with which this browser has signed in or tried to.
+
+    Other people may use the same sandbox, so their e-mails are left out.
+    """
     digest = browser.digest(request)
     addresses = (
         set(Errand.objects.filter(browser=digest).values_list("email", flat=True)) if digest else set()
@@ -55,7 +58,7 @@ def letters_for(request: HttpRequest, *, now: datetime) -> list[Letter]:
 
 
 def newest_code(errand: Errand, *, now: datetime) -> str:
-    """The code last sent for an errand, or an empty string."""
+    """The code that was last sent to the errand's address, or an empty string."""
     fresh = Letter.objects.filter(recipient=errand.email, sent_at__gt=now - timedelta(minutes=10))
     letter = fresh.exclude(text__contains=_LINK).order_by("-id").first()
     found = _CODE.search(letter.text) if letter else None
@@ -63,7 +66,7 @@ def newest_code(errand: Errand, *, now: datetime) -> str:
 
 
 def newest_link(errand: Errand, *, now: datetime) -> str:
-    """The sign-in link last sent to the errand's address, or an empty string."""
+    """The sign-in link that was last sent to the errand's address, or an empty string."""
     fresh = Letter.objects.filter(recipient=errand.email, sent_at__gt=now - sign_in_links.LIFETIME)
     letter = fresh.filter(text__contains=_LINK).order_by("-id").first()
     found = re.search(re.escape(settings.BASE_URL + _LINK) + r"[\w-]{22}/", letter.text) if letter else None

@@ -1,4 +1,4 @@
-"""What the sandbox keeps: self-registrations, answers posted to the playground, picked outcomes, letters."""
+"""The sandbox's tables: self-registrations, answers posted to the playground, chosen outcomes, e-mails."""
 
 import uuid
 
@@ -9,7 +9,7 @@ from wallet.models import IdentityVerification
 
 
 class SelfRegistration(models.Model):
-    """Whose relying party it is, and how long it is kept unless it is used or renewed (`self_service`)."""
+    """The owner of a relying party that a developer registered, and when it expires (see `self_service`)."""
 
     relying_party = models.OneToOneField(
         RelyingParty,
@@ -18,7 +18,7 @@ class SelfRegistration(models.Model):
         related_name="self_registration",
         editable=False,
     )
-    owner = models.EmailField(editable=False, db_index=True)  # proven to be read, lower case
+    owner = models.EmailField(editable=False, db_index=True)  # a verified e-mail address, lower case
     expires_at = models.DateTimeField(editable=False, db_index=True)
 
     class Meta:
@@ -29,7 +29,7 @@ class SelfRegistration(models.Model):
 
 
 class PlaygroundAnswer(models.Model):
-    """An answer that was posted to the playground, until the tab that asked reads it (`posted_answers`)."""
+    """An answer that was posted to the playground, until the page reads it (see `posted_answers`)."""
 
     HANDLE = 43  # characters of a SHA-256 as base64url
     SEALED = {"sealed_form": "sandbox_playgroundanswer.sealed_form:{pk}"}
@@ -48,7 +48,7 @@ class PlaygroundAnswer(models.Model):
 
 
 class PickedOutcome(models.Model):
-    """What the person picked on the page of the simulated provider, for their latest submission."""
+    """The outcome chosen on the page of the simulated provider for the latest submission."""
 
     verification = models.OneToOneField(
         IdentityVerification, on_delete=models.CASCADE, primary_key=True, related_name="+", editable=False
@@ -64,7 +64,7 @@ class PickedOutcome(models.Model):
 
 
 class Letter(models.Model):
-    """One e-mail to one recipient, kept instead of sent; the newest few hundred (`mailbox`)."""
+    """One e-mail to one recipient, stored instead of sent; the newest few hundred are kept (`mailbox`)."""
 
     recipient = models.EmailField(editable=False)
     subject = models.CharField(max_length=200, editable=False)

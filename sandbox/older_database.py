@@ -1,4 +1,4 @@
-"""A sandbox's database of before version 0.2.0, in which two apps kept what `sandbox` keeps now."""
+"""Refuses a sandbox's database of version 0.1, in which two other apps had the tables of `sandbox`."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ TABLES = {"presentation_sandbox_selfregistration", "wallet_sandbox_letter"}
 
 
 def refuse(sender: Any, using: str, **_: Any) -> None:
-    """A receiver of `pre_migrate`; raises CommandError. Nothing in a sandbox is worth a migration."""
+    """A receiver of `pre_migrate`. Raises CommandError: nothing in a sandbox justifies a migration."""
     if TABLES & set(connections[using].introspection.table_names()):
         raise CommandError(
             "This sandbox's database was made by an older version. Start over with: make sandbox FRESH=1 "

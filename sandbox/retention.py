@@ -1,4 +1,4 @@
-"""What the sandbox keeps of developers, and of the people that they make up."""
+"""The personal data in the sandbox's tables, why it is stored, and for how long."""
 
 from infra.retention import expired, table
 from sandbox.models import PlaygroundAnswer

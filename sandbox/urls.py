@@ -1,4 +1,4 @@
-"""Addresses that only the sandbox has."""
+"""The URLs that exist in the sandbox only."""
 
 from django.urls import path
 

@@ -1,6 +1,6 @@
-"""The operators' pages for wallets: look up, suspend, review identities, revoke.
+"""The admin pages of wallets, identity verifications, credentials and presented credentials.
 
-Rows are read only, apart from the operations, each confirmed on a page of its own.
+Rows are read-only; operations change them, each after a confirmation page.
 """
 
 import re
@@ -19,7 +19,7 @@ from django.utils.translation import gettext as _t
 from django.utils.translation import gettext_lazy as _
 
 from infra.admin.operations import OperationsAdmin
-from infra.admin.read_only import ReadOnly
+from infra.admin.read_only import FilteredOnly, ReadOnly
 from infra.admin.row_ids import pointed_at, short, short_id
 from infra.sealing import SealError
 from wallet import audit
@@ -40,17 +40,13 @@ from wallet.operations import OF_CREDENTIALS, OF_PRESENTED, OF_VERIFICATIONS, OF
 from wallet.status_lists.standing import standing, unexpired
 
 
-class OperatedAdmin(ReadOnly, OperationsAdmin):
-    """Rows that can be read, and changed by operations only."""
+class OperatedAdmin(FilteredOnly, ReadOnly, OperationsAdmin):
+    """Rows that only operations can change."""
 
     actions = None
     show_full_result_count = False
     refusals = REFUSALS
     checks_state_first = True
-
-    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
-        """By the filters of the page only: `?email__startswith=…` would leaf through people."""
-        return lookup.split("__")[0] in self.list_filter
 
     def message_for(self, row: Any, text: str) -> str:
         return f"{capfirst(self.opts.verbose_name)} {short(row)}: {text}"
@@ -58,7 +54,7 @@ class OperatedAdmin(ReadOnly, OperationsAdmin):
 
 @admin.register(Wallet)
 class WalletAdmin(OperatedAdmin):
-    """Found by the whole address only, so that lists of people cannot be leafed through."""
+    """Wallets. The search takes a whole e-mail address only, so that operators cannot browse holders."""
 
     operations = OF_WALLETS
     list_display = (short_id, "state", "credential_state", "created_at")
@@ -71,13 +67,13 @@ class WalletAdmin(OperatedAdmin):
 
     @admin.display(description=_("credential"))
     def credential_state(self, wallet: Wallet) -> str:
-        """Whether there is a credential, and in which state."""
+        """The state of its credential; “none” if it has none."""
         credential = getattr(wallet, "credential", None)
         return credential.get_state_display() if credential else _t("none")
 
 
 class TransitionInline(ReadOnly, admin.TabularInline):
-    """The log of an attempt."""
+    """The log of an identity verification."""
 
     model = IdentityVerificationTransition
     verbose_name_plural = _("log")
@@ -89,12 +85,12 @@ class TransitionInline(ReadOnly, admin.TabularInline):
     ordering = ("-at", "-id")
 
     def get_formset(self, request: HttpRequest, obj: Any = None, **kwargs: Any) -> Any:
-        """Nothing is typed in here, so no forms are made for what a browser claims to send."""
+        """Makes no forms, however many the browser claims to submit: nothing can be edited here."""
         return super().get_formset(request, obj, absolute_max=0, **kwargs)
 
     @admin.display(description=_("from"))
     def came_from(self, transition: IdentityVerificationTransition) -> str:
-        """The state before, as people call it; none before the first."""
+        """The label of the state before; empty for the first transition."""
         return _name_of_state(transition.from_state)
 
     @admin.display(description=_("to"))
@@ -194,7 +190,7 @@ class AuditEntryAdmin(ReadOnly, admin.ModelAdmin):
 
 @admin.register(Credential)
 class CredentialAdmin(OperatedAdmin):
-    """Credentials, without what they say."""
+    """Credentials, without their claims."""
 
     operations = OF_CREDENTIALS
     list_display = (short_id, "state", "issued_at", "expires_at")
@@ -207,14 +203,14 @@ class CredentialAdmin(OperatedAdmin):
 
 @admin.register(StatusEntry)
 class StatusEntryAdmin(OperatedAdmin):
-    """What was presented and has not ended: found by what its token says, or by where it came from."""
+    """Presented credentials that have not expired, found by list and index or by a related ID."""
 
     operations = OF_PRESENTED
     permitted_with = "credential"
     state_field = "status"
     list_display = ("__str__", "stands", "expires_at")
     list_display_links = ("__str__",)
-    search_fields = ("id",)  # what is searched: `get_search_results`
+    search_fields = ("id",)  # shows the search form; `get_search_results` does the search
     search_help_text = _("List and index, as in 7/123456, or the ID of a receipt, credential, wallet or key")
     fields = ("__str__", "stands", "status", "credential", "signing_key", "reference", "expires_at")
     readonly_fields = fields
@@ -237,13 +233,13 @@ class StatusEntryAdmin(OperatedAdmin):
 
     @admin.display(description=_("stands"))
     def stands(self, entry: StatusEntry) -> str:
-        """Its status as published: what follows from its credential, wallet and key included."""
+        """The published status, which also depends on the credential, the wallet and the key."""
         return str(standing(entry).label)
 
 
 @admin.register(StatusEvent)
 class StatusEventAdmin(ReadOnly, admin.ModelAdmin):
-    """Who took back, suspended or reinstated what, and why: to be read by whoever may see credentials."""
+    """The history of status changes, for operators who may view credentials."""
 
     list_display = ("at", "action", "subject", "which", "hit", "actor", "reason")
     fields = readonly_fields = ("at", "action", "subject", "subject_id", "count", "actor", "reason")
@@ -255,12 +251,12 @@ class StatusEventAdmin(ReadOnly, admin.ModelAdmin):
 
     @admin.display(description=_("ID"), ordering="subject_id")
     def which(self, event: StatusEvent) -> str:
-        """The beginning of the ID of what was changed."""
+        """The first characters of the ID of the changed object."""
         return pointed_at(event.subject_id)
 
     @admin.display(description=_("hit"), ordering="count")
     def hit(self, event: StatusEvent) -> int:
-        """How many presented credentials; its own page says so in full."""
+        """The number of presented credentials that changed."""
         return event.count
 
     def has_view_permission(self, request: HttpRequest, obj: StatusEvent | None = None) -> bool:

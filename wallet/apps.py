@@ -9,7 +9,7 @@ class WalletConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Registers the system checks, and what tells `keys` which credentials a signing key has signed."""
+        """Registers the system checks, and the function that counts for `keys` what a signing key signed."""
         from wallet import checks  # noqa: F401 (registers itself)
         from wallet.status_lists.standing import signed_by
 

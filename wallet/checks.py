@@ -1,4 +1,4 @@
-"""What must be right before holders come: found by `manage.py check` and at the start."""
+"""System checks of the wallet, run by `manage.py check` and at the start."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from wallet.providers import registry
 from wallet.providers.options import OptionError
 
 SHOWN = 20
-_ORDINARY = r"^[a-z0-9._+-]+@[a-z0-9.-]+$"  # nearly all addresses: the database leaves them out of the answer
+_ORDINARY = r"^[a-z0-9._+-]+@[a-z0-9.-]+$"  # nearly all; the query leaves them out
 
 
 @register()
@@ -28,9 +28,9 @@ def identity_providers(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 @register(Tags.security, deploy=True)
 def addresses_of_wallets(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """Whether earlier releases opened wallets for addresses that are no longer accepted. Reads the database.
+    """Finds wallets that earlier releases opened for addresses that are no longer accepted.
 
-    Nobody signs in to such a wallet any more. It is an Info, because the service has to start all the same.
+    Reads the database. Nobody can sign in to such a wallet. It is an Info, so that the service still starts.
     """
     active = Wallet.objects.filter(state=Wallet.State.ACTIVE).order_by("created_at")
     try:
@@ -38,7 +38,7 @@ def addresses_of_wallets(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
             rows = active.exclude(email__regex=_ORDINARY).values_list("id", "email").iterator(chunk_size=5000)
             found = [str(pk) for pk, email in rows if not email_addresses.is_accepted(email)]
     except (DatabaseError, ImproperlyConfigured):
-        return []  # the checks of `keys` say so
+        return []  # the checks of `keys` report it
     if not found:
         return []
     more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""

@@ -1,12 +1,12 @@
-"""The claims of the identity credential: the only place that names them. Pure.
+"""The claims of the identity credential; no other module names them. Pure.
 
-What each is called on the wire and for people, and how it follows from a verified identity on a day.
+For each claim: its name on the wire, its label for people, and its value for a verified identity on a day.
 """
 
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
@@ -48,15 +48,14 @@ _FIELDS = {"given_name", "family_name", "birth_date", "nationalities"}
 
 
 class IdentityError(ValueError):
-    """These are not the facts of an identity; the text names the field, never its value."""
+    """A field of an identity is invalid; the text names the field, never its value."""
 
 
 @dataclass(frozen=True, repr=False)
 class Identity:
-    """What an identity verification found out about a person.
+    """The verified identity of a person.
 
-    Somebody with a single name has it in either field and the other one empty.
-    Raises IdentityError when a field does not fit.
+    For a person with a single name, either name field is empty. Raises IdentityError if a field is invalid.
     """
 
     given_name: str
@@ -80,7 +79,7 @@ class Identity:
         return "<Identity>"
 
     def to_json(self) -> bytes:
-        """As JSON, to be sealed."""
+        """The identity as JSON."""
         facts = {
             "given_name": self.given_name,
             "family_name": self.family_name,
@@ -112,7 +111,7 @@ class Identity:
 
 @dataclass(frozen=True)
 class Claim:
-    """One claim a relying party can ask for."""
+    """One claim that a relying party can request."""
 
     path: ClaimPath
     label: Text
@@ -206,7 +205,7 @@ OPTIONAL = frozenset(path for path, claim in CLAIMS.items() if claim.optional)
 # What operators and receipts call them: the path with dots.
 NAMES: dict[str, ClaimPath] = {".".join(path): path for path in CLAIMS}
 
-# Objects that hold claims; each is withheld as a whole, and so are its members (RFC 9901 §6.3).
+# Objects that contain claims: selectively disclosable, as are their members (RFC 9901 §6.3).
 GROUPS: dict[ClaimPath, tuple[str, str]] = {
     ("age_equal_or_over",): ("Age", "Whether the person has reached an age, by threshold in years."),
     ("verification",): ("Identity check", "How, when and how well the identity was verified."),
@@ -214,13 +213,13 @@ GROUPS: dict[ClaimPath, tuple[str, str]] = {
 
 
 def age(birth_date: date, today: date) -> int:
-    """Full years; who was born on 29 February is a year older on 1 March of years without one."""
+    """The age in years. A person born on 29 February is a year older on 1 March in other years."""
     before_birthday = (today.month, today.day) < (birth_date.month, birth_date.day)
     return today.year - birth_date.year - before_birthday
 
 
 def values(identity: Identity, *, today: date) -> dict[str, Any]:
-    """Every claim of the credential, nested as on the wire, as it is true on the day `today`."""
+    """Every claim of the credential on the day `today`, nested as on the wire."""
     tree: dict[str, Any] = {}
     for claim in CLAIMS.values():
         value = claim.value(identity, today)
@@ -248,12 +247,12 @@ def held(identity: Identity) -> list[ClaimPath]:
 
 
 def known(paths: Iterable[ClaimPath]) -> bool:
-    """Whether every path is that of a claim; an object that holds claims is none."""
+    """Whether every path is that of a claim; the path of an object that contains claims is not."""
     return all(path in CLAIMS for path in paths)
 
 
 def labels(paths: Iterable[ClaimPath]) -> list[Text]:
-    """What people call the claims at `paths`, in the order asked; raises KeyError for an unknown path."""
+    """The labels of the claims at `paths`, in the same order; raises KeyError for an unknown path."""
     return [CLAIMS[tuple(path)].label for path in paths]
 
 
@@ -266,21 +265,44 @@ def not_shared(paths: Collection[ClaimPath]) -> list[Text]:
     ]
 
 
+@dataclass(frozen=True)
+class ClaimPreview:
+    """A claim as the holder sees it before the decision."""
+
+    path: ClaimPath
+    label: Text
+    value: Text = field(repr=False)
+    note: Text = ""
+
+
+def preview(identity: Identity, paths: Sequence[ClaimPath], *, today: date) -> list[ClaimPreview]:
+    """The claims at `paths` of this identity on the day `today`, in the same order."""
+    return [
+        ClaimPreview(
+            path=path,
+            label=label(path, identity),
+            value=display(path, identity, today=today),
+            note=note(path, paths),
+        )
+        for path in paths
+    ]
+
+
 def note(path: ClaimPath, paths: Collection[ClaimPath]) -> Text:
-    """What sharing `path` spares the holder, when `paths` are all that is shared; often nothing."""
+    """The note on the claim at `path` when all of `paths` are shared; often empty."""
     claim = CLAIMS[path]
     return claim.note if claim.derived_from and claim.derived_from not in paths else ""
 
 
 def label(path: ClaimPath, identity: Identity) -> Text:
-    """What people call the claim of this identity: in the plural where it has several values."""
+    """The label of the claim for this identity: in the plural if the claim has several values."""
     if path == ("nationalities",) and len(identity.nationalities) > 1:
         return _("Nationalities")
     return CLAIMS[path].label
 
 
 def display(path: ClaimPath, identity: Identity, *, today: date) -> Text:
-    """The claim's value as people read it."""
+    """The claim's value for people, in the language of the page."""
     value = CLAIMS[path].value(identity, today)
     if path[0] == "verification" and identity.verification:
         return _in_words(path, identity.verification)
@@ -317,13 +339,13 @@ def _verification(facts: Any) -> Verification | None:
 
 
 def _is_name(name: Any) -> bool:
-    """At most MAX_NAME printable characters, without spaces around; possibly none."""
+    """At most MAX_NAME printable characters, possibly none, without leading or trailing spaces."""
     return (
         isinstance(name, str)
         and len(name) <= MAX_NAME
         and name == name.strip()
         # Control, format (bidi overrides among them), surrogate, private and unassigned characters.
-        # The two joiners are format characters that Persian, Hindi and others spell names with.
+        # The two joiners are format characters that names in Persian, Hindi and other languages contain.
         and all(c in "\u200c\u200d" or unicodedata.category(c)[0] != "C" for c in name)
     )
 
@@ -342,6 +364,6 @@ def _date(text: Any) -> date:
         day = date.fromisoformat(text)
     except (TypeError, ValueError):
         raise IdentityError("birth_date is not YYYY-MM-DD") from None
-    if day.isoformat() != text:  # ISO 8601 has other ways to write it
+    if day.isoformat() != text:  # `fromisoformat` accepts other notations of ISO 8601
         raise IdentityError("birth_date is not YYYY-MM-DD")
     return day

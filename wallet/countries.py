@@ -1,6 +1,6 @@
-"""What people call countries, by their ISO 3166-1 code, in the language of the page. Pure.
+"""The names of countries in the language of the page, by ISO 3166-1 code. Pure.
 
-The names are those of Unicode's CLDR: “Bolivia”, where ISO writes “Bolivia (Plurinational State of)”.
+They come from Unicode's CLDR, which says “Bolivia” where ISO says “Bolivia (Plurinational State of)”.
 """
 
 from functools import cache
@@ -10,7 +10,7 @@ from django.utils.translation import get_language
 
 
 def country_name(code: str) -> str:
-    """The name of the country; the code itself where it has none."""
+    """The name of the country, or the code if it is unknown."""
     return _names(get_language() or "en").get(code, code)
 
 

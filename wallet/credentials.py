@@ -1,12 +1,12 @@
-"""The credential a wallet holds: issued once verified, previewed for consent, presented once per request.
+"""The credential of a wallet: issuing, previewing for consent, presenting.
 
-Every presentation is an SD-JWT VC of its own (draft-ietf-oauth-sd-jwt-vc §2; RFC 9901 §10.1): new holder
-key, new salts, rounded times. Two relying parties that compare tokens learn nothing but what was shared.
+Each presentation is a new SD-JWT VC (draft-ietf-oauth-sd-jwt-vc §2) with a new holder key, new salts and
+rounded times, so that relying parties cannot link tokens (RFC 9901 §10.1).
 """
 
 import secrets
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 from uuid import UUID
@@ -18,7 +18,7 @@ from keys.issuer_key import IssuerKey, active_issuer_key
 from keys.jwk import public_jwk
 from keys.private_keys.signer import SoftwareSigner
 from wallet import claims
-from wallet.claims import ClaimPath, Identity, Text
+from wallet.claims import ClaimPath, Identity
 from wallet.evidence import Assurance
 from wallet.models import Credential, IdentityVerification, Wallet
 from wallet.sd_jwt import issuance
@@ -30,17 +30,7 @@ ROUNDING = 3600  # seconds; times of a token tell no more than the hour
 
 
 class CredentialNotUsableError(Exception):
-    """The credential is suspended, revoked or expired, or does not hold what was asked for."""
-
-
-@dataclass(frozen=True)
-class ClaimPreview:
-    """A claim as the holder sees it before deciding."""
-
-    path: ClaimPath
-    label: Text
-    value: Text = field(repr=False)
-    note: Text = ""
+    """The credential is suspended, revoked or expired, or lacks a requested claim."""
 
 
 def credential_type() -> str:
@@ -56,7 +46,7 @@ def issue(
     ends: date | None = None,
     now: datetime,
 ) -> Credential:
-    """The wallet's credential for a verified identity, in the place of the one it had.
+    """Issue the wallet's credential for a verified identity, in the place of an earlier one.
 
     ends: the last day of the document that was shown; the credential is not valid after it. To be called
     inside the transaction that settles the verification. Raises CredentialNotUsableError while the present
@@ -82,7 +72,7 @@ def issue(
 
 
 def valid_credential(wallet: Wallet, *, now: datetime) -> Credential | None:
-    """The credential an active wallet can present from now; asks the database only for what is not loaded."""
+    """The credential that the wallet can present, or None. Queries only relations that are not loaded."""
     credential: Credential | None = getattr(wallet, "credential", None)
     if credential is None or wallet.state != Wallet.State.ACTIVE or not _is_usable(credential, now):
         return None
@@ -90,7 +80,7 @@ def valid_credential(wallet: Wallet, *, now: datetime) -> Credential | None:
 
 
 def require_readable(credential: Credential) -> None:
-    """Raises SealError when its identity does not open, before its holder is led to a page that shows it."""
+    """Raise SealError if the identity cannot be unsealed, so that no page tries to show it."""
     _identity(credential)
 
 
@@ -114,27 +104,22 @@ def reaches(credential: Credential, demand: Collection[Assurance]) -> bool:
 
 
 def holds(credential: Credential, identity: Identity) -> bool:
-    """Whether the credential is about exactly this identity; raises SealError."""
+    """Whether the credential is for this very identity; raises SealError."""
     return _identity(credential) == identity
 
 
-def preview(credential: Credential, paths: Sequence[ClaimPath], *, today: date) -> list[ClaimPreview]:
-    """What presenting `paths` would say, in the order asked; raises CredentialNotUsableError, SealError."""
-    paths = _asked(paths, credential)
-    identity = _identity(credential)
-    return [
-        ClaimPreview(
-            path=path,
-            label=claims.label(path, identity),
-            value=claims.display(path, identity, today=today),
-            note=claims.note(path, paths),
-        )
-        for path in paths
-    ]
+def preview(
+    credential: Credential, paths: Sequence[ClaimPath], *, today: date
+) -> list[claims.ClaimPreview]:
+    """What presenting `paths` would disclose, in the same order.
+
+    Raises CredentialNotUsableError and SealError.
+    """
+    return claims.preview(_identity(credential), _requested(paths, credential), today=today)
 
 
 def plain_claims() -> dict[str, Any]:
-    """What every presentation says unasked; None stands for what is known only once it is made."""
+    """The claims that every presentation discloses; None where the value is known only when it is issued."""
     return {
         "iss": settings.BASE_URL,
         "vct": credential_type(),
@@ -146,7 +131,7 @@ def plain_claims() -> dict[str, Any]:
 
 
 def whole(credential: Credential, *, today: date) -> dict[str, Any]:
-    """The credential with every claim disclosed, as a query is held against it; raises SealError."""
+    """The credential with every claim disclosed, for matching a query; raises SealError."""
     return plain_claims() | claims.values(_identity(credential), today=today)
 
 
@@ -161,16 +146,16 @@ def present(
     today: date,
     now: datetime,
 ) -> str:
-    """A presentation of the claims at `paths` for one request: SD-JWT VC with key binding, compact.
+    """A presentation of the claims at `paths` for one request: a compact SD-JWT VC with key binding.
 
-    `transaction_data` are the strings as received; ages are those of the day `today`, on which the holder
-    was asked, so that what is signed is what was shown, over midnight too. `reference` names what it is
-    presented for, to find it again when its status is to change. Raises CredentialNotUsableError;
-    NoSigningKeyError, BrokenChainError and SealError pass through.
+    transaction_data: the strings as received. reference: the ID of what it is presented for, by which its
+    status can be changed later. today: the day on which the holder was asked, which decides ages, so that the
+    signed values are those that were shown, even after midnight. Raises CredentialNotUsableError,
+    NoSigningKeyError, BrokenChainError and SealError.
     """
     if not _is_usable(credential, now):
         raise CredentialNotUsableError("The credential is not valid now.")
-    paths = _asked(paths, credential)
+    paths = _requested(paths, credential)
     # Every group has its digest, an empty one too, so that all presentations have the same number of them.
     empty: dict[str, Any] = {name: {} for (name,) in claims.GROUPS}
     values = empty | claims.values(_identity(credential), today=today)
@@ -199,7 +184,7 @@ def mint(
     transaction_data: Sequence[str],
     now: datetime,
 ) -> str:
-    """A one-time SD-JWT VC of `payload` that discloses `paths`; its holder key is forgotten with the call."""
+    """A one-time SD-JWT VC of `payload` that discloses `paths`. Its holder key is not stored."""
     holder = SoftwareSigner.generate()
     issued = issuance.issue(
         {**payload, "iat": _rounded(now), "exp": _rounded(expires_at)},
@@ -220,7 +205,7 @@ def mint(
 
 @dataclass(frozen=True)
 class _Term:
-    """Who signs a presentation, until when it is good, and where its status is published."""
+    """The signing key of a presentation, its expiry, and its `status` claim."""
 
     issuer_key: IssuerKey
     expires_at: datetime
@@ -228,17 +213,20 @@ class _Term:
 
 
 def _term(credential: Credential, reference: UUID | None, *, now: datetime, fresh: bool = False) -> _Term:
-    """From here on the presentation can be revoked, so it is the last that can go wrong before signing."""
+    """Reserves the status-list entry. Keep it last before signing: from here on the presentation is issued.
+
+    fresh: reads the signing key from the database. Raises CredentialNotUsableError and the errors of `keys`.
+    """
     issuer_key = active_issuer_key(now=now, fresh=fresh)
     expires_at = min(now + TOKEN_LIFETIME, credential.expires_at, issuer_key.not_after)
     if _rounded(expires_at) <= now.timestamp():
-        raise CredentialNotUsableError("The credential or the signing key ends within the hour.")
+        raise CredentialNotUsableError("The credential or the signing key expires within the hour.")
     try:
         place = allocation.take(
             credential, kid=issuer_key.kid, reference=reference, expires_at=expires_at, now=now
         )
     except allocation.SetAsideError as error:
-        raise CredentialNotUsableError("The credential was set aside just now.") from error
+        raise CredentialNotUsableError("The credential was suspended or revoked just now.") from error
     except allocation.KeyMovedOnError:
         if fresh:
             raise
@@ -247,23 +235,23 @@ def _term(credential: Credential, reference: UUID | None, *, now: datetime, fres
 
 
 def _is_usable(credential: Credential, now: datetime) -> bool:
-    if not credential.sealed_identity:  # forgotten with a lost sealing key: its holder is verified anew
+    if not credential.sealed_identity:  # emptied after its sealing key was lost; a new verification is needed
         return False
     return credential.state == Credential.State.VALID and _rounded(credential.expires_at) > now.timestamp()
 
 
-def _asked(paths: Sequence[ClaimPath], credential: Credential) -> list[ClaimPath]:
-    """The paths as the registry has them, each once; raises CredentialNotUsableError for others."""
-    asked = list(dict.fromkeys(tuple(path) for path in paths))
-    if not set(asked).issubset(held(credential)):
+def _requested(paths: Sequence[ClaimPath], credential: Credential) -> list[ClaimPath]:
+    """The paths without repetitions. Raises CredentialNotUsableError if the credential lacks one of them."""
+    requested = list(dict.fromkeys(tuple(path) for path in paths))
+    if not set(requested).issubset(held(credential)):
         raise CredentialNotUsableError("The credential has no such claim.")
-    return asked
+    return requested
 
 
 def _identity(credential: Credential) -> Identity:
-    """The identity it holds, opened once for this instance, which lives as long as one HTTP request.
+    """The unsealed identity, cached on this instance, which lives as long as one HTTP request.
 
-    What is sealed anew is opened anew. Raises SealError.
+    If `sealed_identity` was replaced, it is unsealed again. Raises SealError.
     """
     sealed, opened = getattr(credential, "_opened_identity", (None, None))
     if opened is None or sealed is not credential.sealed_identity:
@@ -277,5 +265,5 @@ def _sealing_context(credential: Credential) -> str:
 
 
 def _rounded(moment: datetime) -> int:
-    """Seconds since 1970, down to the hour (RFC 9901 §10.1)."""
+    """Seconds since 1970, rounded down to the hour (RFC 9901 §10.1)."""
     return int(moment.timestamp()) // ROUNDING * ROUNDING

@@ -1,7 +1,7 @@
-"""Errands: a browser is sent here to do something, and knows from its errand where it goes afterwards.
+"""Errands: redirect tasks, which store why a browser was sent to the wallet and where it returns to.
 
-The places come from whoever sent it, by a call and never from a query string. An errand is good only in
-the browser that was sent.
+The paths come from the calling app, never from a query string. An errand is valid only in the browser for
+which it was opened.
 """
 
 import uuid
@@ -19,7 +19,7 @@ LIFETIME = timedelta(minutes=30)
 
 
 class ErrandGoneError(LookupError):
-    """There is no such errand for this browser; `errand` is set when it is its own but has expired."""
+    """This browser has no such errand; `errand` is set if it is this browser's but has expired."""
 
     def __init__(self, errand: Errand | None = None) -> None:
         super().__init__("no such errand")
@@ -39,7 +39,7 @@ def open_errand(
     fresh_since: datetime | None = None,
     lifetime: timedelta = LIFETIME,
 ) -> Errand:
-    """Write an errand down.
+    """Store an errand.
 
     browser: digest of the cookie of the browser that is sent. email: whose wallet it is about, lower case.
     return_to, leave_to: paths on this host, when done and when given up. on_behalf_of: who asked, for
@@ -49,7 +49,7 @@ def open_errand(
     """
     for place in (return_to, leave_to):
         if not place.startswith("/") or not url_has_allowed_host_and_scheme(place, allowed_hosts=None):
-            raise ValueError("an errand leads to paths on this host only")
+            raise ValueError("return_to and leave_to must be paths on this host")
     if not email_addresses.is_accepted(email):
         raise EmailAddressError
     return Errand.objects.create(
@@ -67,18 +67,18 @@ def open_errand(
 
 
 def recall(errand_id: uuid.UUID, browser: str | None, now: datetime) -> Errand:
-    """The open errand of this browser; raises `ErrandGoneError`, which tells a stranger nothing."""
+    """The open errand of this browser. Raises `ErrandGoneError`, without details for other browsers."""
     errand = Errand.objects.filter(id=errand_id).first()
     if errand is None or browser is None or errand.browser != browser:
         raise ErrandGoneError
-    # An address that is no longer accepted was stored by an earlier release: e-mail to it would go elsewhere.
+    # An earlier release may have stored an address that is no longer accepted, because e-mail goes elsewhere.
     if errand.expires_at <= now or not email_addresses.is_accepted(errand.email):
         raise ErrandGoneError(errand)
     return errand
 
 
 def good_for(errand: Errand, session: HolderSession) -> bool:
-    """Whether this sign-in is the one the errand needs: the same wallet, and recent enough."""
+    """Whether this session meets the errand's needs: it is for the same wallet and recent enough."""
     recent = errand.fresh_since is None or session.signed_in_at >= errand.fresh_since
     return recent and session.wallet.email == errand.email
 

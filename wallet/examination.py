@@ -1,4 +1,4 @@
-"""Looks at a presentation of a credential of ours as its verifier would: every check, then its status."""
+"""Verifies a presentation of our own credential for a relying party: every check, then its status."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,11 +12,10 @@ from keys import key_set
 from wallet.credentials import credential_type, plain_claims
 from wallet.models import StatusEntry
 from wallet.sd_jwt.issuance import SdJwtError
-from wallet.sd_jwt.verification import VerifiedSdJwt
 from wallet.status_lists import standing, token
 from wallet.trust_policy import TrustPolicy
 
-_MOST = 2**31  # of a number of a list or a place in it
+_MOST = 2**31  # above every index
 
 _at_place = PreparedRead(
     lambda value: (
@@ -28,31 +27,31 @@ _at_place = PreparedRead(
 )
 
 
-@dataclass(frozen=True, repr=False)  # what is disclosed is nobody else's business
+@dataclass(frozen=True, repr=False)  # it holds personal data
 class Findings:
-    """What came out: the checks that were passed, and the one that was not, unless all were."""
+    """The result: the checks that were passed, and the one that failed, if any."""
 
     passed: tuple[str, ...]
     failed: str = ""
     reason: str = ""
-    status: str = ""  # as a word, once it was looked up
-    credential: Mapping[str, Any] = field(default_factory=dict)  # iss, vct, iat, exp; only of what is valid
-    claims: Mapping[str, Any] = field(default_factory=dict)  # what is disclosed; only of what is valid
+    status: str = ""  # its name in lower case; empty if it was not looked up
+    credential: Mapping[str, Any] = field(default_factory=dict)  # iss, vct, iat, exp; empty if not valid
+    claims: Mapping[str, Any] = field(default_factory=dict)  # the disclosed ones; empty if not valid
 
     @property
     def valid(self) -> bool:
-        """Whether every check was made and passed."""
+        """Whether every check was passed."""
         return not self.failed
 
 
 def examine(
     presentation: str, *, audience: str, nonce: str, transaction_data: Sequence[str], now: datetime
 ) -> Findings:
-    """What is to be thought of a presentation that somebody received as `audience`, for their `nonce`."""
+    """Verify a presentation that a relying party received as `audience` for its `nonce`."""
     policy = TrustPolicy(settings.BASE_URL, credential_type(), key_set.find)
     passed: list[str] = []
     try:
-        verified = policy.verify(
+        payload = policy.verify(
             presentation,
             audience=audience,
             nonce=nonce,
@@ -62,16 +61,16 @@ def examine(
         )
     except SdJwtError as error:
         return refused(error, passed)
-    return _with_status(verified, tuple(passed))
+    return _with_status(payload, tuple(passed))
 
 
 def refused(error: SdJwtError, passed: Sequence[str] = ()) -> Findings:
-    """What to think of what is refused for this reason."""
+    """The result for a presentation that was refused."""
     return Findings(tuple(passed), error.check, str(error))
 
 
-def _with_status(verified: VerifiedSdJwt, passed: tuple[str, ...]) -> Findings:
-    entry = _entry(verified.payload.get("status"))
+def _with_status(payload: Mapping[str, Any], passed: tuple[str, ...]) -> Findings:
+    entry = _entry(payload.get("status"))
     status = StatusEntry.Status(standing.standing(entry)).name.lower() if entry else "unknown"
     if status != "valid":
         return Findings(passed, "status", f"the credential's status is {status}", status)
@@ -79,13 +78,13 @@ def _with_status(verified: VerifiedSdJwt, passed: tuple[str, ...]) -> Findings:
     return Findings(
         passed=(*passed, "status"),
         status=status,
-        credential={name: verified.payload.get(name) for name in ("iss", "vct", "iat", "exp")},
-        claims={name: value for name, value in verified.payload.items() if name not in plain},
+        credential={name: payload.get(name) for name in ("iss", "vct", "iat", "exp")},
+        claims={name: value for name, value in payload.items() if name not in plain},
     )
 
 
 def _entry(status: Any) -> StatusEntry | None:
-    """The entry that a `status` claim of ours names (Token Status List §6)."""
+    """The entry to which a `status` claim of ours refers (Token Status List §6); None if there is none."""
     place = status.get("status_list") if isinstance(status, dict) else None
     idx, uri = (place.get("idx"), place.get("uri")) if isinstance(place, dict) else (None, None)
     if type(idx) is not int or not isinstance(uri, str):

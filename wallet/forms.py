@@ -1,4 +1,4 @@
-"""What people type: holders an address and a code, operators a reason and an identity they have seen."""
+"""The forms of holders (e-mail address, code) and of operators (reason, identity)."""
 
 import re
 import unicodedata
@@ -31,7 +31,7 @@ _SEPARATORS = re.compile(r"[\s\-.·]+")
 
 
 class EmailForm(forms.Form):
-    """The address to sign in with; lower case, as wallets keep it."""
+    """The e-mail address to sign in with, in lower case as wallets store it."""
 
     email = forms.EmailField(
         label=_("Your e-mail address"),
@@ -54,13 +54,13 @@ class EmailForm(forms.Form):
 
 
 class CodeInput(forms.PasswordInput):
-    """Readable while it is typed, then empty again, so that a second try is not added to the first."""
+    """A visible input that is empty when the form is shown again, so that the next code replaces the last."""
 
     input_type = "text"
 
 
 class CodeForm(forms.Form):
-    """The six digits, however they were copied: with spaces, hyphens or full-width digits."""
+    """The six digits; spaces, hyphens and full-width digits are accepted."""
 
     code = forms.CharField(
         label=_("Code from the e-mail"),
@@ -86,7 +86,7 @@ class CodeForm(forms.Form):
 
 
 class ReasonForm(forms.Form):
-    """Why an operator does something; kept in the log."""
+    """The reason for an operation, for the log."""
 
     required_css_class = "required"
 
@@ -100,7 +100,7 @@ class ReasonForm(forms.Form):
 
 
 class IdentityForm(ReasonForm):
-    """What the documents say, typed in or confirmed by the operator who saw them."""
+    """The identity in a document, typed or confirmed by the operator who checked it."""
 
     given_name = forms.CharField(
         label=_("Given names"),
@@ -115,7 +115,7 @@ class IdentityForm(ReasonForm):
         required=False,
         widget=forms.TextInput(attrs={"class": "vTextField", "autocomplete": "off"}),
     )
-    # Typed, not picked: browsers show the days of a picker in the order of their own language.
+    # A text field, because date pickers use the date format of the browser's language.
     birth_date = forms.DateField(
         label=_("Birth date"),
         help_text=_("Year, month and day, such as 1990-04-12 for 12 April 1990."),
@@ -181,7 +181,7 @@ class IdentityForm(ReasonForm):
         }
 
     def clean(self) -> dict[str, Any]:
-        """Adds `identity`."""
+        """Adds `identity` to the cleaned data."""
         cleaned = super().clean() or {}
         if self.errors:
             return cleaned

@@ -1,7 +1,7 @@
-"""Known browsers: those that have proven to read an e-mail address. They have allowances of their own.
+"""Known browsers: those that have signed in with an e-mail address. Each has allowances of its own.
 
-Being known proves nothing: a known browser gets a code sent where a stranger might not, and still has to
-enter it. It tells nobody whether an account exists: only a browser that has signed in can find out.
+A known browser still has to enter a code; its allowance only ensures that a code is sent. Only a browser that
+has signed in becomes known, so this does not reveal whether an account exists.
 """
 
 from datetime import datetime
@@ -12,21 +12,21 @@ from infra import browser as browsers
 from wallet.models import KnownBrowser
 
 HOLDER, DEVELOPER, OPERATOR = "holder", "developer", "operator"  # what the browser signed in as
-KNOWN_FOR = browsers.KEPT  # since it last signed in; without its cookie it is a stranger anyway
+KNOWN_FOR = browsers.KEPT  # after its last sign-in; the lifetime of its cookie
 
 
 def key(browser: str, email: str, *, purpose: str = HOLDER) -> str:
-    """What is stored, and what allowances count by. browser: the digest of its cookie. email: of an operator
-    the user name.
+    """The stored key of a browser, by which allowances count it too.
 
-    Signing out does not forget a browser. A new SECRET_KEY forgets all of them.
+    browser: the digest of its cookie. email: the address; for operators, the user name. Signing out keeps the
+    row. A new SECRET_KEY makes all browsers unknown.
     """
     salt = f"wallet.known_browsers.{purpose}"
     return salted_hmac(salt, f"{browser}\n{email}", algorithm="sha256").hexdigest()
 
 
 def remember(browser: str, email: str, *, now: datetime, purpose: str = HOLDER) -> None:
-    """This browser has just proven that whoever uses it reads the address."""
+    """Make this browser known for the address with which it has just signed in."""
     KnownBrowser.objects.bulk_create(
         [KnownBrowser(key=key(browser, email, purpose=purpose), expires_at=now + KNOWN_FOR)],
         update_conflicts=True,
@@ -36,7 +36,7 @@ def remember(browser: str, email: str, *, now: datetime, purpose: str = HOLDER) 
 
 
 def is_known(browser: str | None, email: str, *, now: datetime, purpose: str = HOLDER) -> bool:
-    """Whether this browser has proven the address before."""
+    """Whether this browser has signed in with the address before."""
     if browser is None:
         return False
     rows = KnownBrowser.objects.filter(key=key(browser, email, purpose=purpose), expires_at__gt=now)

@@ -1,4 +1,4 @@
-"""Letters to holders: plain text and HTML, in the language of the page they were asked from."""
+"""E-mails to holders, as plain text and HTML, in the language of the current page."""
 
 import smtplib
 from contextlib import suppress
@@ -13,15 +13,13 @@ from django.template.loader import render_to_string
 from django.utils.translation import gettext as _t
 from django.utils.translation import gettext_lazy as _
 
-from infra import email_addresses, waiting
+from infra import email_addresses
 from infra.email_addresses import EmailAddressError
-from infra.waiting import waiting_for
+from infra.waiting import MAIL_SERVER, waiting_for
 from wallet.claims import Text
 from wallet.models import Errand, Wallet
 
 log = structlog.get_logger(__name__)
-
-MAIL_SERVER = waiting.MAIL_SERVER
 
 # Kind of notice → subject and text.
 NOTICES: dict[str, tuple[Text, Text]] = {
@@ -47,10 +45,10 @@ NOTICES: dict[str, tuple[Text, Text]] = {
 
 
 def send_code(errand: Errand, code: str, *, lifetime: timedelta) -> None:
-    """The code to sign in with. It is not in the subject, which a locked phone would show to everybody.
+    """Send the sign-in code. It is not in the subject, which a locked phone may display.
 
-    Raises OSError when the mail server cannot be reached or refuses it, or when too many threads wait for
-    it already.
+    Raises OSError if the mail server cannot be reached or refuses the e-mail, or if too many threads are
+    already waiting for the mail server.
     """
     facts = {
         "code": code,
@@ -62,9 +60,9 @@ def send_code(errand: Errand, code: str, *, lifetime: timedelta) -> None:
 
 
 def send_link(email: str, address: str, *, lifetime: timedelta) -> None:
-    """The link to sign in with. It names nobody who asks: several browsers may wait for the same link.
+    """Send the sign-in link. It names no requester, because several browsers may wait for the same link.
 
-    Raises OSError as `send_code` does.
+    Raises OSError like `send_code`.
     """
     facts = {"address": address, "minutes": int(lifetime.total_seconds() // 60)}
     with waiting_for(MAIL_SERVER):
@@ -81,24 +79,24 @@ def send_notice(wallet: Wallet, notice: str) -> None:
 
 
 def _send(recipient: str, subject: str, name: str, facts: dict[str, Any]) -> None:
-    if not email_addresses.is_accepted(recipient):  # stored before this rule: the mailer would change it
+    if not email_addresses.is_accepted(recipient):  # of an earlier release; the mailer would change it
         raise EmailAddressError
     facts |= {"host": urlsplit(settings.BASE_URL).netloc, "base_url": settings.BASE_URL}
     letter = EmailMultiAlternatives(
         subject=subject, body=render_to_string(f"wallet/letters/{name}.txt", facts), to=[recipient]
     )
     letter.attach_alternative(render_to_string(f"wallet/letters/{name}.html", facts), "text/html")
-    hand_over(letter)
+    submit(letter)
 
 
-def hand_over(letter: EmailMessage) -> None:
-    """Give the letter to the mail server; raises OSError only if the server certainly does not have it.
+def submit(letter: EmailMessage) -> None:
+    """Send the e-mail; raises OSError only if the mail server certainly has not accepted it.
 
-    An e-mail that may have been delivered counts as sent. Otherwise somebody whose mail server takes each
-    e-mail, but answers too late, would get e-mails that cost nothing.
+    An e-mail that may have been delivered counts as sent. Otherwise an attacker whose mail server accepts
+    each e-mail but replies too late would receive e-mails that are never counted.
     """
     connection = letter.connection or get_connection()
-    connection.open()  # until it is open, nothing has been handed over
+    connection.open()  # an error here means that nothing was sent
     try:
         connection.send_messages([letter])
     except OSError as error:  # SMTP and network errors are all OSErrors
@@ -111,7 +109,7 @@ def hand_over(letter: EmailMessage) -> None:
 
 
 def _refused(error: OSError) -> bool:
-    """Whether the mail server has said no; not so when the connection broke or the answer made no sense."""
+    """Whether the mail server refused the e-mail; False if the connection broke or the reply was invalid."""
     if isinstance(error, smtplib.SMTPDataError):
         return int(error.smtp_code) >= 400
     said_no = smtplib.SMTPHeloError | smtplib.SMTPSenderRefused | smtplib.SMTPRecipientsRefused

@@ -1,4 +1,4 @@
-"""What operators may do with wallets, attempts and credentials: each asked once more and with a reason."""
+"""The operations of the admin on wallets, identity verifications and credentials, each with a reason."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -49,7 +49,7 @@ def _done(said: Text, values: dict[str, Any]) -> Done:
 
 
 def _with_reason(use_case: Callable[..., object], said: Text) -> Run:
-    """Runs a use case that takes the row, the actor, the reason and the time; `said` is for the history."""
+    """Runs a use case with the row, the actor, the reason and the time; `said` goes into the history."""
 
     def run(row: Any, values: dict[str, Any], operator: str, now: datetime) -> Done:
         use_case(row, actor=operator, reason=values["reason"], now=now)
@@ -98,7 +98,7 @@ def _decline(verification: IdentityVerification, values: Any, operator: str, now
 
 
 def _count(presented: Callable[..., QuerySet[StatusEntry]]) -> Callable[[Any, datetime], list[str]]:
-    """How many presented credentials that have not ended are not valid any more after the operation."""
+    """For the confirmation page: how many unexpired presented credentials the operation invalidates."""
 
     def details(row: Any, now: datetime) -> list[str]:
         count = presented(row, now=now).count()
@@ -240,7 +240,7 @@ OF_PRESENTED = {
         ),
         run=_with_reason(changes.invalidate_all_by_key_of, _("Invalidated all that its key signed")),
         details=_count(changes.by_key_of),
-        needs="keys.change_signingkey",  # it is about everybody, not about one person's identity
+        needs="keys.change_signingkey",  # it affects all holders
         irreversible=True,
     ),
 }

@@ -1,4 +1,4 @@
-"""What all pages of an errand share: the errand is looked up, the holder is known, nothing is cached."""
+"""Decorators for the pages of an errand: they look up the errand and the holder, and prevent caching."""
 
 import uuid
 from collections.abc import Callable
@@ -16,19 +16,19 @@ from wallet import errands, sessions
 from wallet.errands import ErrandGoneError
 from wallet.models import Errand, HolderSession, Wallet
 
-# In the address of a page that is shown because a form on it came without a good CSRF token.
+# The query parameter of a page that is shown again because its form had no valid CSRF token.
 TRY_AGAIN = "try_again"
 
 View = Callable[[HttpRequest, uuid.UUID], HttpResponse]
 
 
 def see_other(to: str, *args: Any) -> HttpResponse:
-    """303: a path or the name of a page, to be fetched with GET."""
+    """A 303 redirect to a path, or to the view with this name and arguments."""
     return HttpResponseRedirect(resolve_url(to, *args), status=303)
 
 
 def on_errand(view: Callable[[HttpRequest, Errand, datetime], HttpResponse]) -> View:
-    """A page of an errand: `view(request, errand, now)`, or a page that says the errand is gone."""
+    """A page of an errand: `view(request, errand, now)`, or a page with 404 or 410 if it is gone."""
 
     @never_cache
     @wraps(view)
@@ -45,7 +45,7 @@ def on_errand(view: Callable[[HttpRequest, Errand, datetime], HttpResponse]) -> 
 
 
 def for_holder(view: Callable[[HttpRequest, Errand, Wallet, datetime], HttpResponse]) -> View:
-    """A page of an errand for the holder it is about; anybody else is asked to sign in first."""
+    """A page of an errand for its holder; others are redirected to the sign-in."""
 
     @wraps(view)
     def page(request: HttpRequest, errand: Errand, now: datetime) -> HttpResponse:

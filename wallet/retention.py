@@ -1,6 +1,6 @@
-"""What this app keeps of holders, why and how long."""
+"""The personal data in this app's tables, why it is stored, and for how long."""
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from infra.retention import expired, table
 from wallet import known_browsers, sessions
@@ -8,12 +8,8 @@ from wallet.identity import pictures
 from wallet.models import Errand, HolderSession, KnownBrowser, LoginLink
 from wallet.status_lists import sweeping
 
-# An expired errand still shows the way back, for people who come back to a tab the next day.
+# An expired errand still has the link back to the requester, for holders who return to a tab the next day.
 ERRANDS_KEPT = timedelta(days=1)
-
-
-def _retire(*, now: datetime, batch: int) -> int:
-    return sweeping.retire_closed(now=now, batch=batch)[1]
 
 
 ENTRIES = table(
@@ -74,6 +70,6 @@ wallet.StatusEvent: subject_id actor reason | history of status changes: which c
         "browsers": expired(KnownBrowser.objects.all()),
         "pictures": pictures.clear,
         "presented credentials": sweeping.forget_ended,
-        "status lists": _retire,
+        "status lists": sweeping.retire_closed,
     },
 )

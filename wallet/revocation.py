@@ -1,4 +1,4 @@
-"""Suspending, reinstating and revoking the credential a wallet holds, with whatever was presented from it."""
+"""Suspending, reinstating and revoking a wallet's credential, and with it its presented credentials."""
 
 from datetime import datetime
 
@@ -18,7 +18,7 @@ MOVES: dict[str, frozenset[str]] = {
     Credential.State.SUSPENDED: frozenset({Credential.State.VALID, Credential.State.REVOKED}),
     Credential.State.REVOKED: frozenset(),
 }
-_TOLD_AS = {
+_RECORDED_AS = {
     Credential.State.SUSPENDED: Action.SUSPENDED,
     Credential.State.VALID: Action.REINSTATED,
     Credential.State.REVOKED: Action.INVALIDATED,
@@ -26,16 +26,16 @@ _TOLD_AS = {
 
 
 class CredentialMoveError(Exception):
-    """The credential is not in a state from which it may go there; perhaps somebody else was faster."""
+    """The credential's state does not allow the move; another request may have changed it."""
 
 
 def presented(credential: Credential, *, now: datetime) -> QuerySet[StatusEntry]:
-    """What was presented from a credential and has not ended."""
+    """The unexpired presented credentials of a credential."""
     return unexpired(now).filter(credential=credential)
 
 
 def suspend(credential: Credential, *, actor: str, reason: str, now: datetime) -> None:
-    """Set a valid credential aside until it is reinstated or revoked; raises CredentialMoveError."""
+    """Suspend a valid credential; raises CredentialMoveError."""
     _move_to(credential, Credential.State.SUSPENDED, actor=actor, reason=reason, now=now)
 
 
@@ -45,7 +45,7 @@ def reinstate(credential: Credential, *, actor: str, reason: str, now: datetime)
 
 
 def revoke(credential: Credential, *, actor: str, reason: str, now: datetime) -> None:
-    """End a credential for good, and everything presented from it; raises CredentialMoveError."""
+    """Revoke a credential and everything presented from it, permanently; raises CredentialMoveError."""
     _move_to(credential, Credential.State.REVOKED, actor=actor, reason=reason, now=now)
 
 
@@ -57,15 +57,15 @@ def _move_to(
     rows = Credential.objects.filter(id=credential.id, state__in=origins)
     if rows.update(state=state) != 1:
         raise CredentialMoveError(f"A credential that is not {' or '.join(origins)} cannot become {state}.")
-    # From here on nobody presents from it (see `allocation`), so this is all there is.
+    # The row is locked, so no more entries are allocated (see `allocation`): these are all there are.
     hit = presented(credential, now=now)
     if state == Credential.State.REVOKED:
-        # Said of each, because the row becomes valid again when its holder is verified anew.
+        # Set on each entry, because the credential row becomes valid again after a new verification.
         count = hit.update(status=changes.Status.INVALID)
     else:
         count = hit.count()
     changes.record(
-        _TOLD_AS[state],
+        _RECORDED_AS[state],
         Subject.CREDENTIAL,
         str(credential.id),
         count,

@@ -1,7 +1,7 @@
-"""Who is signed in: holder sessions, apart from Django's (those are the operators').
+"""The sessions of holders, separate from Django's sessions, which operators use.
 
-The cookie carries a secret, the row its SHA-256. Every sign-in makes a new row and a new secret and
-deletes the row the browser came with, so a secret planted before a sign-in is worth nothing after it.
+The cookie contains a secret, and the row its SHA-256. Every sign-in creates a new row and secret and deletes
+the previous row of the browser, which prevents session fixation.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ from wallet.models import HolderSession, Wallet
 
 IDLE = timedelta(minutes=30)
 ABSOLUTE = timedelta(hours=12)
-SEEN_EVERY = timedelta(minutes=1)  # how exactly `last_seen_at` is kept
+SEEN_EVERY = timedelta(minutes=1)  # the resolution of `last_seen_at`, which saves writes
 
 _SECRET = re.compile(r"[A-Za-z0-9_-]{43}")
 _UNKNOWN = object()
@@ -33,9 +33,9 @@ _living = PreparedRead(
 
 
 def current(request: HttpRequest, *, now: datetime) -> HolderSession | None:
-    """The session of this browser with its wallet and credential, in one query; asked once per request.
+    """The session of this browser with its wallet and credential, read by one query once per HTTP request.
 
-    None when nobody is signed in, the session was idle or old for too long, or the wallet is suspended.
+    None if no holder is signed in, if the session has expired, or if the wallet is suspended.
     """
     session = getattr(request, "_holder_session", _UNKNOWN)
     if session is _UNKNOWN:
@@ -45,7 +45,7 @@ def current(request: HttpRequest, *, now: datetime) -> HolderSession | None:
 
 
 def start(request: HttpRequest, response: HttpResponse, wallet: Wallet, *, now: datetime) -> HolderSession:
-    """Sign this browser in to `wallet`: a new session and cookie, the old session gone."""
+    """Sign this browser in to `wallet`: create a session and its cookie, and delete the previous session."""
     secret = secrets.token_urlsafe(32)
     with transaction.atomic():
         _delete(request)

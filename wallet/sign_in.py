@@ -1,8 +1,8 @@
-"""Sign-in by a six-digit code sent by e-mail (NIST SP 800-63B-4 §3.1.3 in spirit: one code, once, few tries).
+"""Sign-in by an e-mailed six-digit code that works once, for a few tries (compare NIST SP 800-63B-4 §3.1.3).
 
-Nothing here depends on whether a wallet exists: the code, the mail, the limits and the pages are the same,
-and the wallet is made when somebody has proven to read the address. Who may have how many codes, and when a
-link is sent in place of one, is in `sign_in_allowances`.
+The codes, e-mails, limits and pages are the same whether or not a wallet exists. The wallet is created after
+the first sign-in with its address. The number of codes, and when a link is sent instead, is decided in
+`sign_in_allowances`.
 """
 
 import secrets
@@ -24,47 +24,46 @@ from wallet.sign_in_allowances import CODE_LIFETIME, TRIES, TRIES_PER_CLIENT, ta
 log = structlog.get_logger(__name__)
 
 RESEND_AFTER = timedelta(seconds=60)
-RETRY_AFTER = timedelta(seconds=10)  # when the last e-mail could not be sent
+RETRY_AFTER = timedelta(seconds=10)  # after an e-mail that could not be sent
 
 
 class TooSoonError(Exception):
-    """A code was sent a moment ago; another may be asked for at `retry_at`."""
+    """An e-mail was sent a moment ago; another one can be requested at `retry_at`."""
 
     def __init__(self, retry_at: datetime) -> None:
-        super().__init__("a code was sent a moment ago")
+        super().__init__("an e-mail was sent a moment ago")
         self.retry_at = retry_at
 
 
 class NotSentError(Exception):
-    """The letter could not be handed over; another may be asked for at `retry_at`."""
+    """The e-mail could not be sent; another one can be requested at `retry_at`."""
 
     def __init__(self, retry_at: datetime) -> None:
-        super().__init__("the letter could not be handed over")
+        super().__init__("the e-mail could not be sent")
         self.retry_at = retry_at
 
 
 class NoCodeError(Exception):
-    """There is no code to enter: none was sent, it has lapsed, was used, or has no tries left."""
+    """No code can be entered: none was sent, or it has expired, was used, or has no tries left."""
 
 
 @dataclass
 class WrongCodeError(Exception):
-    """The code is wrong; `tries_left` more may be made."""
+    """The code is wrong; `tries_left` is the number of further tries."""
 
     tries_left: int
 
 
 class WalletSuspendedError(Exception):
-    """The address is proven, but its wallet is suspended."""
+    """The code or link is right, but the wallet is suspended."""
 
 
 def send_code(errand: Errand, *, client: str, now: datetime, link: bool = False) -> None:
     """Send a new code to the errand's address, or a link if no code is left; an earlier code stops working.
 
-    client: the network address limits count by. link: a link is asked for, because codes from this client
-    address are not compared at the moment. Raises `TooSoonError`, `limits.LimitReachedError` or
-    `NotSentError`; what the e-mail cost the address and its browser is then given back, and what it cost
-    the client address is not.
+    client: the network address that limits count by. link: the holder requests a link, because codes from
+    this client address are refused at the moment. Raises `TooSoonError`, `limits.LimitReachedError` or
+    `NotSentError`, and then gives back the allowances, except that of the client address.
     """
     _claim_sending(errand, now=now)
     try:
@@ -81,11 +80,11 @@ def send_code(errand: Errand, *, client: str, now: datetime, link: bool = False)
 
 
 def redeem(errand: Errand, code: str, *, client: str, now: datetime) -> Wallet:
-    """The wallet of the errand's address, made now if it is new, for the right code.
+    """Compare the code, and return the wallet of the errand's address, created now if it is new.
 
-    A try is paid for before the code is compared, and a code is used up by one conditional update, so
-    neither tries nor uses multiply when requests race. Raises `NoCodeError`, `WrongCodeError`,
-    `WalletSuspendedError`, `limits.LimitReachedError`.
+    A try is counted before the code is compared, and the code is used up by a conditional update, so that
+    concurrent requests have no additional tries or uses. Raises `NoCodeError`, `WrongCodeError`,
+    `WalletSuspendedError` or `limits.LimitReachedError`.
     """
     usable = LoginCode.objects.filter(errand=errand, used_at=None, expires_at__gt=now)
     sent = usable.first()
@@ -108,7 +107,7 @@ def redeem(errand: Errand, code: str, *, client: str, now: datetime) -> Wallet:
 
 
 def redeem_link(errand: Errand, secret: str, *, now: datetime) -> Wallet:
-    """The wallet of the errand's address for a link that was sent there; see `sign_in_links.errand_for`.
+    """Use the link, and return the wallet of the errand's address; see `sign_in_links.errand_for`.
 
     Raises `sign_in_links.LinkGoneError` or `WalletSuspendedError`.
     """
@@ -119,23 +118,23 @@ def redeem_link(errand: Errand, secret: str, *, now: datetime) -> Wallet:
 
 
 def code_pending(errand: Errand, *, now: datetime) -> bool:
-    """Whether a code is on its way or there to be entered."""
+    """Whether a code was sent, or is being sent, that can be entered."""
     codes = LoginCode.objects.filter(errand=errand, used_at=None, expires_at__gt=now, tries_left__gt=0)
     return codes.exists()
 
 
 def link_pending(errand: Errand, *, now: datetime) -> bool:
-    """Whether this errand waits for a link instead."""
+    """Whether this errand waits for a link in place of a code."""
     return errand.link_until is not None and errand.link_until > now
 
 
 def may_send_at(errand: Errand) -> datetime | None:
-    """When another e-mail may be asked for; None when one may be at any time."""
+    """When another e-mail can be requested; None if none was sent yet."""
     return errand.code_sent_at + RESEND_AFTER if errand.code_sent_at else None
 
 
 def _claim_sending(errand: Errand, *, now: datetime) -> None:
-    """At most one letter a minute for an errand, whoever clicks how often."""
+    """Allow at most one e-mail per minute for an errand, also for concurrent requests."""
     rested = Q(code_sent_at=None) | Q(code_sent_at__lte=now - RESEND_AFTER)
     if Errand.objects.filter(rested, id=errand.id).update(code_sent_at=now) != 1:
         errand.refresh_from_db(fields=["code_sent_at"])
@@ -149,7 +148,7 @@ def _release_sending(errand: Errand, *, sent_at: datetime | None) -> None:
 def _send(errand: Errand, *, client: str, now: datetime, link: bool) -> None:
     email, browser = errand.email, errand.browser
     known = known_browsers.is_known(browser, email, now=now)
-    with ExitStack() as taken:  # what an e-mail costs; given back unless one was handed to the mail server
+    with ExitStack() as taken:  # given back unless an e-mail was sent
         if link or not take_code(email, browser=browser, client=client, known=known, now=now, taken=taken):
             _send_link(errand, client=None if known else client, now=now)
         else:
@@ -161,8 +160,8 @@ def _send_code(errand: Errand, *, own_allowance: bool, now: datetime, taken: Exi
     try:
         letters.send_code(errand, code, lifetime=CODE_LIFETIME)
     except BaseException:
-        # The code reached nobody, so it is deleted. If somebody has guessed at it meanwhile, its allowance is
-        # not given back: otherwise a mailbox that refuses e-mail would allow guesses without limit.
+        # The code was not sent, so it is deleted. If a client has tried to guess it meanwhile, its allowance
+        # is not given back: otherwise a mailbox that refuses e-mail would allow unlimited guesses.
         if not LoginCode.objects.filter(errand=errand, tries_left=TRIES).delete()[0]:
             LoginCode.objects.filter(errand=errand).delete()
             taken.pop_all()
@@ -191,7 +190,7 @@ def _wallet_of(errand: Errand, *, now: datetime) -> Wallet:
 
 
 def _signed_in(wallet: Wallet, errand: Errand, *, now: datetime) -> Wallet:
-    """The errand's browser has proven its address. Raises `WalletSuspendedError`."""
+    """Make the errand's browser known, and return the wallet. Raises `WalletSuspendedError`."""
     if wallet.state != Wallet.State.ACTIVE:
         raise WalletSuspendedError
     known_browsers.remember(errand.browser, errand.email, now=now)
@@ -216,5 +215,5 @@ def _new_code(errand: Errand, *, own_allowance: bool, now: datetime) -> str:
 
 
 def _digest(errand: Errand, code: str) -> str:
-    """Keyed, because six digits are soon tried out against a plain hash; and good for one errand only."""
+    """Keyed, because a plain hash of six digits is easily reversed; different for each errand."""
     return salted_hmac("wallet.sign_in.code", f"{errand.id}:{code}", algorithm="sha256").hexdigest()

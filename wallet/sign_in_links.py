@@ -1,8 +1,8 @@
 """One-time links (128 bits), sent in place of a code when strangers have used up the codes of an address.
 
-A link signs in the browser that opens it, and only if that browser waits for one: it has asked to sign in
-with the same address. So an attacker who asks in a holder's name gains nothing when the holder opens the
-link, and the holder can use a link that the attacker's request has sent.
+A link signs in the browser that opens it, if that browser has requested to sign in with the same address. So
+an attacker who requests a link for a holder gains nothing when the holder opens it, and the holder can use
+the link that the attacker's request has sent.
 """
 
 import hashlib
@@ -20,40 +20,39 @@ from wallet.models import Errand, LoginLink
 from wallet.shared_emails import SharedEmail
 from wallet.sign_in_allowances import LINKS_PER_CLIENT, LINKS_PER_EMAIL
 
-# Longer than the time between two e-mails: a link that was sent a moment too early for somebody still serves.
+# Longer than the time between two e-mails, so that a link from an earlier request still works.
 LIFETIME = timedelta(minutes=30)
 _EMAIL = SharedEmail.of(LINKS_PER_EMAIL)
 _SECRET = re.compile(r"[A-Za-z0-9_-]{22}")
 
 
 class LinkGoneError(Exception):
-    """There is no such link, it is too old, or it was used."""
+    """The link is unknown, expired or used."""
 
 
 class NotWaitingError(Exception):
-    """The link is good, but this browser does not wait for one to its address."""
+    """The link is valid, but this browser does not wait for one to its address."""
 
 
 def send(email: str, *, client: str | None, now: datetime) -> datetime:
-    """Make sure that a working link is in the mailbox; returns the time until which it works.
+    """Ensure that a working link is in the mailbox, and return its expiry.
 
-    Within 15 minutes of the last such e-mail none is sent while the link in it still works. client: the
-    network address of a stranger, whose e-mails with links are counted. Raises OSError when the e-mail
-    cannot be handed to the mail server, and `limits.LimitReachedError` when the client address has used up
-    all its links, or for a few seconds while another request hands over an e-mail to this address, because
-    that may fail. What the e-mail costs the mailbox is then given back.
+    No e-mail is sent within 15 minutes of the last one while the link in it still works. client: the network
+    address of a stranger, whose links are counted. Raises OSError if the e-mail cannot be sent, and
+    `limits.LimitReachedError` if the client address has no links left, or if another request is sending an
+    e-mail to this address, which may still fail. The allowance of the mailbox is then given back.
     """
     with ExitStack() as under_way, ExitStack() as taken:  # closed in the opposite order
         if next_at := _EMAIL.take(email, now=now, under_way=under_way, taken=taken):
             return next_at - LINKS_PER_EMAIL.window + LIFETIME
         if client is not None:
-            LINKS_PER_CLIENT.take(client, now=now)  # kept, also when the e-mail fails
-        until = _hand_over(email, now=now, taken=taken)
+            LINKS_PER_CLIENT.take(client, now=now)  # not given back if the e-mail fails
+        until = _submit(email, now=now, taken=taken)
         taken.pop_all()
     return until
 
 
-def _hand_over(email: str, *, now: datetime, taken: ExitStack) -> datetime:
+def _submit(email: str, *, now: datetime, taken: ExitStack) -> datetime:
     secret = secrets.token_urlsafe(16)
     link = LoginLink.objects.create(digest=_digest(secret), email=email, expires_at=now + LIFETIME)
     taken.callback(link.delete)
@@ -63,7 +62,7 @@ def _hand_over(email: str, *, now: datetime, taken: ExitStack) -> datetime:
 
 
 def errand_for(secret: str, *, browser: str | None, now: datetime) -> Errand:
-    """The errand that this browser continues with the link; uses nothing up.
+    """The errand that this browser continues with the link; does not use the link.
 
     Raises `LinkGoneError` or `NotWaitingError`.
     """
@@ -85,9 +84,9 @@ def waiting(browser: str | None, email: str, *, now: datetime) -> Errand | None:
 
 
 def use(secret: str, *, now: datetime) -> None:
-    """Use the link up, once; raises `LinkGoneError`.
+    """Use the link; raises `LinkGoneError` if it is gone or was used.
 
-    The next e-mail need not wait any longer: no link that works is in the mailbox now.
+    Gives the allowance of the mailbox back: it contains no working link any more, so the next need not wait.
     """
     link = _good(secret, now=now).first()
     if link is None or _good(secret, now=now).update(used_at=now) != 1:

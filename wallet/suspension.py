@@ -1,6 +1,6 @@
-"""Suspending a wallet: nobody signs in to it and nothing is presented from it until it is reinstated.
+"""Suspending and reinstating a wallet. A suspended wallet can neither be signed in to nor present.
 
-What was presented from it before is suspended for as long.
+Its presented credentials are suspended for the same time.
 """
 
 from datetime import datetime
@@ -13,7 +13,7 @@ from wallet.status_lists.changes import Action, Subject
 
 
 class WalletMoveError(Exception):
-    """The wallet is so already; perhaps somebody else was faster."""
+    """The wallet is in that state already; another request may have changed it."""
 
 
 def suspend(wallet: Wallet, *, actor: str, reason: str, now: datetime) -> None:
@@ -25,7 +25,7 @@ def suspend(wallet: Wallet, *, actor: str, reason: str, now: datetime) -> None:
 
 
 def reinstate(wallet: Wallet, *, actor: str, reason: str, now: datetime) -> None:
-    """Let a suspended wallet be used again; raises `WalletMoveError`."""
+    """Reinstate a suspended wallet; raises `WalletMoveError`."""
     with transaction.atomic():
         _move(wallet, Wallet.State.SUSPENDED, Wallet.State.ACTIVE, "")
         _record(wallet, Action.REINSTATED, actor=actor, reason=reason, now=now)

@@ -1,4 +1,4 @@
-"""Which SD-JWT VCs are believed, beyond RFC 9901 §7: whose, which type, by which keys. Pure."""
+"""Which SD-JWT VCs are trusted, beyond RFC 9901 §7: by issuer, type and keys. Pure."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,9 +9,9 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from wallet.sd_jwt import verification
 from wallet.sd_jwt.issuance import SdJwtError
-from wallet.sd_jwt.verification import Passed, VerifiedSdJwt
+from wallet.sd_jwt.verification import Passed
 
-# Every check by its name, in the order in which they are made: after the first that is not passed, none is.
+# The names of all checks, in the order in which they are made. The first that fails is the last one made.
 CHECKS = (
     *("structure", "alg", "typ", "kid", "x5c", "certificate-chain", "issuer-signature", "sd-alg"),
     *("disclosures-form", "digests-once", "disclosures-referenced", "exp", "iss", "vct"),
@@ -20,7 +20,7 @@ CHECKS = (
 
 
 class TrustedKey(Protocol):
-    """A key that is known to be the issuer's."""
+    """A published key of the issuer."""
 
     @property
     def public_key(self) -> ec.EllipticCurvePublicKey: ...
@@ -34,7 +34,7 @@ class TrustedKey(Protocol):
 
 @dataclass(frozen=True)
 class TrustPolicy:
-    """One issuer, one type of credential; `find_key` knows the keys that are the issuer's, by kid."""
+    """Trusts one type of credential from one issuer; `find_key` finds the issuer's keys by kid."""
 
     issuer: str
     vct: str
@@ -49,10 +49,10 @@ class TrustPolicy:
         now: datetime,
         transaction_data: Sequence[str] = (),
         passed: Passed,
-    ) -> VerifiedSdJwt:
-        """A presentation for this audience and request that is believed; raises SdJwtError.
+    ) -> dict[str, Any]:
+        """Verify a presentation for this audience and request, and return its payload; raises SdJwtError.
 
-        `passed` is told every check but `status`, which is for the caller to find out.
+        passed: called with the name of every check but `status`, which the caller makes.
         """
 
         def issuer_key(header: Mapping[str, Any]) -> ec.EllipticCurvePublicKey:
@@ -71,7 +71,7 @@ class TrustPolicy:
             nonce=nonce,
             now=now,
             transaction_data=transaction_data,
-            required=("exp",),  # the others are compared, each in its turn
+            required=("exp",),  # `believed` checks the others
             passed=passed,
             believed=believed,
         )

@@ -1,4 +1,4 @@
-"""What the credential's type says about itself (SD-JWT VC §5), served at the address that `vct` is.
+"""The type metadata of the credential (SD-JWT VC §5), published at the address in `vct`.
 
 What is published stays: only claims that are not mandatory may join it. Any other change is a new version of
 the type, at a new address (§6).
@@ -13,7 +13,7 @@ from wallet.claims import CLAIMS, GROUPS, ClaimPath
 from wallet.credentials import credential_type
 
 LOCALE = "en-GB"
-# Registered claims that every credential carries in plain sight (SD-JWT VC §2.2.2.3), and why.
+# Registered claims that are never selectively disclosable (SD-JWT VC §2.2.2.3), with their descriptions.
 PLAIN = {
     "iss": "The issuer; its keys are found by discovery.",
     "vct": "The type of the credential: the address of this document.",

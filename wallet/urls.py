@@ -1,4 +1,4 @@
-"""Addresses under `wallet/`."""
+"""The URLs under `wallet/`."""
 
 from django.urls import path
 from django.views.generic import RedirectView

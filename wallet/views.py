@@ -1,4 +1,4 @@
-"""Pages of signing in and out."""
+"""The pages for signing in and out."""
 
 import math
 import uuid
@@ -27,33 +27,33 @@ from wallet.forms import CodeForm, EmailForm
 from wallet.models import Errand, Wallet
 from wallet.pages import on_errand, see_other, show
 
-HISTORY = "consent_history"  # where a holder who comes on their own wants to go
+HISTORY = "consent_history"  # the page after a sign-in that no relying party requested
 
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def front_door(request: HttpRequest) -> HttpResponse:
-    """For holders who come on their own: asks for the address, then goes on as every sign-in does."""
+    """Sign-in that no relying party requested: asks for the e-mail address, then continues like any other."""
     now = timezone.now()
     if sessions.current(request, now=now):
         return see_other(HISTORY)
     form = EmailForm(request.POST or None)
-    if form.is_valid():
-        try:
-            _count_errand(request, form.cleaned_data["email"], now)
-        except LimitReachedError as limit:
-            form.add_error(None, _wait(limit.retry_at, now))
-            page = render(request, "wallet/front_door.html", {"form": form}, status=429)
-            return again_after(limit.retry_after(now), page)
     if not form.is_valid():
         return render(request, "wallet/front_door.html", {"form": form}, status=422 if form.is_bound else 200)
-    return _on_own_errand(request, form.cleaned_data["email"], now)
+    email, digest, client = form.cleaned_data["email"], browser.digest(request), browser.address(request)
+    try:
+        sign_in_allowances.count_errand(email, browser=digest, client=client, now=now)
+    except LimitReachedError as limit:
+        form.add_error(None, _wait(limit.retry_at, now))
+        page = render(request, "wallet/front_door.html", {"form": form}, status=429)
+        return again_after(limit.retry_after(now), page)
+    return _on_own_errand(request, email, now)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @on_errand
 def sign_in(request: HttpRequest, errand: Errand, now: datetime) -> HttpResponse:
-    """Says who asks and for whom, and sends the code."""
+    """Shows the requester and the e-mail address; on POST, sends the code."""
     session = sessions.current(request, now=now)
     if session and session.wallet.email != errand.email:
         return see_other("wallet_switch", errand.id)
@@ -67,7 +67,7 @@ def sign_in(request: HttpRequest, errand: Errand, now: datetime) -> HttpResponse
 @require_http_methods(["GET", "HEAD", "POST"])
 @on_errand
 def code(request: HttpRequest, errand: Errand, now: datetime) -> HttpResponse:
-    """Takes the code. Once signed in, it is only a step on the way to where the errand leads."""
+    """The form for the code; a signed-in holder is redirected to the errand's `return_to`."""
     session = sessions.current(request, now=now)
     if session and errands.good_for(errand, session):
         return see_other(errand.return_to)
@@ -89,7 +89,7 @@ def code(request: HttpRequest, errand: Errand, now: datetime) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def link(request: HttpRequest, secret: str) -> HttpResponse:
-    """Where the link in an e-mail leads. It asks for a click: programs that check e-mail open links, too."""
+    """The target of the link in an e-mail. Signs in on POST only, because mail scanners open links."""
     now = timezone.now()
     try:
         errand = sign_in_links.errand_for(secret, browser=browser.digest(request), now=now)
@@ -108,7 +108,7 @@ def link(request: HttpRequest, secret: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @on_errand
 def switch(request: HttpRequest, errand: Errand, now: datetime) -> HttpResponse:
-    """Somebody else is signed in here: go on as the one the errand is about, or go back."""
+    """For a browser that is signed in to another wallet: sign out and continue as the errand's holder."""
     session = sessions.current(request, now=now)
     if session is None or session.wallet.email == errand.email:
         return see_other("wallet_sign_in", errand.id)
@@ -122,7 +122,7 @@ def switch(request: HttpRequest, errand: Errand, now: datetime) -> HttpResponse:
 
 @require_POST
 def sign_out(request: HttpRequest, errand_id: uuid.UUID | None = None) -> HttpResponse:
-    """Ends the session of this browser, also when the errand has expired or belongs to another browser."""
+    """Ends the session of this browser, even if the errand has expired or belongs to another browser."""
     response = (
         see_other("wallet_errand_signed_out", errand_id) if errand_id else see_other("wallet_signed_out")
     )
@@ -134,7 +134,7 @@ def sign_out(request: HttpRequest, errand_id: uuid.UUID | None = None) -> HttpRe
 @never_cache
 @only_read
 def signed_out(request: HttpRequest, errand_id: uuid.UUID | None = None) -> HttpResponse:
-    """Says so; in the middle of an errand, with the ways on and back."""
+    """The page after signing out; for an errand, with links to continue and to return."""
     errand, lapsed = None, False
     if errand_id:
         try:
@@ -173,11 +173,6 @@ def _send_code(request: HttpRequest, errand: Errand, now: datetime) -> HttpRespo
     return see_other("wallet_code", errand.id)
 
 
-def _count_errand(request: HttpRequest, email: str, now: datetime) -> None:
-    digest, client = browser.digest(request), browser.address(request)
-    sign_in_allowances.count_errand(email, browser=digest, client=client, now=now)
-
-
 def _not_now(
     request: HttpRequest, errand: Errand, retry_at: datetime, now: datetime, status: int = 429, **facts: Any
 ) -> HttpResponse:
@@ -187,7 +182,7 @@ def _not_now(
 
 
 def _redeem(request: HttpRequest, errand: Errand, form: CodeForm, now: datetime) -> HttpResponse | None:
-    """Where to go with this code; None when the form should be shown again with what is wrong."""
+    """The response for this code; None if the form has to be shown again with its errors."""
     try:
         wallet = signing_in.redeem(
             errand, form.cleaned_data["code"], client=browser.address(request), now=now
@@ -200,7 +195,7 @@ def _redeem(request: HttpRequest, errand: Errand, form: CodeForm, now: datetime)
         form.add_error(None, ValidationError(problem, code="by_link"))
         return None
     except signing_in.NoCodeError:
-        # Perhaps the second of two clicks: then the first has signed in and the next page goes on.
+        # If this is a second click, the first has signed in, and the next page redirects onwards.
         return see_other(reverse("wallet_sign_in", args=[errand.id], query={"lapsed": 1}))
     except signing_in.WalletSuspendedError:
         return show(request, "suspended", errand, status=403)
@@ -208,7 +203,7 @@ def _redeem(request: HttpRequest, errand: Errand, form: CodeForm, now: datetime)
 
 
 def _link_gone(request: HttpRequest, now: datetime) -> HttpResponse:
-    """Perhaps the second of two clicks: then the first has signed in, and this one goes where it went."""
+    """The page for a used or expired link. After a second click, redirects like the first."""
     session, digest = sessions.current(request, now=now), browser.digest(request)
     errand = session and sign_in_links.waiting(digest, session.wallet.email, now=now)
     if errand:
@@ -235,7 +230,7 @@ def _wrong(tries_left: int) -> ValidationError:
 
 
 def _seconds_until(moment: datetime | None, now: datetime) -> int:
-    """Whole seconds, at least one; 0 when there is nothing to wait for."""
+    """The whole seconds until then, at least one; 0 if the moment is past or None."""
     if moment is None or moment <= now:
         return 0
     return max(1, math.ceil((moment - now).total_seconds()))

@@ -13,6 +13,7 @@ from django.utils.timezone import localdate
 
 from consent import decisions
 from consent.models import Consent
+from consent.question import Requester
 from infra.database.prepared_statements import PreparedInsert
 from presentation.models import Interaction
 from presentation.relying_parties.metadata import logos
@@ -142,10 +143,10 @@ def _ask(opened: OpenInteraction, found: Match, *, now: datetime) -> Consent:
     )
 
 
-def _requester(opened: OpenInteraction) -> decisions.Requester:
+def _requester(opened: OpenInteraction) -> Requester:
     party, address = opened.relying_party, opened.return_address
     has_logo = party.logo and logos.is_shown(bytes(party.logo))
-    return decisions.Requester(
+    return Requester(
         name=party.name,
         domain=address.destination,
         logo_url=reverse("relying_party_logo", args=[party.client_id]) if has_logo else "",

@@ -1,1 +1,1 @@
-"""The guide for developers, served by the sandbox that it is about."""
+"""Pages of docs/ for developers of relying applications, served by the sandbox."""

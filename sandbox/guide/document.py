@@ -1,4 +1,4 @@
-"""A page of docs/ as HTML with a table of contents: no HTML of its own, no inline style. Pure."""
+"""Renders a page of docs/ as HTML with a table of contents. HTML in the page is escaped. Pure."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -11,15 +11,15 @@ from markdown_it.common.utils import escapeHtml
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 
-LOCAL = "http://localhost:8000"  # where docs/ has the sandbox
-_SHORT = 20  # characters of code that fit on the line of a phone
+LOCAL = "http://localhost:8000"  # the address of the sandbox in docs/
+_SHORT = 20  # characters of code that fit on one line of a phone
 _MAY_BREAK = re.compile(r"(?<=[:/?=])(?=\w)")
-_COMMENT = re.compile(r"<!--.*-->", re.DOTALL)  # for those who edit the file
+_COMMENT = re.compile(r"<!--.*-->", re.DOTALL)  # notes for editors of the file
 _LANGUAGES = {"sh": "Shell", "js": "JavaScript", "python": "Python", "json": "JSON", "html": "HTML"}
 
 
 class _Renderer(RendererHTML):
-    """Code that is wider than a phone can be scrolled, by keyboard as well; tables are stacked there."""
+    """Makes wide code scrollable, also with the keyboard, and lets tables be stacked on a phone."""
 
     def fence(self, tokens: Sequence[Token], idx: int, *_: Any) -> str:
         label = _LANGUAGES.get(tokens[idx].info.strip(), "Text")
@@ -42,7 +42,7 @@ class _Renderer(RendererHTML):
 
 @dataclass(frozen=True)
 class Document:
-    """A title, the chapters as (anchor, title in HTML), and the HTML below the title."""
+    """The title, the chapters as (anchor, title in HTML), and the HTML below the title."""
 
     title: str
     contents: list[tuple[str, str]]
@@ -50,12 +50,12 @@ class Document:
 
 
 def rendered(text: str, *, base_url: str, link_to: Callable[[str], str | None]) -> Document:
-    """A page of docs/ that begins with its title, with the addresses of the service at `base_url`.
+    """The Markdown text of a page of docs/, which begins with its title, as HTML.
 
-    link_to: the address of another page of docs/ by its file name; None leaves its words without a link.
+    base_url: replaces the address of the sandbox in the text. link_to: returns the address of another page
+    of docs/ by its file name without `.md`; for None, the link is removed and its text stays.
     """
-    # "commonmark" with HTML switched off: what looks like a tag is text, and only http(s) and relative
-    # addresses become links.
+    # With "html" off, tags are escaped, and only http(s) and relative addresses become links.
     options = {"html": False, "typographer": True}
     parser = MarkdownIt("commonmark", options, renderer_cls=_Renderer).enable(["table", "smartquotes"])
     tokens = _uncommented(parser.parse(text.replace("{base_url}", base_url).replace(LOCAL, base_url)))
@@ -69,7 +69,7 @@ def rendered(text: str, *, base_url: str, link_to: Callable[[str], str | None]) 
 
 
 def _uncommented(tokens: Sequence[Token]) -> list[Token]:
-    """The same without HTML comments, which would be text here; each is a paragraph of its own."""
+    """The tokens without HTML comments, which would appear as text; each is a paragraph of its own."""
     comments = {at for at, token in enumerate(tokens) if _COMMENT.fullmatch(token.content)}
     paragraphs = {
         at for at in comments if tokens[at].type == "inline" and tokens[at - 1].type == "paragraph_open"
@@ -79,7 +79,7 @@ def _uncommented(tokens: Sequence[Token]) -> list[Token]:
 
 
 def _anchored(tokens: Sequence[Token]) -> Iterator[tuple[str, str]]:
-    """Gives headings the anchors that links to the file use; those of chapters with their titles."""
+    """Gives headings the anchors that links on GitHub use; yields anchor and title of each chapter."""
     for opening, inside in pairwise(tokens):
         if opening.type == "heading_open" and opening.tag != "h1":
             anchor = re.sub(r"[^\w -]", "", inside.content.lower()).replace(" ", "-")
@@ -89,7 +89,7 @@ def _anchored(tokens: Sequence[Token]) -> Iterator[tuple[str, str]]:
 
 
 def _label_cells(tokens: Sequence[Token]) -> None:
-    """Gives each cell the title of its column, which is shown beside it where rows are stacked."""
+    """Gives each cell the title of its column, which the page shows where rows are stacked."""
     titles: list[str] = []
     column = 0
     for opening, inside in pairwise(tokens):
@@ -106,7 +106,7 @@ def _label_cells(tokens: Sequence[Token]) -> None:
 
 
 def _mark_narrow(tokens: Sequence[Token]) -> None:
-    """Marks the code in headings and cells, which have less room than that in a paragraph."""
+    """Marks the code in headings and cells, which are narrower than paragraphs."""
     for opening, inside in pairwise(tokens):
         if opening.type in ("heading_open", "th_open", "td_open"):
             for child in inside.children or ():
@@ -114,18 +114,18 @@ def _mark_narrow(tokens: Sequence[Token]) -> None:
 
 
 def _breakable(text: str) -> str:
-    """The text as HTML; if it is long, a line may end after a sign in it and need not split a word."""
+    """The text as HTML. In a long text, lines may break after punctuation marks, not only within a word."""
     html = escapeHtml(text)
     return _MAY_BREAK.sub("<wbr>", html) if len(text) > _SHORT else html
 
 
 def _plain(inside: Token) -> str:
-    """The words of a heading or cell, without their markup."""
+    """The text of a heading or cell without markup."""
     return "".join(child.content for child in inside.children or ())
 
 
 def _linked(children: Sequence[Token], link_to: Callable[[str], str | None]) -> Iterator[Token]:
-    """The same with links to other files where those are served, and without links that lead nowhere."""
+    """The tokens with links to other pages rewritten, and links to files that are not served removed."""
     dropped = False
     for token in children:
         if token.type == "link_open":

@@ -1,4 +1,4 @@
-"""The pages of docs/ that developers of relying applications need, to be read in the sandbox."""
+"""The views of the guide: the pages of docs/ for developers of relying applications."""
 
 from functools import cache
 
@@ -17,11 +17,11 @@ PAGES = (GUIDE, "transaction-data", "credential-status")
 
 @only_read
 def guide(request: HttpRequest, name: str = GUIDE) -> HttpResponse:
-    """One page of it."""
+    """One page of the guide; 404 if `name` is not one of `PAGES`."""
     if name not in PAGES:
         raise Http404
     document = _document(name, settings.BASE_URL)
-    # Ours, and made of escaped text.
+    # Safe: `rendered` escapes all text and adds only its own tags.
     facts = {
         "title": document.title,
         "contents": [(anchor, mark_safe(title)) for anchor, title in document.contents],  # noqa: S308

@@ -1,1 +1,1 @@
-"""A holder without a screen, for tests in CI."""
+"""A holder that acts by itself, for tests of relying applications in CI."""

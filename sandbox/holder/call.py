@@ -1,4 +1,4 @@
-"""What a test asks of the holder, read strictly from JSON. Pure."""
+"""A call of the holder for tests, read strictly from JSON. Pure."""
 
 import re
 from dataclasses import dataclass
@@ -15,12 +15,12 @@ _VISIBLE = re.compile(r"[!-~]+")
 
 
 class HolderCallError(ValueError):
-    """The call makes no sense; the text says what to change."""
+    """The body is not a valid call; the text says what to change."""
 
 
-@dataclass(frozen=True, repr=False)  # the address names a person and perhaps a payment
+@dataclass(frozen=True, repr=False)  # the address holds an e-mail address and perhaps a payment
 class HolderCall:
-    """One call: the request to open, who the holder is, and what they say."""
+    """One call: the address of the request, the persona of the holder, and the decision."""
 
     authorize_url: str
     persona: str
@@ -28,16 +28,16 @@ class HolderCall:
 
     @classmethod
     def from_json(cls, body: bytes, *, endpoint: str) -> Self:
-        """Reads the body; `endpoint` is the authorization endpoint. Raises `HolderCallError`."""
+        """The call in the body; `endpoint` is the authorization endpoint. Raises `HolderCallError`."""
         members = _object(body)
-        defaults = {name: choices[0] for name, choices in CHOICES.items()}
         if unknown := set(members) - {"authorize_url", *CHOICES}:
             allowed = ", ".join(("authorize_url", *CHOICES))
             raise HolderCallError(f"There are {len(unknown)} unknown members; the body may have {allowed}.")
+        chosen = {name: members.get(name, choices[0]) for name, choices in CHOICES.items()}
         for name, choices in CHOICES.items():
-            if name in members and members[name] not in choices:
+            if chosen[name] not in choices:
                 raise HolderCallError(f"{name} must be one of {', '.join(choices)}.")
-        return cls(_address(members.get("authorize_url"), endpoint), **(defaults | _chosen(members)))
+        return cls(_address(members.get("authorize_url"), endpoint), **chosen)
 
 
 def _object(body: bytes) -> dict[str, Any]:
@@ -48,10 +48,6 @@ def _object(body: bytes) -> dict[str, Any]:
     if not isinstance(members, dict):
         raise HolderCallError("The body must be a JSON object.")
     return members
-
-
-def _chosen(members: dict[str, Any]) -> dict[str, str]:
-    return {name: members[name] for name in CHOICES if name in members}
 
 
 def _address(url: object, endpoint: str) -> str:

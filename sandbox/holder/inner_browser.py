@@ -1,20 +1,19 @@
-"""A browser inside this process: it asks our own views as a request from outside would, and keeps cookies.
+"""A browser inside this process: calls our own views like a request from outside, and keeps cookies.
 
-For a holder without a screen (`holder`). No middleware runs, so nothing is logged twice and no form token is
-asked for. Limits count it by the client address it is given. Requests of strangers are not counted again:
-the caller's calls are counted already.
+It is for the holder in `driving`. No middleware runs, so nothing is logged twice and no CSRF token is needed.
+Limits count its requests by the client address that it is given. Limits for strangers do not count them: the
+caller's calls are counted already.
 """
 
 from html.parser import HTMLParser
-from io import BytesIO
 from typing import cast
-from urllib.parse import unquote_to_bytes, urlencode, urlsplit
+from urllib.parse import urlencode, urlsplit
 
 from django.conf import settings
 from django.core.handlers.exception import convert_exception_to_response
-from django.core.handlers.wsgi import WSGIRequest
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
+from django.test import RequestFactory
 from django.urls import resolve
 from django.utils import timezone
 
@@ -22,66 +21,51 @@ from presentation.requests.interactions import COUNTED_ALREADY
 from wallet import sessions
 from wallet.models import Wallet
 
+FORM = "application/x-www-form-urlencoded"
+
 
 class InnerBrowser:
-    """Opens addresses of this service, one after the other; redirects are the caller's to follow."""
+    """Requests addresses of this service, one after the other. The caller follows redirects."""
 
     def __init__(self, client: str) -> None:
-        """client: a network address, as `infra.browser.address` has it."""
-        self._cookies: dict[str, str] = {}
-        self._address = client.partition("/")[0]
+        """client: a network address, as `infra.browser.address` returns it."""
+        address, base = client.partition("/")[0], urlsplit(settings.BASE_URL)
+        self._secure = base.scheme == "https"
+        self._requests = RequestFactory(
+            headers={
+                "host": base.netloc,
+                "x-forwarded-for": ",".join([address] * settings.TRUSTED_PROXY_COUNT),
+            },
+            REMOTE_ADDR=address,
+        )
+        self._requests.defaults[COUNTED_ALREADY] = "yes"
 
     def get(self, address: str) -> HttpResponseBase:
         """The response to GET."""
-        return self._send(self._request("GET", address))
+        return self._send(self._requests.get(address, secure=self._secure))
 
     def post(self, address: str, **fields: str) -> HttpResponseBase:
-        """The response to a form."""
-        return self._send(self._request("POST", address, urlencode(fields).encode()))
+        """The response to a submitted form."""
+        return self._send(self._requests.post(address, urlencode(fields), FORM, secure=self._secure))
 
     def sign_in(self, wallet: Wallet) -> None:
-        """From now on this browser is signed in to `wallet`, as if a code had been typed."""
+        """Sign this browser in to `wallet`, without a code."""
         response = HttpResponse()
-        sessions.start(self._request("POST", "/"), response, wallet, now=timezone.now())
-        self._keep_cookies(response)
+        sessions.start(self._requests.post("/"), response, wallet, now=timezone.now())
+        self._requests.cookies.update(response.cookies)
 
     def sign_out(self) -> None:
-        """Leave no session behind."""
-        sessions.end(self._request("POST", "/"), HttpResponse())
-
-    def _request(self, method: str, address: str, body: bytes = b"") -> HttpRequest:
-        parts, base = urlsplit(address), urlsplit(settings.BASE_URL)
-        environ = {
-            "REQUEST_METHOD": method,
-            # WSGI has the octets of the path as Latin-1 (PEP 3333).
-            "PATH_INFO": unquote_to_bytes(parts.path).decode("latin-1"),
-            "QUERY_STRING": parts.query,
-            "SERVER_NAME": base.hostname,
-            "SERVER_PORT": str(base.port or {"https": 443}.get(base.scheme, 80)),
-            "HTTP_HOST": base.netloc,
-            "REMOTE_ADDR": self._address,
-            "HTTP_X_FORWARDED_FOR": ",".join([self._address] * settings.TRUSTED_PROXY_COUNT),
-            "HTTP_COOKIE": "; ".join(f"{name}={value}" for name, value in self._cookies.items()),
-            "CONTENT_TYPE": "application/x-www-form-urlencoded" if body else "",
-            "CONTENT_LENGTH": str(len(body)),
-            "wsgi.url_scheme": base.scheme,
-            "wsgi.input": BytesIO(body),
-            COUNTED_ALREADY: True,
-        }
-        return WSGIRequest(environ)
+        """Delete the session."""
+        sessions.end(self._requests.post("/"), HttpResponse())
 
     def _send(self, request: HttpRequest) -> HttpResponseBase:
         response = cast(HttpResponseBase, convert_exception_to_response(_view_of)(request))
-        self._keep_cookies(response)
+        self._requests.cookies.update(response.cookies)
         return response
-
-    def _keep_cookies(self, response: HttpResponseBase) -> None:
-        for name, cookie in response.cookies.items():
-            self._cookies[name] = cookie.value
 
 
 class Words(HTMLParser):
-    """The words of a page's main part: `heading`, and `text` without it; and where its `links` lead."""
+    """The main part of a page: its `heading`, the other `text`, and the targets of its `links`."""
 
     def __init__(self, html: str) -> None:
         super().__init__()

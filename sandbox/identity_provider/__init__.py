@@ -1,1 +1,1 @@
-"""The simulated identity provider: personas, and the page on which one is picked."""
+"""The simulated identity provider: personas, and the page on which a person chooses one."""

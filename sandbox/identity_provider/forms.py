@@ -1,4 +1,4 @@
-"""The one form of the simulated provider."""
+"""The form of the simulated provider."""
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
@@ -7,7 +7,7 @@ from sandbox.identity_provider.personas import OUTCOMES
 
 
 class OutcomeForm(forms.Form):
-    """Which outcome the check shall have."""
+    """The outcome of the identity check."""
 
     outcome = forms.ChoiceField(
         label=_("What should happen?"),

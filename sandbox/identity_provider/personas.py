@@ -1,6 +1,6 @@
-"""The people and the outcomes that can be picked in the sandbox. Nobody here is real. Pure.
+"""The personas and outcomes of the simulated identity check. They are fictitious. Pure.
 
-Birth dates are fixed where they can be, and follow from the day where an age is the point.
+Birth dates are fixed, except for personas of a certain age, whose birth date depends on the day.
 """
 
 from collections.abc import Callable
@@ -29,7 +29,7 @@ class Submission:
 
 @dataclass(frozen=True)
 class Outcome:
-    """One choice on the page: its words, and what the provider will find."""
+    """One choice on the page: its label and description, and the provider's finding."""
 
     label: Text
     description: Text
@@ -37,12 +37,12 @@ class Outcome:
 
 
 def adult() -> Identity:
-    """An adult without surprises."""
+    """The identity of an ordinary adult."""
     return Identity("Alice", "Example", date(1990, 4, 12), ("GB",))
 
 
 def years_before(day: date, years: int) -> date:
-    """The birth date of somebody who turns `years` on `day`; nobody does on a leap day, then the next."""
+    """The birth date of a person who turns `years` on `day`; 1 March if the year has no such day."""
     try:
         return day.replace(year=day.year - years)
     except ValueError:

@@ -1,4 +1,4 @@
-"""The sandbox's own pages: the simulated identity check, and the mailbox."""
+"""The pages of the simulated identity check and of the mailbox."""
 
 import uuid
 from contextlib import suppress
@@ -29,7 +29,7 @@ State = IdentityVerification.State
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def identity(request: HttpRequest, verification_id: uuid.UUID) -> HttpResponse:
-    """Plays the provider's page: pick an outcome, hand it in, go back to the wallet."""
+    """The page of the simulated provider: submits the chosen outcome and returns to the wallet."""
     now = timezone.now()
     session = sessions.current(request, now=now)
     if session is None:
@@ -52,13 +52,13 @@ def identity(request: HttpRequest, verification_id: uuid.UUID) -> HttpResponse:
 @never_cache
 @only_read
 def mailbox(request: HttpRequest) -> HttpResponse:
-    """The letters to whoever uses this browser."""
+    """The e-mails for this browser."""
     letters = mailboxes.letters_for(request, now=timezone.now())
     return render(request, "sandbox/mailbox.html", {"letters": letters})
 
 
 def _submit(verification: IdentityVerification, outcome: str, now: datetime) -> None:
-    # When it cannot be submitted, the wallet's page shows where it stands instead.
+    # If it cannot be submitted, the wallet's page shows the state of the attempt.
     with suppress(ForbiddenMoveError, LimitReachedError), transaction.atomic():
         state_machine.submit(verification, now=now)
         PickedOutcome.objects.update_or_create(

@@ -1,1 +1,1 @@
-"""A relying application of our own, to try requests and see answers verified."""
+"""The playground: a relying application in which developers try requests and see answers verified."""

@@ -1,6 +1,6 @@
-"""What machines call at the playground: where answers are posted, and where its page reads them, once.
+"""The playground's endpoints: its response URI, and the one from which its page reads a posted answer, once.
 
-Neither looks at a cookie, so there is nothing that another site's form could use.
+Neither reads a cookie, so both are exempt from CSRF protection.
 """
 
 from django.conf import settings
@@ -26,7 +26,7 @@ from sandbox.playground import posted_answers
 @require_POST
 @never_cache
 def answers(request: HttpRequest) -> JsonResponse:
-    """The response URI (OpenID4VP 1.0 §8.2): takes an answer, says where the browser goes next."""
+    """The response URI (OpenID4VP 1.0 §8.2): stores an answer, and returns the browser's next address."""
     now = timezone.now()
     try:
         posted_answers.POSTED.take(browser.address(request), now=now)
@@ -47,7 +47,7 @@ def answers(request: HttpRequest) -> JsonResponse:
 @require_POST
 @never_cache
 def read(request: HttpRequest) -> JsonResponse:
-    """Gives `form`, as it was posted, to who knows `response_code` and `state`; once."""
+    """Returns `form` as it was posted, once, to a client that sends its `response_code` and `state`."""
     try:
         fields = posted_form.read(_body(request)[: posted_answers.LONGEST])
     except (posted_answers.NotAnAnswerError, posted_form.UnreadableFormError) as error:
@@ -60,7 +60,7 @@ def read(request: HttpRequest) -> JsonResponse:
 
 
 def _body(request: HttpRequest) -> bytes:
-    """Raises NotAnAnswerError instead of what Django would answer with a page."""
+    """The body. Raises NotAnAnswerError for errors that Django would answer with an HTML page."""
     try:
         return request.body
     except (RequestDataTooBig, UnreadablePostError):

@@ -1,10 +1,10 @@
-"""Transactions to start from in the playground: one of each type, as JSON a person can edit."""
+"""Example transactions for the playground: one of each type, as JSON that a developer can edit."""
 
 import json
 from collections.abc import Mapping
 from typing import Any
 
-from presentation.transaction_data import types as types
+from presentation.transaction_data import types
 
 _PAYLOADS: dict[str, dict[str, Any]] = {
     types.SESSION_DATA.urn: {"ip_address": "203.0.113.7", "device_id": "laptop-42"},
@@ -47,9 +47,10 @@ _PAYLOADS: dict[str, dict[str, Any]] = {
 
 
 def _text(urn: str, payload: Mapping[str, Any]) -> str:
+    """The JSON text of a value of `transaction_data`."""
     whole = {"type": urn, "credential_ids": ["basic"], "payload": payload}
     return json.dumps(whole, indent=2, ensure_ascii=False)
 
 
-# The type's name on the wire → an example of it.
+# By the URN of the type.
 EXAMPLES: Mapping[str, str] = {urn: _text(urn, payload) for urn, payload in _PAYLOADS.items()}

@@ -1,8 +1,8 @@
-"""Answers that are posted to the playground (OpenID4VP 1.0 §8.2): kept for the tab that asked, given once.
+"""Answers that are posted to the playground (OpenID4VP 1.0 §8.2): stored for one tab, which reads each once.
 
-Whoever wants one must know the response code, which only the redirected browser was given, and the `state`
-that only the asking tab made (§13.3). The server keeps no session: it knows of the state by its hash, which
-comes with the answer, or as the `kid` of the key where the state itself is encrypted.
+Reading takes the response code, which only the redirected browser has received, and the `state`, which only
+the tab that sent the request knows (§13.3). The server has no session: it stores the hash of the `state`,
+which an encrypted answer carries as the `kid` of its key.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ from infra.sealing import SealError, seal, unseal
 from keys.jws import JwsError, decode_segment
 from presentation.requests.carriers import posted_form
 from sandbox.models import PlaygroundAnswer
-from sandbox.wording import Text
+from wallet.claims import Text
 
 LONGEST = 65_536  # bytes of a form
 KEPT = timedelta(minutes=5)
@@ -33,23 +33,23 @@ POSTED = Limit("playground-answers", most=300, window=timedelta(minutes=15))
 
 
 class NotAnAnswerError(ValueError):
-    """What was posted is no answer, or there is no room for it; the text says why."""
+    """The posted form is not an answer, or too many are stored; the text says which."""
 
 
 def response_uri() -> str:
-    """Where the playground's answers are posted."""
+    """The address to which answers for the playground are posted."""
     return settings.BASE_URL + reverse("playground_answers")
 
 
 def obstacle() -> Text | None:
-    """Why answers cannot be posted to the playground at all; None where they can."""
+    """Why no answer can be posted to the playground of this sandbox; None if answers can be posted."""
     try:
         target = parse(response_uri(), loopback=settings.LOOPBACK_CALLS)
     except TargetError:
         return _("This service posts to https addresses only, and this sandbox has none.")
     try:
         reachable = not target.tls or is_public(as_address(target.host))
-    except ValueError:  # a name
+    except ValueError:  # the host is a name, not an address
         reachable = target.host != "localhost"
     if reachable:
         return None
@@ -57,7 +57,10 @@ def obstacle() -> Text | None:
 
 
 def keep(form: bytes, *, now: datetime) -> str:
-    """The response code for what was posted, which replaces what was before. Raises NotAnAnswerError."""
+    """Store a posted form in the place of an earlier one with the same state; returns the response code.
+
+    Raises NotAnAnswerError.
+    """
     handle = _handle_of(form)
     PlaygroundAnswer.objects.filter(Q(handle=handle) | Q(expires_at__lte=now)).delete()
     if PlaygroundAnswer.objects.count() >= MOST_KEPT:
@@ -70,7 +73,7 @@ def keep(form: bytes, *, now: datetime) -> str:
 
 
 def take(code: str, state: str, *, now: datetime) -> str | None:
-    """The form as it was posted, for who asked and was led back, once; None otherwise."""
+    """Delete the stored form with this response code and state, and return it; None if there is none."""
     rows = PlaygroundAnswer.objects.filter(
         code_digest=_digest(code), handle=_digest(state), expires_at__gt=now
     )

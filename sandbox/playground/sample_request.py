@@ -1,6 +1,6 @@
 """The authorization request that the playground builds, as any relying application would.
 
-With JavaScript the page builds the same address itself (request-page.js), with a nonce of the browser's own.
+With JavaScript the page builds the same address itself (request-page.js), with a nonce made in the browser.
 """
 
 import contextlib
@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from urllib.parse import quote, urlencode
 
 from django.http import QueryDict
-from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from infra import base64url, strict_json
@@ -18,19 +17,25 @@ from infra.strict_json import StrictJsonError
 from presentation.dcql.queries import BASIC
 from presentation.requests.parameters import DIRECT_POST
 from sandbox.playground.examples import EXAMPLES
+from wallet.claims import Text
 
+# The parameters that the page explains, in the order of the contract.
+PARAMETERS = (
+    *("response_type", "client_id", "redirect_uri", "response_mode", "response_uri", "scope"),
+    *("login_hint", "nonce", "state", "client_metadata", "transaction_data"),
+)
 DEFAULT_EMAIL = "alice@example.org"
 LONGEST_TEXT = 6000
-_WHITE_SPACE = re.compile(r'("(?:[^"\\]|\\.)*")|[ \t\r\n]+')  # or a string, which is kept
+_WHITE_SPACE = re.compile(r'("(?:[^"\\]|\\.)*")|[ \t\r\n]+')  # group 1: a string, which is kept as it is
 
 
 @dataclass(frozen=True)
 class SampleRequest:
-    """What was chosen on the page. `transaction` is a type's URN or empty, `transaction_text` its JSON."""
+    """What the developer chose. `transaction` is the URN of a type or empty, `transaction_text` its JSON."""
 
     client_id: str
     redirect_uri: str
-    response_uri: str  # empty: the answer comes in the fragment
+    response_uri: str  # empty if the answer returns in the fragment
     scopes: tuple[str, ...]
     login_hint: str
     transaction: str
@@ -46,11 +51,12 @@ class SampleRequest:
         client_ids: Collection[str],
         redirect_uri: str,
         secret: Callable[[], str],
-        response_uris: Mapping[str, str] | None = None,
+        response_uris: Mapping[str, str],
     ) -> "SampleRequest":
-        """The choices in the page's own address, with defaults for what is not there.
+        """The choices in the query of the page's address, with defaults for missing or unknown ones.
 
-        response_uris: by client id, where the answer can be posted. Encrypting it takes the page's script.
+        secret: makes the nonce and the state. response_uris: by client ID, the address to which the answer
+        can be posted. There is no direct_post.jwt here: encryption needs the page's script.
         """
         first = next(iter(client_ids))
         client_id = query.get("client_id", first)
@@ -60,7 +66,7 @@ class SampleRequest:
         return cls(
             client_id=client_id,
             redirect_uri=redirect_uri,
-            response_uri=(response_uris or {}).get(client_id, "") if posted else "",
+            response_uri=response_uris.get(client_id, "") if posted else "",
             scopes=tuple(query.getlist("scope")[:10]) if "client_id" in query else (BASIC,),
             login_hint=query.get("login_hint", DEFAULT_EMAIL)[:254],
             transaction=transaction if transaction in EXAMPLES else "",
@@ -70,7 +76,7 @@ class SampleRequest:
         )
 
     def in_the_fragment(self) -> "SampleRequest":
-        """The same with its answer in the fragment."""
+        """The same request, with the answer in the fragment."""
         return replace(self, response_uri="")
 
     def parameters(self) -> dict[str, str]:
@@ -91,15 +97,15 @@ class SampleRequest:
 
 
 def address(endpoint: str, parameters: Mapping[str, str | None]) -> str:
-    """The endpoint with these parameters; those that are None are left out. No whitespace anywhere."""
+    """The endpoint with these parameters, percent-encoded. Parameters that are None are left out."""
     given = {name: value for name, value in parameters.items() if value is not None}
     return f"{endpoint}?{urlencode(given, quote_via=quote, safe='')}"
 
 
 def encode_transaction(text: str) -> str:
-    """base64url of the JSON without its white space; what is no JSON goes out as it is, to be refused.
+    """base64url of the JSON text without its white space. Invalid JSON is sent unchanged, to be refused.
 
-    Numbers stay as they were written: read into floats, a price of 999999999999.000001 would become another.
+    Numbers keep their notation: parsing them into floats would change a price of 999999999999.000001.
     """
     with contextlib.suppress(StrictJsonError):
         strict_json.loads(text)
@@ -108,16 +114,16 @@ def encode_transaction(text: str) -> str:
 
 
 def _edited(text: str, transaction: str) -> str:
-    """The text, if it is about the chosen type; otherwise, without JavaScript, the type has just changed."""
+    """The text, or the example if the text is of another type, as it is after a change without JavaScript."""
     return text if transaction in text else EXAMPLES.get(transaction, "")
 
 
 @dataclass(frozen=True)
 class Mistake:
-    """A request with something wrong in it: what happens, and which parameters differ (None: left out)."""
+    """A request with one mistake: its outcome, and the parameters that differ (None: left out)."""
 
-    title: str | Promise
-    outcome: str | Promise
+    title: Text
+    outcome: Text
     changes: Mapping[str, str | None]
 
 

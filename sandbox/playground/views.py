@@ -1,4 +1,4 @@
-"""The playground: a relying application of our own, to try a request and see the answer verified."""
+"""The playground: the sandbox's own relying application, which sends requests and verifies answers."""
 
 import secrets
 from typing import Any
@@ -14,73 +14,71 @@ from keys.certificates.authority import root_fingerprint
 from presentation.dcql.queries import SCOPES, claims_of
 from presentation.models import RelyingParty, ResponseURI
 from presentation.transaction_data.types import TYPES
+from sandbox import api
 from sandbox.playground import posted_answers
-from sandbox.playground.checks import CHECKS
-from sandbox.playground.error_meanings import ERRORS
 from sandbox.playground.examples import EXAMPLES
-from sandbox.playground.sample_request import MISTAKES, SampleRequest, address
-from sandbox.wording import PARAMETERS
+from sandbox.playground.sample_request import MISTAKES, PARAMETERS, SampleRequest, address
 from wallet.claims import labels
-from wallet.credentials import TYPE_PATH
+from wallet.credentials import credential_type
 
 
 @only_read
 @never_cache
 def playground(request: HttpRequest) -> HttpResponse:
-    """Choose what to ask; the page shows the request and leads to the authorization endpoint."""
+    """The page on which a developer builds a request; its button leads to the authorization endpoint."""
     redirect_uri = settings.BASE_URL + reverse("playground_callback")
     endpoint = settings.BASE_URL + reverse("authorize")
     parties = {party.client_id: party for party in _parties(redirect_uri)}
     if not parties:
         return render(request, "playground/no_parties.html", {"redirect_uri": redirect_uri})
+    obstacle = posted_answers.obstacle()
+    posted = set() if obstacle else _with_response_uri(parties)
     sample = SampleRequest.from_query(
         request.GET,
         client_ids=parties,
         redirect_uri=redirect_uri,
         secret=lambda: secrets.token_urlsafe(24),
-        response_uris={client_id: posted_answers.response_uri() for client_id in _posted_to(parties)},
+        response_uris=dict.fromkeys(posted, posted_answers.response_uri()),
     )
-    context = _choices(parties) | _as_built(sample, endpoint) | {"obstacle": posted_answers.obstacle()}
-    facts = {"base_url": settings.BASE_URL, "root_fingerprint": root_fingerprint()}
-    return render(request, "playground/index.html", context | facts)
+    facts = {"base_url": settings.BASE_URL, "root_fingerprint": root_fingerprint(), "obstacle": obstacle}
+    context = _choices(parties, posted) | _as_built(sample, endpoint) | facts
+    return render(request, "playground/index.html", context)
 
 
 @only_read
 @never_cache
 def callback(request: HttpRequest) -> HttpResponse:
-    """Where answers come back. They are in the fragment, so everything else happens in the browser."""
+    """The page to which answers return. Its script reads them from the fragment and verifies them."""
     context = {
         "base_url": settings.BASE_URL,
-        "vct": settings.BASE_URL + TYPE_PATH,
-        "groups": CHECKS,
-        "errors": ERRORS,
+        "vct": credential_type(),
         "posted": "response_code" in request.GET,
     }
     return render(request, "playground/callback.html", context)
 
 
 def _parties(redirect_uri: str) -> list[RelyingParty]:
-    """The active relying parties that are answered here: the demo ones, and any that an operator adds."""
+    """The active relying parties, 20 at most, that have registered the playground as a redirect URI."""
     answered_here = RelyingParty.objects.filter(
         state=RelyingParty.State.ACTIVE, redirect_uris__uri=redirect_uri
     )
     return list(answered_here.defer("logo")[:20])
 
 
-def _posted_to(parties: dict[str, RelyingParty]) -> set[str]:
-    """Those whose answers may be posted here, if any can."""
-    if posted_answers.obstacle():
-        return set()
+def _with_response_uri(parties: dict[str, RelyingParty]) -> set[str]:
+    """The client IDs of those that have registered the playground as a response URI."""
     registered = ResponseURI.objects.filter(
         uri=posted_answers.response_uri(), relying_party__in=parties.values()
     )
     return set(registered.values_list("relying_party__client_id", flat=True))
 
 
-def _choices(parties: dict[str, RelyingParty]) -> dict[str, Any]:
-    """What can be chosen; `known` says the same to the page's script."""
+def _choices(parties: dict[str, RelyingParty], posted: set[str]) -> dict[str, Any]:
+    """What a developer can choose; `known` holds the same for the page's script.
+
+    posted: the client IDs of those whose answers can be posted to the playground.
+    """
     scopes = {scope: [list(path) for path in claims_of(scope)] for scope in SCOPES}
-    posted = _posted_to(parties)
     names = {
         client_id: {"name": party.name, "wireFormat": party.wire_format, "posted": client_id in posted}
         for client_id, party in parties.items()
@@ -102,14 +100,16 @@ def _choices(parties: dict[str, RelyingParty]) -> dict[str, Any]:
 
 
 def _as_built(sample: SampleRequest, endpoint: str) -> dict[str, Any]:
-    """The request itself: its address, its parameters one by one, and ways to get it wrong."""
+    """The request: its address, each parameter with its description, and the same request with mistakes."""
+    operation = api.resolved(settings.BASE_URL)["paths"][reverse("authorize")]["get"]
+    about = {each["name"]: each["schema"]["description"] for each in operation["parameters"]}
     parameters = sample.parameters()
     plain = sample.in_the_fragment().parameters()
     return {
         "sample": sample,
         "endpoint": endpoint,
         "authorize_url": address(endpoint, parameters),
-        "parameters": [(name, parameters.get(name), about) for name, about in PARAMETERS.items()],
+        "parameters": [(name, parameters.get(name), about[name]) for name in PARAMETERS],
         "mistakes": [(mistake, address(endpoint, {**plain, **mistake.changes})) for mistake in MISTAKES],
         "mistake_changes": [dict(mistake.changes) for mistake in MISTAKES],
     }

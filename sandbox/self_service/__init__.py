@@ -1,1 +1,1 @@
-"""Developers register their own relying parties in the sandbox."""
+"""Self-service: developers register their own relying parties in the sandbox."""

@@ -1,6 +1,7 @@
-"""Names that nobody has checked: always said to be so, and never one that could be taken for another's. Pure.
+"""Names that developers choose and no operator has checked. Pure.
 
-Unicode TS 39 §5 (mixed scripts) and §4 (confusables) in spirit.
+Each carries a mark, and none may look like a registered name: a simplified form of the rules of Unicode TS 39
+§4 (confusables) and §5 (mixed scripts).
 """
 
 import unicodedata
@@ -14,27 +15,27 @@ from infra.characters import is_legible
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
 
-# Part of the name, so that no page, receipt or letter can show the name without it. Not translated: stored.
+# Stored as part of the name, so that every page, receipt and e-mail shows it. Not translated for that reason.
 MARK = " (sandbox, unverified)"
 LONGEST = 60
 _PUNCTUATION = frozenset(" -&.,'’+")
-# Digits, Cyrillic and Greek that pass for Latin letters, in lower case.
+# Digits and Cyrillic and Greek letters, and the Latin letters that they look like, in lower case.
 _LOOKS_LIKE = str.maketrans("01358iасеорхуіѕјмвнктαοντκιρεβη", "olesblaceopxylsjmbhktaovtklpebn")
-_SHORTEST_COMPARED = 4  # a registered name that is shorter would be part of many
+_SHORTEST_COMPARED = 4  # shorter registered names occur within too many others
 
 
 def marked(name: str) -> str:
-    """The name as everybody sees it."""
+    """The name as it is stored and shown."""
     return name + MARK
 
 
 def unmarked(name: str) -> str:
-    """The name as its developer typed it."""
+    """The name as the developer typed it."""
     return name.removesuffix(MARK)
 
 
 def problem_with(name: str, registered: Iterable[str]) -> "StrOrPromise | None":
-    """Why this name cannot be had, or None; `registered` are the names that operators gave."""
+    """Why this name is refused; None if it is allowed. registered: the names that operators gave."""
     if len(name) > LONGEST:
         return _("Use at most 60 characters.")
     if not is_legible(name) or not all(_is_plain(character) for character in name):
@@ -54,14 +55,14 @@ def _contains(name: str, other: str) -> bool:
 
 
 def _folded(name: str) -> str:
-    """What is left of a name when it is only glanced at."""
+    """The name reduced to what a reader perceives at a glance, for comparison."""
     plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", name).casefold())
     letters = "".join(character for character in plain if character.isalnum())
     return letters.translate(_LOOKS_LIKE).replace("rn", "m").replace("vv", "w")
 
 
 def _script(letter: str) -> str:
-    """The first word of a letter's name says its script; Japanese is written in three."""
+    """The script: the first word of the letter's Unicode name; the three scripts of Japanese count as one."""
     script = unicodedata.name(letter, "UNKNOWN").split(" ")[0].split("-")[0]
     return "JAPANESE" if script in ("CJK", "HIRAGANA", "KATAKANA") else script
 

@@ -1,9 +1,9 @@
-"""What a developer chooses of a relying party, and what only those of developers have to keep to.
+"""The fields of a relying party that a developer chooses, and the rules for developers only.
 
-The rest is said by the model, as for those of operators.
+The model checks the rules that apply to all relying parties.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,7 @@ MOST_URIS = 10  # of each kind
 
 @dataclass(frozen=True)
 class Details:
-    """What a developer chooses."""
+    """The choices of a developer."""
 
     name: str
     redirect_uris: Sequence[str]
@@ -39,7 +39,7 @@ class Details:
     webhook_events: Sequence[str] = ()
 
     def fields(self) -> dict[str, Any]:
-        """The relying party's own fields, by name."""
+        """The fields of the `RelyingParty` row by name, with the marked name."""
         lists = ("allowed_scopes", "allowed_claims", "allowed_transaction_data_types", "webhook_events")
         plain = ("wire_format", "jwks", "requires_pushed_requests", "requires_signed_requests")
         return {
@@ -50,7 +50,7 @@ class Details:
 
 
 def check(owner: str, details: Details) -> None:
-    """Raises ValidationError, by field, for a name or an address that is not this owner's to use."""
+    """Raise ValidationError, by field, for a name or an address that this owner may not use."""
     errors: dict[str, StrOrPromise] = {}
     registered = RelyingParty.objects.filter(self_registration=None).values_list("name", flat=True)
     if problem := assumed_names.problem_with(details.name, registered):
@@ -59,7 +59,7 @@ def check(owner: str, details: Details) -> None:
         errors["redirect_uris"] = _("Name at least one redirect URI.")
     elif problem := _problem_with(owner, details.redirect_uris, local=True):
         errors["redirect_uris"] = problem
-    # What the service itself calls is on this machine only where this machine is its developer's.
+    # Loopback targets are allowed only when the sandbox runs on the developer's own machine.
     for field, called in (
         ("response_uris", details.response_uris),
         ("request_uri_prefix", _one(details.request_uri_prefix)),
@@ -81,11 +81,9 @@ def _problem_with(owner: str, addresses: Sequence[str], *, local: bool) -> "StrO
     elsewhere = [address for address in addresses if not (local and own_addresses.is_local(address))]
     if not settings.DEVELOPER_EMAIL_BACKEND:
         return _nowhere_else(local) if elsewhere else None
-    return None if _are_under(elsewhere, owner.rpartition("@")[2]) else _only_there(local)
-
-
-def _are_under(addresses: Iterable[str], domain: str) -> bool:
-    return all(own_addresses.is_under(address, domain) for address in addresses)
+    domain = owner.rpartition("@")[2]
+    is_own = all(own_addresses.is_under(address, domain) for address in elsewhere)
+    return None if is_own else _only_there(local)
 
 
 def _nowhere_else(local: bool) -> "StrOrPromise":

@@ -1,7 +1,8 @@
-"""How a developer proves an e-mail address: by a link sent there, good in browsers that asked for it.
+"""Developers sign in by a link that is e-mailed to them; it works in browsers that requested it.
 
-Apart from holders, whose codes the sandbox shows to everybody. Links and cookies are signed and not stored,
-except that a link was used. The same is done and said whether or not the address has registered anything.
+It is separate from the sign-in of holders, whose codes the sandbox shows on its pages. Links and cookies are
+signed and not stored; only the use of a link is. The pages do not reveal whether an address has registered
+anything.
 """
 
 from collections.abc import Callable
@@ -20,12 +21,12 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from infra import browser, email_addresses
+from infra import browser
 from infra.limits import Limit, LimitReachedError, RollingLimit, take, take_all
-from infra.waiting import waiting_for
+from infra.waiting import MAIL_SERVER, waiting_for
 from wallet import known_browsers
 from wallet.known_browsers import DEVELOPER
-from wallet.letters import MAIL_SERVER, hand_over
+from wallet.letters import submit
 from wallet.shared_emails import SharedEmail
 
 log = structlog.get_logger(__name__)
@@ -33,11 +34,11 @@ log = structlog.get_logger(__name__)
 LINK_LIFETIME = timedelta(minutes=30)
 SESSION_LIFETIME = timedelta(hours=2)
 
-# The rules are those of `wallet.sign_in_allowances`: a browser that has proven the address before has letters
-# of its own, strangers share theirs, and when those are used up there is one letter in 15 minutes, whose link
-# is good in every browser that asked. So a stranger cannot keep a developer from signing in.
+# The rules are those of `wallet.sign_in_allowances`: a known browser has an allowance of its own, strangers
+# share theirs, and after that one e-mail is sent in 15 minutes, whose link works in every browser that
+# requested one. So a stranger cannot keep a developer from signing in.
 LETTERS_PER_BROWSER = Limit("developer-letters-per-browser", most=3, window=timedelta(hours=1))
-# A twentieth of what all strangers have together: a few client addresses must not use that up.
+# A twentieth of LETTERS_IN_ALL, so that a few client addresses cannot use that up.
 LETTERS_PER_CLIENT = Limit("developer-letters-per-client", most=15, window=timedelta(hours=1))
 LETTERS_PER_EMAIL_AND_CLIENT = Limit("developer-letters-of-client", most=3, window=timedelta(hours=1))
 LETTERS_PER_EMAIL_AND_DAY = RollingLimit(
@@ -47,7 +48,7 @@ LETTERS_PER_EMAIL_AFTER_THAT = RollingLimit(
     "developer-letters-per-email", most=1, window=timedelta(minutes=15)
 )
 _SHARED_LETTER = SharedEmail.of(LETTERS_PER_EMAIL_AFTER_THAT)
-# Of all strangers together: many client addresses cannot flood many mailboxes either.
+# For all strangers together, so that many client addresses cannot flood many mailboxes.
 LETTERS_IN_ALL = Limit("developer-letters", most=300, window=timedelta(hours=1))
 # A link signs in once.
 USES = RollingLimit("developer-link-uses", most=1, window=LINK_LIFETIME)
@@ -56,23 +57,23 @@ _ASKED = "sandbox.developer-asked"
 
 
 class NotSentError(Exception):
-    """The letter could not be handed over; asking again is fine."""
+    """The e-mail could not be sent; the request can be repeated."""
 
 
 class LinkGoneError(Exception):
-    """The link is too old, not complete, was used, or was asked for in another browser.
+    """The link has expired, is incomplete, was used, or was requested in another browser.
 
-    Of a link that was used it has the address.
+    For a used link, the argument is its e-mail address.
     """
 
 
 def send_link(email: str, *, browser_digest: str, client: str, now: datetime) -> str:
-    """Send the link to the address; the link itself where no mail is sent, else an empty string.
+    """E-mail a link and return an empty string; in a sandbox that sends no e-mail, return the link.
 
-    No letter is sent where one went there shortly before and its link serves. client: the network address
-    limits count by. Raises `limits.LimitReachedError` (for a few seconds also while another request hands
-    over a letter whose link would serve) or `NotSentError`, and then gives back what was taken, except by
-    client address.
+    No e-mail is sent while the link of a recent one still works for this request. client: the network address
+    that limits count by. Raises `limits.LimitReachedError` (also while another request is sending an e-mail
+    whose link would work) or `NotSentError`, and then gives back the allowances, except that of the client
+    address.
     """
     token = signing.dumps({"email": email, "sent_at": now.isoformat()}, salt=_LINK)
     link = settings.BASE_URL + reverse("developer_link", args=[token])
@@ -86,7 +87,7 @@ def send_link(email: str, *, browser_digest: str, client: str, now: datetime) ->
             return ""
         try:
             with waiting_for(MAIL_SERVER):
-                hand_over(_letter(email, link))
+                submit(_letter(email, link))
         except OSError as error:  # SMTP and network errors are all OSErrors
             log.exception("developer_email_not_sent")
             raise NotSentError from error
@@ -95,7 +96,7 @@ def send_link(email: str, *, browser_digest: str, client: str, now: datetime) ->
 
 
 def redeem(token: str, *, request: HttpRequest, now: datetime) -> str:
-    """The address that a link proves to this browser, once. Raises `LinkGoneError`."""
+    """Use the link, and return the e-mail address that it verifies. Raises `LinkGoneError`."""
     facts = _read(token, salt=_LINK, lifetime=LINK_LIFETIME)
     asked = _read(request.COOKIES.get(_asked_cookie(), ""), salt=_ASKED, lifetime=LINK_LIFETIME)
     digest = browser.digest(request)
@@ -105,20 +106,20 @@ def redeem(token: str, *, request: HttpRequest, now: datetime) -> str:
         USES.take(token, now=now)
     except LimitReachedError as used:
         raise LinkGoneError(facts["email"]) from used
-    if "sent_at" in facts:  # no link that works is in the mailbox now, so the next need not wait
-        sent_at = datetime.fromisoformat(facts["sent_at"])
-        LETTERS_PER_EMAIL_AFTER_THAT.give_back(facts["email"], taken_at=sent_at)
+    # No working link is left in the mailbox, so the next e-mail need not wait.
+    sent_at = datetime.fromisoformat(facts["sent_at"])
+    LETTERS_PER_EMAIL_AFTER_THAT.give_back(facts["email"], taken_at=sent_at)
     known_browsers.remember(digest, facts["email"], now=now, purpose=DEVELOPER)
     return str(facts["email"])
 
 
 def has_asked(response: HttpResponse, email: str, *, browser_digest: str) -> None:
-    """This browser has asked to sign in with the address: links that go there now are good in it."""
+    """Set the cookie that lets links to this address work in this browser."""
     _set_cookie(response, _asked_cookie(), email, browser_digest, salt=_ASKED, lifetime=LINK_LIFETIME)
 
 
 def remember(response: HttpResponse, email: str, *, browser_digest: str) -> None:
-    """Sign this browser in as the developer who reads this address."""
+    """Sign this browser in as the developer with this e-mail address."""
     name = settings.DEVELOPER_COOKIE_NAME
     _set_cookie(response, name, email, browser_digest, salt=_SESSION, lifetime=SESSION_LIFETIME)
 
@@ -129,7 +130,7 @@ def forget(response: HttpResponse) -> None:
 
 
 def current(request: HttpRequest) -> str:
-    """The address of the developer at this browser; empty when nobody is signed in."""
+    """The e-mail address of the signed-in developer; empty if this browser is not signed in."""
     cookie = request.COOKIES.get(settings.DEVELOPER_COOKIE_NAME, "")
     facts = _read(cookie, salt=_SESSION, lifetime=SESSION_LIFETIME)
     return facts["email"] if facts and facts["browser"] == browser.digest(request) else ""
@@ -144,9 +145,9 @@ def _take_letter(
     now: datetime,
     taken: ExitStack,
 ) -> bool:
-    """Take what one letter costs; False if nothing is left and the link of an earlier letter still works.
+    """Take the allowances for one e-mail; False if they are used up and an earlier link still works.
 
-    take_shared: takes the letter that is left after all others, as `SharedEmail.take` does.
+    take_shared: takes the e-mail that is allowed after all others, as `SharedEmail.take` does.
     """
     if known_browsers.is_known(browser_digest, email, now=now, purpose=DEVELOPER):
         own = (LETTERS_PER_BROWSER, known_browsers.key(browser_digest, email, purpose=DEVELOPER))
@@ -155,7 +156,7 @@ def _take_letter(
     if not (take_all(*shared, now=now, taken=taken) or take_shared() is None):
         return False
     take(LETTERS_IN_ALL, "", now=now, taken=taken)
-    LETTERS_PER_CLIENT.take(client, now=now)  # kept: otherwise attempts that fail would be without end
+    LETTERS_PER_CLIENT.take(client, now=now)  # not given back, to limit failing attempts
     return True
 
 
@@ -181,7 +182,7 @@ def _read(signed: str, *, salt: str, lifetime: timedelta) -> dict[str, Any] | No
         facts: dict[str, Any] = signing.loads(signed, salt=salt, max_age=lifetime)
     except signing.BadSignature:
         return None
-    return facts if email_addresses.is_accepted(facts["email"]) else None
+    return facts
 
 
 def _letter(email: str, link: str) -> EmailMessage:

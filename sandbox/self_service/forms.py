@@ -1,4 +1,4 @@
-"""What developers type to register their own application in the sandbox."""
+"""The forms with which developers register their own application in the sandbox."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ from wallet.forms import EmailForm
 
 
 class DeveloperEmailForm(EmailForm):
-    """The address a developer comes back with."""
+    """The e-mail address of a developer who signs in."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -33,12 +33,19 @@ REQUIREMENTS = {
 
 
 def _code(**attributes: Any) -> dict[str, Any]:
-    """What is typed letter by letter."""
+    """Widget attributes of a field for code: monospaced, without completion and spell check."""
     return {"class": "mono", "autocomplete": "off", "spellcheck": "false", **attributes}
 
 
+class AddressesField(forms.CharField):
+    """Addresses, one per line; its value is a list without duplicates."""
+
+    def clean(self, value: Any) -> list[str]:
+        return list(dict.fromkeys(super().clean(value).split()))
+
+
 class SelfRegistrationForm(forms.Form):
-    """A relying party as its developer describes it: first what everybody needs, then what some do."""
+    """The developer's choices for a relying party: first the fields for all, then `FURTHER`, for some."""
 
     FURTHER = (
         *("allowed_claims", "response_uris", "jwks", "requirements", "request_uri_prefix"),
@@ -52,7 +59,7 @@ class SelfRegistrationForm(forms.Form):
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
         error_messages={"required": _("Enter a name.")},
     )
-    redirect_uris = forms.CharField(
+    redirect_uris = AddressesField(
         label=_("Redirect URIs"),
         help_text=_("Where answers go, one per line, such as http://127.0.0.1:5000/callback."),
         max_length=MOST_URIS * 502,
@@ -88,7 +95,7 @@ class SelfRegistrationForm(forms.Form):
         required=False,
         widget=forms.CheckboxSelectMultiple,
     )
-    response_uris = forms.CharField(
+    response_uris = AddressesField(
         label=_("Response URIs"),
         help_text=_("Where answers may be posted (direct_post), one per line."),
         max_length=MOST_URIS * 502,
@@ -132,12 +139,12 @@ class SelfRegistrationForm(forms.Form):
 
     @property
     def is_further_open(self) -> bool:
-        """Whether there is anything to see among what only some need."""
+        """Whether a field of `FURTHER` has a value or an error, so that the page shows them unfolded."""
         return any(self[name].value() or self[name].errors for name in self.FURTHER)
 
     @classmethod
     def initial_for(cls, party: RelyingParty) -> dict[str, Any]:
-        """What the form shows of a registered one."""
+        """The initial values for a registered relying party."""
         as_they_are = (
             *("allowed_scopes", "allowed_transaction_data_types", "wire_format", "allowed_claims", "jwks"),
             *("request_uri_prefix", "webhook_url", "webhook_events"),
@@ -150,27 +157,15 @@ class SelfRegistrationForm(forms.Form):
             **{name: getattr(party, name) for name in as_they_are},
         }
 
-    def clean_redirect_uris(self) -> list[str]:
-        """One per line, each once."""
-        return _lines(self.cleaned_data["redirect_uris"])
-
-    def clean_response_uris(self) -> list[str]:
-        """One per line, each once."""
-        return _lines(self.cleaned_data["response_uris"])
-
     def details(self) -> Details:
-        """What was chosen, once the form is valid."""
+        """The choices in a valid form."""
         chosen = dict(self.cleaned_data)
         chosen |= dict.fromkeys(chosen.pop("requirements"), True)
         return Details(**chosen)
 
     def refuse(self, error: ValidationError) -> None:
-        """Say what the use case found wrong, at the field where it can be mended."""
+        """Add the errors that a use case raised to the fields that they are about."""
         fields = error.message_dict if hasattr(error, "error_dict") else {"__all__": error.messages}
         for name, messages in fields.items():
             field = "requirements" if name in REQUIREMENTS else name
             self.add_error(field if field in self.fields else None, ValidationError(messages))
-
-
-def _lines(text: str) -> list[str]:
-    return list(dict.fromkeys(text.split()))

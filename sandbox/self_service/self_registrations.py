@@ -1,7 +1,7 @@
-"""Relying parties that developers register for themselves: made, changed, given up, and forgotten in the end.
+"""Relying parties that developers register: created, changed, deleted, and expired.
 
-There in the sandbox only. What bounds it: so many for an e-mail address, for a client address and in all,
-each kept for `KEPT` after it was last saved or used.
+Their number is limited for each e-mail address, for each client address and in total. Each expires `KEPT`
+after it was last saved or used.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,7 +16,6 @@ from django.db import transaction
 from django.db.models import Max, QuerySet
 from django.utils.translation import gettext_lazy as _
 
-from infra import email_addresses
 from infra.limits import Limit
 from presentation.models import RelyingParty
 from presentation.relying_parties import registration as admission
@@ -39,7 +38,7 @@ CHANGES_BY_OWNER = Limit("self-registration-changes", most=60, window=timedelta(
 
 @dataclass(frozen=True)
 class NewSecret:
-    """A secret, to be shown once. `before`: whether there was one already."""
+    """A secret, to be shown once. `before`: whether there was an earlier one."""
 
     text: str = field(repr=False)
     before: bool
@@ -53,12 +52,12 @@ def registered_by(owner: str) -> QuerySet[RelyingParty]:
 
 @transaction.atomic
 def register(owner: str, details: Details, *, client: str, now: datetime) -> RelyingParty:
-    """A new relying party of this owner.
+    """Register a relying party of this owner.
 
-    client: the network address limits count by. Raises ValidationError by field, or
-    `limits.LimitReachedError`; nothing is written then.
+    client: the network address that limits count by. Raises ValidationError by field, or
+    `limits.LimitReachedError`, and then writes nothing.
     """
-    _check_room(owner)
+    _check_numbers(owner)
     check(owner, details)
     MADE_BY_CLIENT.take(client, now=now)
     MADE_BY_OWNER.take(owner, now=now)
@@ -66,7 +65,7 @@ def register(owner: str, details: Details, *, client: str, now: datetime) -> Rel
         redirect_uris=details.redirect_uris,
         response_uris=details.response_uris,
         contact=owner,
-        grants=list(GRANTS),  # they are about its own requests and answers only
+        grants=list(GRANTS),  # grants cover its own requests and answers only
         **details.fields(),
     )
     SelfRegistration.objects.create(relying_party=party, owner=owner, expires_at=now + KEPT)
@@ -75,8 +74,8 @@ def register(owner: str, details: Details, *, client: str, now: datetime) -> Rel
 
 
 @transaction.atomic
-def change(party: RelyingParty, owner: str, details: Details, *, now: datetime) -> None:
-    """Change it, and keep it for another while. Raises as `register` does."""
+def change(party: RelyingParty, owner: str, details: Details, *, now: datetime) -> RelyingParty:
+    """Change the relying party and extend its time by `KEPT`. Raises like `register`."""
     CHANGES_BY_OWNER.take(owner, now=now)
     check(owner, details)
     fields = details.fields()
@@ -87,32 +86,32 @@ def change(party: RelyingParty, owner: str, details: Details, *, now: datetime) 
     _replace(party.redirect_uris, details.redirect_uris, partial(admission.add_redirect_uris, party))
     _replace(party.response_uris, details.response_uris, partial(admission.add_response_uris, party))
     SelfRegistration.objects.filter(relying_party=party).update(expires_at=now + KEPT)
+    return party
 
 
 def new_secret(party: RelyingParty, owner: str, *, now: datetime) -> NewSecret:
-    """A client secret; the one before ends. Raises `limits.LimitReachedError`."""
+    """Make a client secret; the earlier one stops working. Raises `limits.LimitReachedError`."""
     SECRETS_BY_OWNER.take(owner, now=now)
     before = bool(client_secrets.live(party, now=now))
     return NewSecret(client_secrets.rotate(party, now=now, overlap=timedelta(0)).text, before)
 
 
 def new_webhook_secret(party: RelyingParty, owner: str, *, now: datetime) -> NewSecret:
-    """A secret that signs webhooks; the one before signs on beside it. Raises `limits.LimitReachedError`."""
+    """Make a secret that signs webhooks; the earlier one also signs. Raises `limits.LimitReachedError`."""
     SECRETS_BY_OWNER.take(owner, now=now)
     before = signing_secrets.in_use(party, now=now).exists()
     return NewSecret(signing_secrets.rotate(party, now=now).text, before)
 
 
 def give_up(party: RelyingParty) -> None:
-    """Forget it, and what was asked in its name; holders keep their receipts."""
+    """Delete the relying party and its requests; holders keep their receipts."""
     log.info("self_registration_ended", client_id=party.client_id)
     party.delete()
 
 
 def clear(*, now: datetime, batch: int) -> int:
-    """Forget those whose time is over; those used meanwhile are kept for another while."""
+    """Delete the expired ones and return their number; extend the time of those that were used since."""
     given_up = 0
-    _clear_unproven()
     due = SelfRegistration.objects.filter(expires_at__lte=now).order_by("expires_at")
     while rows := list(due.annotate(used=Max("relying_party__interactions__created_at"))[:batch]):
         for row in rows:
@@ -124,14 +123,7 @@ def clear(*, now: datetime, batch: int) -> int:
     return given_up
 
 
-def _clear_unproven() -> None:
-    """An earlier release took addresses that prove nothing; their domains are not their owners' to use."""
-    for row in SelfRegistration.objects.select_related("relying_party"):
-        if not email_addresses.is_accepted(row.owner):
-            give_up(row.relying_party)
-
-
-def _check_room(owner: str) -> None:
+def _check_numbers(owner: str) -> None:
     if SelfRegistration.objects.filter(owner=owner).count() >= MOST_OF_ONE_OWNER:
         raise ValidationError(_("You have 5 already. Delete one that you no longer need."))
     if SelfRegistration.objects.count() >= MOST_IN_ALL:

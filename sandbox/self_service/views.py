@@ -1,9 +1,9 @@
-"""The pages on which developers register their own application in the sandbox, and look after it."""
+"""The pages on which developers register and manage their own applications in the sandbox."""
 
 import secrets
 from collections.abc import Callable
 from datetime import datetime
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
 
 from django.conf import settings
@@ -33,7 +33,7 @@ HOME = "self_service"
 
 
 def for_developer(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """A page for a signed-in developer: `view(request, owner, …)`; anybody else is asked for an address."""
+    """A page for a signed-in developer: `view(request, owner, …)`; others are redirected to the sign-in."""
 
     @never_cache
     @wraps(view)
@@ -47,7 +47,7 @@ def for_developer(view: Callable[..., HttpResponse]) -> Callable[..., HttpRespon
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def home(request: HttpRequest) -> HttpResponse:
-    """A developer's relying parties; before that, the question for an e-mail address."""
+    """The developer's relying parties; the sign-in form if no developer is signed in."""
     owner = developer_sign_in.current(request)
     if owner and request.method != "POST":
         parties = self_registrations.registered_by(owner)
@@ -61,11 +61,11 @@ def home(request: HttpRequest) -> HttpResponse:
 @never_cache
 @only_read
 def link(request: HttpRequest, token: str) -> HttpResponse:
-    """Where the letter leads."""
+    """The target of the link in the e-mail: signs in."""
     try:
         email = developer_sign_in.redeem(token, request=request, now=timezone.now())
     except developer_sign_in.LinkGoneError as gone:
-        if developer_sign_in.current(request) in gone.args:  # perhaps the second of two clicks
+        if developer_sign_in.current(request) in gone.args:  # a second click on the same link
             return see_other(HOME)
         return render(request, "developer/link_gone.html", status=410)
     response = see_other(HOME)
@@ -76,7 +76,7 @@ def link(request: HttpRequest, token: str) -> HttpResponse:
 
 @require_POST
 def sign_out(request: HttpRequest) -> HttpResponse:
-    """Ends it in this browser."""
+    """Sign this browser out."""
     response = see_other(HOME)
     developer_sign_in.forget(response)
     rotate_token(request)
@@ -86,16 +86,11 @@ def sign_out(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_developer
 def new(request: HttpRequest, owner: str) -> HttpResponse:
-    """Register one."""
+    """The form for a new relying party."""
     form = SelfRegistrationForm(request.POST or None)
-    made: list[RelyingParty] = []
-
-    def register(now: datetime) -> None:
-        client = browser.address(request)
-        made.append(self_registrations.register(owner, form.details(), client=client, now=now))
-
-    if form.is_valid() and _did(form, register):
-        return see_other("self_service_party", made[0].client_id)
+    register = partial(self_registrations.register, owner, client=browser.address(request))
+    if made := _saved(form, register):
+        return see_other("self_service_party", made.client_id)
     status = 422 if form.is_bound else 200
     return render(request, "developer/new.html", {"form": form, "developer": owner}, status=status)
 
@@ -103,15 +98,13 @@ def new(request: HttpRequest, owner: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_developer
 def party(request: HttpRequest, owner: str, client_id: str) -> HttpResponse:
-    """What its developer needs, and the form to change it."""
+    """One relying party: its integration details, and the form to change it."""
     own = _own(owner, client_id)
     form = SelfRegistrationForm(request.POST or None, initial=SelfRegistrationForm.initial_for(own))
-    if form.is_valid() and _did(
-        form, lambda now: self_registrations.change(own, owner, form.details(), now=now)
-    ):
+    if _saved(form, partial(self_registrations.change, own, owner)):
         return see_other(reverse("self_service_party", args=[client_id], query={"saved": 1}))
     status = 422 if form.is_bound else 200
-    own = _own(owner, client_id) if form.is_bound else own  # without what could not be saved
+    own = _own(owner, client_id) if form.is_bound else own  # without the changes that were refused
     facts = {"form": form, "party": own, "developer": owner, "saved": "saved" in request.GET}
     return render(request, "developer/party.html", facts | _to_try(own), status=status)
 
@@ -119,7 +112,7 @@ def party(request: HttpRequest, owner: str, client_id: str) -> HttpResponse:
 @require_POST
 @for_developer
 def secret(request: HttpRequest, owner: str, client_id: str) -> HttpResponse:
-    """Makes a client secret and shows it, this once."""
+    """Make a client secret and show it once."""
     facts = {"title": _("Client secret"), "fate": _("The one before has ended.")}
     return _show_secret(request, owner, client_id, self_registrations.new_secret, facts)
 
@@ -127,7 +120,7 @@ def secret(request: HttpRequest, owner: str, client_id: str) -> HttpResponse:
 @require_POST
 @for_developer
 def webhook_secret(request: HttpRequest, owner: str, client_id: str) -> HttpResponse:
-    """Makes the secret that signs webhooks and shows it, this once."""
+    """Make the secret that signs webhooks and show it once."""
     facts = {"title": _("Webhook secret"), "fate": _("The one before signs beside it for seven days.")}
     return _show_secret(request, owner, client_id, self_registrations.new_webhook_secret, facts)
 
@@ -148,7 +141,7 @@ def _show_secret(
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_developer
 def delete(request: HttpRequest, owner: str, client_id: str) -> HttpResponse:
-    """Asks once more; sent here, it is gone."""
+    """Ask for confirmation; on POST, delete the relying party."""
     own = _active(owner, client_id)
     if request.method == "POST":
         self_registrations.give_up(own)
@@ -164,29 +157,31 @@ def _own(owner: str, client_id: str) -> RelyingParty:
 
 
 def _active(owner: str, client_id: str) -> RelyingParty:
-    """What an operator stopped is neither deleted nor given secrets."""
+    """The owner's relying party; 404 if an operator has suspended it."""
     own = _own(owner, client_id)
     if own.state != RelyingParty.State.ACTIVE:
         raise Http404
     return own
 
 
-def _did(form: SelfRegistrationForm, use_case: Callable[[datetime], None]) -> bool:
-    """Whether it was done; if not, the form says why."""
+def _saved(form: SelfRegistrationForm, use_case: Callable[..., RelyingParty]) -> RelyingParty | None:
+    """The result of the use case with the form's details; None if the form has errors, old or new."""
+    if not form.is_valid():
+        return None
     now = timezone.now()
     try:
-        use_case(now)
+        return use_case(details=form.details(), now=now)
     except ValidationError as error:
         form.refuse(error)
     except IntegrityError:
         form.add_error("name", _("Another registration with this name came first."))
     except LimitReachedError as limit:
         form.add_error(None, _wait(limit, now))
-    return form.is_valid()
+    return None
 
 
 def _to_try(own: RelyingParty) -> dict[str, Any]:
-    """Requests that are ready to be opened, one for each redirect URI."""
+    """An example request for each redirect URI, the endpoints, and the holder for tests."""
     requests = [
         integration.authorize_url(
             own,

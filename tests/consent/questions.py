@@ -1,4 +1,4 @@
-"""Questions to ask people in tests, as a requester would put them."""
+"""Consent questions for tests."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -6,8 +6,8 @@ from typing import Any
 from django.utils import timezone
 
 from consent import decisions
-from consent.decisions import Requester
 from consent.models import Consent
+from consent.question import Requester
 from wallet.models import Wallet
 
 ACME = Requester(
@@ -39,7 +39,7 @@ WIRE: dict[str, Any] = {
 
 
 def put(wallet: Wallet, *, now: datetime | None = None, **changes: Any) -> Consent:
-    """Asks `wallet` what Acme Bank would ask, but for `changes`."""
+    """Store a question of Acme Bank to `wallet`, with `changes`."""
     now = now or timezone.now()
     question: dict[str, Any] = {
         "requester_id": "acme",

@@ -1,10 +1,11 @@
-"""Operators and auditors read consents; nobody changes them."""
+"""The admin page of consents: operators and auditors read them, and nobody can change them."""
 
 import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
 from consent import decisions
+from consent.question import Requester
 from tests.consent.questions import WIRE, put
 from wallet.models import Wallet
 
@@ -30,7 +31,7 @@ def test_the_record_is_readable_and_nothing_else(client, alice: Wallet, operator
     assert client.post(f"{LIST}{consent.id}/delete/", {"post": "yes"}).status_code == 403
 
 
-def test_the_record_is_told_in_words(client, alice: Wallet, operator) -> None:
+def test_the_record_is_shown_in_words(client, alice: Wallet, operator) -> None:
     page = client.get(f"{LIST}{put(alice, transactions=[WIRE]).id}/change/").content.decode()
     for text in ("Wire transfer", "DE89 3704 0044 0532 0130 00", "To open your account", "bank.example"):
         assert text in page
@@ -46,7 +47,7 @@ def test_the_record_is_told_in_words(client, alice: Wallet, operator) -> None:
 )
 def test_search_finds_by_requester_and_by_id(client, alice, bob, operator, term: str, found: bool) -> None:
     consent = put(alice)
-    other = put(bob, requester_id="other", requester=decisions.Requester("Other", "other.example"))
+    other = put(bob, requester_id="other", requester=Requester("Other", "other.example"))
     page = client.get(LIST, {"q": term.format(consent=consent.id, wallet=alice.id)}).content.decode()
     assert (str(consent.id) in page.split("result_list")[-1]) is found
     assert str(other.id) not in page

@@ -1,4 +1,4 @@
-"""A question is answered once, by the holder it was put to, in time; and the record never changes."""
+"""A question is answered once, by its holder and before it expires; then the record does not change."""
 
 import threading
 from datetime import timedelta
@@ -8,7 +8,7 @@ from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
 from consent import decisions
-from consent.decisions import AlreadyDecidedError, LapsedError, NotAskedError
+from consent.decisions import AlreadyDecidedError, ExpiredError, NotAskedError
 from consent.models import Consent
 from consent.question import QuestionFormatError
 from infra.database.append_only import AppendOnlyError
@@ -44,10 +44,10 @@ def test_a_second_answer_changes_nothing(alice: Wallet, first, second) -> None:
     assert Consent.objects.filter(id=consent.id).values().get() == before
 
 
-def test_a_question_cannot_be_answered_from_the_moment_it_lapses(alice: Wallet) -> None:
+def test_a_question_cannot_be_answered_from_the_moment_it_expires(alice: Wallet) -> None:
     consent = put(alice)
     for decide in (decisions.grant, decisions.decline):
-        with pytest.raises(LapsedError):
+        with pytest.raises(ExpiredError):
             decide(consent.id, alice, now=consent.expires_at)
     decisions.grant(consent.id, alice, now=consent.expires_at - timedelta(microseconds=1))
 
@@ -113,7 +113,7 @@ def test_the_row_holds_no_claim_value(alice: Wallet) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SELECT * FROM consent_consent")
         dump = repr(cursor.fetchall())
-    assert "given_name" in dump  # the dump shows what there is
+    assert "given_name" in dump  # the dump does contain stored values
     for value in ("Alice", "Archer", "1990", "04-01", alice.email):
         assert value not in dump
 

@@ -44,7 +44,7 @@ def test_the_address_of_the_wallet_and_its_name_lead_somewhere(client, alice: Wa
     assert client.get("/wallet/").headers["Location"] == ADDRESS
     assert '<p class="site-name"><a href="/">' in client.get(ADDRESS).content.decode()
     asked = client.get(f"/consent/{put(alice).id}/").content.decode()
-    assert '<p class="site-name"><img' in asked  # nobody is led away from a question
+    assert '<p class="site-name"><img' in asked  # the page of an open question has no link at the top
 
 
 def test_unanswered_questions_and_other_peoples_receipts_are_not_listed(client, alice, bob, sign_in) -> None:
@@ -89,6 +89,6 @@ def test_receipts_are_kept_by_no_cache(client, alice: Wallet, sign_in) -> None:
     assert client.get(ADDRESS)["Cache-Control"] == "no-store"
 
 
-def test_who_is_not_signed_in_is_asked_to(client, db) -> None:
+def test_a_browser_that_is_not_signed_in_is_sent_to_the_sign_in(client, db) -> None:
     response = client.get(ADDRESS)
     assert (response.status_code, response["Location"]) == (302, "/wallet/sign-in/")

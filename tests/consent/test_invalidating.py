@@ -1,4 +1,4 @@
-"""A holder takes back what they shared: from the receipt, asked once more, their own and while it lasts."""
+"""Holders invalidate what they shared: from its receipt, after a confirmation, before it expires."""
 
 from datetime import timedelta
 from uuid import uuid4
@@ -20,14 +20,14 @@ HISTORY = "/wallet/history/"
 
 
 def shared(wallet: Wallet) -> tuple[Consent, StatusEntry]:
-    """A receipt, and the place of what was presented on it."""
+    """A consent that was granted, and the status entry of its presented credential."""
     consent = put(wallet)
     decisions.grant(consent.id, wallet, now=timezone.now())
     return consent, presented(wallet, reference=consent.id)
 
 
 def told(client: Client, invalidated: object) -> str:
-    """The receipts, at the address that says what was just invalidated."""
+    """The page of receipts with the query that names an invalidated receipt."""
     return client.get(HISTORY, {"invalidated": invalidated}).content.decode()
 
 
@@ -35,7 +35,7 @@ def page_of(consent: Consent) -> str:
     return f"{HISTORY}{consent.id}/invalidate/"
 
 
-def test_the_receipt_leads_to_a_question_and_the_question_to_the_deed(client, alice, sign_in) -> None:
+def test_the_receipt_leads_to_a_confirmation_that_invalidates_it(client, alice, sign_in) -> None:
     sign_in(alice)
     consent, entry = shared(alice)
     assert f'href="{page_of(consent)}"' in client.get(HISTORY).content.decode()
@@ -57,7 +57,7 @@ def test_the_receipt_leads_to_a_question_and_the_question_to_the_deed(client, al
     assert (event.actor, event.subject_id, event.count) == ("holder", str(entry), 1)
 
 
-def test_nothing_is_said_to_be_invalid_that_is_not(client, alice, bob, sign_in) -> None:
+def test_only_invalid_credentials_are_shown_as_invalid(client, alice, bob, sign_in) -> None:
     sign_in(alice)
     (mine, _entry), (his, entry) = shared(alice), shared(bob)
     StatusEntry.objects.filter(pk=entry.pk).update(status=INVALID)
@@ -66,7 +66,7 @@ def test_nothing_is_said_to_be_invalid_that_is_not(client, alice, bob, sign_in) 
         assert 'role="status"' not in told(client, said)
 
 
-def test_only_what_is_on_the_receipt_is_taken_back(client, alice, sign_in) -> None:
+def test_only_what_is_on_the_receipt_is_invalidated(client, alice, sign_in) -> None:
     sign_in(alice)
     (consent, entry), (_other, kept) = shared(alice), shared(alice)
 
@@ -85,7 +85,7 @@ def test_nobody_takes_back_what_is_not_theirs(client, alice, bob, sign_in) -> No
     assert status_of(entry) == VALID
 
 
-def test_who_is_not_signed_in_is_sent_to_the_front_door(client, alice) -> None:
+def test_a_browser_that_is_not_signed_in_is_redirected_to_the_sign_in(client, alice) -> None:
     consent, entry = shared(alice)
 
     for method in (client.get, client.post):
@@ -135,7 +135,7 @@ def test_a_second_click_changes_nothing(client, alice, sign_in) -> None:
     assert StatusEvent.objects.count() == 1
 
 
-def test_a_no_has_nothing_to_take_back(client, alice, sign_in) -> None:
+def test_a_declined_request_has_nothing_to_invalidate(client, alice, sign_in) -> None:
     sign_in(alice)
     consent = put(alice)
     decisions.decline(consent.id, alice, now=timezone.now())
@@ -145,9 +145,9 @@ def test_a_no_has_nothing_to_take_back(client, alice, sign_in) -> None:
     assert not StatusEvent.objects.exists()
 
 
-def test_a_yes_that_came_to_nothing_has_nothing_to_take_back(client, alice, sign_in) -> None:
+def test_an_undelivered_presentation_cannot_be_invalidated(client, alice, sign_in) -> None:
     sign_in(alice)
-    consent, entry = shared(alice)  # a credential was made, and never left
+    consent, entry = shared(alice)  # a credential was issued but not delivered
     decisions.note_undelivered(consent.id, now=timezone.now())
 
     receipts = client.get(HISTORY).content.decode()
@@ -160,7 +160,7 @@ def test_a_yes_that_came_to_nothing_has_nothing_to_take_back(client, alice, sign
     assert not StatusEvent.objects.exists()
 
 
-def test_what_is_suspended_above_can_be_taken_back_after_all(client, alice, sign_in) -> None:
+def test_what_is_suspended_with_its_wallet_can_still_be_invalidated(client, alice, sign_in) -> None:
     consent, entry = shared(alice)
     now = timezone.now()
     suspension.suspend(alice, now=now, **SAID)

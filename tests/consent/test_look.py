@@ -1,4 +1,4 @@
-"""The pages of this room in a real browser: for everybody, on every screen, and Back revives nothing."""
+"""The consent pages in a real browser: accessible, on every screen size, and safe with the back button."""
 
 import os
 import re
@@ -13,8 +13,8 @@ from django.utils import timezone
 from playwright.sync_api import expect
 
 from consent import decisions
-from consent.decisions import Requester
 from consent.models import Consent
+from consent.question import Requester
 from consent.views import PAGE_SIZE
 from presentation.models import Interaction, RelyingParty
 from presentation.transaction_data.entries import display, parse
@@ -38,7 +38,7 @@ LONG = Requester(
 
 @pytest.fixture
 def as_alice(page: Any, alice: Wallet, live_server: Any) -> Any:
-    """The page, signed in as Alice."""
+    """A browser page that is signed in as Alice."""
     response = HttpResponse()
     sessions.start(RequestFactory().get("/"), response, alice, now=timezone.now())
     name = settings.HOLDER_COOKIE_NAME
@@ -50,7 +50,7 @@ def as_alice(page: Any, alice: Wallet, live_server: Any) -> Any:
 def question(
     page: Any, client: Client, alice: Wallet, live_server: Any, signing_key: Any, sign_in: Any
 ) -> str:
-    """Where Alice is asked in this browser; her answer goes to the front page."""
+    """The address of a question to Alice, whose `return_to` is the home page."""
     sign_in(alice)
     home = f"{live_server.url}/"
     asked = ask(client, register("Acme Bank", home), redirect_uri=home)
@@ -60,7 +60,7 @@ def question(
 
 
 def assert_no_sideways_scroll(page: Any) -> None:
-    """Nothing is wider than the screen: small phone, phone, desk."""
+    """The page is never wider than the screen of a small phone, a phone or a desktop."""
     before = page.viewport_size
     for width in (320, 390, 1280):
         page.set_viewport_size({"width": width, "height": 800})
@@ -70,7 +70,7 @@ def assert_no_sideways_scroll(page: Any) -> None:
 
 
 def picture(page: Any, name: str) -> None:
-    """Pictures where SCREENSHOTS says, small phone to desk, light and dark."""
+    """Save screenshots in the folder SCREENSHOTS, from small phone to desktop, light and dark."""
     if not (folder := os.environ.get("SCREENSHOTS")):
         return
     for width, scheme in ((320, "light"), (390, "dark"), (1280, "light")):
@@ -80,7 +80,7 @@ def picture(page: Any, name: str) -> None:
 
 
 def check(page: Any) -> None:
-    """No accessibility violation in light and dark, and nothing wider than the narrowest screen."""
+    """Axe finds no violation in light and dark mode, and the page fits the narrowest screen."""
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
         result = Axe().run(page)
@@ -98,7 +98,7 @@ def test_the_question_is_for_everybody(
 
 
 def bill(*lines: tuple[str, int, str]) -> dict[str, Any]:
-    """A bill as the consent page shows it, from label, quantity and price of each line."""
+    """A transaction with a bill, from the label, quantity and price of each item."""
     items = ",".join(
         f'{{"quantity":{quantity},"unit_cost":{cost},"label":"{label}"}}' for label, quantity, cost in lines
     )
@@ -144,7 +144,7 @@ def test_the_two_answers_weigh_the_same_and_are_big_enough(
 
 
 def receipts_in_every_state(alice: Wallet) -> dict[str, Consent]:
-    """Shared, taken back, suspended, not shared, a yes that came to nothing; short and long names."""
+    """Receipts in every state: shared, invalidated, suspended, declined and undelivered."""
     now, kept = timezone.now(), {}
     for size, requester in (("short", ACME), ("long", LONG)):
         for state in ("shared", "over", "taken back", "suspended", "not shared", "undelivered", "nothing"):
@@ -266,12 +266,12 @@ def test_a_click_that_comes_with_the_page_decides_nothing(page: Any, question: s
     page.goto(question)
     share = page.locator("button[value=share]")
 
-    share.dispatch_event("click")  # at once, as the second half of a double click would come
+    share.dispatch_event("click")  # immediately, like the second click of a double click
     page.wait_for_timeout(300)
     consent.refresh_from_db()
     assert consent.decision == "asked"
 
-    expect(share).to_be_enabled()  # and a moment later it takes clicks
+    expect(share).to_be_enabled()  # shortly afterwards it accepts clicks
     share.click()
     page.wait_for_url(lambda url: "#vp_token=" in url)
     consent.refresh_from_db()

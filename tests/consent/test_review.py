@@ -1,4 +1,4 @@
-"""The page that asks: what it shows, and where its forms go. What they do is in `test_deciding`."""
+"""The consent page and the targets of its forms. For the effects of the forms see `test_deciding`."""
 
 import re
 import uuid
@@ -10,8 +10,8 @@ from django.utils import timezone
 from django.utils.html import escape
 
 from consent import decisions
-from consent.decisions import Requester
 from consent.models import Consent
+from consent.question import Requester
 from tests.consent.questions import WIRE, put
 from wallet.models import Wallet
 
@@ -24,7 +24,9 @@ def decision_of(consent: Consent) -> str:
     return Consent.objects.values_list("decision", flat=True).get(id=consent.id)
 
 
-def test_the_page_says_who_asks_why_and_what_with_values(client, alice: Wallet, sign_in) -> None:
+def test_the_page_shows_the_requester_the_purpose_and_the_claims_with_values(
+    client, alice: Wallet, sign_in
+) -> None:
     sign_in(alice)
     page = client.get(address(put(alice))).content.decode()
     for text in (
@@ -166,7 +168,7 @@ def test_a_decided_question_shows_its_answer_and_the_way_on(client, alice, sign_
     assert "Archer" not in page
 
 
-def test_a_lapsed_question_shows_the_way_back(client, alice: Wallet, sign_in) -> None:
+def test_an_expired_question_shows_the_way_back(client, alice: Wallet, sign_in) -> None:
     sign_in(alice)
     consent = put(alice, expires_at=timezone.now() - timedelta(seconds=1))
     response = client.get(address(consent))
@@ -189,7 +191,7 @@ def test_another_holders_question_shows_nothing_of_it(client, alice, bob, sign_i
     assert decision_of(consent) == "asked"
 
 
-def test_who_is_not_signed_in_is_sent_on_to_sign_in(client, alice: Wallet) -> None:
+def test_a_browser_that_is_not_signed_in_is_sent_to_sign_in_first(client, alice: Wallet) -> None:
     consent = put(alice)
     response = client.get(address(consent))
     assert (response.status_code, response["Location"]) == (303, consent.return_to)

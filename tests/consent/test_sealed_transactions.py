@@ -1,4 +1,4 @@
-"""What a record says of a transaction is sealed, erased after some years, and the fact that it was stays."""
+"""The content of transactions in records: sealed, and erased after some years."""
 
 import secrets
 import threading
@@ -31,7 +31,7 @@ HISTORY = "/wallet/history/"
 
 
 def answered(wallet: Wallet, *, ago: timedelta = timedelta(0), **changes: Any) -> Consent:
-    """A yes to a bank transfer, so long ago."""
+    """A consent to a bank transfer, granted that long ago."""
     then = timezone.now() - ago
     consent = put(wallet, now=then, **({"transactions": [WIRE]} | changes))
     decisions.grant(consent.id, wallet, now=then)
@@ -148,7 +148,7 @@ def test_the_database_refuses_content_that_is_said_to_be_erased(alice: Wallet) -
         Consent.objects.filter(id=consent.id).update(erased_at=timezone.now())
 
 
-# --- What people see --------------------------------------------------------------------------------------
+# --- Pages -----------------------------------------------------------------------------------------------
 
 
 def test_a_receipt_says_that_its_details_were_erased_and_when(client: Client, alice: Wallet, sign_in) -> None:
@@ -257,7 +257,7 @@ def test_what_is_erased_while_it_is_sealed_anew_stays_erased(settings: Any) -> N
                 connection.ensure_connection()
                 start.wait()
                 work()
-            except Exception as error:  # told to the test
+            except Exception as error:  # returned to the test
                 failed.append(error)
             finally:
                 connection.close()

@@ -1,4 +1,4 @@
-"""Names nobody has checked: honest ones pass, those that could be taken for another's do not."""
+"""Names that developers choose: ordinary ones are accepted, look-alikes of registered ones refused."""
 
 import pytest
 from hypothesis import given

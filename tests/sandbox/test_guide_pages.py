@@ -1,4 +1,4 @@
-"""The guide, read in the sandbox: complete, nothing but text, working links, the sandbox's own addresses."""
+"""The guide in the sandbox: complete, escaped, with working links and the sandbox's addresses."""
 
 import re
 from html.parser import HTMLParser
@@ -18,7 +18,7 @@ from tests.people import register
 
 GUIDE = "/sandbox/guide/"
 ADDRESSES = {GUIDE if name == "integrate" else f"{GUIDE}{name}/": name for name in PAGES}
-# What a page of docs/ may come out as.
+# The tags that a rendered page may contain.
 PLAIN = {"h1", "h2", "h3", "h4", "h5", "h6", "p", "ul", "ol", "li", "a", "em", "strong", "code", "pre", "hr"}
 PLAIN |= {"br", "blockquote", "img", "div", "wbr", "table", "thead", "tbody", "tr", "th", "td"}
 ATTRIBUTES = {
@@ -69,7 +69,7 @@ def test_every_chapter_and_every_line_of_code_is_there(db: None, address: str, n
 
     words = Reader(html).text
     for chapter in re.findall(r"^## (.+)$", source, re.MULTILINE):
-        assert words.count(chapter.replace("`", "").replace("'", "’")) >= 2, chapter  # in the contents too
+        assert words.count(chapter.replace("`", "").replace("'", "’")) >= 2, chapter  # also in the contents
     assert html.count('<pre class="code"') == source.count("\n```") // 2
     assert "style=" not in html
     assert "<script" not in html
@@ -110,7 +110,7 @@ def test_nothing_is_left_of_the_address_that_the_files_have(
 
 
 def test_code_keeps_the_variables_that_have_the_address(db: None, settings: Any) -> None:
-    """Else what works in this sandbox would go on calling it from production."""
+    """Code that was copied unchanged would call the sandbox from production."""
     settings.BASE_URL = "https://sandbox.example"
     source = (django_settings.BASE_DIR / "docs" / "integrate.md").read_text()
     shown = Reader(page(GUIDE)).text
@@ -142,7 +142,7 @@ def test_it_reads_as_other_pages_do(db: None) -> None:
     html = page(GUIDE)
 
     assert "The service’s own tests" in html
-    assert "secrets.token_urlsafe" in html  # code is left alone
+    assert "secrets.token_urlsafe" in html  # code keeps its quotation marks
     assert '"response_type": "vp_token"' in html.replace("&quot;", '"')
 
 
@@ -180,7 +180,7 @@ def test_it_is_read_on_a_phone_and_in_the_dark(service: Any, page: Any, address:
     look(page, "guide")
 
 
-# Words that a line of their own would hold, and that stand in two lines all the same.
+# Finds words that are split although they would fit on one line.
 SPLIT_WORDS = """() => {
   const split = [];
   for (const cell of document.querySelectorAll("nav li, h2, .table-scroll td, .table-scroll th")) {

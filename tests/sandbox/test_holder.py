@@ -1,4 +1,4 @@
-"""The holder for tests: what a browser would have got, for every persona and every decision."""
+"""The holder for tests: the responses that a browser would get, for every persona and decision."""
 
 import json
 import threading
@@ -137,10 +137,10 @@ UNANSWERABLE: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("decision", ["share", "decline"])
 @pytest.mark.parametrize("changes", UNANSWERABLE.values(), ids=UNANSWERABLE)
 @pytest.mark.parametrize("persona", ["adult", "declined"])
-def test_what_the_wallet_does_not_hold_comes_back_as_it_would_from_a_person(
+def test_a_request_that_the_wallet_cannot_match_comes_back_as_it_would_from_a_person(
     acme_bank: RelyingParty, changes: dict[str, Any], decision: str, persona: str
 ) -> None:
-    """A page says so to the person, whose one button leads back to the application."""
+    """The page for a holder without a matching credential has one button, back to the application."""
     asked_for = {"credentials": [query(id="basic", **changes)]}
     if not changes:
         licence = {"id": "licence", "format": "mso_mdoc", "meta": {"doctype_value": "org.iso.18013.5.1.mDL"}}
@@ -174,7 +174,7 @@ def test_a_nonce_that_gave_a_token_is_refused_as_in_a_browser(acme_bank: Relying
 @pytest.mark.parametrize(
     "changes", [{"client_id": "unknown"}, {"redirect_uri": "https://elsewhere.example/"}]
 )
-def test_a_page_without_a_redirect_is_told_as_the_browser_would_show_it(
+def test_a_page_without_a_redirect_is_returned_with_its_text(
     acme_bank: RelyingParty, changes: dict[str, str]
 ) -> None:
     response = call(authorize_url(acme_bank, **changes))
@@ -217,7 +217,7 @@ def test_the_limits_of_sign_in_do_not_stop_tests(acme_bank: RelyingParty) -> Non
         fragment_of(call(authorize_url(acme_bank, nonce=f"nonce-number-{number:010}")))
 
 
-def test_a_client_that_calls_without_end_is_told_to_wait(
+def test_a_client_with_too_many_calls_has_to_wait(
     acme_bank: RelyingParty, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
@@ -235,13 +235,13 @@ def test_a_call_whose_turn_does_not_come_says_so_and_the_next_one_has_it(
     acme_bank: RelyingParty, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(holder, "LONGEST_WAIT", 0.0)
-    monkeypatch.setattr(holder, "TURN", holder.Limit("test", most=1, window=timedelta(days=3650)))
+    monkeypatch.setattr(holder, "LEASE", holder.Limit("test", most=1, window=timedelta(days=3650)))
     now = timezone.now()
-    holder.TURN.take(ALICE, now=now)
+    holder.LEASE.take(ALICE, now=now)
 
     busy = call(authorize_url(acme_bank))
     other = call(authorize_url(acme_bank, login_hint="bob@example.org", nonce="another-nonce-123456"))
-    holder.TURN.give_back(ALICE, taken_at=now)
+    holder.LEASE.give_back(ALICE, taken_at=now)
 
     assert busy.status_code == 503
     assert "Use another for each test." in busy.json()["error_description"]
@@ -260,7 +260,7 @@ def test_a_call_that_breaks_gives_its_turn_back(
     assert "vp_token" in fragment_of(call(authorize_url(acme_bank)))
 
 
-# --- Calls that make no sense -----------------------------------------------------------------------------
+# --- Invalid calls ----------------------------------------------------------------------------------------
 
 
 def test_the_sentence_is_sent_and_nothing_has_changed(acme_bank: RelyingParty) -> None:
@@ -293,7 +293,7 @@ def test_it_is_asked_by_post_only(db: None) -> None:
     assert Client().get(HOLDER).status_code == 405
 
 
-# --- Many at once -----------------------------------------------------------------------------------------
+# --- Concurrent calls---------------------------------------------------------------------------------------
 
 
 @pytest.mark.postgresql
@@ -307,7 +307,7 @@ def test_many_holders_with_one_address_and_two_personas_do_not_disturb_each_othe
         try:
             url = authorize_url(bank, nonce=f"nonce-number-{number:010}")
             response = call(url, persona=persona)
-            while response.status_code == 503:  # one call waits for its turn, and the others are sent again
+            while response.status_code == 503:  # one call waits, and the others are repeated
                 assert response.headers["Retry-After"] == "1"
                 time.sleep(0.05)
                 response = call(url, persona=persona)

@@ -1,4 +1,4 @@
-"""What a test asks of the holder: read strictly, refused with one sentence."""
+"""Calls of the holder for tests: parsed strictly, refused with one sentence."""
 
 import json
 

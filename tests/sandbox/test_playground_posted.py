@@ -1,4 +1,4 @@
-"""Answers posted to the playground: for the tab that asked, once, and for nobody else."""
+"""Answers posted to the playground: only the tab that sent the request can read them, once."""
 
 import hashlib
 import json
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.django_db
 
 
 def encrypted_for(last: str) -> str:
-    """A form whose key has an id as long as a hash, ending in this JSON escape."""
+    """A form with an encrypted answer whose kid has the length of a hash and ends with this JSON escape."""
     header = '{"kid":"' + 42 * "a" + last + '"}'
     return f"response={urlsafe_b64encode(header.encode()).rstrip(b'=').decode()}.a.b.c.d"
 
@@ -61,7 +61,9 @@ def read(client: Client, code: str, state: str = STATE) -> Any:
 
 
 @pytest.mark.parametrize("form", [FORM, {"error": "access_denied", "state": STATE}])
-def test_what_is_posted_is_given_once_to_who_has_code_and_state(client: Client, form: dict[str, str]) -> None:
+def test_a_posted_answer_is_returned_once_for_its_code_and_state(
+    client: Client, form: dict[str, str]
+) -> None:
     careful = Client(enforce_csrf_checks=True)
 
     code = code_of(post(careful, form))
@@ -145,7 +147,7 @@ def test_they_cannot_be_made_a_flood(client: Client, monkeypatch: pytest.MonkeyP
     statuses = [post(client, FORM | {"state": str(number)}).status_code for number in range(3)]
     assert statuses == [200, 200, 400]
     PlaygroundAnswer.objects.update(expires_at=timezone.now())
-    assert post(client, FORM).status_code == 200  # what nobody read in time takes no room
+    assert post(client, FORM).status_code == 200  # expired answers do not count
 
     for _ in range(posted_answers.POSTED.most - 4):
         posted_answers.POSTED.take("127.0.0.1", now=timezone.now())
@@ -209,7 +211,9 @@ def test_without_the_pages_script_the_server_builds_a_request_for_a_posted_answe
     assert 'value="direct_post" selected' in page.content.decode()
 
 
-def test_who_has_not_registered_it_is_asked_in_the_fragment(client: Client, bank: RelyingParty) -> None:
+def test_without_a_registered_response_uri_the_answer_comes_in_the_fragment(
+    client: Client, bank: RelyingParty
+) -> None:
     page = client.get("/playground/", {"client_id": bank.client_id, "response_mode": "direct_post"})
 
     assert "response_mode" not in request_on(page)
@@ -237,7 +241,7 @@ def test_where_nothing_can_be_posted_the_playground_says_so(
     assert said is None or said in page
 
 
-# --- What the page makes of it ----------------------------------------------------------------------------
+# --- The script of the page -------------------------------------------------------------------------------
 
 
 @pytest.mark.node

@@ -1,4 +1,4 @@
-"""`make sandbox` from an empty folder, again, and with everything that may be in its way."""
+"""`make sandbox` in an empty folder, repeated, and with everything that can prevent it."""
 
 import os
 import socket
@@ -28,7 +28,7 @@ def prepare(state: Path, *options: str, **environment: str) -> subprocess.Comple
 
 
 def complaint(run: subprocess.CompletedProcess[str]) -> str:
-    """What a failed start says: one sentence and no traceback."""
+    """The output of a failed start, which is one sentence without traceback."""
     assert run.returncode != 0
     assert "Traceback" not in run.stderr
     return run.stderr

@@ -1,4 +1,4 @@
-"""Commands in the folder of a sandbox work as the documents show them; nowhere else without ENVIRONMENT."""
+"""In the folder of a sandbox, and only there, commands work without ENVIRONMENT."""
 
 import json
 import re
@@ -16,7 +16,7 @@ REFUSED = "Cannot start: ENVIRONMENT is not set"
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A clone in which `make sandbox` ran once."""
+    """A clone of the repository in which `make sandbox` was run once."""
     copy = copy_project(tmp_path_factory.mktemp("clone"))
     before = in_shell(copy, LIST)
     assert before.stderr.startswith(REFUSED)
@@ -26,10 +26,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def shown(path: str) -> list[str]:
-    """The commands of a document that register a relying party, as a reader copies them."""
+    """The commands in a document that register a relying party, as a reader would copy them."""
     text = (ROOT / path).read_text().replace("{{ redirect_uri }}", "http://localhost:8000/callback")
     if path.endswith(".html"):
-        text = text.replace("Acme Bank", "A New Bank")  # it is shown where no Acme Bank is registered
+        text = text.replace("Acme Bank", "A New Bank")  # the sandbox has an Acme Bank already
     found = re.findall(r"\.venv/bin/python manage\.py register_relying_party(?:[^\n<]*\\\n)*[^\n<]*", text)
     assert found, path
     return found
@@ -63,7 +63,7 @@ def test_gunicorn_does_not_believe_the_folder(folder: Path) -> None:
 
 
 def test_a_copy_of_the_folder_is_not_believed(folder: Path, tmp_path: Path) -> None:
-    """As a deployment by rsync makes one, `var/` and all."""
+    """A copy of the folder including `var/`, as rsync makes it."""
     copy = copy_project(tmp_path / "srv")
     shutil.copytree(folder / "var", copy / "var")
     assert (copy / "var" / MARK).read_bytes() == (folder / "var" / MARK).read_bytes()

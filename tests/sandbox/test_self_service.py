@@ -1,4 +1,4 @@
-"""Developers register their own application in the sandbox: what they get, what attackers try in vain."""
+"""Developers register their own applications in the sandbox, and attacks on that fail."""
 
 import re
 import threading
@@ -40,7 +40,7 @@ def text(response: Any) -> str:
 
 
 def link_for(browser: Client, email: str = DEVELOPER) -> str:
-    """The path of the link that the page shows where no mail is sent."""
+    """The path of the sign-in link on the page of a sandbox that sends no e-mail."""
     page = text(browser.post(HOME, {"email": email}))
     found = re.search(r'class="button" href="([^"]+)"', page)
     assert found, page
@@ -64,13 +64,13 @@ def developer(db: None) -> Client:
 
 @pytest.fixture
 def mailing(settings: Any) -> Any:
-    """A sandbox with EMAIL_URL: developers' letters are really sent."""
+    """A sandbox with EMAIL_URL, which sends e-mails to developers."""
     settings.DEVELOPER_EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
     mail.outbox = []
     return settings
 
 
-# --- What a developer does ----------------------------------------------------------------------------------
+# --- Developers ---------------------------------------------------------------------------------------------
 
 
 def test_a_developer_registers_and_asks(developer: Client, signing_key: Any) -> None:
@@ -89,7 +89,7 @@ def test_a_developer_registers_and_asks(developer: Client, signing_key: Any) -> 
     assert answer.json()["redirect_to"].startswith(f"{LOCAL}#vp_token=")
 
 
-def test_whoever_is_asked_sees_that_nobody_checked_who_asks(developer: Client, signing_key: Any) -> None:
+def test_the_consent_page_says_that_the_requester_is_unverified(developer: Client, signing_key: Any) -> None:
     make(developer)
     party = RelyingParty.objects.get()
     url = (
@@ -204,7 +204,7 @@ def test_a_secret_is_made_shown_once_and_good_for_access_tokens(developer: Clien
     assert secrets[1] not in text(developer.get(page))
 
 
-# --- What an attacker tries ---------------------------------------------------------------------------------
+# --- Attacks ------------------------------------------------------------------------------------------------
 
 
 def test_a_bank_cannot_be_played(developer: Client) -> None:
@@ -234,7 +234,7 @@ def test_answers_and_errors_cannot_be_sent_elsewhere(developer: Client, mailing:
     assert not RelyingParty.objects.exists()
 
 
-def test_whoever_proves_an_address_may_use_its_domain(developer: Client, mailing: Any) -> None:
+def test_a_developer_may_use_the_domain_of_a_verified_address(developer: Client, mailing: Any) -> None:
     assert make(developer, redirect_uris="https://staging.shop.example/callback").status_code == 303
 
 
@@ -270,7 +270,7 @@ def test_without_a_link_nothing_is_shown(developer: Client, path: str) -> None:
 
 
 def test_a_link_is_good_only_in_the_browser_that_asked(db: None) -> None:
-    """Nobody who is sent another's link is signed in as them, and nobody who steals one is."""
+    """A link works neither for a person to whom somebody else's was sent, nor for a thief."""
     link = link_for(Client())
 
     assert Client().get(link).status_code == 410
@@ -347,20 +347,20 @@ def test_the_same_is_said_whether_or_not_an_address_is_known(developer: Client, 
 
 
 def ask_from(address: str, email: str = DEVELOPER) -> int:
-    """Ask for a letter from a client address; the status."""
+    """Request a link from a client address; returns the status."""
     return Client(REMOTE_ADDR=address).post(HOME, {"email": email}).status_code
 
 
-def test_an_address_cannot_be_bombed_with_letters(db: None, mailing: Any) -> None:
+def test_an_address_cannot_be_flooded_with_emails(db: None, mailing: Any) -> None:
     most = developer_sign_in.LETTERS_PER_EMAIL_AND_DAY.most
 
     statuses = [ask_from(f"192.0.2.{number}") for number in range(most + 8)]
 
     assert statuses == [200] * (most + 8)
-    assert len(mail.outbox) == most + 1 == 21  # and one in every 15 minutes after that
+    assert len(mail.outbox) == most + 1 == 21  # then one every 15 minutes
 
 
-def test_with_strangers_at_their_limit_a_developer_gets_in_by_a_letter_that_a_stranger_had_sent(
+def test_with_strangers_at_their_limit_a_developer_signs_in_by_an_email_that_a_stranger_requested(
     db: None, mailing: Any
 ) -> None:
     for number in range(developer_sign_in.LETTERS_PER_EMAIL_AND_DAY.most + 1):
@@ -381,7 +381,7 @@ def test_with_strangers_at_their_limit_a_developer_gets_in_by_a_letter_that_a_st
     assert second.get(letter_link()).status_code == 303
 
 
-def test_with_strangers_at_their_limit_a_developers_own_browser_gets_letters(db: None, mailing: Any) -> None:
+def test_with_strangers_at_their_limit_a_developers_known_browser_gets_emails(db: None, mailing: Any) -> None:
     browser = Client()
     browser.post(HOME, {"email": DEVELOPER})
     browser.get(letter_link())
@@ -396,7 +396,7 @@ def test_with_strangers_at_their_limit_a_developers_own_browser_gets_letters(db:
     assert browser.get(letter_link()).status_code == 303
 
 
-def test_a_letter_that_a_stranger_had_sent_signs_no_stranger_in(db: None, mailing: Any) -> None:
+def test_an_email_that_a_stranger_requested_signs_no_stranger_in(db: None, mailing: Any) -> None:
     stranger, developer = Client(), Client()
     stranger.post(HOME, {"email": DEVELOPER})
     developer.post(HOME, {"email": DEVELOPER})
@@ -417,13 +417,13 @@ def test_a_link_is_good_only_for_the_address_that_this_browser_asked_with(db: No
 
 
 def letter_link() -> str:
-    """The link in the newest letter."""
+    """The link in the newest e-mail."""
     found = re.search(r"http\S+", str(mail.outbox[-1].body))
     assert found
     return found[0].removeprefix("http://localhost:8000")
 
 
-def test_a_letter_that_was_never_handed_to_the_mail_server_costs_nothing(db: None, settings: Any) -> None:
+def test_an_email_that_was_not_sent_costs_nothing(db: None, settings: Any) -> None:
     with mail_server.running(settings) as server:
         settings.DEVELOPER_EMAIL_BACKEND = settings.EMAIL_BACKEND
         server.refusing = "550 no such user"
@@ -433,10 +433,10 @@ def test_a_letter_that_was_never_handed_to_the_mail_server_costs_nothing(db: Non
 
     assert refused == [503] * 6
     assert taken == [200] * 6
-    assert len(server.envelopes) == 4  # three, and one after that
+    assert len(server.envelopes) == 4  # three, and then one more
 
 
-def test_letters_that_fail_count_for_their_client_address(db: None, settings: Any) -> None:
+def test_failing_emails_count_for_their_client_address(db: None, settings: Any) -> None:
     with mail_server.running(settings) as server:
         settings.DEVELOPER_EMAIL_BACKEND = settings.EMAIL_BACKEND
         server.refusing = "550 no such user"
@@ -448,21 +448,21 @@ def test_letters_that_fail_count_for_their_client_address(db: None, settings: An
     assert before - left == 3
 
 
-def test_a_letter_that_the_mail_server_took_without_saying_so_is_counted(db: None, settings: Any) -> None:
+def test_an_email_that_the_mail_server_accepted_without_a_reply_is_counted(db: None, settings: Any) -> None:
     with mail_server.running(settings) as server:
         settings.DEVELOPER_EMAIL_BACKEND = settings.EMAIL_BACKEND
         server.hanging_up_at = "DATA"
         statuses = [ask_from("192.0.2.66") for _ in range(6)]
 
     assert statuses == [200] * 6
-    assert len(server.envelopes) == 4  # three, and one after that
+    assert len(server.envelopes) == 4  # three, and then one more
 
 
 @pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
-def test_strangers_at_once_get_exactly_the_letters_there_are(mailing: Any) -> None:
+def test_concurrent_strangers_get_exactly_the_allowed_emails(mailing: Any) -> None:
     def ask(number: int) -> int:
-        """Asks again while another request hands over the letter whose link would serve."""
+        """Repeat the request while another one is sending the e-mail whose link would work."""
         for _ in range(500):
             if (status := ask_from(f"192.0.2.{number}")) != 429:
                 return status
@@ -475,7 +475,7 @@ def test_strangers_at_once_get_exactly_the_letters_there_are(mailing: Any) -> No
 
 @pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
-def test_while_the_last_letter_is_handed_over_another_browser_is_not_told_that_it_was_sent(
+def test_while_the_last_email_is_being_sent_another_browser_does_not_see_it_as_sent(
     settings: Any,
 ) -> None:
     now, meanwhile = timezone.now(), Client()
@@ -498,16 +498,16 @@ def test_while_the_last_letter_is_handed_over_another_browser_is_not_told_that_i
     assert len(server.envelopes) == 1
 
 
-def test_whoever_names_anothers_address_uses_up_their_own_letters(db: None, mailing: Any) -> None:
+def test_requests_for_somebody_elses_address_use_up_the_requesters_allowance(db: None, mailing: Any) -> None:
     statuses = [ask_from("192.0.2.66") for _ in range(7)]
 
     assert statuses == [200] * 7
-    assert len(mail.outbox) == 4  # three, and one in 15 minutes
+    assert len(mail.outbox) == 4  # three, and then one every 15 minutes
     assert ask_from("192.0.2.1") == 200
     assert len(mail.outbox) == 5
 
 
-def test_letters_that_are_not_sent_do_not_count_for_all(
+def test_emails_that_are_not_sent_do_not_count_for_all(
     db: None, mailing: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     five = Limit("five-letters", most=5, window=timedelta(hours=1))
@@ -570,14 +570,14 @@ def test_nor_from_many_clients(db: None, mailing: Any, monkeypatch: pytest.Monke
     assert len(mail.outbox) == 2
 
 
-def test_no_letter_says_what_somebody_else_wrote(db: None, mailing: Any) -> None:
+def test_no_email_contains_text_of_another_developer(db: None, mailing: Any) -> None:
     response = Client().post(HOME, {"email": "a@shop.example\nBcc: all@shop.example"})
 
     assert response.status_code == 422
     assert not mail.outbox
 
 
-def test_a_letter_that_cannot_be_sent_is_said(db: None, settings: Any) -> None:
+def test_an_email_that_cannot_be_sent_is_reported(db: None, settings: Any) -> None:
     settings.DEVELOPER_EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
     settings.EMAIL_PORT = 1
 
@@ -652,7 +652,7 @@ def test_what_an_operator_stopped_stays_stopped(developer: Client) -> None:
     assert RelyingParty.objects.get().state == RelyingParty.State.SUSPENDED
 
 
-# --- How it ends --------------------------------------------------------------------------------------------
+# --- Expiry -------------------------------------------------------------------------------------------------
 
 
 def expire(**ago: int) -> None:

@@ -1,4 +1,4 @@
-"""What only some developers need they choose themselves: DCQL, posted answers, keys, webhooks and more."""
+"""Further settings of self-service: DCQL, posted answers, keys, webhooks and more."""
 
 import json
 import re
@@ -32,13 +32,13 @@ def keys() -> str:
 
 @pytest.fixture
 def developer(db: None) -> Client:
-    """In a sandbox on their own machine."""
+    """A developer in a sandbox on their own machine."""
     return signed_in()
 
 
 @pytest.fixture
 def abroad(developer: Client, settings: Any) -> Client:
-    """In a sandbox that sends letters and is not on their own machine."""
+    """A developer in a sandbox elsewhere, which sends e-mails."""
     settings.DEVELOPER_EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
     settings.LOOPBACK_CALLS = False
     mail.outbox = []
@@ -68,14 +68,14 @@ def test_all_of_it_is_saved_shown_and_changed(abroad: Client) -> None:
     assert party.webhook_events == ["presentation.completed"]
     assert "<details open>" in shown
     assert f"{OWN}/answers" in shown
-    assert "/authorize?" not in shown  # it would be refused
+    assert "/authorize?" not in shown  # it requires pushed and signed requests
     assert "/authorize?" in text(abroad.get(page))
-    assert shown.count(" checked") == 6  # a scope, a form, a claim, two requirements, an event
+    assert shown.count(" checked") == 6  # a scope, a wire format, a claim, two requirements, an event
     assert (changed.jwks, changed.allowed_claims, changed.webhook_events) == (None, [], [])
     assert (changed.requires_signed_requests, changed.webhook_url) == (False, "")
 
 
-def test_whoever_needs_none_of_it_is_not_shown_it(developer: Client) -> None:
+def test_the_further_settings_are_folded_until_one_is_used(developer: Client) -> None:
     assert "<details>" in text(developer.get(f"{HOME}new/"))
 
 
@@ -133,7 +133,7 @@ def secret_on(page: Any) -> str:
 
 
 def test_a_developer_tries_sections_7_to_11_without_an_operator(developer: Client, signing_key: Any) -> None:
-    """A DCQL query, pushed, answered by post, told by webhook."""
+    """A DCQL query that is pushed, answered by direct_post, and reported by webhook."""
     with listening() as receiver, receiving() as told:
         page = make(
             developer,
@@ -179,7 +179,7 @@ def test_nobody_makes_a_secret_for_anothers(developer: Client, path: str) -> Non
     assert signed_in("other@shop.example").post(f"{page}{path}").status_code == 404
 
 
-def test_a_sandbox_that_others_reach_without_letters_is_warned_of(settings: Any) -> None:
+def test_a_check_warns_of_a_sandbox_that_others_reach_without_email(settings: Any) -> None:
     assert not checks.developers_prove_their_address(None)
     settings.LOOPBACK_CALLS = False
     (warning,) = checks.developers_prove_their_address(None)

@@ -1,4 +1,4 @@
-"""People on an errand: what the tests of the wallet's people side share."""
+"""Fixtures for holders, errands and operators."""
 
 import hashlib
 import re
@@ -29,12 +29,12 @@ def now() -> datetime:
 
 @pytest.fixture
 def errand(db: None, client: Client, now: datetime) -> Errand:
-    """Acme Bank has sent Nora's browser here."""
+    """An errand that Acme Bank has opened for Nora's browser."""
     return make_errand(client, now=now)
 
 
 def make_errand(client: Client, *, now: datetime, **facts: Any) -> Errand:
-    """An errand of the client's browser; Nora's for Acme Bank unless `facts` say otherwise."""
+    """Open an errand for the client's browser: Nora's for Acme Bank, except for `facts`."""
     client.cookies[settings.BROWSER_COOKIE_NAME] = SECRET
     defaults = {
         "browser": hashlib.sha256(SECRET.encode()).hexdigest(),
@@ -48,19 +48,19 @@ def make_errand(client: Client, *, now: datetime, **facts: Any) -> Errand:
 
 @pytest.fixture
 def nora(db: None, now: datetime) -> Wallet:
-    """Nora has signed in once; her wallet is empty."""
+    """The wallet of Nora, who has signed in once and has no credential."""
     return Wallet.objects.create(email=NORA, created_at=now)
 
 
 def code_in(text: str) -> str:
-    """The six digits in a letter."""
+    """The six digits in an e-mail."""
     found = re.findall(r"(?<!\d)\d{6}(?!\d)", text)
     assert len(found) == 1
     return found[0]
 
 
 def masked(response: Any, *values: object) -> bytes:
-    """A page without what differs by nature: the CSRF token and `values`."""
+    """A page without the CSRF token and `values`, for comparison."""
     content: bytes = re.sub(rb'name="csrfmiddlewaretoken" value="[^"]*"', b"", response.content)
     for value in values:
         content = content.replace(str(value).encode(), b"*")
@@ -68,7 +68,7 @@ def masked(response: Any, *values: object) -> bytes:
 
 
 def together(work: Callable[[int], Any], count: int = 8) -> list[Any]:
-    """What `work` gives or raises in `count` threads that begin at once, each on its own connection."""
+    """The results or errors of `work` in `count` concurrent threads, each with its own connection."""
     barrier = threading.Barrier(count)
 
     def run(number: int) -> Any:
@@ -86,7 +86,7 @@ def together(work: Callable[[int], Any], count: int = 8) -> list[Any]:
 
 @pytest.fixture
 def olga(db):
-    """Reviews identities."""
+    """An operator who reviews identities."""
     models = ("wallet", "identityverification", "credential")
     codenames = [f"{action}_{model}" for action in ("view", "change") for model in models]
     return operator("olga", "view_identityverificationtransition", *codenames)
@@ -102,6 +102,6 @@ def otto(db):
 
 @pytest.fixture
 def audrey(db):
-    """Audits: reads and changes nothing."""
+    """An auditor, who can read but not change."""
     models = ("wallet", "identityverification", "identityverificationtransition", "credential")
     return operator("audrey", *[f"view_{model}" for model in models])

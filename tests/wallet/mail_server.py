@@ -1,4 +1,4 @@
-"""A mail server on loopback that keeps what it was sent, or refuses it."""
+"""A mail server on loopback that stores e-mails or refuses them."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,15 +14,15 @@ from tests.ports import free_port
 
 
 class MailServer:
-    """Accepts every e-mail until `refusing` holds the answer to give instead, or a function that gives it.
+    """Accepts e-mails, unless `refusing` is an SMTP reply or a function that returns one.
 
-    The function may also let the e-mail pass, by an empty answer.
+    If the function returns an empty reply, the e-mail is accepted.
     """
 
     def __init__(self) -> None:
         self.envelopes: list[Envelope] = []
         self.refusing: str | Callable[[], str] = ""
-        self.hanging_up_at = ""  # "DATA": it takes an e-mail, but does not say so; or "QUIT"
+        self.hanging_up_at = ""  # "DATA": accepts the e-mail but sends no reply; or "QUIT"
 
     async def handle_RCPT(
         self, server: SMTP, session: Session, envelope: Envelope, address: str, options: list[str]
@@ -44,7 +44,7 @@ class MailServer:
         return "221 Bye"
 
     def newest(self, number: int = -1) -> EmailMessage:
-        """The e-mail that came last, or another one, as its recipient reads it."""
+        """The text of the last e-mail, or of another one."""
         content = self.envelopes[number].content
         assert isinstance(content, bytes)
         return message_from_bytes(content, policy=default)  # type: ignore[return-value]
@@ -52,7 +52,7 @@ class MailServer:
 
 @contextmanager
 def running(settings: Any) -> Iterator[MailServer]:
-    """A mail server that the service is configured to use."""
+    """A running mail server, configured as the service's."""
     mail_server, port = MailServer(), free_port()
     controller = Controller(mail_server, hostname="127.0.0.1", port=port)
     controller.start()

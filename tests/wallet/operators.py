@@ -1,4 +1,4 @@
-"""Operators of wallets in the admin, and what they click."""
+"""Operators of wallets, and their actions in the admin."""
 
 from django.contrib.auth.models import Permission, User
 from django.test import Client

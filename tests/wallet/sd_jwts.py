@@ -1,4 +1,4 @@
-"""What the tests of SD-JWTs share: keys, a moment, and hands that sign whatever they are given."""
+"""Keys, a time, and functions that issue and present SD-JWTs, valid or not."""
 
 import base64
 import hashlib
@@ -11,6 +11,8 @@ from keys.jwk import public_jwk
 from keys.jws import encode_segment, sign_compact
 from keys.private_keys.signer import SoftwareSigner
 from wallet.sd_jwt import issuance
+from wallet.sd_jwt.parsing import parse
+from wallet.sd_jwt.verification import SD_JWT_VC_CLAIMS, verify_issuer_signed
 
 NOW = datetime(2026, 11, 20, 12, 34, 56, tzinfo=UTC)
 MOMENT = int(NOW.timestamp())
@@ -38,7 +40,7 @@ EVERYTHING = (
 
 
 def issued(claims: dict[str, Any] | None = None, **options: Any) -> issuance.SdJwt:
-    """An SD-JWT VC by our own hand; all of CLAIMS withheld, unless said otherwise."""
+    """An SD-JWT VC that `issuance` made, with CLAIMS selectively disclosable unless `claims` are given."""
     return issuance.issue(
         PLAIN | issuance.all_withheld(CLAIMS) if claims is None else claims,
         header=encode_segment(HEADER),
@@ -49,13 +51,20 @@ def issued(claims: dict[str, Any] | None = None, **options: Any) -> issuance.SdJ
 
 
 def presented(sd: issuance.SdJwt, **options: Any) -> str:
-    """The same, bound to Acme Bank's request."""
+    """A presentation of it that is bound to Acme Bank's request."""
     facts: dict[str, Any] = {"audience": AUDIENCE, "nonce": NONCE, "holder": HOLDER, "now": NOW}
     return issuance.bind(sd, **(facts | options))
 
 
+def verify_issued(
+    token: str, *, issuer_key: Any, now: datetime, typ: str = "dc+sd-jwt", required: Any = SD_JWT_VC_CLAIMS
+) -> dict[str, Any]:
+    """The payload of a token without key binding."""
+    return verify_issuer_signed(parse(token), issuer_key, now, typ, required, lambda check: None)
+
+
 def disclosure(*content: Any) -> str:
-    """A Disclosure of any content, sensible or not."""
+    """A Disclosure with any content, valid or not."""
     return b64(json.dumps(content).encode())
 
 
@@ -68,7 +77,7 @@ def sha(text: str) -> str:
 
 
 def signed(payload: dict[str, Any], *disclosures: str, header: dict[str, Any] | None = None) -> str:
-    """An SD-JWT whose issuer signs whatever it is given; PLAIN unless `payload` says otherwise."""
+    """An SD-JWT whose issuer signs PLAIN, updated by `payload`, without any checks."""
     jwt = sign_compact(HEADER | (header or {}), PLAIN | payload, ISSUER)
     return "~".join([jwt, *disclosures, ""])
 
@@ -81,7 +90,7 @@ def key_bound(
     holder: SoftwareSigner = HOLDER,
     **claims: Any,
 ) -> str:
-    """A presentation whose holder signs whatever it is told."""
+    """A presentation whose holder signs any claims, without checks."""
     payload = {"iat": MOMENT, "aud": AUDIENCE, "nonce": NONCE, "sd_hash": sha(unbound)} | claims
     payload.pop(without, None)
     return unbound + sign_compact({"alg": "ES256", "typ": "kb+jwt"} | (header or {}), payload, holder)

@@ -1,4 +1,4 @@
-"""What the tests of status lists share: to present, to find its place, and to read what is published."""
+"""Functions that present credentials, find their status entries, and read published status lists."""
 
 from datetime import datetime
 from typing import Any
@@ -38,30 +38,30 @@ def place_in(token: str) -> tuple[int, int]:
 
 
 def entry_of(token: str) -> StatusEntry:
-    """The row that the token's place is kept in."""
+    """The `StatusEntry` of a token."""
     list_id, idx = place_in(token)
     return StatusEntry.objects.get(status_list=list_id, idx=idx)
 
 
 def presented(wallet: Wallet, **facts: Any) -> StatusEntry:
-    """The place of something presented just now."""
+    """The entry of a new presentation."""
     return entry_of(present(wallet, **facts))
 
 
 def published(list_id: int) -> dict[str, Any]:
-    """The payload of a list as it is published when nobody has looked at it for a while."""
+    """The payload of a published list, after its next check."""
     StatusList.objects.filter(pk=list_id).update(checked_at=None)
     return decode_segment(publication.current(list_id).decode().split(".")[1])
 
 
 def status_of(entry: StatusEntry) -> int:
-    """What the published list says of it."""
+    """Its status in the published list."""
     content = published(entry.status_list_id)["status_list"]
     return status_at(content["lst"], content["bits"], entry.idx)
 
 
 def small_lists(size: int) -> list[StatusList]:
-    """The two open lists, with so many entries only."""
+    """Open two lists with this size."""
     upkeep.keep_open(now=timezone.now())
     StatusList.objects.filter(closed_at=None).update(size=size)
     return list(StatusList.objects.filter(closed_at=None).order_by("slot"))

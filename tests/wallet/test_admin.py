@@ -1,4 +1,4 @@
-"""The operators' side: each operation asked once more, permitted, recorded; nothing personal in the lists."""
+"""The admin of wallets: operations are confirmed, permitted and recorded; lists hold no personal data."""
 
 from datetime import date
 
@@ -128,7 +128,7 @@ def test_a_review_starts_from_what_was_read_and_ends_in_what_was_typed(olga, nor
     text = olga.get(address(verification, "do", "approve")).content.decode()
     assert 'value="New"' in text
     assert 'value="1999-12-31"' in text
-    assert 'type="date"' not in text  # a browser would show it in its own order of day and month
+    assert 'type="date"' not in text  # browsers order day and month by their own language
     assert '<label for="id_reason" class="required">' in text
     assert 'value="IE"' in text
     response = operate(olga, verification, "approve", **TYPED)
@@ -185,7 +185,7 @@ def test_a_held_wallet_is_not_given_a_credential(olga, nora, now):
 
 
 @pytest.mark.parametrize("name", ["approve", "decline"])
-def test_the_second_of_two_operators_is_told(olga, nora, now, name):
+def test_the_second_of_two_operators_sees_that_it_was_done(olga, nora, now, name):
     verification = in_review(nora, now)
     operate(olga, verification, "decline", reason="Forged")
     response = olga.post(address(verification, "do", name), TYPED, follow=True)

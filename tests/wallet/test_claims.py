@@ -1,4 +1,4 @@
-"""Claims: what follows from an identity on which day, and what people read about it."""
+"""Claims: their values for an identity on a day, and their texts for people."""
 
 from dataclasses import replace
 from datetime import date, timedelta
@@ -98,7 +98,7 @@ def test_age_is_counted_in_full_years(born: date, today: date, years: int):
     assert claims.age(born, today) == years
 
 
-def test_who_turns_eighteen_tomorrow_is_not_over_eighteen_today():
+def test_a_person_who_turns_eighteen_tomorrow_is_not_over_eighteen_today():
     child = Identity("Tom", "Morrow", date(2008, 11, 21))
     assert claims.values(child, today=TODAY)["age_equal_or_over"]["18"] is False
     assert claims.values(child, today=TODAY + timedelta(days=1))["age_equal_or_over"]["18"] is True
@@ -197,7 +197,7 @@ def test_a_country_is_called_what_the_language_of_the_page_calls_it():
         assert claims.display(("nationalities",), german, today=TODAY) == "Deutschland, Österreich"
     with translation.override(None):
         assert claims.display(("nationalities",), german, today=TODAY) == "Germany, Austria"
-    with translation.override("tlh"):  # nobody's names of countries
+    with translation.override("tlh"):  # a language without names of countries
         assert claims.display(("nationalities",), german, today=TODAY) == "Germany, Austria"
 
 

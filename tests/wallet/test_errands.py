@@ -1,4 +1,4 @@
-"""Errands: where they lead, and from when on they are gone."""
+"""Errands: the paths that they accept, and their expiry."""
 
 from datetime import datetime, timedelta
 
@@ -19,7 +19,7 @@ from wallet.models import Errand
 def test_an_errand_leads_to_paths_on_this_host_only(
     db: None, client: Client, now: datetime, place: str, address: str
 ) -> None:
-    with pytest.raises(ValueError, match="paths on this host only"):
+    with pytest.raises(ValueError, match="must be paths on this host"):
         make_errand(client, now=now, **{place: address})
     assert not Errand.objects.exists()
 

@@ -1,4 +1,4 @@
-"""What people type: codes however copied, addresses, and identities as documents have them."""
+"""Forms: codes in any notation, e-mail addresses, and identities as in documents."""
 
 from datetime import date, timedelta
 
@@ -62,7 +62,7 @@ def test_no_text_breaks_the_address_field(typed):
 
 
 def seen(**changes):
-    """What an operator types for an ordinary document."""
+    """The input of an operator for an ordinary document."""
     typed = {
         "given_name": "Nora",
         "family_name": "New",

@@ -1,4 +1,4 @@
-"""Letters: over real SMTP, in both forms, with the code where it belongs; and the sandbox's mailbox."""
+"""E-mails: sent over real SMTP, as text and HTML; and the sandbox's mailbox."""
 
 import re
 from datetime import timedelta
@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils import timezone, translation
 
 from infra import waiting
-from infra.waiting import waiting_for
+from infra.waiting import MAIL_SERVER, waiting_for
 from sandbox.mailbox import KEPT, EmailBackend
 from sandbox.models import Letter
 from tests.people import BOB, NORA
@@ -53,19 +53,19 @@ def test_the_code_arrives_over_smtp_in_text_and_html(smtp, client, db, now):
     assert (response.status_code, response.url) == (303, "/done/")
 
 
-def test_a_letter_says_where_the_code_may_be_entered(client, errand, now):
+def test_an_email_says_where_the_code_may_be_entered(client, errand, now):
     signing_in.send_code(errand, client="192.0.2.1", now=now)
     assert "Enter it only on localhost:8000" in mail.outbox[0].body
 
 
-def test_whoever_asks_cannot_write_lines_of_their_own_into_a_letter(client, db, now):
+def test_a_requester_cannot_inject_lines_into_an_email(client, db, now):
     errand = make_errand(client, now=now, on_behalf_of="Bank\r\nBcc: everybody@example.org\n\nHello")
     signing_in.send_code(errand, client="192.0.2.1", now=now)
     assert "\nBcc" not in mail.outbox[0].message().as_string()
     assert "Bank Bcc: everybody@example.org Hello asks for" in mail.outbox[0].body
 
 
-def test_letters_are_written_through_the_catalogue(client, errand, now):
+def test_emails_use_the_translation_catalogue(client, errand, now):
     with translation.override("de"):
         signing_in.send_code(errand, client="192.0.2.1", now=now)
     assert '<html lang="de">' in mail.outbox[0].alternatives[0][0]
@@ -114,7 +114,7 @@ def test_another_browser_does_not_see_the_code(client, errand, mailbox):
         assert code not in stranger.get(address).content.decode()
 
 
-def test_the_mailbox_shows_the_letters_to_addresses_of_this_browser(client, errand, nora, sign_in, mailbox):
+def test_the_mailbox_shows_the_emails_to_addresses_of_this_browser(client, errand, nora, sign_in, mailbox):
     client.post(reverse("wallet_sign_in", args=[errand.id]))
     mail.send_mail("For Bob", "Nothing for Nora.", None, [BOB])
     response = client.get(reverse("sandbox_mailbox"))
@@ -132,14 +132,14 @@ def test_an_empty_mailbox_says_so(client, db):
     assert "No letters yet" in client.get(reverse("sandbox_mailbox")).content.decode()
 
 
-def test_letters_are_shown_as_text(client, errand, mailbox):
+def test_emails_are_shown_as_text(client, errand, mailbox):
     mail.send_mail("<b>Hi</b>", "<script>alert(1)</script>", None, [NORA])
     text = client.get(reverse("sandbox_mailbox")).content.decode()
     assert "<b>Hi" not in text
     assert "<script>alert" not in text
 
 
-def test_the_mailbox_forgets_the_oldest_letters(db, mailbox):
+def test_the_mailbox_deletes_the_oldest_emails(db, mailbox):
     now = timezone.now()
     Letter.objects.bulk_create(
         Letter(recipient=NORA, subject=str(n), text="", sent_at=now) for n in range(KEPT + 20)
@@ -154,12 +154,12 @@ def test_the_backend_counts_as_djangos_do(db):
     assert EmailBackend().send_messages([]) == 0
 
 
-def test_two_threads_at_most_send_e_mails_and_the_person_who_queued_in_vain_is_told(
+def test_at_most_two_threads_send_emails_and_a_request_that_waited_in_vain_gets_an_error(
     smtp, client, db, now, monkeypatch
 ):
     monkeypatch.setattr(waiting, "QUEUED_FOR_MAIL", 0.01)
     errand = make_errand(client, now=now)
-    with waiting_for(letters.MAIL_SERVER), waiting_for(letters.MAIL_SERVER):
+    with waiting_for(MAIL_SERVER), waiting_for(MAIL_SERVER):
         refused = client.post(reverse("wallet_sign_in", args=[errand.id]))
 
     assert refused.status_code == 503
@@ -170,8 +170,8 @@ def test_two_threads_at_most_send_e_mails_and_the_person_who_queued_in_vain_is_t
     assert len(smtp.envelopes) == 1
 
 
-def test_the_letter_after_a_review_is_sent_however_many_threads_wait(smtp, alice):
-    with waiting_for(letters.MAIL_SERVER), waiting_for(letters.MAIL_SERVER):
+def test_the_email_after_a_review_is_sent_however_many_threads_wait(smtp, alice):
+    with waiting_for(MAIL_SERVER), waiting_for(MAIL_SERVER):
         letters.send_notice(alice, "approved")
 
     assert len(smtp.envelopes) == 1

@@ -1,4 +1,4 @@
-"""The wallet's pages in real Chromium: no barrier by axe, no sideways scroll, and they lead on."""
+"""The wallet's pages in Chromium: accessible by axe, without horizontal scrolling, and never a dead end."""
 
 import os
 import re
@@ -33,7 +33,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
 def look(page: Any, name: str, heading: str) -> None:
-    """The right page, without barriers, fits a small phone; a picture of it where SCREENSHOTS says."""
+    """Check the heading, accessibility and width of the page; save a screenshot in the folder SCREENSHOTS."""
     page.get_by_role("heading", level=1, name=heading).wait_for()
     page.wait_for_load_state()
     if folder := os.environ.get("SCREENSHOTS"):
@@ -45,12 +45,12 @@ def look(page: Any, name: str, heading: str) -> None:
 
 @pytest.fixture
 def visit(page: Any, live_server: Any, settings: Any, now: Any) -> Any:
-    """Opens a page of an errand of this browser; letters end in the sandbox's mailbox."""
+    """Opens a page of an errand of this browser; e-mails go to the sandbox's mailbox."""
     settings.EMAIL_BACKEND = "sandbox.mailbox.EmailBackend"
     page.context.add_cookies(
         [{"name": settings.BROWSER_COOKIE_NAME, "value": SECRET, "url": live_server.url, "httpOnly": True}]
     )
-    home = reverse("wallet_signed_out")  # any page of ours
+    home = reverse("wallet_signed_out")  # a page that needs no sign-in
     errand = make_errand(Client(), now=now, return_to=home + "?done", leave_to=home + "?left")
 
     def visit(name: str, errand: Errand = errand, *, path: str = "") -> Any:
@@ -71,7 +71,8 @@ def sign_in(visit: Any) -> Any:
     page.get_by_role("button", name="Continue").click()
     look(page, "code-wrong", "Enter the code")
     page.get_by_text("You can try 4 more times").first.wait_for()
-    page.get_by_label("Code from the e-mail").press_sequentially(f"{code[:3]} {code[3:]}")  # to what is there
+    # Typed after the field's content, so this also shows that the wrong code was removed.
+    page.get_by_label("Code from the e-mail").press_sequentially(f"{code[:3]} {code[3:]}")
     page.get_by_role("button", name="Continue").click()
     page.wait_for_url("**/signed-out/?done")
     return page
@@ -179,7 +180,7 @@ def test_after_five_wrong_codes_one_button_sends_a_new_one(visit: Any) -> None:
     assert page.locator("input:not([type=hidden])").count() == 0
     button = page.get_by_role("button", name="Send a new code")
     assert page.locator("main button").count() == 1
-    assert re.fullmatch(r"Send a new code \([01]:\d\d\)", button.inner_text())  # once a minute
+    assert re.fullmatch(r"Send a new code \([01]:\d\d\)", button.inner_text())  # at most once per minute
     button.click(force=True)
     assert page.get_by_role("heading", level=1).inner_text() == "That code no longer works"
     Errand.objects.update(code_sent_at=timezone.now() - timedelta(minutes=2))
@@ -196,7 +197,7 @@ def test_with_strangers_at_their_limit_a_link_signs_in(visit: Any, now: Any, set
     strangers_use_up(now)
     page = visit("wallet_sign_in")
     settings.BASE_URL = page.url.partition("/wallet/")[0]
-    Allowance.objects.filter(expires_at=now + LINKS_PER_EMAIL.window).delete()  # the letter with this address
+    Allowance.objects.filter(expires_at=now + LINKS_PER_EMAIL.window).delete()  # so that a new link is sent
     page.get_by_role("button", name="Send me a code").click()
     look(page, "link-sent", "Open the link in the e-mail")
     page.get_by_role("link", name="Your sign-in link").click()
@@ -280,7 +281,7 @@ def test_an_operator_reviews_an_identity(visit: Any, live_server: Any, now: Any)
 
 
 def picture(page: Any, name: str, heading: str) -> None:
-    """Axe, and a picture where SCREENSHOTS says; operators have wide screens."""
+    """Check accessibility on a wide screen; save a screenshot in the folder SCREENSHOTS."""
     page.get_by_role("heading", level=1, name=heading).wait_for()
     page.wait_for_load_state()
     if folder := os.environ.get("SCREENSHOTS"):

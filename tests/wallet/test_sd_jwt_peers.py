@@ -1,4 +1,4 @@
-"""Other people's implementations: PyPI sd-jwt and npm @sd-jwt/sd-jwt-vc take our tokens, we take theirs."""
+"""Other implementations, PyPI sd-jwt and npm @sd-jwt/sd-jwt-vc: they accept our tokens, and we theirs."""
 
 import json
 import subprocess
@@ -22,7 +22,7 @@ from wallet.sd_jwt.verification import verify
 
 NODE = Path(__file__).parent.parent / "node"
 ISSUER_JWK = public_jwk(ISSUER.public_key)
-# Some, none, all; and what they say.
+# Selected paths, and the claims that they disclose.
 SELECTIONS: list[tuple[Sequence[ClaimPath], dict[str, Any]]] = [
     ([], {}),
     (
@@ -36,14 +36,14 @@ selections = pytest.mark.parametrize(("paths", "said"), SELECTIONS, ids=["none",
 
 @pytest.fixture
 def now() -> datetime:
-    """These packages look at the clock themselves."""
+    """The current time, because these packages read the clock themselves."""
     return datetime.now(UTC)
 
 
 def ours(paths: Sequence[ClaimPath], now: datetime, **options: Any) -> tuple[str, dict[str, Any]]:
-    """A presentation of ours, and its claims in plain sight."""
+    """Our presentation, and its claims that are not selectively disclosable."""
     plain = PLAIN | {"iat": int(now.timestamp()), "exp": int(now.timestamp()) + 3600}
-    sd = issuance.select(issued(plain | issuance.all_withheld(CLAIMS), decoys=2), paths)
+    sd = issuance.select(issued(plain | issuance.all_withheld(CLAIMS)), paths)
     return presented(sd, now=now, **options), plain
 
 
@@ -53,7 +53,7 @@ def pypi(token: str, audience: str = AUDIENCE, nonce: str = NONCE) -> dict[str, 
 
 
 def npm(token: str, **changes: Any) -> dict[str, Any]:
-    """What the package says; its refusal as a ValueError."""
+    """The result of the package; ValueError if it refuses the token."""
     asked = {"token": token, "issuer": ISSUER_JWK, "nonce": NONCE, "aud": AUDIENCE} | changes
     ran = subprocess.run(
         ["node", "verify.mjs"], cwd=NODE, input=json.dumps(asked), capture_output=True, text=True, timeout=60
@@ -123,7 +123,7 @@ def test_we_take_the_presentation_of_pypi_sd_jwt(paths: Any, said: dict[str, Any
     presentation.create_presentation(wanted, NONCE, AUDIENCE, holder)
     token = presentation.sd_jwt_presentation
     facts = {"issuer_key": public_key_of(json.loads(issuer.export_public())), "nonce": NONCE, "now": now}
-    payload = verify(token, audience=AUDIENCE, **facts).payload
+    payload = verify(token, audience=AUDIENCE, **facts)
     cnf = payload.pop("cnf")
     assert cnf["jwk"]["x"] == json.loads(holder.export_public())["x"]
     assert payload == plain | said

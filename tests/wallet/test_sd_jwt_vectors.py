@@ -1,4 +1,4 @@
-"""The examples of RFC 9901 as published: every one verifies, and says what its disclosures say."""
+"""The examples of RFC 9901 as published: each one verifies, and discloses its claims."""
 
 import json
 from datetime import UTC, datetime
@@ -9,9 +9,10 @@ import pytest
 
 from keys.jwk import public_key_of
 from keys.jws import decode_segment
+from tests.wallet.sd_jwts import verify_issued
 from wallet.sd_jwt import parsing
 from wallet.sd_jwt.issuance import SdJwtError, digest
-from wallet.sd_jwt.verification import VerifiedSdJwt, verify, verify_issued
+from wallet.sd_jwt.verification import verify
 
 VECTORS = json.loads((Path(__file__).parent.parent / "vectors" / "rfc9901_sdjwt_vectors.json").read_text())
 ISSUER = public_key_of(
@@ -29,7 +30,7 @@ SD_HASHES = {
 by_line = pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: f"line {vector['line']}")
 
 
-def verified(vector: dict[str, Any], **options: Any) -> VerifiedSdJwt:
+def verified(vector: dict[str, Any], **options: Any) -> dict[str, Any]:
     token: str = vector["serialized"]
     facts: dict[str, Any] = {
         "issuer_key": ISSUER,
@@ -44,13 +45,13 @@ def verified(vector: dict[str, Any], **options: Any) -> VerifiedSdJwt:
 
 
 def _moment(token: str) -> int:
-    """When the presentation was made; for an issued one, any time in its validity."""
+    """The time of the key binding; without one, any time at which the token is valid."""
     binding = token.rsplit("~", 1)[1]
     return decode_segment(binding.split(".")[1])["iat"] if binding else 1_700_000_000
 
 
 def names_in(value: Any) -> set[str]:
-    """Every name of a member, at any depth."""
+    """The names of all members at any depth."""
     if isinstance(value, dict):
         return set(value).union(*map(names_in, value.values()))
     return set().union(*map(names_in, value)) if isinstance(value, list) else set()
@@ -63,12 +64,9 @@ def test_all_the_examples_are_there():
 @by_line
 def test_the_example_verifies(vector: dict[str, Any]):
     result = verified(vector)
-    assert result.header == vector["header"]
-    assert not names_in(result.payload) & {"_sd", "_sd_alg", "..."}
+    assert not names_in(result) & {"_sd", "_sd_alg", "..."}
     disclosed = {content[1] for content in vector["disclosures"] if len(content) == 3}
-    assert disclosed <= names_in(result.payload)
-    assert len(result.sd_jwt.disclosures) == len(vector["disclosures"])
-    assert vector["serialized"].startswith(result.sd_jwt.compact)
+    assert disclosed <= names_in(result)
 
 
 @by_line
@@ -97,7 +95,7 @@ def test_the_example_without_a_disclosure_its_digests_or_its_nonce_is_refused(ve
 
 
 def test_the_presentation_of_a_3_says_the_age_and_nothing_more():
-    payload = verified(VECTORS[5]).payload
+    payload = verified(VECTORS[5])
     assert payload["age_equal_or_over"] == {"18": True}
     assert payload["nationalities"] == ["DE"]
     assert "given_name" not in payload

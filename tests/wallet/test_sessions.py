@@ -1,4 +1,4 @@
-"""Holder sessions: one query, two ways to end by themselves, and a new secret with every sign-in."""
+"""Holder sessions: one query, two kinds of expiry, and a new secret at every sign-in."""
 
 from datetime import timedelta
 
@@ -12,7 +12,7 @@ from wallet.models import HolderSession, Wallet
 
 
 def signed_in(wallet, now, before=None):
-    """A request of a browser that signed in just now, coming from the request `before`."""
+    """A request of a browser that has just signed in, with the cookies of the request `before`."""
     response = HttpResponse()
     sessions.start(before or RequestFactory().get("/"), response, wallet, now=now)
     return request_with(response.cookies[settings.HOLDER_COOKIE_NAME].value)

@@ -1,4 +1,4 @@
-"""Codes: six digits from a good source, kept as a keyed hash, good once, for ten minutes and five tries."""
+"""Codes: six random digits, stored as a keyed hash; they work once, for ten minutes and five tries."""
 
 from datetime import timedelta
 
@@ -17,7 +17,7 @@ MINUTE = timedelta(minutes=1)
 
 
 def send(errand, now):
-    """Have a code sent; the code."""
+    """Have a code sent, and return it."""
     sign_in.send_code(errand, client=CLIENT, now=now)
     return code_in(mail.outbox[-1].body)
 
@@ -49,7 +49,7 @@ def test_a_code_is_good_once(errand, now):
         redeem(errand, code, now)
 
 
-def test_a_code_lapses_after_ten_minutes(errand, now):
+def test_a_code_expires_after_ten_minutes(errand, now):
     code = send(errand, now)
     with pytest.raises(NoCodeError):
         redeem(errand, code, now + 10 * MINUTE)
@@ -182,7 +182,7 @@ def test_guesses_at_once_get_five_tries_between_them(shared_errand, now):
 
 
 @pytest.mark.postgresql
-def test_eight_clicks_at_once_send_one_letter(shared_errand, now):
+def test_eight_concurrent_clicks_send_one_email(shared_errand, now):
     results = together(lambda number: sign_in.send_code(shared_errand, client=CLIENT, now=now))
     assert results.count(None) == 1
     assert [type(result) for result in results].count(TooSoonError) == 7

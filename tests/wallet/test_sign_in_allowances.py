@@ -1,4 +1,4 @@
-"""No stranger can keep a holder out: whose allowances are whose, and links when codes are used up."""
+"""The limits of sign-in: no stranger can keep a holder from signing in."""
 
 import hashlib
 import re
@@ -26,7 +26,7 @@ HOME = "203.0.113.7"  # Nora's network
 
 
 def browser(name: object) -> str:
-    """The digest of the cookie of a browser."""
+    """The digest of a browser's cookie."""
     return hashlib.sha256(str(name).encode()).hexdigest()
 
 
@@ -35,14 +35,14 @@ def errand_of(name: object, now: datetime, email: str = NORA) -> Errand:
 
 
 def asks(name: object, now: datetime, *, client: str = HOME, email: str = NORA) -> Errand:
-    """A browser has an e-mail sent."""
+    """A browser requests an e-mail; returns its errand."""
     errand = errand_of(name, now, email)
     sign_in.send_code(errand, client=client, now=now)
     return errand
 
 
 def got_a_code(errand: Errand) -> bool:
-    """Whether it waits for a code, or else for a link."""
+    """Whether the errand waits for a code; otherwise for a link."""
     assert (errand.link_until is None) == LoginCode.objects.filter(errand=errand).exists()
     return errand.link_until is None
 
@@ -52,19 +52,19 @@ def newest_code() -> str:
 
 
 def newest_link() -> str:
-    """The secret in the link that was sent last."""
+    """The secret in the last link that was sent."""
     [address] = [word for word in mail.outbox[-1].body.split() if "/wallet/link/" in word]
     return address.rstrip("/").rpartition("/")[2]
 
 
 def signs_in(name: object, now: datetime, *, client: str = HOME) -> None:
-    """The browser signs in with the code from the e-mail, and is known from then on."""
+    """The browser signs in with the code from the e-mail, which makes it known."""
     errand = asks(name, now, client=client)
     assert sign_in.redeem(errand, newest_code(), client=client, now=now).email == NORA
 
 
 def strangers_use_up(now: datetime, *, client: str = "") -> list[Errand]:
-    """Attackers in twenty networks, or in one, have codes sent until there are none left."""
+    """Attackers in twenty networks, or in one, request codes until none are left."""
     errands = []
     while not errands or got_a_code(errands[-1]):
         number = len(errands)
@@ -72,7 +72,7 @@ def strangers_use_up(now: datetime, *, client: str = "") -> list[Errand]:
     return errands
 
 
-# --- Who may have how many ---------------------------------------------------------------------------------
+# --- Allowances --------------------------------------------------------------------------------------------
 
 
 def test_an_office_that_shares_one_address_is_not_refused(db, now):
@@ -91,7 +91,7 @@ def test_one_client_address_gets_five_codes_for_a_mailbox_and_then_a_link(db, no
 
 def test_strangers_of_all_networks_get_twenty_codes_in_any_twenty_four_hours(db):
     assert len(strangers_use_up(NIGHT)) == 21
-    for later in (5 * MINUTE, timedelta(hours=12), timedelta(hours=24)):  # midnight changes nothing
+    for later in (5 * MINUTE, timedelta(hours=12), timedelta(hours=24)):  # also across midnight
         assert not got_a_code(asks(f"stranger {later}", NIGHT + later, client="198.51.100.1"))
     assert got_a_code(asks("late", NIGHT + timedelta(days=1, minutes=10), client="198.51.100.1"))
 
@@ -121,7 +121,7 @@ def test_a_client_address_without_end_of_requests_has_to_wait(db, now, monkeypat
         asks("third", now)
     assert now < reached.value.retry_at <= now + 15 * MINUTE
     assert len(mail.outbox) == 4
-    assert Allowance.objects.filter(expires_at=now + 15 * MINUTE).count() == 2  # the third is given back
+    assert Allowance.objects.filter(expires_at=now + 15 * MINUTE).count() == 2  # the third was given back
 
 
 def test_a_new_browser_gets_in_by_link_when_its_client_address_has_no_codes_left(db, now):
@@ -148,7 +148,7 @@ def test_only_wrong_codes_of_strangers_count_for_their_client_address(db, now, m
             sign_in.redeem(errand, "no code", client=HOME, now=now)
     with pytest.raises(LimitReachedError):
         sign_in.redeem(errand, newest_code(), client=HOME, now=now)
-    assert LoginCode.objects.get(errand=errand).tries_left == 3  # nothing was tried
+    assert LoginCode.objects.get(errand=errand).tries_left == 3  # the code was not compared
     assert sign_in.redeem(errand, newest_code(), client="198.51.100.1", now=now)
 
 
@@ -171,11 +171,11 @@ def test_with_strangers_at_their_limit_a_new_browser_gets_in_though_an_attacker_
     attacker = strangers_use_up(now, client=client)[-1]
     sent = len(mail.outbox)
     errand = asks("new", now + MINUTE)
-    assert len(mail.outbox) == sent  # the attacker has just had it sent
+    assert len(mail.outbox) == sent  # the attacker's request has sent it
     opened = sign_in_links.errand_for(newest_link(), browser=browser("new"), now=now + 2 * MINUTE)
     assert opened == errand != attacker
     assert sign_in.redeem_link(opened, newest_link(), now=now + 2 * MINUTE).email == NORA
-    assert got_a_code(asks("new", now + 3 * MINUTE))  # and is known from now on
+    assert got_a_code(asks("new", now + 3 * MINUTE))  # after which it is known
 
 
 def test_a_browser_that_asks_at_the_last_moment_still_has_time_to_open_the_link(db, now):
@@ -204,12 +204,12 @@ def test_a_second_new_browser_gets_a_link_of_its_own_once_the_first_has_used_the
     assert sign_in.redeem_link(waiting[1], newest_link(), now=now + MINUTE).email == NORA
 
 
-def test_who_has_used_up_an_allowance_of_their_own_gets_a_link_as_well(db, now):
+def test_a_known_browser_that_has_used_up_its_allowance_gets_a_link_as_well(db, now):
     signs_in("own", now)
     for number in range(5):
         assert got_a_code(asks("own", now + number * timedelta(seconds=1)))
     assert not got_a_code(asks("own", now + MINUTE))
-    assert got_a_code(asks("stranger", now))  # theirs were not touched
+    assert got_a_code(asks("stranger", now))  # their allowances were not used
 
 
 def test_a_browser_is_known_for_one_address_and_for_half_a_year(db, now):
@@ -253,11 +253,11 @@ def test_nothing_of_it_depends_on_whether_there_is_a_wallet(db, alice, now, stat
     assert texts[ALICE] == texts["nobody@example.org"]
 
 
-# --- What is not sent is given back ------------------------------------------------------------------------
+# --- E-mails that are not sent -----------------------------------------------------------------------------
 
 
 def allowances_taken(now: datetime, *clients: str) -> list[tuple[str, int]]:
-    """All but those of the client addresses alone, which are not given back."""
+    """The allowances that are given back: all except those of client addresses."""
     limits = (allowances.CODES_PER_CLIENT, allowances.LINKS_PER_CLIENT)
     of_clients = [limit._key(client, now) for limit in limits for client in clients]
     rows = Allowance.objects.filter(count__gt=0).exclude(key__in=of_clients).order_by("key")
@@ -266,7 +266,7 @@ def allowances_taken(now: datetime, *clients: str) -> list[tuple[str, int]]:
 
 @pytest.fixture(params=["a closed port", "a refused recipient", "a full mailbox"])
 def broken_mail(request, settings):
-    """Mail that nobody takes; call it to let it break."""
+    """A mail server that refuses e-mail after this is called."""
     with mail_server.running(settings) as server:
         port = settings.EMAIL_PORT
         settings.EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
@@ -280,12 +280,12 @@ def broken_mail(request, settings):
 
 
 @pytest.mark.parametrize("state", ["a stranger's code", "a known browser's code", "a link"])
-def test_what_was_never_handed_to_the_mail_server_costs_the_holder_nothing(db, now, broken_mail, state):
+def test_an_email_that_was_not_sent_costs_the_holder_nothing(db, now, broken_mail, state):
     if state == "a known browser's code":
         signs_in("own", now)
     if state == "a link":
         strangers_use_up(now)
-        Allowance.objects.filter(expires_at=now + 15 * MINUTE).delete()  # it is time for another
+        Allowance.objects.filter(expires_at=now + 15 * MINUTE).delete()  # as if the period were over
         LoginLink.objects.all().delete()
     before = allowances_taken(now, "198.51.100.1")
     broken_mail()
@@ -302,7 +302,7 @@ def test_what_was_never_handed_to_the_mail_server_costs_the_holder_nothing(db, n
 
 
 def test_a_code_that_was_guessed_at_while_it_was_sent_is_not_given_back(transactional_db, now, settings):
-    """Else a mailbox that refuses e-mail could be guessed at without end."""
+    """Otherwise a mailbox that refuses e-mail would allow unlimited guesses."""
     with mail_server.running(settings) as server:
         errand = errand_of("attacker", now)
 
@@ -320,7 +320,7 @@ def test_a_code_that_was_guessed_at_while_it_was_sent_is_not_given_back(transact
 
 
 def test_e_mails_that_fail_count_for_their_client_address(db, now, broken_mail):
-    """Otherwise one machine could occupy the mail server without end."""
+    """Otherwise one machine could keep the mail server busy without limit."""
     broken_mail()
     most = allowances.CODES_PER_CLIENT.most
     for number in range(2):
@@ -365,7 +365,7 @@ def test_an_e_mail_was_sent_although_the_mail_server_ends_without_a_farewell(db,
 
 @pytest.fixture
 def shared(transactional_db):
-    """Threads see what this test writes."""
+    """Transactions are committed, so that threads see them."""
 
 
 def kinds(errands: list[Errand]) -> dict[str, int]:
@@ -375,7 +375,7 @@ def kinds(errands: list[Errand]) -> dict[str, int]:
 
 
 def asks_until_answered(name: object, now: datetime, *, client: str = HOME) -> Errand:
-    """Asks again while another request hands over the link that both of them will wait for."""
+    """Repeat the request while another one is sending the link for both."""
     for _ in range(500):
         with suppress(LimitReachedError):
             return asks(name, now, client=client)
@@ -405,7 +405,7 @@ def test_tabs_of_a_known_browser_at_once_get_five_codes(shared, now):
 
 @pytest.fixture
 def codes_used_up(shared, now):
-    """There are no codes for strangers and no link is in the mailbox, so the next request has one sent."""
+    """No codes are left for strangers and no link was sent, so the next request sends one."""
     strangers_use_up(now)
     Allowance.objects.filter(expires_at=now + allowances.LINKS_PER_EMAIL.window).delete()
     LoginLink.objects.all().delete()
@@ -413,7 +413,7 @@ def codes_used_up(shared, now):
 
 @pytest.mark.postgresql
 @pytest.mark.parametrize("refusal", ["550 no such user", ""], ids=["fails", "arrives"])
-def test_while_a_link_is_handed_over_another_browser_is_not_told_that_it_was_sent(
+def test_while_a_link_is_being_sent_another_browser_does_not_see_it_as_sent(
     codes_used_up, now, settings, refusal
 ):
     second = errand_of("second", now)
@@ -442,7 +442,7 @@ def test_while_a_link_is_handed_over_another_browser_is_not_told_that_it_was_sen
 
 
 @pytest.mark.postgresql
-def test_of_eight_browsers_at_once_none_is_told_of_a_link_that_the_mail_server_refuses(
+def test_none_of_eight_concurrent_browsers_waits_for_a_link_that_the_mail_server_refused(
     codes_used_up, now, settings
 ):
     clients = [f"198.51.100.{number}" for number in range(8)]

@@ -1,4 +1,4 @@
-"""The link in place of a code: what it says, in which browser it is good, that a look does not use it up."""
+"""Sign-in links: their e-mail, the browsers in which they work, and that opening one does not use it."""
 
 from datetime import timedelta
 
@@ -28,7 +28,7 @@ def link():
 
 @pytest.fixture
 def waiting(client, errand, now):
-    """Strangers have used up the codes of Nora's address; she has asked in a new browser."""
+    """Nora's request in a new browser, after strangers have used up the codes of her address."""
     strangers_use_up(now)
     response = client.post(page("wallet_sign_in", errand))
     assert (response.status_code, response.url) == (303, page("wallet_code", errand))
@@ -107,7 +107,7 @@ def test_a_link_is_good_once_and_the_second_of_two_clicks_arrives_where_the_firs
         assert "no longer works" in response.content.decode()
 
 
-def test_a_link_lapses_after_half_an_hour(client, waiting, now):
+def test_a_link_expires_after_half_an_hour(client, waiting, now):
     LoginLink.objects.update(expires_at=now)
     assert client.post(link()).status_code == 410
 
@@ -217,6 +217,6 @@ def test_the_link_arrives_over_smtp_in_text_and_html_and_says_why(client, errand
     assert address.startswith(f"{project_settings.BASE_URL}/wallet/link/")
     assert f'href="{address}"' in html
     assert "many sign-in codes were asked for" in text
-    assert "Acme Bank" not in text  # browsers of others may wait for the same link
+    assert "Acme Bank" not in text  # other browsers may wait for the same link
     assert address.rpartition("/link/")[2] not in letter["Subject"]
     assert client.post(address.removeprefix(project_settings.BASE_URL)).url == "/done/"

@@ -1,4 +1,4 @@
-"""The pages of signing in and out: what they show, where they lead, and what they keep to themselves."""
+"""The pages for signing in and out: their contents, their redirects, and what they do not reveal."""
 
 import re
 import uuid
@@ -34,7 +34,7 @@ def wrong(code):
     return f"{(int(code) + 1) % 1_000_000:06}"
 
 
-def test_it_says_who_asks_whom_and_the_way_back(client, errand):
+def test_it_shows_the_requester_the_address_and_the_way_back(client, errand):
     response = client.get(page("wallet_sign_in", errand))
     assert response.status_code == 200
     text = response.content.decode()
@@ -97,7 +97,7 @@ def test_a_code_page_without_a_code_leads_to_where_one_is_sent(client, errand):
     assert (response.status_code, response.url) == (303, page("wallet_sign_in", errand))
 
 
-def test_asking_twice_within_a_minute_shows_the_code_page_and_sends_one_letter(client, errand):
+def test_two_requests_within_a_minute_show_the_code_page_and_send_one_email(client, errand):
     ask_for_code(client, errand)
     response = client.post(page("wallet_sign_in", errand))
     assert (response.status_code, response.url) == (303, page("wallet_code", errand))
@@ -111,10 +111,10 @@ def test_a_used_up_code_within_the_minute_says_how_long_to_wait(client, errand):
     assert response.status_code == 429
     assert 0 < int(response.headers["Retry-After"]) <= 60
     assert "You asked for an e-mail a moment ago." in response.content.decode()
-    assert 'role="alert"' not in response.content.decode()  # waiting a minute is no mistake
+    assert 'role="alert"' not in response.content.decode()  # it is not an error of the holder
 
 
-def test_too_many_letters_say_how_long_to_wait_and_keep_the_way_back(client, errand, now):
+def test_too_many_emails_show_how_long_to_wait_and_keep_the_way_back(client, errand, now):
     for limit in (CODES_PER_CLIENT, LINKS_PER_CLIENT):
         for _ in range(limit.most):
             limit.take("127.0.0.1", now=now)
@@ -139,7 +139,7 @@ def test_with_the_tries_of_a_network_used_up_a_link_signs_in(client, errand, now
     assert client.post(reverse("wallet_link", args=[newest_link()])).url == "/done/"
 
 
-def test_a_letter_that_cannot_be_sent_is_said_and_can_be_tried_again(client, errand, settings):
+def test_an_email_that_cannot_be_sent_is_reported_and_can_be_requested_again(client, errand, settings):
     settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
     settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", 1
     response = client.post(page("wallet_sign_in", errand))
@@ -333,13 +333,13 @@ def test_a_holder_on_their_own_signs_in_to_their_history(client, nora):
 
 
 @pytest.mark.parametrize("email", ["", "nora", "nora@", "@example.org", "a" * 250 + "@example.org"])
-def test_what_is_no_address_is_said_at_the_front_door(client, db, email):
+def test_an_invalid_address_is_reported_on_the_sign_in_page(client, db, email):
     response = client.post(reverse("wallet_front_door"), {"email": email})
     assert response.status_code == 422
     assert not Errand.objects.exists()
 
 
-def test_the_front_door_makes_only_so_many_errands(client, db, now):
+def test_the_sign_in_page_opens_a_limited_number_of_errands(client, db, now):
     for _ in range(ERRANDS_PER_CLIENT.most):
         ERRANDS_PER_CLIENT.take("127.0.0.1", now=now)
     response = client.post(reverse("wallet_front_door"), {"email": "p31@example.org"})

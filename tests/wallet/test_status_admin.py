@@ -1,4 +1,4 @@
-"""Presented credentials in the admin: found by what tokens say, taken back with a reason."""
+"""Presented credentials in the admin: found by list and index, invalidated with a reason."""
 
 from typing import Any
 from uuid import uuid4
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("signing_key")
 LISTING = "/admin/wallet/statusentry/"
 
 
-def test_one_is_taken_back_and_who_why_and_how_many_is_kept(olga: Client, alice: Wallet) -> None:
+def test_one_is_invalidated_and_the_history_has_actor_reason_and_number(olga: Client, alice: Wallet) -> None:
     entry, other = presented(alice), presented(alice)
     assert "Invalidate" in olga.get(address(entry)).content.decode()
     assert "cannot be undone" in olga.get(address(entry, "do", "invalidate")).content.decode()
@@ -50,7 +50,9 @@ def test_one_is_suspended_and_reinstated(olga: Client, alice: Wallet) -> None:
     assert status_of(entry) == INVALID
 
 
-def test_everything_that_a_key_signed_is_for_those_who_may_change_keys(olga: Client, alice: Wallet) -> None:
+def test_only_operators_who_may_change_keys_invalidate_all_that_a_key_signed(
+    olga: Client, alice: Wallet
+) -> None:
     entry = presented(alice)
     assert "invalidate-signed" not in olga.get(address(entry)).content.decode()
 
@@ -59,7 +61,7 @@ def test_everything_that_a_key_signed_is_for_those_who_may_change_keys(olga: Cli
     assert status_of(entry) == VALID
 
 
-def test_everything_that_a_key_signed_is_taken_back_after_saying_how_much(
+def test_all_that_a_key_signed_is_invalidated_after_showing_the_number(
     olga: Client, alice: Wallet, bob: Wallet
 ) -> None:
     User.objects.get().user_permissions.add(Permission.objects.get(codename="change_signingkey"))

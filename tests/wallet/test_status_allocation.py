@@ -1,4 +1,4 @@
-"""Places in status lists: random, never given twice, taken in one statement, and not after a revocation."""
+"""Allocation of status entries: random, never reused, in one statement, and not after a revocation."""
 
 import threading
 from collections.abc import Callable
@@ -41,13 +41,15 @@ def take(wallet: Wallet, kid: str = "") -> tuple[int, int]:
 
 
 def fill(row: StatusList, count: int) -> None:
-    """Spend places of a list."""
+    """Insert blank entries into a list."""
     taken = set(row.entries.values_list("idx", flat=True))
     free = [idx for idx in range(row.size) if idx not in taken][:count]
     StatusEntry.objects.bulk_create([StatusEntry(status_list=row, idx=idx) for idx in free])
 
 
-def test_a_place_keeps_whose_it_is_who_signed_and_what_for(alice: Wallet, signing_key: SigningKey) -> None:
+def test_an_entry_stores_its_credential_signing_key_and_reference(
+    alice: Wallet, signing_key: SigningKey
+) -> None:
     reference, now = uuid4(), timezone.now()
 
     entry = entry_of(present(alice, reference=reference, now=now))
@@ -66,7 +68,7 @@ def test_places_are_spread_over_two_whole_lists(alice: Wallet) -> None:
     assert indexes[0] < 2**17
     assert indexes[-1] >= 2**20 - 2**17
     steps = {later - earlier for earlier, later in zip(indexes, indexes[1:], strict=False)}
-    assert len(steps) > 50  # no progression
+    assert len(steps) > 50  # the indexes are not in a simple order
 
 
 def test_a_place_is_taken_in_one_statement_also_in_lists_that_are_almost_half_full(
@@ -103,7 +105,7 @@ NOON = datetime(2027, 1, 1, 12, tzinfo=timezone.get_default_timezone())
 def test_of_the_places_drawn_the_first_free_one_is_taken(
     alice: Wallet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No plan of the database may prefer some places: then they could be guessed."""
+    """No query plan may prefer some indexes, which would make them predictable."""
     small_lists(64)
     drawn = [41, 7, 63, 0, 12, 55, 3, 30, 18, 9, 60, 25, 1, 49, 36, 22]
     monkeypatch.setattr(allocation.secrets, "token_bytes", lambda size: pack("16I", *(2 * n for n in drawn)))
@@ -143,7 +145,7 @@ def test_a_place_cannot_be_given_twice_whatever_the_code_does(alice: Wallet) -> 
 
 @pytest.mark.parametrize("move", [revocation.revoke, revocation.suspend])
 def test_after_a_revocation_no_place_is_given(alice: Wallet, move: Any) -> None:
-    upkeep.keep_open(now=timezone.now())  # there are places, so it is the revocation that keeps them
+    upkeep.keep_open(now=timezone.now())  # free entries exist, so the revocation is the reason
     as_read_before = Credential.objects.get()
     move(alice.credential, now=timezone.now(), **SAID)
 
@@ -254,7 +256,7 @@ def test_many_at_once_in_small_lists_get_each_their_own_place_and_two_lists_are_
     assert len(places) == len(set(places)) == 8 * 40
     assert StatusEntry.objects.count() == 8 * 40
     assert open_lists == {2}
-    assert StatusList.objects.count() >= 4  # some were closed on the way
+    assert StatusList.objects.count() >= 4  # some were closed meanwhile
 
 
 @pytest.mark.postgresql
@@ -324,7 +326,7 @@ set_aside = pytest.mark.parametrize(
 def test_a_revocation_among_presentations_leaves_none_valid(
     move: Callable[[], None], status: int, rounds: int
 ) -> None:
-    """Whatever is presented was presented before the revocation, and is not valid after it."""
+    """Every presentation happened before the revocation, and is invalid after it."""
     enroll("race@example.org", given_name="R", family_name="S", birth_date=datetime(1990, 1, 1).date())
     given: list[tuple[int, int]] = []
     moved = threading.Event()
@@ -336,7 +338,7 @@ def test_a_revocation_among_presentations_leaves_none_valid(
             move()
             moved.set()
             return
-        loaded = Wallet.objects.select_related("credential").get()  # and never again: it believes it is valid
+        loaded = Wallet.objects.select_related("credential").get()  # never reloaded, so it still seems valid
         for _ in range(100):
             late = moved.is_set()
             try:

@@ -1,4 +1,4 @@
-"""The guide to statuses says only what is there, and the numbers are those of the code."""
+"""The guide to statuses names existing endpoints and commands, and its numbers are those of the code."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Status lists as bytes and text: the draft's vectors, and whatever else there could be in a list."""
+"""The encoding of status lists: the draft's vectors, and property-based tests."""
 
 import json
 import zlib

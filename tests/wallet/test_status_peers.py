@@ -1,4 +1,4 @@
-"""npm @sd-jwt/sd-jwt-vc fetches our list over HTTP by itself and goes by what it says."""
+"""npm @sd-jwt/sd-jwt-vc fetches our list over HTTP and accepts or refuses tokens by it."""
 
 import json
 import urllib.request
@@ -20,10 +20,10 @@ pytestmark = pytest.mark.node
 
 @pytest.fixture
 def ask(service: Any, signing_key: SigningKey) -> Callable[[str], dict[str, Any]]:
-    """What the package says of a presentation of ours, with the published key; its refusal as ValueError."""
+    """The result of the package for our presentation with the published key; ValueError if refused."""
 
     def ask(token: str) -> dict[str, Any]:
-        StatusList.objects.update(checked_at=None)  # as if the few seconds between two looks were over
+        StatusList.objects.update(checked_at=None)  # as if the next check were due
         endpoints.lists.refresh()
         with urllib.request.urlopen(f"{service.url}/openid-connect/jwks") as answer:
             (issuer,) = json.load(answer)["keys"]

@@ -1,4 +1,4 @@
-"""The published lists: what they say, who signs them when, and what relying parties are answered."""
+"""The published lists: their contents, their signing, and the responses to relying parties."""
 
 import gzip
 import threading
@@ -51,7 +51,7 @@ def address(entry: StatusEntry) -> str:
     return f"/status-lists/{entry.status_list_id}"
 
 
-# --- What a list says -------------------------------------------------------------------------------------
+# --- Contents ---------------------------------------------------------------------------------------------
 
 
 def test_a_list_is_signed_as_the_standard_has_it(alice: Wallet, signing_key: SigningKey) -> None:
@@ -164,7 +164,7 @@ def test_what_was_presented_before_a_revocation_stays_invalid_when_its_holder_is
 ) -> None:
     now, entry = timezone.now(), presented(alice)
     revocation.revoke(alice.credential, now=now, **SAID)
-    type(alice.credential).objects.update(state="valid")  # as `credentials.issue` leaves it
+    type(alice.credential).objects.update(state="valid")  # as after `credentials.issue`
 
     assert status_of(entry) == INVALID
 
@@ -190,7 +190,7 @@ def test_a_list_is_made_from_a_few_statements_however_many_places_are_taken(
     assert len(asked.texts) == 4
 
 
-# --- Who signs, and when ----------------------------------------------------------------------------------
+# --- Signing ----------------------------------------------------------------------------------------------
 
 
 def signings(list_id: int) -> tuple[datetime | None, UUID | None]:
@@ -199,7 +199,7 @@ def signings(list_id: int) -> tuple[datetime | None, UUID | None]:
 
 
 def look(list_id: int, *, later: timedelta = timedelta(0), monkeypatch: pytest.MonkeyPatch) -> bytes:
-    """What an instance serves so much later."""
+    """The token that an instance serves that much later."""
     moment = datetime.now(tz=timezone.get_default_timezone()) + later
     monkeypatch.setattr(publication, "timezone", SimpleNamespace(now=lambda: moment))
     return publication.current(list_id)
@@ -260,13 +260,15 @@ def test_while_another_instance_looks_the_stored_list_is_served(alice: Wallet) -
     entry = presented(alice)
     stored = publication.current(entry.status_list_id)
     changes.change_presented(entry, Action.INVALIDATED, now=timezone.now(), **SAID)
-    StatusList.objects.update(checked_at=timezone.now())  # it has claimed the look, and not finished
+    StatusList.objects.update(checked_at=timezone.now())  # it has claimed the check, and not finished
 
     assert publication.current(entry.status_list_id) == stored
 
 
 @pytest.mark.parametrize("signed_at", [None, timedelta(minutes=6)])
-def test_a_list_too_old_to_be_served_is_signed_whoever_else_looks(alice: Wallet, signed_at: Any) -> None:
+def test_a_list_too_old_to_be_served_is_signed_even_if_another_instance_checks_it(
+    alice: Wallet, signed_at: Any
+) -> None:
     entry = presented(alice)
     publication.current(entry.status_list_id)
     now = timezone.now()
@@ -286,7 +288,7 @@ def test_what_a_slow_instance_found_is_not_written_over_what_is_newer(
         found = not_valid(list_id, now=now)
         monkeypatch.setattr(standing, "not_valid", not_valid)
         changes.change_presented(entry, Action.INVALIDATED, now=timezone.now(), **SAID)
-        StatusList.objects.update(checked_at=None)  # it has taken so long that another instance looks too
+        StatusList.objects.update(checked_at=None)  # it takes so long that another instance checks, too
         newer.append(publication.current(list_id))
         return found
 
@@ -354,7 +356,7 @@ def test_while_the_hardware_module_is_away_the_last_list_is_served(
 ) -> None:
     list_id = presented(alice).status_list_id
     stored = look(list_id, monkeypatch=monkeypatch)
-    in_a_module = {"store": "pkcs11", "sealed_private_key": b""}  # that this process is told nothing of
+    in_a_module = {"store": "pkcs11", "sealed_private_key": b""}  # which this process is not configured for
     SigningKey.objects.filter(pk=signing_key.pk).update(**in_a_module)
     issuer_key.forget()
     assert look(list_id, later=timedelta(hours=1), monkeypatch=monkeypatch) == stored
@@ -388,13 +390,13 @@ def test_of_many_instances_at_once_one_signs(alice: Wallet, caplog: pytest.LogCa
     assert signings(entry.status_list_id) != before
 
 
-# --- What relying parties are answered --------------------------------------------------------------------
+# --- Responses --------------------------------------------------------------------------------------------
 
 
 def test_a_change_is_seen_at_every_instance_after_both_delays(
     alice: Wallet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two instances: two sets of documents, as two processes have them. Clocks are turned, nobody waits."""
+    """Two instances, as two sets of documents. The tests change the clock instead of waiting."""
     entry = presented(alice)
     seconds = 0.0
     start = timezone.now()
@@ -481,9 +483,7 @@ def test_an_unknown_list_is_not_found(client: Client, alice: Wallet, name: str) 
     ("query", "code"),
     [("time=1686925000", 501), ("a=b&time", 501), ("time=now&time=then", 501), ("timeout=1&x=time", 200)],
 )
-def test_how_a_list_was_at_another_time_is_not_told(
-    client: Client, alice: Wallet, query: str, code: int
-) -> None:
+def test_historical_lists_are_not_published(client: Client, alice: Wallet, query: str, code: int) -> None:
     path = address(presented(alice))
     assert (
         client.get(path).status_code == 200
@@ -506,7 +506,7 @@ def test_a_list_that_is_served_again_costs_no_query(client: Client, alice: Walle
 
 
 def test_a_new_list_is_served_at_once(client: Client, alice: Wallet) -> None:
-    assert client.get("/status-lists/1").status_code in (200, 404)  # which lists there are is known now
+    assert client.get("/status-lists/1").status_code in (200, 404)  # the IDs of the lists are cached now
     for row in small_lists(8):
         StatusList.objects.filter(pk=row.pk).update(closed_at=timezone.now())
     upkeep.keep_open(now=timezone.now())

@@ -1,8 +1,8 @@
-"""What is forgotten of presented credentials that have ended, and what stays: that their places are spent."""
+"""What is deleted of expired presented credentials, and that their indexes stay taken."""
 
 from datetime import timedelta
 from io import StringIO
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 import pytest
@@ -23,21 +23,30 @@ def end(*entries: StatusEntry, ago: timedelta = timedelta(hours=2)) -> None:
     StatusEntry.objects.filter(pk__in=ids).update(expires_at=timezone.now() - ago)
 
 
-def sweep(**facts: Any) -> sweeping.Swept:
-    return sweeping.sweep(**({"now": timezone.now(), "batch": 2} | facts))
+class Swept(NamedTuple):
+    """How many expired credentials were blanked, and how many lists were retired."""
+
+    forgotten: int
+    retired: int
+
+
+def sweep(*, batch: int = 2) -> Swept:
+    now = timezone.now()
+    forgotten = sweeping.forget_ended(now=now, batch=batch)
+    return Swept(forgotten, sweeping.retire_closed(now=now, batch=batch))
 
 
 def close(*, ago: timedelta) -> None:
     StatusList.objects.filter(closed_at=None).update(closed_at=timezone.now() - ago)
 
 
-def test_of_what_has_ended_only_the_spent_place_stays(alice: Wallet) -> None:
+def test_of_an_expired_credential_only_the_used_index_stays(alice: Wallet) -> None:
     ended = [presented(alice, reference=uuid4()) for _ in range(5)]
     living = presented(alice, reference=uuid4())
     changes.change_presented(ended[0], Action.INVALIDATED, now=timezone.now(), **SAID)
     end(*ended)
 
-    assert sweep() == sweeping.Swept(forgotten=5, deleted=0, retired=0)
+    assert sweep() == Swept(forgotten=5, retired=0)
 
     for entry in ended:
         before = (entry.status_list_id, entry.idx)
@@ -47,7 +56,7 @@ def test_of_what_has_ended_only_the_spent_place_stays(alice: Wallet) -> None:
         assert blank == (None, None, None, None, 0)
     living.refresh_from_db()
     assert living.reference is not None
-    assert sweep() == sweeping.Swept(0, 0, 0)
+    assert sweep() == Swept(0, 0)
 
 
 def test_what_has_ended_just_now_is_kept_for_clocks_that_are_behind(alice: Wallet) -> None:
@@ -56,7 +65,7 @@ def test_what_has_ended_just_now_is_kept_for_clocks_that_are_behind(alice: Walle
     assert sweep().forgotten == 0
 
 
-def test_it_is_done_in_batches_and_whoever_stops_loses_only_the_last(
+def test_it_runs_in_batches_and_an_interruption_loses_only_the_last(
     alice: Wallet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     end(*[presented(alice) for _ in range(7)])
@@ -77,10 +86,11 @@ def test_it_is_done_in_batches_and_whoever_stops_loses_only_the_last(
 
     assert sizes == [3, 3, 1]
     assert StatusEntry.objects.filter(expires_at=None).count() == 6
-    assert sweep(batch=3) == sweeping.Swept(forgotten=1, deleted=7, retired=2)
+    assert sweep(batch=3) == Swept(forgotten=1, retired=2)
+    assert not StatusEntry.objects.exists()
 
 
-def test_a_spent_place_is_not_given_again(alice: Wallet) -> None:
+def test_a_used_index_is_not_allocated_again(alice: Wallet) -> None:
     small_lists(8)
     spent = set()
     for _ in range(6):
@@ -102,12 +112,13 @@ def test_a_closed_list_goes_when_its_last_credential_has_ended(alice: Wallet) ->
     upkeep.keep_open(now=timezone.now())
     end(*entries[1:])
 
-    # The other closed list has nothing left, whichever list each credential came into.
-    assert sweep() == sweeping.Swept(forgotten=5, deleted=5, retired=1)
+    # The other closed list is empty, whichever list each credential was allocated in.
+    assert sweep() == Swept(forgotten=5, retired=1)
+    assert StatusEntry.objects.get() == entries[0]
     assert StatusList.objects.get(pk=last).retired_at is None
 
     end(entries[0])
-    assert sweep() == sweeping.Swept(forgotten=1, deleted=1, retired=1)
+    assert sweep() == Swept(forgotten=1, retired=1)
     assert not StatusEntry.objects.exists()
     assert StatusList.objects.filter(retired_at=None).count() == 2
 
@@ -117,13 +128,13 @@ def test_a_list_that_was_closed_just_now_is_not_retired_yet(alice: Wallet) -> No
     end(*StatusEntry.objects.all())
     close(ago=timedelta(minutes=59))
 
-    assert sweep() == sweeping.Swept(forgotten=1, deleted=0, retired=0)
+    assert sweep() == Swept(forgotten=1, retired=0)
 
 
 def test_an_open_list_is_never_retired(alice: Wallet) -> None:
     upkeep.keep_open(now=timezone.now())
 
-    assert sweep() == sweeping.Swept(0, 0, 0)
+    assert sweep() == Swept(0, 0)
 
 
 def test_the_hourly_command_sweeps_and_keeps_lists_open(alice: Wallet) -> None:
@@ -146,7 +157,7 @@ def test_many_sweeps_at_once_do_each_thing_once(alice: Wallet) -> None:
 
     results = together(lambda number: sweep(batch=3))
 
-    assert all(isinstance(result, sweeping.Swept) for result in results), results
+    assert all(isinstance(result, Swept) for result in results), results
     assert sum(result.forgotten for result in results) == 30
-    assert sum(result.deleted for result in results) == 30
+    assert not StatusEntry.objects.exists()
     assert sum(result.retired for result in results) == 2

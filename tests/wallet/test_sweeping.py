@@ -1,4 +1,4 @@
-"""What nobody goes on with is moved on or forgotten: in batches, by any number of sweeps at once."""
+"""Idle identity verifications and expired rows are moved or deleted, in batches, by concurrent sweeps."""
 
 from datetime import timedelta
 from io import StringIO
@@ -118,7 +118,7 @@ def test_the_command_says_what_it_did(nora, now):
 
 
 def clear_expired(*, now, batch):
-    """Clear what the tables of these apps name; how many rows."""
+    """Run the clean-up of these apps' retention tables; returns the number of rows."""
     entries = (*retention.ENTRIES, *infra.retention.ENTRIES)
     return sum(entry.clear(now=now, batch=batch) for entry in entries if entry.clear)
 

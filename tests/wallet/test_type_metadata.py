@@ -1,4 +1,4 @@
-"""The type metadata: true path by path about what we issue, and the same bytes for as long as it is v1."""
+"""The type metadata: it describes the issued credential path by path, and its bytes never change."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""The page that waits for an identity check, in Chromium: it goes on by itself and disturbs nobody."""
+"""The page that waits for an identity check, in Chromium: it continues by itself without disturbance."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -25,9 +25,9 @@ LAST_WORDS = "There is news about your check. We are opening it now."
 
 @pytest.fixture
 def slow(nora: Wallet) -> Errand:
-    """Nora's check is under way, and slow."""
+    """An errand of Nora, whose slow identity check is in progress."""
     now = timezone.now()
-    signed_out = reverse("wallet_signed_out")  # any page of ours
+    signed_out = reverse("wallet_signed_out")  # a page that needs no sign-in
     errand = make_errand(Client(), now=now, return_to=f"{signed_out}?done", leave_to=f"{signed_out}?left")
     attempt = attempt_in("processing", nora, now, errand=errand)
     PickedOutcome.objects.create(verification=attempt, outcome="slow", picked_at=now)
@@ -39,7 +39,7 @@ def it_is_decided(outcome: str = "slow") -> None:
 
 
 def let_in(context: Any, nora: Wallet, live_server: Any) -> None:
-    """Nora is signed in in this browser, which her errand belongs to."""
+    """Sign Nora in in the browser of her errand."""
     response = HttpResponse()
     sessions.start(RequestFactory().get("/"), response, nora, now=timezone.now())
     cookies = {
@@ -51,7 +51,7 @@ def let_in(context: Any, nora: Wallet, live_server: Any) -> None:
     )
 
 
-# The page's timers go off when a test says so, and not before.
+# The page's timers fire only when the test calls them.
 TIMERS = """
 window.timers = [];
 window.setTimeout = (act, pause) => timers.push({act, pause});
@@ -61,7 +61,7 @@ window.clearTimeout = (number) => { if (timers[number - 1]) timers[number - 1].a
 
 @pytest.fixture
 def waiting(page: Any, nora: Wallet, slow: Errand, live_server: Any) -> Any:
-    """The page, with timers that wait for the test."""
+    """The page, with timers that the test controls."""
     let_in(page.context, nora, live_server)
     page.add_init_script(TIMERS)
     page.goto(live_server.url + reverse("wallet_identity", args=[slow.id]))
@@ -70,7 +70,7 @@ def waiting(page: Any, nora: Wallet, slow: Errand, live_server: Any) -> Any:
 
 
 def pause_before(page: Any, number: int) -> int:
-    """The milliseconds of the page's timer of that number, once it is set."""
+    """The delay of the page's timer with this number in milliseconds, once it is set."""
     for _ in range(500):
         if pause := page.evaluate("number => window.timers?.[number]?.pause", number):
             return int(pause)
@@ -79,14 +79,14 @@ def pause_before(page: Any, number: int) -> int:
 
 
 def goes_off(page: Any, number: int) -> int:
-    """Let the timer go off; its milliseconds."""
+    """Fire the timer, and return its delay in milliseconds."""
     pause = pause_before(page, number)
     page.evaluate("number => { timers[number].act(); }", number)
     return pause
 
 
 def questions(page: Any) -> list[str]:
-    """What the page's script fetches from now on."""
+    """The requests that the page's script sends from now on."""
     asked: list[str] = []
     page.on(
         "request", lambda request: asked.append(request.url) if request.resource_type == "fetch" else None
@@ -129,7 +129,7 @@ def test_when_it_is_decided_the_page_says_so_and_goes_on(waiting: Any, outcome: 
     expect(waiting.get_by_role("heading", level=1)).to_have_text(heading)
 
 
-def test_who_is_signed_out_elsewhere_is_led_on_as_well(waiting: Any) -> None:
+def test_a_holder_who_was_signed_out_elsewhere_is_redirected_as_well(waiting: Any) -> None:
     HolderSession.objects.all().delete()
     goes_off(waiting, 0)
     goes_off(waiting, 1)
@@ -175,10 +175,10 @@ def test_back_to_the_page_asks_at_once(waiting: Any, live_server: Any) -> None:
     it_is_decided()
     waiting.goto(live_server.url + reverse("wallet_front_door"))
     waiting.go_back()
-    for _ in range(500):  # loaded anew it leads on at once; revived from memory it asks first
+    for _ in range(500):  # a reloaded page redirects at once; one from memory first asks the server
         if waiting.url.endswith("?done"):
             return
-        with suppress(Error):  # it is just going on
+        with suppress(Error):  # the page is navigating
             waiting.evaluate("window.timers?.splice(0).forEach((timer) => timer.act?.())")
         waiting.wait_for_timeout(10)
     raise AssertionError(waiting.url)

@@ -1,4 +1,4 @@
-"""Holders: their wallets, how they sign in, how they were verified, the identity they hold, its status."""
+"""The models of wallets, sign-in, identity verifications, credentials and status lists."""
 
 from wallet.models.holders import Errand, HolderSession, KnownBrowser, LoginCode, LoginLink, Wallet
 from wallet.models.identity import (

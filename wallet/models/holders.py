@@ -1,4 +1,4 @@
-"""Holders: their wallets, and how they sign in."""
+"""The models of wallets and sign-in."""
 
 import uuid
 
@@ -8,14 +8,14 @@ from django.utils.translation import gettext_lazy as _
 
 
 class Wallet(models.Model):
-    """A holder's account. Enrolled once it holds a `Credential`. Never an `auth.User`."""
+    """A holder's account, enrolled once it has a `Credential`. Only operators are `auth.User`s."""
 
     class State(models.TextChoices):
         ACTIVE = "active", _("active")
         SUSPENDED = "suspended", _("suspended")
 
     id = models.UUIDField(_("ID"), primary_key=True, default=uuid.uuid4, editable=False)
-    # Lower case, see sign_in.
+    # In lower case.
     email = models.EmailField(unique=True, editable=False, verbose_name=_("e-mail address"))
     state = models.CharField(max_length=9, choices=State, default=State.ACTIVE, editable=False)
     suspension_reason = models.CharField(
@@ -39,15 +39,15 @@ class Wallet(models.Model):
 
 
 class Errand(models.Model):
-    """Why a browser came to the wallet and where it goes when done.
+    """A redirect task: why a browser was sent to the wallet, and where it returns to.
 
-    Made by whoever sent the browser; the wallet knows the places, not what is there. Bound to the
-    browser that was sent, by the digest of its cookie.
+    The app that redirects the browser creates it. The wallet knows the paths, but not what is behind them.
+    It is bound to the browser by the digest of its cookie.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    browser = models.CharField(max_length=64, editable=False)  # SHA-256 hex, see `browser`
-    email = models.EmailField(editable=False)  # whom the sender expects, lower case
+    browser = models.CharField(max_length=64, editable=False)  # SHA-256 (hex), see `infra.browser`
+    email = models.EmailField(editable=False)  # of the expected holder, lower case
     on_behalf_of = models.CharField(
         max_length=100, blank=True, editable=False
     )  # name to show, e.g. Acme Bank
@@ -74,13 +74,13 @@ class Errand(models.Model):
 
 
 class LoginCode(models.Model):
-    """A six-digit code sent by e-mail; only its keyed hash is stored; good once, for a few tries."""
+    """An e-mailed six-digit code, stored as a keyed hash. It works once, for a few tries."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     errand = models.OneToOneField(Errand, on_delete=models.CASCADE, related_name="code", editable=False)
     digest = models.CharField(max_length=64, editable=False)
     tries_left = models.PositiveSmallIntegerField(editable=False)
-    # Sent on an allowance that no stranger can use up, see `sign_in_allowances`.
+    # Whether it was sent on the allowance of a known browser, see `sign_in_allowances`.
     own_allowance = models.BooleanField(default=False, db_default=False, editable=False)
     sent_at = models.DateTimeField(editable=False)
     expires_at = models.DateTimeField(editable=False, db_index=True)
@@ -94,10 +94,10 @@ class LoginCode(models.Model):
 
 
 class LoginLink(models.Model):
-    """A link sent by e-mail in place of a code; only the hash of its secret is stored; good once."""
+    """A link e-mailed in place of a code; the hash of its secret is stored. It works once."""
 
     digest = models.CharField(primary_key=True, max_length=64, editable=False)
-    email = models.EmailField(editable=False)  # whom it was sent to, lower case
+    email = models.EmailField(editable=False)  # the recipient, lower case
     expires_at = models.DateTimeField(editable=False, db_index=True)
     used_at = models.DateTimeField(null=True, editable=False)
 
@@ -109,7 +109,7 @@ class LoginLink(models.Model):
 
 
 class KnownBrowser(models.Model):
-    """A browser that has proven to read an e-mail address. The key tells neither, see `known_browsers`."""
+    """A browser that has signed in with an e-mail address. The key reveals neither, see `known_browsers`."""
 
     key = models.CharField(primary_key=True, max_length=64, editable=False)
     expires_at = models.DateTimeField(editable=False, db_index=True)
@@ -122,11 +122,11 @@ class KnownBrowser(models.Model):
 
 
 class HolderSession(models.Model):
-    """A signed-in browser of a holder. The cookie carries a secret; the row only its digest."""
+    """A browser in which a holder is signed in. The cookie contains a secret, the row its digest."""
 
     digest = models.CharField(primary_key=True, max_length=64, editable=False)
     wallet = models.ForeignKey(Wallet, on_delete=models.CASCADE, related_name="sessions", editable=False)
-    signed_in_at = models.DateTimeField(editable=False)  # when a factor was last shown
+    signed_in_at = models.DateTimeField(editable=False)  # when the holder last proved a factor
     last_seen_at = models.DateTimeField(editable=False)
     expires_at = models.DateTimeField(editable=False, db_index=True)  # absolute
 

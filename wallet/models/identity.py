@@ -1,4 +1,4 @@
-"""How holders were verified, and the identity they hold."""
+"""The models of identity verifications and credentials."""
 
 import uuid
 
@@ -12,7 +12,7 @@ from wallet.models.holders import Errand, Wallet
 
 
 class IdentityVerification(models.Model):
-    """One attempt to verify a holder's identity with a provider; moves as in `identity.state_machine`."""
+    """One attempt to verify a holder's identity with a provider. Its moves: `identity.state_machine`."""
 
     # Read by `keys.sealed_columns`; what `identity.state_machine` seals to.
     SEALED = {
@@ -36,7 +36,7 @@ class IdentityVerification(models.Model):
 
     id = models.UUIDField(_("ID"), primary_key=True, default=uuid.uuid4, editable=False)
     wallet = models.ForeignKey(Wallet, on_delete=models.CASCADE, related_name="verifications", editable=False)
-    # What it is done for at the moment: where the browser goes back to from the provider.
+    # The current redirect task: it says where the browser returns to after the provider.
     errand = models.ForeignKey(Errand, null=True, on_delete=models.SET_NULL, related_name="+", editable=False)
     state = models.CharField(max_length=10, choices=State, default=State.CREATED, editable=False)
     provider = models.CharField(max_length=100, editable=False)  # its name in IDENTITY_PROVIDERS
@@ -117,14 +117,14 @@ class IdentityVerification(models.Model):
 
 
 class IdentityVerificationTransition(models.Model):
-    """One move of an attempt: from, to, who, why, when. Append-only."""
+    """One move of an attempt: from, to, actor, reason, time. Append-only."""
 
     verification = models.ForeignKey(
         IdentityVerification, on_delete=models.CASCADE, related_name="transitions", editable=False
     )
     from_state = models.CharField(max_length=10, blank=True, editable=False)
     to_state = models.CharField(max_length=10, editable=False)
-    # "holder", "provider", "sweep", or an operator’s name.
+    # "holder", "provider", "sweep", or the user name of an operator.
     actor = models.CharField(_("who"), max_length=150, editable=False)
     reason = models.CharField(_("why"), max_length=200, blank=True, editable=False)
     at = models.DateTimeField(_("when"), editable=False)
@@ -160,9 +160,9 @@ class Evidence(models.Model):
 
 
 class Credential(models.Model):
-    """The verified identity a wallet holds. SD-JWTs are minted from it and not stored."""
+    """The verified identity of a wallet. SD-JWTs are issued from it and not stored."""
 
-    # Read by `keys.sealed_columns`; what `credentials` seals to.
+    # Sealed columns and the associated data each is bound to: see `keys.sealed_columns`.
     SEALED = {"sealed_identity": "wallet_credential.sealed_identity:{pk}"}
 
     class State(models.TextChoices):
@@ -176,7 +176,7 @@ class Credential(models.Model):
         IdentityVerification, on_delete=models.PROTECT, related_name="+", editable=False
     )
     state = models.CharField(max_length=9, choices=State, default=State.VALID, editable=False)
-    sealed_identity = models.BinaryField(editable=False)  # JSON of `claims.Identity` under infra.sealing
+    sealed_identity = models.BinaryField(editable=False)  # the JSON of `claims.Identity`
     issued_at = models.DateTimeField(_("issued"), editable=False)
     expires_at = models.DateTimeField(_("ends"), editable=False, db_index=True)
 

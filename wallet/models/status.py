@@ -1,4 +1,4 @@
-"""The status of what was presented (Token Status List): lists, their entries, and what was done to them."""
+"""The models of status lists (Token Status List): lists, entries, and the history of changes."""
 
 from django.db import models
 from django.db.models import Q
@@ -12,9 +12,9 @@ SIZE = 2**20
 
 
 class StatusList(models.Model):
-    """One published list. Two are open, one per slot; what is signed last is kept here for every instance.
+    """One published list. Two lists are open, one per slot. The row stores the last signed token.
 
-    open ──(half full)──► closed ──(its last credential has ended)──► retired
+    open ──(half full)──► closed ──(all its credentials have expired)──► retired
     """
 
     slot = models.PositiveSmallIntegerField(editable=False)  # 0 or 1
@@ -22,16 +22,16 @@ class StatusList(models.Model):
     opened_at = models.DateTimeField(editable=False)
     closed_at = models.DateTimeField(null=True, editable=False)
     retired_at = models.DateTimeField(null=True, editable=False)
-    checked_at = models.DateTimeField(null=True, editable=False)  # when an instance last took a look
+    checked_at = models.DateTimeField(null=True, editable=False)  # when an instance last checked the list
     signed_at = models.DateTimeField(null=True, editable=False)
     kid = models.UUIDField(null=True, editable=False)  # of the key that signed the token
-    content = models.CharField(max_length=64, blank=True, editable=False)  # SHA-256 hex of its statuses
+    content = models.CharField(max_length=64, blank=True, editable=False)  # SHA-256 (hex) of its statuses
     token = models.TextField(blank=True, editable=False)  # as published
 
     class Meta:
         default_permissions = []
         constraints = [
-            # However many instances open lists at once: one open list in each slot.
+            # At most one open list per slot, however many instances run.
             models.UniqueConstraint(
                 fields=["slot"], condition=Q(closed_at=None), name="wallet_one_open_status_list_per_slot"
             ),
@@ -50,14 +50,14 @@ class StatusList(models.Model):
 
 
 class StatusEntry(models.Model):
-    """One presented credential's place in a list. Swept, only the place stays: it is never given again.
+    """The entry of one presented credential in a list. After the expiry it is blank; its index stays taken.
 
-    The keys to lists and signing keys are not constraints of the database: each would lock a row that every
-    presentation shares. Lists and keys are not deleted.
+    The foreign keys to lists and signing keys have no database constraint, because each would lock a row that
+    all presentations share. Lists and keys are never deleted.
     """
 
     class Status(models.IntegerChoices):
-        """What the token said about it by itself; as on the wire (§7.1)."""
+        """The status that was set on the entry itself, as on the wire (§7.1)."""
 
         VALID = 0, _("valid")
         INVALID = 1, _("invalid")
@@ -90,7 +90,7 @@ class StatusEntry(models.Model):
         editable=False,
         verbose_name=_("signed by"),
     )
-    # What it was presented for; whoever had it presented knows. Unknown to this room.
+    # The ID of what it was presented for; its meaning is known only to the app that presented it.
     reference = models.UUIDField(_("receipt"), null=True, editable=False)
     status = models.PositiveSmallIntegerField(
         choices=Status, default=Status.VALID, editable=False, verbose_name=_("status of its own")
@@ -101,7 +101,7 @@ class StatusEntry(models.Model):
         verbose_name = _("presented credential")
         verbose_name_plural = _("presented credentials")
         ordering = ["-expires_at", "-id"]
-        default_permissions = []  # whoever may see and change credentials may do so with what was presented
+        default_permissions = []  # the permissions for credentials apply
         constraints = [
             models.UniqueConstraint(fields=["status_list", "idx"], name="wallet_status_entry_given_once"),
             models.CheckConstraint(condition=Q(status__in=[0, 1, 2]), name="wallet_status_entry_known"),
@@ -111,7 +111,7 @@ class StatusEntry(models.Model):
                 name="wallet_swept_status_entry_is_blank",
             ),
         ]
-        # None of them holds swept entries.
+        # No index contains blank entries.
         indexes = [
             models.Index(
                 fields=["expires_at"],
@@ -133,7 +133,7 @@ class StatusEntry(models.Model):
 
 
 class StatusEvent(AppendOnly):
-    """Somebody invalidated, suspended or reinstated something: who, why, how much. Append-only."""
+    """One change of statuses: action, subject, number, actor and reason. Append-only."""
 
     class Action(models.TextChoices):
         INVALIDATED = "invalidated", _("invalidated")

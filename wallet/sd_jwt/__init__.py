@@ -1,1 +1,1 @@
-"""SD-JWTs (RFC 9901), as a library: issuing, taking apart, processing, verifying. Pure."""
+"""SD-JWTs (RFC 9901) as a library: issuing, parsing, processing and verifying. Pure."""

@@ -1,4 +1,4 @@
-"""Taking an SD-JWT apart (RFC 9901 §4), strictly and with limits; nothing is verified here. Pure."""
+"""Parses an SD-JWT (RFC 9901 §4), strictly and with limits; verifies nothing. Pure."""
 
 from typing import Any, NamedTuple
 
@@ -12,7 +12,7 @@ _ALPHABET = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~
 
 
 class UnverifiedDisclosure(NamedTuple):
-    """A Disclosure that nobody vouches for yet; `content` should be [salt, name, value] or [salt, value]."""
+    """A Disclosure before verification; `content` should be [salt, name, value] or [salt, value]."""
 
     text: str
     content: list[Any]
@@ -22,20 +22,20 @@ class UnverifiedDisclosure(NamedTuple):
 
 
 class UnverifiedSdJwt(NamedTuple):
-    """A token of the right shape, about which nothing else is known; its disclosures by their digests."""
+    """A well-formed token before verification, with its Disclosures by their digests."""
 
     jwt: str
     disclosures: dict[str, UnverifiedDisclosure]
     key_binding: str
-    sd_hash: str  # what the key binding has to say: over everything up to and including the last `~`
-    repeats: bool = False  # a disclosure was sent twice
+    sd_hash: str  # the digest over everything up to and including the last `~` (§4.3.1)
+    repeats: bool = False  # whether a Disclosure occurs twice
 
     def __repr__(self) -> str:
         return f"<UnverifiedSdJwt with {len(self.disclosures)} disclosures>"
 
 
 def parse(token: str) -> UnverifiedSdJwt:
-    """The issuer-signed JWT, the Disclosures decoded, and the key binding or ""; raises SdJwtError."""
+    """The issuer-signed JWT, the decoded Disclosures, and the key binding or "". Raises SdJwtError."""
     if len(token) > MAX_TOKEN:
         raise SdJwtError(f"longer than {MAX_TOKEN} characters")
     if token.encode("ascii", "replace").translate(None, _ALPHABET):
@@ -61,7 +61,7 @@ def _has_three_segments(jwt: str) -> bool:
 
 
 def _content(text: str) -> list[Any]:
-    """The array that a Disclosure is; what has to be in it is for `Processing` to check."""
+    """The JSON array of a Disclosure; `Processing` checks its elements."""
     try:
         content = strict_json.read(base64url.decode(text))
     except ValueError as error:  # either of the two

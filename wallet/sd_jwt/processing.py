@@ -1,4 +1,4 @@
-"""What is disclosed put in the place of its digest (RFC 9901 §7.1 step 3), or refused. Pure."""
+"""Replaces digests by the claims that are disclosed (RFC 9901 §7.1 step 3). Pure."""
 
 from typing import Any
 
@@ -6,14 +6,15 @@ from wallet.sd_jwt.issuance import ALWAYS_PLAIN, RESERVED, Path, SdJwtError
 from wallet.sd_jwt.parsing import UnverifiedDisclosure
 
 _CONTAINERS = (dict, list)
-MAX_DEPTH = 32  # of objects, arrays and disclosures within one another
-FORM = "disclosures-form"  # the check that most of this is
+MAX_DEPTH = 32  # of nested objects, arrays and Disclosures
+FORM = "disclosures-form"  # the name of the check that this module makes
 
 
 class Processing:
-    """Puts what is disclosed in the place of its digest (§7.1 step 3), and refuses what may not be.
+    """Replaces digests by the claims that are disclosed; raises SdJwtError for malformed Disclosures.
 
-    What is no matter of form is for the caller to refuse, who has other checks to make before it.
+    Afterwards `waiting` holds the Disclosures that no digest refers to, and `repeats` tells whether a digest
+    occurs twice. Both are for the caller to refuse.
     """
 
     def __init__(self, disclosures: dict[str, UnverifiedDisclosure]) -> None:
@@ -21,12 +22,11 @@ class Processing:
             if len(content) not in (2, 3) or not isinstance(content[0], str):
                 raise SdJwtError("a disclosure that is neither [salt, name, value] nor [salt, value]", FORM)
         self.waiting = dict(disclosures)
-        self.found: dict[str, Path] = {}  # by digest
-        self.repeats = False  # a digest occurs twice
+        self.repeats = False
         self._seen: set[str] = set()
 
     def object(self, members: dict[str, Any], path: Path) -> dict[str, Any]:
-        """The object with its withheld members that are disclosed, and without `_sd`."""
+        """The object with its disclosed members and without `_sd`."""
         digests = members.pop("_sd", [])
         if not isinstance(digests, list):
             raise SdJwtError("_sd is not an array", FORM)
@@ -68,7 +68,7 @@ class Processing:
         return result
 
     def _note(self, digests: list[Any]) -> None:
-        """Remember digests where they are found; what none of them refers to is withheld, or a decoy."""
+        """Record digests; those without a Disclosure are of undisclosed claims or decoys (§4.2.5)."""
         if not {str}.issuperset(map(type, digests)):
             raise SdJwtError("a digest that is no text", FORM)
         expected = len(self._seen) + len(digests)
@@ -82,7 +82,6 @@ class Processing:
         return content
 
     def _disclosed(self, key: str, value: Any, path: Path) -> Any:
-        self.found[key] = path
         del self.waiting[key]
         return self._value(value, path)
 

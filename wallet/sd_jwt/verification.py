@@ -1,65 +1,34 @@
-"""Verifying SD-JWTs in the order of RFC 9901 §7. Pure. Whatever does not fit raises SdJwtError, nothing else.
+"""Verifies SD-JWTs in the order of RFC 9901 §7. Pure. Every refusal is an SdJwtError.
 
-Whether a key binding must be there is decided by which function is called, never by the token (§7.3). Each
-check has a name: `passed` is told it once it is passed, and `SdJwtError.check` is the one that was not.
+Each check has a name. `passed` is called with the name of each check that is passed, and `SdJwtError.check`
+is the name of the one that failed.
 """
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from keys.jwk import public_key_of
 from keys.jws import JwsError, take_apart
-from wallet.sd_jwt.issuance import Disclosure, KeyBinding, SdJwt, SdJwtError, digest
+from wallet.sd_jwt.issuance import SdJwtError, digest
 from wallet.sd_jwt.parsing import UnverifiedSdJwt, parse
 from wallet.sd_jwt.processing import FORM, Processing
 
-LEEWAY = 60  # seconds that clocks may differ
+LEEWAY = 60  # seconds by which clocks may differ
 KEY_BINDING_WINDOW = 300  # seconds before and after now in which a key binding may have been made
-SD_JWT_VC_CLAIMS = ("exp", "iss", "vct")  # without which no credential of this kind is accepted
+SD_JWT_VC_CLAIMS = ("exp", "iss", "vct")  # required in every credential
 
-# The issuer's key, or what finds it by the header, which nobody vouches for yet; raises SdJwtError.
+# The issuer's key, or a function that finds it by the unverified header, or raises SdJwtError.
 IssuerKey = ec.EllipticCurvePublicKey | Callable[[Mapping[str, Any]], ec.EllipticCurvePublicKey]
 Passed = Callable[[str], object]
-Believed = Callable[[Mapping[str, Any]], object]  # looks at the processed payload; raises SdJwtError
+Believed = Callable[[Mapping[str, Any]], object]  # checks the processed payload; raises SdJwtError
 
 
-def _nobody(about: Any) -> None:
-    """Who is told when nobody asked."""
-
-
-class VerifiedSdJwt(NamedTuple):
-    """A token that holds: header, payload with what is disclosed in its place, and whom it is bound to."""
-
-    header: dict[str, Any]
-    payload: dict[str, Any]
-    sd_jwt: SdJwt
-    key_binding: KeyBinding | None = None
-
-    def __repr__(self) -> str:
-        return "<VerifiedSdJwt>"
-
-
-def verify_issued(
-    token: str,
-    *,
-    issuer_key: IssuerKey,
-    now: datetime,
-    typ: str = "dc+sd-jwt",
-    required: Collection[str] = SD_JWT_VC_CLAIMS,
-    passed: Passed = _nobody,
-) -> VerifiedSdJwt:
-    """An SD-JWT as its issuer hands it out (§7.1, §7.2): a key binding in it is refused.
-
-    `issuer_key` says that the caller found this key to be that of an issuer it trusts.
-    """
-    received = parse(token)
-    if received.key_binding:
-        raise SdJwtError("a key binding where none may be")
-    return _verify_issuer_signed(received, issuer_key, now, typ, required, passed)
+def _ignore(about: Any) -> None:
+    """The default of `passed` and `believed`."""
 
 
 def verify(
@@ -72,44 +41,45 @@ def verify(
     transaction_data: Sequence[str] = (),
     typ: str = "dc+sd-jwt",
     required: Collection[str] = SD_JWT_VC_CLAIMS,
-    passed: Passed = _nobody,
-    believed: Believed = _nobody,
-) -> VerifiedSdJwt:
-    """A presentation made for this audience and request (§7.3); a key binding must be there and fit.
+    passed: Passed = _ignore,
+    believed: Believed = _ignore,
+) -> dict[str, Any]:
+    """Verify a presentation (§7.3) and return its payload with the disclosed claims; raises SdJwtError.
 
-    `transaction_data` are the strings that were sent with the request, in order; all must be bound.
+    A key binding for this audience and request is required, whatever the token says. issuer_key: the key of
+    an issuer that the caller trusts. transaction_data: the strings of the request in order, all of which must
+    be bound.
     """
     received = parse(token)
     if not received.key_binding:
         raise SdJwtError("there is no key binding")
-    verified = _verify_issuer_signed(received, issuer_key, now, typ, required, passed)
-    believed(verified.payload)
-    claims = _key_binding_claims(received.key_binding, verified.payload, passed)
+    payload = verify_issuer_signed(received, issuer_key, now, typ, required, passed)
+    believed(payload)
+    claims = _key_binding_claims(received.key_binding, payload, passed)
     _check_binding_time(claims.get("iat"), now)
     passed("kb-iat")
     _compare(claims, "nonce", nonce, "the key binding has another nonce", "kb-nonce")
     passed("kb-nonce")
     _compare(claims, "aud", audience, "the key binding is for another audience", "kb-aud")
-    _check_own_audience(verified.payload, audience)
+    _check_own_audience(payload, audience)
     passed("kb-aud")
     _compare(claims, "sd_hash", received.sd_hash, "the key binding is over other disclosures", "kb-sd-hash")
     passed("kb-sd-hash")
-    hashes = _transaction_data_hashes(claims, transaction_data)
+    _check_transaction_data(claims, transaction_data)
     passed("transaction-data")
-    binding = KeyBinding(claims["iat"], audience, nonce, received.sd_hash, hashes)
-    return verified._replace(key_binding=binding)
+    return payload
 
 
-def _verify_issuer_signed(
+def verify_issuer_signed(
     received: UnverifiedSdJwt,
     issuer_key: IssuerKey,
     now: datetime,
     typ: str,
     required: Collection[str],
     passed: Passed,
-) -> VerifiedSdJwt:
-    """§7.1: the signature, the disclosures, then the claims as they stand with what is disclosed."""
-    header, signed = _verify_signature(received.jwt, issuer_key, typ, passed)
+) -> dict[str, Any]:
+    """Verify everything but the key binding (§7.1), and return the payload with the disclosed claims."""
+    signed = _verify_signature(received.jwt, issuer_key, typ, passed)
     if signed.pop("_sd_alg", "sha-256") != "sha-256":
         raise SdJwtError("digests other than sha-256", "sd-alg")
     passed("sd-alg")
@@ -128,15 +98,11 @@ def _verify_issuer_signed(
     passed("exp")
     if missing := [name for name in required if name not in payload]:
         raise SdJwtError(f"{', '.join(missing)} missing", missing[0])
-    # In the order received: `sd_hash` is over it.
-    disclosures = {processing.found[key]: Disclosure(d.text) for key, d in received.disclosures.items()}
-    return VerifiedSdJwt(header, payload, SdJwt(received.jwt, disclosures))
+    return payload
 
 
-def _verify_signature(
-    jwt: str, issuer_key: IssuerKey, typ: str, passed: Passed
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Header and payload of the issuer-signed JWT; the key is looked for once the header makes sense."""
+def _verify_signature(jwt: str, issuer_key: IssuerKey, typ: str, passed: Passed) -> dict[str, Any]:
+    """The payload of the issuer-signed JWT; the key is looked up after `alg` and `typ` were checked."""
     check = "structure"
     try:
         unverified = take_apart(jwt)
@@ -152,11 +118,11 @@ def _verify_signature(
     except JwsError as error:
         raise SdJwtError(f"issuer-signed JWT: {error}", check) from error
     passed(check)
-    return header, signed
+    return signed
 
 
 def _key_binding_claims(key_binding: str, payload: dict[str, Any], passed: Passed) -> dict[str, Any]:
-    """What the key in `cnf` signed, and no other key."""
+    """The claims of the Key Binding JWT, which the key in `cnf` must have signed."""
     check = "kb-typ"
     try:
         unverified = take_apart(key_binding)
@@ -184,7 +150,7 @@ def _check_binding_time(issued_at: Any, now: datetime) -> None:
 
 
 def _compare(claims: dict[str, Any], name: str, expected: str, reason: str, check: str) -> None:
-    """A claim of the key binding with what it has to be, a text."""
+    """Check that a claim of the key binding is the expected text."""
     said = claims.get(name)
     if not isinstance(said, str):
         raise SdJwtError(f"the key binding lacks a claim: {name}", check)
@@ -192,8 +158,8 @@ def _compare(claims: dict[str, Any], name: str, expected: str, reason: str, chec
         raise SdJwtError(reason, check)
 
 
-def _transaction_data_hashes(claims: dict[str, Any], transaction_data: Sequence[str]) -> tuple[str, ...]:
-    """One hash for each string that was sent, in order, by the only algorithm there is (OpenID4VP §B.3.3)."""
+def _check_transaction_data(claims: dict[str, Any], transaction_data: Sequence[str]) -> None:
+    """One SHA-256 hash for each string of the request, in order (OpenID4VP 1.0 §B.3.3)."""
     hashes = claims.get("transaction_data_hashes", [])
     if not isinstance(hashes, list) or claims.get("transaction_data_hashes_alg", "sha-256") != "sha-256":
         raise SdJwtError("the hashes of transaction data are not understood", "transaction-data")
@@ -201,7 +167,6 @@ def _transaction_data_hashes(claims: dict[str, Any], transaction_data: Sequence[
         raise SdJwtError("transaction data is not base64url", "transaction-data")
     if hashes != [digest(value) for value in transaction_data]:
         raise SdJwtError("the key binding is over other transaction data", "transaction-data")
-    return tuple(hashes)
 
 
 def _check_times(payload: dict[str, Any], now: datetime) -> None:
@@ -216,7 +181,7 @@ def _check_times(payload: dict[str, Any], now: datetime) -> None:
 
 
 def _check_own_audience(payload: dict[str, Any], audience: str) -> None:
-    """`aud` in the issuer-signed JWT restricts to whom it may be shown (RFC 7519 §4.1.3)."""
+    """`aud` in the issuer-signed JWT restricts its recipients (RFC 7519 §4.1.3)."""
     allowed = payload.get("aud", audience)
     if audience not in (allowed if isinstance(allowed, list) else [allowed]):
         raise SdJwtError("issued for another audience", "kb-aud")

@@ -1,6 +1,7 @@
-"""Every presented credential gets a place in a list: random, never given twice (Token Status List §13.2).
+"""Allocates an entry in a status list for each presented credential: random and never reused (§13.2).
 
-Places are drawn first and taken in one statement, so that nobody waits for anybody: there is no counter.
+Indexes are drawn first and claimed by one statement. There is no counter, so requests do not wait for each
+other.
 """
 
 import json
@@ -18,12 +19,12 @@ from keys.models import SigningKey
 from wallet.models import Credential, StatusEntry, Wallet
 from wallet.status_lists import upkeep
 
-DRAWN = 16  # in a list that is half full, one statement of 65,536 finds all of them taken
+DRAWN = 16  # in a half-full list, all of them are taken in one of 65,536 cases
 TRIES = 5
 
-# The first free place of those drawn, for a credential that can be presented and a key that signs. The
-# holder's rows are locked against whoever revokes until this is written: a revocation comes before, and then
-# nothing is given; or after, and finds the place. No row that others present with is locked.
+# Claims the first free index of those drawn, if the credential can be presented and the key is active. The
+# holder's rows are locked until the entry is committed, so that a revocation either comes before, and then no
+# entry is allocated, or after, and then finds the entry. No row that other presentations use is locked.
 _TAKE = """
     WITH holder AS MATERIALIZED (
         SELECT credential.id FROM wallet_credential credential
@@ -45,8 +46,8 @@ _TAKE = """
     ON CONFLICT DO NOTHING
     RETURNING status_list_id, idx
 """
-# In the order drawn: any other would prefer some places. PostgreSQL knows that `turn` is sorted, so it stops
-# at the first place that is free. SQLite has one writer at a time and needs no lock.
+# Any order but that of drawing would prefer some indexes. PostgreSQL knows that `turn` is sorted, so it stops
+# at the first free index. SQLite has one writer at a time and needs no lock.
 _DIALECTS = {
     "postgresql": {
         "share": "FOR SHARE",
@@ -62,20 +63,20 @@ _DIALECTS = {
 
 
 class SetAsideError(Exception):
-    """The credential or its wallet is suspended or revoked; perhaps only just now."""
+    """The credential or its wallet is suspended or revoked, perhaps by a concurrent request."""
 
 
 class KeyMovedOnError(NoSigningKeyError):
-    """The key does not sign any more."""
+    """The key is no longer active."""
 
 
 def take(
     credential: Credential, *, kid: str, reference: UUID | None, expires_at: datetime, now: datetime
 ) -> tuple[int, int]:
-    """A place (list, index) for what is about to be presented until `expires_at`, signed by key `kid`.
+    """Allocate an entry (list, index) for a presentation that key `kid` signs and that ends at `expires_at`.
 
-    One statement, unless every place drawn was taken. Raises SetAsideError or KeyMovedOnError, and then
-    there is no place.
+    One statement, unless all drawn indexes are taken. Raises SetAsideError or KeyMovedOnError, and then
+    allocates none.
     """
     for _ in range(TRIES):
         if taken := _take(credential.pk, UUID(kid), reference, expires_at):
@@ -83,9 +84,9 @@ def take(
         if not _can_be_presented(credential):
             raise SetAsideError("The credential or its wallet is suspended or revoked.")
         if not SigningKey.objects.filter(pk=kid, state=SigningKey.State.ACTIVE).exists():
-            raise KeyMovedOnError(f"Signing key {kid} does not sign any more.")
+            raise KeyMovedOnError(f"Signing key {kid} is no longer active.")
         upkeep.keep_open(now=now)
-    raise RuntimeError("No free place in any status list.")
+    raise RuntimeError("No status list has a free entry.")
 
 
 def _take(

@@ -1,6 +1,6 @@
-"""Taking back what was presented: one of it, all from a credential or wallet, all that a key signed.
+"""Changes the status of presented credentials: of one, of all of a wallet, or of all that a key signed.
 
-Each change is one transaction with the record of who made it and why. Invalid is for good; suspended is not.
+Each change is recorded with its actor and reason in the same transaction. Invalid is final; suspended is not.
 """
 
 from datetime import datetime
@@ -20,56 +20,56 @@ Action = StatusEvent.Action
 Subject = StatusEvent.Subject
 Status = StatusEntry.Status
 
-# valid ◄──► suspended ──► invalid, and valid ──► invalid: from where each action leads where.
+# valid ◄──► suspended ──► invalid, and valid ──► invalid. For each action: the allowed states, and the next.
 MOVES: dict[str, tuple[frozenset[int], Status]] = {
     Action.INVALIDATED: (frozenset({Status.VALID, Status.SUSPENDED}), Status.INVALID),
     Action.SUSPENDED: (frozenset({Status.VALID}), Status.SUSPENDED),
     Action.REINSTATED: (frozenset({Status.SUSPENDED}), Status.VALID),
 }
-ACTOR, REASON = 150, 200  # characters kept
+ACTOR, REASON = 150, 200  # longest, in characters
 HOLDER = "holder"
 
 
 class NothingToChangeError(Exception):
-    """Nothing of it is unexpired and in a state that this leads from; perhaps somebody else was faster."""
+    """No unexpired entry is in a state that the action can change; another request may have changed it."""
 
 
 def affected(entries: QuerySet[StatusEntry], action: Action) -> QuerySet[StatusEntry]:
-    """Those of the entries that the action would change."""
+    """The entries that the action would change."""
     return entries.filter(status__in=MOVES[action][0]).order_by()
 
 
 def of_wallet(wallet: Wallet, *, now: datetime) -> QuerySet[StatusEntry]:
-    """What was presented from a wallet and has not ended."""
+    """The unexpired presented credentials of a wallet."""
     return unexpired(now).filter(credential__wallet=wallet)
 
 
 def change_presented(entry: StatusEntry, action: Action, *, actor: str, reason: str, now: datetime) -> None:
-    """One presented credential. Raises NothingToChangeError."""
+    """Change one presented credential. Raises NothingToChangeError."""
     rows = unexpired(now).filter(pk=entry.pk)
     change(rows, action, Subject.PRESENTED, str(entry), actor=actor, reason=reason, now=now)
 
 
 def by_key_of(entry: StatusEntry, *, now: datetime) -> QuerySet[StatusEntry]:
-    """Everything unexpired that the key of this entry signed and that is not invalid yet."""
+    """The unexpired entries, not yet invalid, that the key of this entry signed."""
     return affected(unexpired(now).filter(signing_key=entry.signing_key_id), Action.INVALIDATED)
 
 
 def invalidate_all_by_key_of(entry: StatusEntry, *, actor: str, reason: str, now: datetime) -> None:
-    """The same as `change_signed`, for whoever looks at one of them. Raises NothingToChangeError."""
+    """Invalidate everything that the key of this entry signed. Raises NothingToChangeError."""
     if entry.signing_key_id is None:
         raise NothingToChangeError
     change_signed(entry.signing_key_id, Action.INVALIDATED, actor=actor, reason=reason, now=now)
 
 
 def change_signed(kid: UUID, action: Action, *, actor: str, reason: str, now: datetime) -> int:
-    """Everything that a key signed so far; how much that was. Raises NothingToChangeError."""
+    """Change everything that a key has signed, and return the number. Raises NothingToChangeError."""
     rows = unexpired(now).filter(signing_key=kid)
     return change(rows, action, Subject.KEY, str(kid), actor=actor, reason=reason, now=now)
 
 
 def take_back(wallet: Wallet, reference: UUID, *, now: datetime) -> None:
-    """The holder invalidates what they shared on one occasion. Raises NothingToChangeError."""
+    """Invalidate, for the holder, what was presented for `reference`. Raises NothingToChangeError."""
     entry = of_wallet(wallet, now=now).filter(reference=reference).first()
     if entry is None:
         raise NothingToChangeError
@@ -87,7 +87,7 @@ def change(
     reason: str,
     now: datetime,
 ) -> int:
-    """Change and record; how many were changed. Raises NothingToChangeError."""
+    """Change the rows, record it, and return their number. Raises NothingToChangeError."""
     with transaction.atomic():
         changed = affected(rows, action).update(status=MOVES[action][1])
         if not changed:
@@ -99,7 +99,7 @@ def change(
 def record(
     action: Action, subject: Subject, subject_id: str, count: int, *, actor: str, reason: str, now: datetime
 ) -> None:
-    """One row more in the record; inside the transaction of what it tells of."""
+    """Record a change; call it inside the transaction of the change."""
     said = " ".join(reason.split())[:REASON] or _("No reason was given.")
     StatusEvent.objects.create(
         action=action,

@@ -1,4 +1,4 @@
-"""A status list as bytes and as text (Token Status List §4). Pure."""
+"""The byte and text encoding of a status list (Token Status List §4). Pure."""
 
 import zlib
 from collections.abc import Mapping
@@ -7,10 +7,10 @@ from infra import base64url
 
 
 def pack(statuses: Mapping[int, int], *, size: int, bits: int) -> bytes:
-    """A list of `size` entries of `bits` each, all 0 but `statuses`; the lowest bits of a byte come first.
+    """The bytes of a list of `size` entries of `bits` bits, all 0 but `statuses`, by index (§4.1).
 
-    Raises ValueError for a size that does not fill its bytes, an index outside the list and a status that
-    `bits` cannot hold.
+    The lowest bits of a byte come first. Raises ValueError if the entries do not fill whole bytes, if an
+    index is outside the list, or if a status needs more bits.
     """
     if bits not in (1, 2, 4, 8) or size <= 0 or size * bits % 8:
         raise ValueError("the entries do not fill whole bytes")

@@ -1,6 +1,6 @@
-"""What relying parties fetch: each status list (Token Status List §8.1), and the list of lists (§9.3).
+"""The endpoints of the status lists (Token Status List §8.1) and of their aggregation (§9.3).
 
-How a list was at another time (§8.4) is not told: nobody is to learn what became of a credential and when.
+Historical lists (§8.4) are not published, because they would reveal when a status changed.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from infra.published.documents import NothingToPublishError, PublishedDocument
 from infra.published.families import PublishedFamily
 from wallet.status_lists import publication, token
 
-MAX_AGE = 30  # seconds: with the two delays of a few seconds before it, a change is out within a minute
+MAX_AGE = 30  # seconds; with two delays of a few seconds, a change is published within a minute
 
 
 def _document(list_id: int) -> PublishedDocument:
@@ -31,7 +31,7 @@ def _history() -> bytes:
 
 
 class _StatusLists(PublishedFamily):
-    """The lists as they are now, and 501 for who asks how one was."""
+    """The current lists; 501 for a request with the parameter `time` (§8.4)."""
 
     _history = PublishedDocument(_history, asks_database=False)
 

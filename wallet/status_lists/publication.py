@@ -1,7 +1,7 @@
-"""What is published of the lists: a token each, signed by whichever instance finds that it is due.
+"""The published tokens of the status lists, signed by any instance and stored for all of them.
 
-Every few seconds one instance looks at a list on behalf of all (a conditional update decides which), and
-signs it anew when its content, the signing key or half of its `ttl` says so. All serve what is stored.
+Every few seconds, one instance checks a list; a conditional update decides which. It signs a new token if the
+content or the signing key has changed, or if the token is older than half of its `ttl`.
 """
 
 import hashlib
@@ -23,12 +23,12 @@ from wallet.status_lists import encoding, standing, token
 
 log = structlog.get_logger(__name__)
 
-LOOKED_AT_EVERY = timedelta(seconds=5)
+CHECKED_EVERY = timedelta(seconds=5)
 SIGNED_EVERY = token.TTL / 2
 
 
 def published() -> list[int]:
-    """The lists that are not retired."""
+    """The IDs of the lists that are not retired."""
     rows = StatusList.objects.filter(retired_at=None).order_by("id")
     return list(rows.values_list("id", flat=True))
 
@@ -39,14 +39,14 @@ def aggregation() -> bytes:
 
 
 def current(list_id: int) -> bytes:
-    """The list's token as it is to be served now.
+    """The token of the list to serve now.
 
-    Raises NothingToPublishError when there is no such list, or none that may be served.
+    Raises NothingToPublishError if there is no such list, or if no valid token can be signed or served.
     """
     now = timezone.now()
     row = _find(list_id)
     if not _claim(row, now) and _signed_after(row, now - token.TTL) and _has_not_ended(row, now):
-        return row.token.encode()  # another instance is looking, or has just looked
+        return row.token.encode()  # another instance is checking it, or has just done so
     try:
         return _renewed(row, now).encode()
     except (NoSigningKeyError, BrokenChainError, SealError, SignerUnavailableError):
@@ -69,13 +69,13 @@ def _signed_after(row: StatusList, moment: datetime) -> bool:
 
 
 def _has_not_ended(row: StatusList, now: datetime) -> bool:
-    """Before `exp`, which is earlier than LIFETIME says when a certificate of the key ends earlier."""
+    """Whether `exp` is in the future; it can be earlier than LIFETIME, with the key's certificates."""
     return bool(row.token) and token.ends_at(row.token) > now.timestamp()
 
 
 def _claim(row: StatusList, now: datetime) -> bool:
-    """Whether it is this instance that looks now. A look from the future is another clock's mistake."""
-    just_now = (now - LOOKED_AT_EVERY, now + LOOKED_AT_EVERY)
+    """Whether this instance has to check the list now. A time in the future comes from a wrong clock."""
+    just_now = (now - CHECKED_EVERY, now + CHECKED_EVERY)
     if row.checked_at and just_now[0] < row.checked_at < just_now[1]:
         return False
     due = Q(checked_at=None) | Q(checked_at__lte=just_now[0]) | Q(checked_at__gte=just_now[1])
@@ -95,7 +95,7 @@ def _renewed(row: StatusList, now: datetime) -> str:
     if as_signed and _signed_after(row, now - SIGNED_EVERY):
         return row.token
     signed = token.signed(row.pk, packed, issuer_key=key, now=now)
-    # Whoever looked later knows better: what a slow instance found out is not written over that.
+    # Never overwrite a newer token with an older one: a later check has changed `checked_at`.
     unclaimed = StatusList.objects.filter(pk=row.pk, checked_at=row.checked_at)
     if not unclaimed.update(token=signed, content=content, kid=key.kid, signed_at=now):
         row = _find(row.pk)

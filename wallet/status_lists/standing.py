@@ -1,7 +1,7 @@
-"""How the entries of a list stand. What follows from a wallet, credential or key is not written down again.
+"""The published status of entries, computed from the entry and from its wallet, credential and key.
 
-Invalid: said of the entry (revoking a credential says it of all its entries), or signed by a withdrawn key.
-Suspended: said of the entry, or its credential or wallet is suspended. Expired is no status (§7).
+Invalid: the entry is (revoking a credential sets it on all its entries), or a withdrawn key signed it.
+Suspended: the entry is, or its credential or wallet. Expired is not a status (§7).
 """
 
 from collections.abc import Collection
@@ -22,24 +22,24 @@ _SET_ASIDE = (
 )
 
 
-# Relying parties' clocks may be behind: a status is published a little longer than its credential lasts.
+# Relying parties' clocks may be slow, so a status is published for a while after the expiry.
 _PUBLISHED_BEYOND = timedelta(minutes=10)
 
 
 def unexpired(now: datetime) -> QuerySet[StatusEntry]:
-    """What was presented and has not ended."""
+    """The presented credentials that have not expired."""
     return StatusEntry.objects.filter(expires_at__gt=now)
 
 
 def signed_by(kid: UUID, now: datetime) -> int:
-    """How many unexpired presented credentials a key signed; `keys.rotation.stakes` asks it."""
+    """The number of unexpired presented credentials that a key signed; called by `keys.rotation.stakes`."""
     return unexpired(now).filter(signing_key=kid).count()
 
 
 def standing(entry: StatusEntry) -> Status:
-    """How an unexpired entry stands; costs nothing when its credential, wallet and key are loaded."""
+    """The status of an unexpired entry; makes no query if its credential, wallet and key are loaded."""
     if entry.credential is None or entry.signing_key is None:
-        raise ValueError("a swept entry stands for nothing")
+        raise ValueError("a blank entry has no status")
     if entry.status == Status.INVALID or entry.signing_key.state == SigningKey.State.WITHDRAWN:
         return Status.INVALID
     if entry.status == Status.SUSPENDED or entry.credential.state == Credential.State.SUSPENDED:
@@ -49,14 +49,14 @@ def standing(entry: StatusEntry) -> Status:
 
 
 def standings(wallet: Wallet, references: Collection[UUID], *, now: datetime) -> dict[UUID, Status]:
-    """How what was presented from a wallet for these references stands, as far as it has not ended."""
+    """The status, by reference, of what a wallet presented for these references and has not expired."""
     entries = unexpired(now).filter(credential__wallet=wallet, reference__in=references)
     with_reasons = entries.select_related("credential__wallet", "signing_key")
     return {entry.reference: standing(entry) for entry in with_reasons if entry.reference}
 
 
 def invalid(*, now: datetime) -> QuerySet[StatusEntry]:
-    """What has not ended and is invalid for good: said of it, or signed by a withdrawn key."""
+    """The unexpired presented credentials that are invalid by themselves or by a withdrawn key."""
     reason = Q(status=Status.INVALID)
     if keys := _withdrawn_too_early(now):
         reason |= Q(signing_key__in=keys)
@@ -64,7 +64,7 @@ def invalid(*, now: datetime) -> QuerySet[StatusEntry]:
 
 
 def not_valid(list_id: int, *, now: datetime) -> dict[int, int]:
-    """The statuses in a list that are not 0, by index, as `standing` has them. Reads these entries only."""
+    """The statuses other than valid in a list, by index, as in `standing`. Reads these entries only."""
     entries = unexpired(now - _PUBLISHED_BEYOND).filter(status_list=list_id).order_by()
     statuses: dict[int, int] = {}
     for reason in _SET_ASIDE:
@@ -77,7 +77,7 @@ def not_valid(list_id: int, *, now: datetime) -> dict[int, int]:
 
 
 def _withdrawn_too_early(now: datetime) -> list[UUID]:
-    """Keys that were withdrawn while what they signed goes on; those that had their time are none of them."""
+    """The keys that were withdrawn while tokens that they signed may still be valid."""
     begun = now - TOKEN_LIFETIME - timedelta(hours=1)
     keys = SigningKey.objects.filter(state=SigningKey.State.WITHDRAWN, withdrawn_at__gt=begun)
     return list(keys.filter(Q(retired_at=None) | Q(retired_at__gt=begun)).values_list("id", flat=True))

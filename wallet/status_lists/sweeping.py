@@ -1,9 +1,8 @@
-"""Forgetting what has ended. Of an open list the spent places stay, blank, so that none is given twice.
+"""Clean-up of expired entries. In an open list they stay as blank rows, so that no index is used twice.
 
-A closed list gives no places any more: its rows go, and once the last is gone it is retired.
+A closed list allocates no more entries: its blank rows are deleted, and when it is empty it is retired.
 """
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import structlog
@@ -13,29 +12,16 @@ from wallet.models import StatusEntry, StatusList
 
 log = structlog.get_logger(__name__)
 
-KEPT = timedelta(hours=1)  # beyond the end, for relying parties whose clocks are behind
-# So long a place of a list that was just closed may still be on its way into the database.
+KEPT = timedelta(hours=1)  # after the expiry, for relying parties whose clocks are slow
+# An uncommitted transaction may still insert an entry for this long after a list was closed.
 CLOSED_FOR = timedelta(hours=1)
 
 
-@dataclass(frozen=True)
-class Swept:
-    """How many ended credentials were forgotten, how many rows went, how many lists were retired."""
-
-    forgotten: int
-    deleted: int
-    retired: int
-
-
-def sweep(*, now: datetime, batch: int) -> Swept:
-    """Do whatever is due, `batch` rows per transaction; may be stopped, and run any number at once."""
-    forgotten = forget_ended(now=now, batch=batch)
-    deleted, retired = retire_closed(now=now, batch=batch)
-    return Swept(forgotten, deleted, retired)
-
-
 def forget_ended(*, now: datetime, batch: int) -> int:
-    """Blank the entries of credentials that have ended; returns their number."""
+    """Blank the entries of expired credentials, and return their number.
+
+    Each database transaction changes `batch` rows. Any number of runs may overlap.
+    """
     ended = StatusEntry.objects.filter(expires_at__lte=now - KEPT)
     forgotten = 0
     blank = {"credential": None, "signing_key": None, "reference": None, "status": 0, "expires_at": None}
@@ -44,14 +30,17 @@ def forget_ended(*, now: datetime, batch: int) -> int:
     return forgotten
 
 
-def retire_closed(*, now: datetime, batch: int) -> tuple[int, int]:
-    """Delete the blank entries of closed lists and retire those that are empty; how many of each."""
-    deleted = retired = 0
+def retire_closed(*, now: datetime, batch: int) -> int:
+    """Delete the blank entries of closed lists, retire the empty lists, and return their number.
+
+    Each database transaction deletes `batch` rows. Any number of runs may overlap.
+    """
+    retired = 0
     for row in StatusList.objects.filter(closed_at__lte=now - CLOSED_FOR, retired_at=None):
         while ids := _ids(row.entries.filter(expires_at=None), batch):
-            deleted += StatusEntry.objects.filter(pk__in=ids, expires_at=None).delete()[0]
+            StatusEntry.objects.filter(pk__in=ids, expires_at=None).delete()
         retired += _retire(row, now)
-    return deleted, retired
+    return retired
 
 
 def _ids(rows: QuerySet[StatusEntry], batch: int) -> list[int]:

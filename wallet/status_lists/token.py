@@ -1,4 +1,4 @@
-"""A status list as a signed token (Token Status List §5), and what a credential says of its place (§6)."""
+"""The signed token of a status list (Token Status List §5), and the `status` claim of credentials (§6)."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -12,28 +12,28 @@ from wallet.status_lists import encoding
 PATH = "/status-lists"
 TYP = "statuslist+jwt"
 BITS = 2
-TTL = timedelta(minutes=5)  # so long relying parties may go by a copy
-LIFETIME = timedelta(hours=4)  # beyond it nobody may, whatever is the matter with us
+TTL = timedelta(minutes=5)  # for how long relying parties may cache the list
+LIFETIME = timedelta(hours=4)  # until `exp`, even if no new token can be signed
 
 
 def address(list_id: int) -> str:
-    """Where the list is published: `uri` in credentials, `sub` in the list's token."""
+    """The address of the list: `uri` in credentials, `sub` in the list's token."""
     return f"{settings.BASE_URL}{PATH}/{list_id}"
 
 
 def place(list_id: int, idx: int) -> dict[str, Any]:
-    """The `status` claim of the credential at this place; never to be withheld."""
+    """The `status` claim of the credential with this entry; it must not be selectively disclosable."""
     return {"status_list": {"idx": idx, "uri": address(list_id)}}
 
 
 def ends_at(signed: str | bytes) -> float:
-    """The `exp` of a list's token that was signed here, in seconds since 1970."""
+    """The `exp` of a token that this service signed, in seconds since 1970."""
     text = signed.decode() if isinstance(signed, bytes) else signed
     return float(decode_segment(text.split(".")[1])["exp"])
 
 
 def signed(list_id: int, packed: bytes, *, issuer_key: IssuerKey, now: datetime) -> str:
-    """The list's token, signed by `issuer_key`, which it does not outlive."""
+    """The list's token, signed by `issuer_key`, whose certificates it does not outlive."""
     payload = {
         "sub": address(list_id),
         "iat": int(now.timestamp()),

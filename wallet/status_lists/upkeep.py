@@ -1,7 +1,7 @@
-"""Lists are opened and closed: an open one in each slot, none more than about half full.
+"""Opens and closes status lists: one open list in each slot, closed when it is half full.
 
-Whoever finds that something is due may do it, at any time and any number at once: an open list per slot is
-held by constraint, and a list is closed by a conditional update.
+Any instance may do it at any time: a constraint allows one open list per slot, and a conditional update
+closes a list once.
 """
 
 from datetime import datetime
@@ -17,10 +17,10 @@ SLOTS = (0, 1)
 
 
 def keep_open(*, now: datetime) -> tuple[int, int]:
-    """Close what is half full and open a list in each slot that has none; how many were closed and opened."""
+    """Close half-full lists, open a list in each empty slot, and return both numbers."""
     closed = opened = 0
     with transaction.atomic():
-        for row in StatusList.objects.filter(closed_at=None).order_by("id"):  # all in one order: no deadlock
+        for row in StatusList.objects.filter(closed_at=None).order_by("id"):  # in one order: no deadlocks
             if _is_half_full(row):
                 closed += StatusList.objects.filter(pk=row.pk, closed_at=None).update(closed_at=now)
         held = set(StatusList.objects.filter(closed_at=None).values_list("slot", flat=True))

@@ -1,4 +1,4 @@
-"""`make sandbox`: everything a newcomer needs, from an empty folder to a served playground."""
+"""`make sandbox`: prepares a sandbox in an empty folder and serves it."""
 
 import contextlib
 import os
@@ -31,7 +31,7 @@ from sandbox.playground import posted_answers
 
 LOGOS = Path(__file__).resolve().parents[2] / "logos"
 AGAIN = "Start over with: make sandbox FRESH=1"
-# One in the contract's wire format, one in that of OpenID4VP 1.0, so that both can be tried.
+# One of each wire format: the contract's and that of OpenID4VP 1.0.
 DEMO_RELYING_PARTIES = [
     (
         "Acme Bank",
@@ -53,8 +53,8 @@ class Command(BaseCommand):
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--fresh", action="store_true", help="forget the sandbox's database first")
-        parser.add_argument("--prepare-only", action="store_true", help="prepare and do not serve")
+        parser.add_argument("--fresh", action="store_true", help="delete the sandbox's database first")
+        parser.add_argument("--prepare-only", action="store_true", help="prepare only; do not serve")
 
     def handle(self, *args: Any, fresh: bool, prepare_only: bool, **options: Any) -> None:
         port = int(os.environ.get("PORT") or 8000)
@@ -65,7 +65,7 @@ class Command(BaseCommand):
                 forget_database()
             call_command("migrate", verbosity=0, interactive=False)
             due_steps.rotate(now=timezone.now())
-            active_issuer_key(now=timezone.now())  # opens it: a lost secret is found now, not at noon
+            active_issuer_key(now=timezone.now())  # unseals the key: a lost secret is found now
             register_demo_relying_parties()
             password = create_operator()
         except SealError as error:
@@ -85,7 +85,7 @@ class Command(BaseCommand):
 
 
 def refuse_taken_port(port: int) -> None:
-    """One clear sentence instead of gunicorn's five retries."""
+    """Raise CommandError if the port is taken; gunicorn would retry five times first."""
     with contextlib.closing(socket.socket()) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -97,7 +97,7 @@ def refuse_taken_port(port: int) -> None:
 
 
 def forget_database() -> None:
-    """Start over: remove the SQLite files. Another database is the operator's to drop."""
+    """Delete the SQLite files. Raises CommandError for another database, which its operator has to drop."""
     database = settings.DATABASES["default"]
     if not database["ENGINE"].endswith("sqlite3"):
         raise CommandError("FRESH=1 removes the sandbox's SQLite file; DATABASE_URL names another database.")
@@ -107,7 +107,7 @@ def forget_database() -> None:
 
 
 def register_demo_relying_parties() -> None:
-    """Acme Bank and Corner Shop, both answered at the playground. An operator's changes to them stay."""
+    """Register Acme Bank and Corner Shop with the playground's addresses; keep what an operator changed."""
     for name, purpose, wire_format in DEMO_RELYING_PARTIES:
         party, _created = RelyingParty.objects.get_or_create(
             name=name,
@@ -129,7 +129,7 @@ def register_demo_relying_parties() -> None:
 
 
 def create_operator() -> str | None:
-    """The operator's password when the account is made now; it is shown this once."""
+    """Create the operator's account and return its password; None if the account exists."""
     users = get_user_model().objects
     if users.filter(username="operator").exists():
         return None
@@ -139,7 +139,7 @@ def create_operator() -> str | None:
 
 
 def welcome(password: str | None) -> str:
-    """What to open and what to try."""
+    """The addresses to open, as text."""
     base = settings.BASE_URL
     shown = f"password {password} (shown only now)" if password else "the password shown at the first start"
     active = SigningKey.objects.filter(state=SigningKey.State.ACTIVE).values_list("id", flat=True).first()
@@ -153,13 +153,13 @@ The sandbox is at {base}
   Discovery    {base}/.well-known/openid-configuration
   Key set      {base}/openid-connect/jwks   (signing with {active})
 
-No mail is sent: the page shows the sign-in code, and {base}/sandbox/mailbox/ keeps the letters.
-Stop with Ctrl-C. It is all kept in {settings.STATIC_ROOT.parent.name}/. {AGAIN}
+No e-mail is sent: the page shows the sign-in code, and {base}/sandbox/mailbox/ shows all e-mails.
+Stop with Ctrl-C. All data is in {settings.STATIC_ROOT.parent.name}/. {AGAIN}
 """
 
 
 def serve(port: int) -> None:
-    """Become gunicorn, so that Ctrl-C and signals reach it directly."""
+    """Replace this process by gunicorn, so that signals such as Ctrl-C reach it directly."""
     sys.stdout.flush()
     command = [sys.executable, "-m", "gunicorn", "config.wsgi"]
     options = ["--config", "deploy/gunicorn.conf.py", "--bind", f"127.0.0.1:{port}"]

@@ -18,7 +18,7 @@ export function readAnswer(fragment) {
 
 /**
  * @param {string} form             the body that was posted
- * @param {object|null} privateKey  what it was to be encrypted to
+ * @param {object|null} privateKey  the private half of the key in client_metadata
  * @returns {Promise<object>}       as `readAnswer`
  */
 export async function readPosted(form, privateKey) {
@@ -75,7 +75,7 @@ export function checkAnswer(answer, request, issuer) {
   const wantsObject = request.wireFormat !== "string";
   const wantedIss = wantsObject && !request.privateKey ? issuer : undefined; // a key was for one issuer alone
   return [
-    // RFC 6749 §10.12: an answer that this browser did not ask for could put somebody else into its session.
+    // RFC 6749 §10.12: an answer to no request of this browser could put another person into its session.
     { id: "state", passed: answer.state === request.state, detail: answer.state ?? "no state" },
     {
       id: "wire-format",

@@ -1,4 +1,4 @@
-// The page to which the answer comes: reads it, takes it out of the address, verifies it, shows everything.
+// The page to which the answer returns: reads it, removes it from the address, verifies it, shows the result.
 
 import { checkAnswer, readAnswer, readPosted } from "./answer.js";
 import { fromBase64url, fromJson } from "./encoding.js";
@@ -12,14 +12,14 @@ const fragment = location.hash;
 const responseCode = new URLSearchParams(location.search).get("response_code");
 history.replaceState(null, "", location.pathname);
 
-/** The request that this tab made, once: whoever comes second finds nothing. */
+/** The request that this tab sent. It is removed, so that it can be read only once. */
 function recall() {
   const request = JSON.parse(sessionStorage.getItem(MEMORY));
   sessionStorage.removeItem(MEMORY);
   return request;
 }
 
-/** What was posted, for this tab alone: the code came with this browser, the state never left it but to ask (§13.3). */
+/** The posted answer. Only this tab can read it: it has the response code and the state (§13.3). */
 async function fetchPosted(request) {
   const body = new URLSearchParams({ response_code: responseCode, state: request.state });
   const response = await fetch(postedTo, { method: "POST", body, credentials: "omit" });
@@ -90,7 +90,7 @@ async function showAnswer(answer, request) {
   reveal("result");
 }
 
-/** What is published. The root is fetched here for convenience; you install it once, by a way you trust. */
+/** The published documents. The page fetches the root too; you install it once, from a source you trust. */
 async function fetchIssuer() {
   if (!crypto.subtle) throw new Error("this browser offers WebCrypto only on https and on localhost");
   const discovery = await fetchJson(`${issuer}/.well-known/openid-configuration`);
@@ -104,7 +104,7 @@ async function fetchJson(url) {
 }
 
 async function fetchStatusList(uri) {
-  // Asked anew every time, so that whoever tries it sees a change soon. Elsewhere a copy is good for its `ttl`.
+  // Fetched every time, so that the page shows a change soon. Your application can cache a list for its `ttl`.
   const asked = { cache: "no-cache", headers: { Accept: "application/statuslist+jwt" } };
   return (await fetchFrom(uri, asked)).text();
 }

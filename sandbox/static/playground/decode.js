@@ -8,7 +8,7 @@ import { fromBase64url, fromJson, isObject, sha256 } from "./encoding.js";
 const OF_THE_TOKEN = ["iss", "iat", "nbf", "exp", "cnf", "vct", "vct#integrity", "status"];
 const LIMIT = 65536; // characters; a token has a few thousand
 
-/** Takes a presentation apart (RFC 9901 §4). Verifies nothing: what it returns is only what was claimed. */
+/** Parses a presentation (RFC 9901 §4) without verifying it: the result is not yet trustworthy. */
 export async function decode(token) {
   if (typeof token !== "string" || token.length > LIMIT) throw new Error("this is not a token, or far too long");
   const parts = token.split("~");
@@ -55,7 +55,7 @@ export function decodeJwt(compact, what) {
 
 /**
  * RFC 9901 §7.1 steps 3 to 5: puts each disclosure where its digest stands, also inside other disclosures,
- * and drops digests nobody disclosed (they may be decoys). Collects what a verifier must refuse.
+ * and drops digests without a disclosure (they may be decoys). Collects what a verifier must refuse.
  */
 function unfold(payload, disclosures) {
   const byDigest = new Map(disclosures.map((disclosure) => [disclosure.digest, disclosure]));

@@ -4,7 +4,7 @@
 import { fromBase64 } from "./encoding.js";
 import { readCertificate, verifyChain } from "./x5c.js";
 
-/** A check throws when it fails and returns what it saw. */
+/** A check throws if it fails; otherwise it returns the value that it checked. */
 export const SIGNED_BY_ISSUER = {
   // RFC 8725 §3.1: accept the algorithms you expect, never "whatever the header says", never "none".
   alg: (p) => same("alg", p.jwt.header.alg, "ES256"),
@@ -35,7 +35,7 @@ export const SIGNED_BY_ISSUER = {
     return `${leaf.subject}, valid until ${leaf.notAfter.toISOString().slice(0, 10)}`;
   },
 
-  // RFC 5280 §6: every certificate is signed by the next, up to a root that we knew beforehand.
+  // RFC 5280 §6: every certificate is signed by the next, up to a root that we trusted before.
   "certificate-chain": async (p, e) =>
     verifyChain(p.jwt.header.x5c.map(fromBase64), e.trustedRoot, new Date(e.now * 1000)),
 };
@@ -59,7 +59,7 @@ export async function verifySignature(jwt, { kty, crv, x, y }) {
   return "ES256, the signature fits";
 }
 
-/** Exactly equal, or a sentence that says what was found. */
+/** Throws an error with both values unless they are equal. */
 export function same(what, found, wanted) {
   if (found !== wanted || found === undefined) throw new Error(`${what} is ${show(found)}, expected ${show(wanted)}`);
   return `${found}`;

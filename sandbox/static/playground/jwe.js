@@ -23,7 +23,7 @@ export async function newKey(kid) {
 /**
  * @param {string} token       a compact JWE
  * @param {object} privateKey  as `newKey` gave it
- * @returns {Promise<object>}  what was encrypted; throws for whatever does not open
+ * @returns {Promise<object>}  the decrypted JSON; throws if the token cannot be decrypted
  */
 export async function decrypt(token, privateKey) {
   const parts = token.split(".");

@@ -1,4 +1,4 @@
-// What both pages of the playground share: finding, showing and copying.
+// Functions that both pages of the playground use.
 
 /** Where the request is remembered until its answer comes: in this tab only. */
 export const MEMORY = "playground-request";
@@ -10,7 +10,7 @@ export function byId(id) {
   return element;
 }
 
-/** What the server wrote into the page as JSON. */
+/** The JSON that the server wrote into the page. */
 export function fromPage(id) {
   return JSON.parse(byId(id).textContent);
 }

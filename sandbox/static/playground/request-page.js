@@ -21,7 +21,7 @@ function newSecret() {
   return btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_");
 }
 
-/** How the answer is to come back: as chosen, where the application that asks can have it so. */
+/** The chosen response mode, or fragment if the relying application has no response URI. */
 function responseMode(fields) {
   const { posted } = known.parties[fields.get("client_id")];
   const mode = (posted && fields.get("response_mode")) || "fragment";
@@ -50,7 +50,7 @@ function chosen(mode) {
   };
 }
 
-/** base64url of the JSON without its white space. This very string is what the answer will be bound to. */
+/** base64url of the JSON without its white space. The answer is bound to this very string. */
 function encodeTransaction(text) {
   const bytes = new TextEncoder().encode(compact(text) ?? text);
   return btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
@@ -66,14 +66,14 @@ function compact(text) {
   }
 }
 
-/** One line without white space; encodeURIComponent leaves ' as it is, which a shell would stumble over. */
+/** The address without white space. encodeURIComponent leaves ' unescaped, which breaks the shell command. */
 function address(parameters) {
   const given = Object.entries(parameters).filter(([, value]) => value !== null);
   const encode = (text) => encodeURIComponent(text).replaceAll("'", "%27");
   return `${endpoint}?${given.map(([name, value]) => `${name}=${encode(value)}`).join("&")}`;
 }
 
-/** What is needed to verify the answer. Kept by this tab, and nowhere else. */
+/** Stores what is needed to verify the answer, in this tab only. */
 function remember(parameters) {
   const scopes = parameters.scope.split(" ").filter(Boolean);
   const request = {

@@ -5,7 +5,7 @@
 //   RFC 9901              SD-JWT: disclosures, digests, key binding
 //   SD-JWT VC             draft-ietf-oauth-sd-jwt-vc: `typ`, `vct`, whose key may sign
 //   OpenID4VP 1.0         which request the presentation answers
-//   Token Status List     draft-ietf-oauth-status-list: whether it was taken back since
+//   Token Status List     draft-ietf-oauth-status-list: whether it was revoked since
 // Here every check runs, even after another has failed, so that the page can show them all. Your application
 // should stop at the first failure, do this on its server, and believe nothing that was not verified.
 
@@ -17,8 +17,8 @@ import { checkStatus } from "./status-list.js";
 const CLOCK_SKEW = 30; // seconds that two honest clocks may differ
 
 /**
- * Every check by its name. `p` is the presentation as decoded, not yet believed; `e` is what we expect:
- * what discovery says, what we sent, and the time. A check throws when it fails and returns what it saw.
+ * Every check by its name. `p` is the parsed presentation, not yet verified; `e` is what we expect: the discovery
+ * document, the request that we sent, and the time. A check throws if it fails, and returns the checked value.
  */
 export const CHECKS = {
   // ---- Who issued it? --------------------------------------------------------------------------------
@@ -26,7 +26,7 @@ export const CHECKS = {
   // RFC 8414 §3.3: the document must name the issuer that it was fetched for, letter by letter.
   discovery: (p, e) => same("issuer in the discovery document", e.discovery.issuer, e.issuer),
 
-  // The issuer in the token is the one we trust, not the one the token would like us to ask.
+  // The issuer in the token must be the one that we trust; the token cannot choose it.
   iss: (p, e) => same("iss", p.jwt.payload.iss, e.discovery.issuer),
 
   // RFC 8725 §3.11, SD-JWT VC §2.2.1: the type says what kind of token this is; others use the same key.
@@ -40,7 +40,7 @@ export const CHECKS = {
   // SD-JWT VC §2.2.2.1: a credential of the type that we asked for.
   vct: (p, e) => same("vct", p.jwt.payload.vct, e.vct),
 
-  // RFC 7519 §4.1.4 and §4.1.5. `exp` is optional in SD-JWT VC; a token without an end is not for us.
+  // RFC 7519 §4.1.4 and §4.1.5. `exp` is optional in SD-JWT VC; we refuse a token without an expiry.
   exp: (p, e) => {
     const { exp, nbf } = p.jwt.payload;
     if (!Number.isFinite(exp)) throw new Error("the token does not say when it ends");
@@ -86,7 +86,7 @@ export const CHECKS = {
     return `made ${Math.max(0, Math.round(age))} s ago`;
   },
 
-  // RFC 9901 §7.3 step 5f: for us, and not handed on by somebody who asked before.
+  // RFC 9901 §7.3 step 5f: made for us, and not forwarded by another relying application.
   "kb-aud": (p, e) => same("aud", p.keyBinding.payload.aud, e.clientId),
 
   // RFC 9901 §7.3 step 5f: the answer to our question, and not an old answer shown again.
@@ -108,9 +108,9 @@ export const CHECKS = {
     return same("transaction_data_hashes", JSON.stringify(hashes), JSON.stringify(wanted));
   },
 
-  // ---- Was it taken back? ----------------------------------------------------------------------------------
+  // ---- Was it revoked? -------------------------------------------------------------------------------------
 
-  // Token Status List §8.3: only now, because for a token that is not believed nothing is fetched.
+  // Token Status List §8.3: last, because nothing is fetched for a token that failed another check.
   status: (p, e) => checkStatus(p.jwt.payload, e),
 };
 

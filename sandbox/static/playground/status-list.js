@@ -11,7 +11,7 @@ const CLOCK_SKEW = 30; // seconds that two honest clocks may differ
 const LONGEST = 2 ** 22; // bytes; a hostile list may inflate to far more
 const MEANINGS = ["valid", "invalid: the issuer or its holder took it back", "suspended for now"];
 
-/** §8.3: what the list says of this credential. Throws unless that is `valid`. */
+/** §8.3: the status of this credential in the list. Throws unless it is `valid`. */
 export async function checkStatus(payload, e) {
   const { idx, uri } = reference(payload);
   // The list is the issuer's own; an address elsewhere would make us fetch whatever a token likes.
@@ -30,7 +30,7 @@ export async function checkStatus(payload, e) {
   return `${MEANINGS[0]}, entry ${idx} of ${uri}`;
 }
 
-/** §6.2: where the credential stands. Without a status it is not one of ours. */
+/** §6.2: the list and index of the credential. A credential without them is not one of ours. */
 function reference(payload) {
   const { idx, uri } = payload.status?.status_list ?? {};
   if (!Number.isInteger(idx) || idx < 0 || typeof uri !== "string") throw new Error("the credential names no place in a list");

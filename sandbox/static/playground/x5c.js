@@ -1,7 +1,7 @@
 // Reads just enough of X.509 (RFC 5280, DER) to check the chain of a signing key in a browser.
 //
 // On a server, use your platform's certificate library instead: it also checks key usage, names and
-// revocation. This one knows ECDSA on P-256 and P-384, which is what such chains are made of.
+// revocation. This code supports ECDSA on P-256 and P-384 only, which these chains use.
 
 const CURVES = { "2a8648ce3d030107": "P-256", "2b81040022": "P-384" };
 const HASHES = { "2a8648ce3d040302": "SHA-256", "2a8648ce3d040303": "SHA-384" };
@@ -13,7 +13,7 @@ const BASIC_CONSTRAINTS = "551d13";
  * the last one signed by the root. Returns the names on the way, or throws.
  *
  * @param {Uint8Array[]} chain  DER, leaf first, without the root
- * @param {Uint8Array} root     DER of a root that is trusted beforehand, not because the token says so
+ * @param {Uint8Array} root     DER of a root that you trusted before you received the token
  */
 export async function verifyChain(chain, root, now) {
   const certificates = [...chain, root].map(readCertificate);
@@ -32,7 +32,7 @@ export async function verifyChain(chain, root, now) {
   return certificates.map((certificate) => certificate.subject).join(" ← ");
 }
 
-/** RFC 5280 §4.1: the fields that matter here. Throws for what is not such a certificate. */
+/** RFC 5280 §4.1: the fields needed here. Throws for anything that is not such a certificate. */
 export function readCertificate(der) {
   const [toBeSigned, algorithm, signature] = children(read(der));
   const fields = children(toBeSigned).filter((field) => field.tag !== 0xa0); // the version

@@ -17,7 +17,7 @@ MUTANTS = (
         _OPERATIONS,
         "(not operation.needs or has(operation.needs))",
         "bool(has)",
-        "wallet/test_status_admin.py::test_everything_that_a_key_signed_is_for_those_who_may_change_keys",
+        "wallet/test_status_admin.py::test_only_operators_who_may_change_keys_invalidate_all_that_a_key_signed",
     ),
     mutant(
         "operator: an operation that does not fit the state",

@@ -18,7 +18,7 @@ MUTANTS = (
         _CODES,
         "usable = LoginCode.objects.filter(errand=errand, used_at=None, expires_at__gt=now)",
         "usable = LoginCode.objects.filter(errand=errand, used_at=None, expires_at__gte=now)",
-        f"{_CODE_TESTS}::test_a_code_lapses_after_ten_minutes",
+        f"{_CODE_TESTS}::test_a_code_expires_after_ten_minutes",
     ),
     mutant(
         "sign-in code: the tries of another redirect task can be used up",

@@ -115,7 +115,7 @@ MUTANTS = (
         _VERIFICATION,
         '        raise SdJwtError("there is no key binding")\n',
         "        return _verify_issuer_signed(received, issuer_key, now, typ, required, passed)\n",
-        f"{_TESTS}::test_policy_comes_before_the_token",
+        f"{_TESTS}::test_a_presentation_without_key_binding_is_refused",
         _BINDINGS,
     ),
     mutant(

@@ -1,4 +1,4 @@
-"""`manage.py set_credential_status`: take back, suspend or reinstate what was presented."""
+"""`manage.py set_credential_status`: invalidate, suspend or reinstate presented credentials."""
 
 import re
 from collections.abc import Callable
@@ -26,39 +26,39 @@ OF_CREDENTIAL = {
 }
 REFUSALS = (changes.NothingToChangeError, revocation.CredentialMoveError, suspension.WalletMoveError)
 
-# What is concerned, and what does it, given actor, reason and time.
+# The affected entries, and the use case, which takes actor, reason and time.
 Target = tuple[QuerySet[StatusEntry], Callable[..., Any]]
 
 
 class Command(BaseCommand):
     help = (
-        "Set the status of presented credentials: of one, of all from a credential or wallet (which then "
-        "cannot present), or of all that a key signed. Says first how many that concerns."
+        "Set the status of presented credentials: of one, of all of a credential or wallet (which then "
+        "cannot present), or of all that a key signed. Prints first how many are affected."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("status", choices=ACTIONS, help="what they are to be; invalid is for good")
+        parser.add_argument("status", choices=ACTIONS, help="the new status; invalid is final")
         target = parser.add_mutually_exclusive_group(required=True)
         target.add_argument("--presented", metavar="LIST/INDEX", help="one presented credential, as 7/123456")
-        target.add_argument("--receipt", type=UUID, metavar="ID", help="the same, by its holder's receipt")
+        target.add_argument("--receipt", type=UUID, metavar="ID", help="the same, by the ID of its receipt")
         target.add_argument("--credential", type=UUID, metavar="ID", help="the credential of a wallet")
         target.add_argument("--wallet", type=UUID, metavar="ID", help="a wallet; invalid: its credential")
-        target.add_argument("--key", type=UUID, metavar="KID", help="everything the key signed so far")
+        target.add_argument("--key", type=UUID, metavar="KID", help="everything that the key has signed")
         parser.add_argument("--reason", required=True, help="why, for the record (200 characters)")
-        parser.add_argument("--yes", action="store_true", help="do it; without this it only says how many")
+        parser.add_argument("--yes", action="store_true", help="make the change; else only print how many")
 
     def handle(self, *args: Any, status: str, reason: str, yes: bool, **options: Any) -> None:
         now = timezone.now()
         if not reason.strip():
-            raise CommandError("Say why, for the record.")
+            raise CommandError("Give a reason, for the record.")
         entries, run = self._target(status, now, options)
-        self.stdout.write(f"{entries.count()} presented credentials that have not ended.")
+        self.stdout.write(f"{entries.count()} unexpired presented credentials.")
         if not yes:
-            raise CommandError("Nothing was changed. Add --yes to go on.")
+            raise CommandError("Nothing was changed. Add --yes to make the change.")
         try:
             run(actor=shell_user(), reason=reason, now=now)
         except REFUSALS:
-            raise CommandError(f"Nothing was changed: none of it can become {status} now.") from None
+            raise CommandError(f"Nothing was changed: none of them can become {status} now.") from None
         self.stdout.write(f"Done: {status}. Relying parties see it within a minute.")
 
     def _target(self, status: str, now: datetime, options: dict[str, Any]) -> Target:
@@ -85,10 +85,10 @@ class Command(BaseCommand):
         if options["presented"]:
             numbers = re.fullmatch(r"([0-9]{1,18})/([0-9]{1,9})", options["presented"])
             if numbers is None:
-                raise CommandError("Say list and index as in 7/123456; the token's status has both.")
+                raise CommandError("Give list and index, as in 7/123456; both are in the token's status.")
             where = {"status_list": int(numbers[1]), "idx": int(numbers[2])}
         rows = unexpired(now).filter(**where)
         entry = rows.first()
         if entry is None:
-            raise CommandError("There is no such presented credential, or it has ended.")
+            raise CommandError("There is no such presented credential, or it has expired.")
         return changes.affected(rows, action), partial(changes.change_presented, entry, action)

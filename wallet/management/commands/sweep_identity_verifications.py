@@ -1,4 +1,4 @@
-"""`manage.py sweep_identity_verifications`: ask, abandon and expire what nobody goes on with."""
+"""`manage.py sweep_identity_verifications`: polls, abandons and expires idle identity verifications."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -12,7 +12,7 @@ from wallet.identity.sweeping import sweep
 class Command(BaseCommand):
     help = (
         "Asks the provider about attempts that wait for a result, abandons those left idle for 24 hours, "
-        "gives up on those unanswered for 24 hours and expires proofs that have run out. "
+        "gives up on those unanswered for 24 hours and expires verifications that have run out. "
         "Run it every few minutes, on any number of instances."
     )
 

@@ -1,4 +1,4 @@
-"""From an errand to a credential, as a new person goes it."""
+"""The whole path of a new holder from an errand to a credential."""
 
 from django.core import mail
 from django.test import Client
