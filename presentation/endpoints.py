@@ -34,7 +34,7 @@ from presentation.machine_errors import (
 from presentation.relying_parties.authentication import credentials_grant
 from presentation.relying_parties.authentication.bearer import BearerAuthentication, HasGrant
 from presentation.relying_parties.metadata.grants import READ, VERIFY
-from presentation.requests.carriers import posted_form, pushing
+from presentation.requests.carriers import posted_form, pushed_requests
 from presentation.requests.client import usable
 from presentation.requests.parameters import Parameters
 
@@ -131,7 +131,7 @@ class PushView(MachineView):
 
     def post(self, request: Request) -> Response:
         """Gives a handle for the request (RFC 9126 §2.2)."""
-        handle = pushing.push(
+        handle = pushed_requests.push(
             self.form(request),
             request.headers.get("Authorization", ""),
             address=browser.address(request._request),

@@ -1,4 +1,4 @@
-"""docs/transaction-data.md, written from the declared types so that it cannot say anything else."""
+"""The text of docs/transaction-data.md, generated from the declared types so that both always agree."""
 
 import hashlib
 import json
@@ -52,7 +52,7 @@ from 0.
 
 
 def documentation() -> str:
-    """The whole page as Markdown."""
+    """The page as Markdown."""
     envelope = next(iter(TYPES.values())).envelope  # the same for all but the payload
     sections = (_type_section(declared) for declared in TYPES.values())
     return _HEAD + "\n".join(_table("Each object", envelope)) + _CHECKING + "".join(sections)
@@ -118,7 +118,7 @@ _EXAMPLES: dict[str, Any] = {
 
 
 def example(declared: TransactionDataType) -> dict[str, Any]:
-    """A value of the type with every field, that is accepted as it stands."""
+    """A valid value of the type that has every field."""
     return {
         "type": declared.urn,
         "credential_ids": ["basic"],

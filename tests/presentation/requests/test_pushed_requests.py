@@ -21,7 +21,7 @@ from infra.limits import Limit
 from presentation.models import Interaction, PushedRequest, RelyingParty
 from presentation.relying_parties import registration as admission
 from presentation.relying_parties.authentication import client_secrets
-from presentation.requests.carriers import pushing
+from presentation.requests.carriers import pushed_requests
 from tests.people import ALICE, register
 from tests.presentation.clients import (
     FORM,
@@ -302,7 +302,7 @@ def test_any_body_is_answered(body: bytes) -> None:
     except UnreadableFormError:
         return
     with pytest.raises(MachineError):
-        pushing.push(form, "", address="192.0.2.1", now=timezone.now())
+        pushed_requests.push(form, "", address="192.0.2.1", now=timezone.now())
 
 
 def test_too_many_pushes_are_told_when_to_come_again(
@@ -310,7 +310,7 @@ def test_too_many_pushes_are_told_when_to_come_again(
 ) -> None:
     for name in ("PER_ADDRESS", "PER_CLIENT"):
         with monkeypatch.context() as changed:
-            changed.setattr(pushing, name, Limit(f"few-{name}", most=1, window=timedelta(minutes=1)))
+            changed.setattr(pushed_requests, name, Limit(f"few-{name}", most=1, window=timedelta(minutes=1)))
             pushed(client, bank)
             response = send(client, asked(bank[0]), **bank[1])
         assert response.status_code == 429
