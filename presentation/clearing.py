@@ -1,4 +1,4 @@
-"""Clears interactions once their nonce may be forgotten, and corrects receipts of those never answered."""
+"""Deletes old interactions, and marks consents whose interaction was never answered as undelivered."""
 
 from datetime import datetime, timedelta
 
@@ -10,20 +10,20 @@ from consent.models import Consent
 from infra.retention import delete
 from presentation.models import Interaction
 
-WAY_BACK_KEPT = timedelta(days=1)  # so long the page about an expired interaction can lead home
-SURELY_OVER = timedelta(minutes=10)  # an answer that began in time has been given by then, or never will be
-NONCE_REMEMBERED = timedelta(days=400)  # so long a nonce that gave a token is refused
+WAY_BACK_KEPT = timedelta(days=1)  # how long the page about an expired interaction has a link back
+SURELY_OVER = timedelta(minutes=10)  # after the expiry; no request that could still answer runs so long
+NONCE_REMEMBERED = timedelta(days=400)  # how long a nonce is refused after a token
 
 
 def clear_interactions(*, now: datetime, batch: int) -> int:
-    """Delete what is no longer needed, `batch` rows per transaction; gives their number."""
+    """Deletes rows that are no longer needed, `batch` per transaction; returns their number."""
     ended = Q(expires_at__lt=now - WAY_BACK_KEPT) & ~Q(outcome=Interaction.Outcome.TOKEN)
     forgotten = Q(expires_at__lt=now - NONCE_REMEMBERED)
     return delete(Interaction.objects.filter(ended | forgotten), by="expires_at", batch=batch)
 
 
 def note_never_answered(*, now: datetime, batch: int) -> None:
-    """Receipts of a yes that was never answered, because its process died, do not say that it was shared."""
+    """Marks granted consents as undelivered if no answer followed, because the process died."""
     rows = Interaction.objects.filter(
         outcome=Interaction.Outcome.NONE,
         expires_at__lt=now - SURELY_OVER,

@@ -26,7 +26,7 @@ def is_for_machines(request: Any) -> bool:
 
 
 class MachineError(Exception):
-    """Answered as JSON. One subclass per kind of error; the description never repeats values of the request."""
+    """Answered as JSON. One subclass per kind of error; descriptions never repeat values of the request."""
 
     error = "invalid_request"
     status = 400
@@ -72,7 +72,7 @@ class NoLengthError(MachineError):
 
 
 class InvalidClientError(MachineError):
-    """The client is not authenticated. The text names the wrong part only if that helps no attacker to guess."""
+    """The client is not authenticated. The text does not help an attacker to guess what was wrong."""
 
     error = "invalid_client"
     status = 401
@@ -140,14 +140,16 @@ class OurFaultError(MachineError):
 
 
 class InvalidTokenError(MachineError):
-    """The access token was not issued here, has expired, or its relying party is suspended (RFC 6750 §3.1)."""
+    """The access token was not issued here, has expired, or its client is suspended (RFC 6750 §3.1)."""
 
     error = "invalid_token"
     status = 401
 
     def __init__(self, description: str) -> None:
         super().__init__(description)
-        self.challenge = f'Bearer realm="{REALM}", error="{self.error}", error_description="{self.description}"'
+        self.challenge = (
+            f'Bearer realm="{REALM}", error="{self.error}", error_description="{self.description}"'
+        )
 
 
 class MissingTokenError(MachineError):

@@ -1,4 +1,4 @@
-"""Pages of requests that do not go on: not ours to answer, not open any more, or not arrived yet."""
+"""Pages for requests that cannot continue: untrusted, refused, without a match, closed, or being posted."""
 
 from datetime import datetime
 
@@ -16,7 +16,7 @@ from presentation.requests.interactions import InteractionGoneError, OpenInterac
 
 
 def untrusted(request: HttpRequest, error: UntrustedRequestError) -> HttpResponse:
-    """Never a redirect: nobody has vouched for where it would go (RFC 6749 §4.2.2.1)."""
+    """The page for a request without a proven return address; never a redirect (RFC 6749 §4.2.2.1)."""
     response = render(request, "presentation/untrusted.html", {"error": error}, status=error.status)
     return response if error.seconds is None else again_after(error.seconds, response)
 
@@ -24,20 +24,20 @@ def untrusted(request: HttpRequest, error: UntrustedRequestError) -> HttpRespons
 def refused(
     request: HttpRequest, party: RelyingParty, error: AuthorizationError, *, told: bool
 ) -> HttpResponse:
-    """400 for a request that was not even begun, whose refusal was posted; told: whether it arrived."""
+    """400 for an invalid request whose refusal was posted. told: whether the relying party accepted it."""
     context = {"relying_party": party.name, "told": told, "hint": error.description}
     return render(request, "presentation/refused.html", context, status=400)
 
 
 def refused_later(request: HttpRequest, party: RelyingParty, error: AuthorizationError) -> HttpResponse:
-    """503: no thread was free to post the refusal. The same request, sent again, posts it."""
+    """503 when too many threads wait for relying parties; the same request, sent again, posts the refusal."""
     response = refused(request, party, error, told=False)
     response.status_code = 503
     return again_after(1, response)
 
 
 def unavailable(request: HttpRequest, opened: OpenInteraction) -> HttpResponse:
-    """The holder has no matching credential. Only they are told; their click sends the usual refusal."""
+    """Tells the holder that no credential matches. The relying party gets the usual refusal after a click."""
     context = {
         "relying_party": opened.relying_party.name,
         "leave": reverse("leave", args=[opened.row.id]),
@@ -46,9 +46,9 @@ def unavailable(request: HttpRequest, opened: OpenInteraction) -> HttpResponse:
 
 
 def gone(request: HttpRequest, gone: InteractionGoneError) -> HttpResponse:
-    """410: what is known of a request that cannot go on, and a way back to where it can be started again.
+    """410: the outcome of a closed interaction, and a link back to the relying party.
 
-    That an answer was given does not say that it arrived: its redirect may have been lost on the way.
+    An answered interaction may still need the link, because the redirect with the answer may have been lost.
     """
     context: dict[str, object] = {}
     if gone.interaction is not None:
@@ -62,7 +62,7 @@ def gone(request: HttpRequest, gone: InteractionGoneError) -> HttpResponse:
 
 
 def _answered(interaction: Interaction) -> dict[str, object]:
-    """How the request ended and what its holder decided, for the browser that began it."""
+    """The outcome and the holder's decision, for the browser that began the interaction."""
     consent = interaction.consent
     decision = consent.decision if consent and consent.decision != Consent.Decision.ASKED else ""
     return {
@@ -75,7 +75,7 @@ def _answered(interaction: Interaction) -> dict[str, object]:
 def delivery(
     request: HttpRequest, interaction: Interaction, kept: Delivery, *, now: datetime
 ) -> HttpResponse:
-    """How an answer that is posted stands, and what can be done about it."""
+    """The state of an answer that is posted, with buttons to retry or to give up."""
     context = {
         "relying_party": interaction.relying_party.name,
         "standing": deliveries.standing(kept, now=now).name.lower(),
@@ -92,7 +92,7 @@ def delivery(
 
 
 def _last_try(kept: Delivery) -> str:
-    """What is known of it. A process that was killed while it posted the answer leaves it unconfirmed."""
+    """The result of the last try. If its process was killed, the result is “unconfirmed”."""
     if kept.tries == 0:
         return "none"
     if kept.refused:

@@ -1,4 +1,4 @@
-"""What is kept of requests, answers, relying parties and, by Django’s apps, of operators; why, how long."""
+"""The data kept about requests, answers, relying parties and operators: why, and for how long."""
 
 from datetime import datetime, timedelta
 

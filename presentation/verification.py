@@ -1,4 +1,4 @@
-"""Verifying presentations for relying applications that do not want to: what they are told about each."""
+"""Verifies presentations for relying parties that do not verify them themselves."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -10,14 +10,14 @@ from wallet.examination import Findings
 from wallet.sd_jwt.issuance import SdJwtError
 from wallet.trust_policy import CHECKS
 
-# As many as requests may be pushed: every answer of every holder may be sent here.
+# The same limit as for pushed requests: a relying party may send every answer of every holder.
 PER_CLIENT = Limit("verifications_of_client", most=1200, window=timedelta(minutes=1))
 
 
 def verify(asked: VerificationRequest, *, client_id: str, now: datetime) -> dict[str, Any]:
-    """The members of the answer to this client; what was presented to another is not valid for it.
+    """The members of the answer to this client; raises LimitReachedError.
 
-    Raises LimitReachedError.
+    A presentation for another client is not valid.
     """
     PER_CLIENT.take(client_id, now=now)
     try:

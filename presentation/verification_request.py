@@ -1,4 +1,4 @@
-"""What a relying application sends to have a presentation verified for it: a JSON object, read strictly."""
+"""The request to verify a presentation: a JSON object, read strictly. Pure."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -9,17 +9,17 @@ from presentation.errors import InvalidTransactionDataError
 from presentation.transaction_data import entries
 from wallet.sd_jwt.issuance import SdJwtError
 
-LONGEST = 262_144  # bytes: the longest presentation, with the longest transaction data beside it, twice
+LONGEST = 262_144  # bytes; twice the longest presentation with the longest transaction data
 _LONGEST_NONCE = 512
 
 
 class VerificationRequestError(ValueError):
-    """Nothing can be verified for this; the text says why, and nothing of the values."""
+    """The request is invalid; the text says why and repeats no values."""
 
 
 @dataclass(frozen=True, repr=False)
 class VerificationRequest:
-    """What to verify, and what it must be bound to."""
+    """The presentation, and the nonce and transaction data that it must be bound to."""
 
     vp_token: str | dict[str, Any]
     nonce: str
@@ -27,7 +27,7 @@ class VerificationRequest:
 
 
 def parse(body: bytes) -> VerificationRequest:
-    """The request; raises VerificationRequestError."""
+    """The request in the JSON text; raises VerificationRequestError."""
     try:
         said = strict_json.loads(body.decode(), deepest=4)
     except UnicodeDecodeError:
@@ -45,7 +45,7 @@ def parse(body: bytes) -> VerificationRequest:
 
 
 def _transaction_data(said: Any) -> tuple[str, ...]:
-    """The strings in their order, given as a list or as the parameter had them."""
+    """The values in their order, from a list or from the text of the parameter."""
     try:
         values = entries.separate(said) if isinstance(said, str) and said else said
     except InvalidTransactionDataError as error:
@@ -62,9 +62,10 @@ def _transaction_data(said: Any) -> tuple[str, ...]:
 
 
 def presentation_in(value: str | dict[str, Any]) -> str:
-    """The presentation in a `vp_token` of either form, as text or as the object it is; raises SdJwtError.
+    """The presentation in a `vp_token`: the SD-JWT, or a JSON object (as text or parsed). Raises SdJwtError.
 
-    Of several under as many queries there is one, which answers them all: that is how they are answered here.
+    In an object every query must have the same single presentation, because this service answers all queries
+    with one.
     """
     if isinstance(value, str) and not value.lstrip().startswith("{"):
         return value

@@ -1,4 +1,4 @@
-"""What a browser meets on its way through a request: the authorization endpoint, and the interaction."""
+"""Views for browsers: the authorization endpoint, the interaction, the delivery of its answer, logos."""
 
 import uuid
 from contextlib import suppress
@@ -40,7 +40,7 @@ from wallet.pages import TRY_AGAIN
 
 @only_read
 def authorize(request: HttpRequest) -> HttpResponse:
-    """The authorization endpoint (contract §Endpoints 1; OpenID4VP 1.0 §5; errors as in design §5)."""
+    """The authorization endpoint (contract, Endpoints 1; OpenID4VP 1.0 §5)."""
     now, address = timezone.now(), browser.address(request)
     try:
         parameters = Parameters.from_query(request.META.get("QUERY_STRING", ""))
@@ -70,9 +70,9 @@ def authorize(request: HttpRequest) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 def resume(request: HttpRequest, interaction_id: uuid.UUID) -> HttpResponse:
-    """Go on with an interaction, wherever its facts say it stands.
+    """Continues an interaction with its next step.
 
-    The consent page sends its form here, so that one request writes the decision down and answers on it.
+    The consent page submits its form here, so that one request stores the decision and sends the answer.
     """
     now = timezone.now()
     session = sessions.current(request, now=now)
@@ -82,7 +82,7 @@ def resume(request: HttpRequest, interaction_id: uuid.UUID) -> HttpResponse:
             return _asked_again(opened.row)
         return _decided(request, opened.row, session, now=now) or _go_on(request, opened, session, now=now)
     except InteractionGoneError as gone:
-        # A holder may sign out here from any browser of theirs; only the one that began decides anything.
+        # "Not me" signs the holder out in any browser. Other decisions count only in the browser that began.
         may = gone.own or request.POST.get("decision") == NOT_ME
         closed = _decided(request, gone.interaction, session, now=now) if may else None
         return _expired(gone) or closed or _gone(request, gone)
@@ -93,7 +93,7 @@ def resume(request: HttpRequest, interaction_id: uuid.UUID) -> HttpResponse:
 @csrf_exempt  # other methods are refused as such
 @require_GET
 def leave(request: HttpRequest, interaction_id: uuid.UUID) -> HttpResponse:
-    """Give up and go home with `access_denied`: the link on every page of a detour."""
+    """Refuses the request with `access_denied`: the link to leave on the pages of sign-in and enrolment."""
     now = timezone.now()
     try:
         opened = interactions.recall(interaction_id, browser=browser.digest(request), now=now)
@@ -106,7 +106,7 @@ def leave(request: HttpRequest, interaction_id: uuid.UUID) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 def delivery(request: HttpRequest, interaction_id: uuid.UUID) -> HttpResponse:
-    """How an answer that is posted stands; a form sent here posts it again, or gives it up."""
+    """Shows the state of an answer that is posted; a form submitted here retries it or gives up."""
     now = timezone.now()
     try:
         interaction = interactions.answered(interaction_id, browser=browser.digest(request))
@@ -127,24 +127,25 @@ def delivery(request: HttpRequest, interaction_id: uuid.UUID) -> HttpResponse:
 @only_read
 @cache_control(public=True, max_age=3600)
 def logo(request: HttpRequest, client_id: str) -> HttpResponse:
-    """A relying party's logo, served from here so that nobody else learns who looks at a consent page."""
+    """A relying party's logo. Served from here, so that no other server learns who sees a consent page."""
     party = get_object_or_404(RelyingParty.objects.exclude(logo=b""), client_id=client_id)
-    if not logos.is_shown(bytes(party.logo)):
+    logo = bytes(party.logo)
+    if not logos.is_shown(logo):
         raise Http404
-    return HttpResponse(bytes(party.logo), content_type=party.logo_content_type)
+    return HttpResponse(logo, content_type=logos.content_type(logo))
 
 
 def _decided(
     request: HttpRequest, interaction: Interaction | None, session: HolderSession | None, *, now: datetime
 ) -> HttpResponse | None:
-    """Take the decision that a form brings; what to send instead of going on, if it says so."""
+    """Stores the decision of a submitted form; returns the response if the interaction stops here."""
     if request.method != "POST" or session is None or interaction is None or interaction.consent is None:
         return None
     return take_decision(request, interaction.consent, session, now=now)
 
 
 def _asked_again(interaction: Interaction) -> HttpResponse:
-    """To the question, after a form that decided nothing: a decision is shown there, not acted on."""
+    """Redirects to the consent page after a form without a decision; it also shows one made meanwhile."""
     return _on_to(reverse("consent_review", args=[interaction.consent_id], query={TRY_AGAIN: 1}))
 
 
@@ -166,7 +167,7 @@ def _go_on(
 
 
 def _address(opened: OpenInteraction, following: NextStep) -> str:
-    """Where a step happens. `prepare` has written down the question or detour that is needed for it."""
+    """The address of a step; `prepare` has inserted the row that it needs."""
     match following.step:
         case Step.SIGN_IN:
             return reverse("wallet_sign_in", args=[opened.row.errand_id])
@@ -183,15 +184,15 @@ def _refuse(opened: OpenInteraction, error: AuthorizationError, *, now: datetime
 
 
 def _send(opened: OpenInteraction, answer: dict[str, str]) -> HttpResponse:
-    """The answer on its way to the relying party: the browser carries it, or it is posted."""
+    """Sends the answer to the relying party: by redirect, or by posting it."""
     if not opened.return_address.posted:
         return redirects.redirect_home(opened.return_address, answer)
-    deliveries.deliver(opened.row, checked=True, now=timezone.now())  # `answers` has checked the address
+    deliveries.deliver(opened.row, checked=True, now=timezone.now())  # `answers` checked the address
     return _after_delivery(opened.row)
 
 
 def _after_delivery(interaction: Interaction) -> HttpResponse:
-    """Where the relying application sends the browser, or the page that says how its answer stands."""
+    """Redirects to where the relying party sends the browser, or to the page about the delivery."""
     kept = deliveries.of(interaction)
     onward = deliveries.onward(kept, now=timezone.now()) if kept else None
     if onward:
@@ -205,7 +206,7 @@ def _on_to(address: str) -> HttpResponse:
 
 
 def _refuse_at_once(request: HttpRequest, client: Client, error: AuthorizationError) -> HttpResponse:
-    """Tell the relying party what is wrong with a request for which no interaction was begun."""
+    """Sends the relying party the error of a request for which no interaction was inserted."""
     party, address = client.relying_party, client.return_address
     refusal = answers.refusal(error)
     if not address.posted:
@@ -223,14 +224,14 @@ def _refuse_at_once(request: HttpRequest, client: Client, error: AuthorizationEr
 
 
 def _expired(gone: InteractionGoneError) -> HttpResponse | None:
-    """Where answers are posted, nobody but its own browser could tell the application that it expired.
+    """Refuses an expired interaction whose answer is posted, when its browser returns; None for others.
 
-    Every other address home gets its refusal from the page that `_gone` shows.
+    For an answer by redirect, the page of `_gone` has a link that carries the refusal.
     """
     interaction = gone.interaction
     if not gone.own or interaction is None or not interaction.response_uri:
         return None
-    with suppress(UntrustedRequestError, InteractionGoneError):  # or another tab was first
+    with suppress(UntrustedRequestError, InteractionGoneError):  # another tab may have been first
         now = timezone.now()
         if opened := interactions.expired(interaction, now=now):
             return _refuse(opened, AccessDeniedError(), now=now)
@@ -238,7 +239,7 @@ def _expired(gone: InteractionGoneError) -> HttpResponse | None:
 
 
 def _gone(request: HttpRequest, gone: InteractionGoneError) -> HttpResponse:
-    """How a posted answer stands, or a page that leads back to the relying application."""
+    """The page about the delivery of a posted answer, or the page with a link back to the relying party."""
     if gone.own and gone.interaction is not None and gone.interaction.answer_is_posted:
         return _after_delivery(gone.interaction)
     return pages.gone(request, gone)

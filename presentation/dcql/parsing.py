@@ -1,6 +1,6 @@
-"""A DCQL query as it stands in a request (OpenID4VP 1.0 §6), read strictly and within limits. Pure.
+"""Reads the DCQL query of a request (OpenID4VP 1.0 §6), strictly and within limits. Pure.
 
-Properties that are not known here are ignored, as §6 wants it; those that are known must be right.
+Unknown properties are ignored, as §6 requires; known ones must be valid.
 """
 
 import re
@@ -31,7 +31,7 @@ _ID = re.compile(r"[A-Za-z0-9_-]+")
 
 
 class DcqlError(ValueError):
-    """This is no query that could be answered; the text names the place and the rule."""
+    """The query is invalid; the text names the property and the rule."""
 
 
 def parse(text: str) -> Query:
@@ -60,7 +60,7 @@ def parse(text: str) -> Query:
 def _credential_query(value: Any, where: str) -> CredentialQuery:
     said = _object(value, where)
     format = _text(said.get("format"), f"{where}.format")
-    _flag(said, "multiple", where, default=False)  # there is one credential to answer with
+    _flag(said, "multiple", where, default=False)  # checked only: a wallet has one credential
     claims, claim_sets = _claims(said, where)
     return CredentialQuery(
         id=_id(said, where),
@@ -74,7 +74,7 @@ def _credential_query(value: Any, where: str) -> CredentialQuery:
 
 
 def _vct_values(said: dict[str, Any], format: str, where: str) -> frozenset[str] | None:
-    """The types that will do; what other formats say in `meta` is theirs (§6.1, Appendix B)."""
+    """The accepted types; None for other formats, which have other members in `meta` (§6.1, Appendix B)."""
     where = f"{where}.meta"
     meta = _object(said.get("meta"), where)
     if format != FORMAT:
@@ -128,7 +128,7 @@ def _value(value: Any, where: str) -> Value:
 
 
 def _authority_key_ids(said: dict[str, Any], where: str) -> frozenset[str] | None:
-    """Those of type `aki` (§6.1.1.1); authorities named in another way are none that we could be under."""
+    """The key ids of type `aki` (§6.1.1.1). Authorities of other types never match our credentials."""
     if "trusted_authorities" not in said:
         return None
     where = f"{where}.trusted_authorities"
@@ -150,7 +150,7 @@ def _credential_set(value: Any, ids: list[str], where: str) -> CredentialSet:
 
 
 def _options(said: dict[str, Any], name: str, ids: list[str], where: str) -> tuple[tuple[str, ...], ...]:
-    """Non-empty lists of ids that exist, in order of preference."""
+    """Non-empty lists of known ids, in order of preference."""
     where = f"{where}.{name}"
     options = _list(said, name, where, most=MOST_OPTIONS)
     for index, option in enumerate(options):

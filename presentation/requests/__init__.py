@@ -3,5 +3,5 @@
 `parameters` → `carriers` (browser, signed, pushed) → `client` and return address → `authorization_request`
 → `interactions` → `next_step` → `match` with the credential → `answers` → `delivery`.
 
-Each stage computes its value once per HTTP request and hands it on.
+Each stage computes its result once per HTTP request and passes it on.
 """

@@ -1,6 +1,6 @@
-"""The match of a request with a holder's credential: what would be presented (OpenID4VP 1.0 §6.4).
+"""What a request would present of a holder's credential (OpenID4VP 1.0 §6.4).
 
-It depends on the holder, so it is found out only after they signed in, and only they are told (§15.4.1).
+The result depends on the holder, so it is computed only after sign-in and shown only to them (§15.4.1).
 """
 
 from collections.abc import Iterator
@@ -32,16 +32,16 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True)
 class Match:
-    """A holder's valid credential, and what the request selects of it."""
+    """A holder's valid credential, and the claims that the request selects."""
 
     credential: Credential
     selection: Selection
 
 
 def match(request: AuthorizationRequest, credential: Credential, *, today: date) -> Match | None:
-    """What the request selects of this credential, with its values on that day; None if it cannot be met.
+    """The match with this credential, with its values on the day `today`; None if it does not match.
 
-    Raises `ServerError`, `TemporarilyUnavailableError` when that cannot be found out.
+    Raises `ServerError` or `TemporarilyUnavailableError` if the keys that this needs cannot be used.
     """
     query = request.query
     with our_fault():
@@ -53,7 +53,7 @@ def match(request: AuthorizationRequest, credential: Credential, *, today: date)
 
 
 def possible(request: AuthorizationRequest) -> bool:
-    """Whether some holder could match: if not, nobody need be verified for it. Raises as `match`."""
+    """Whether any credential could match; if not, no identity need be verified. Raises as `match`."""
     query = request.query
     with our_fault():
         found = _best(query, credentials.credential_type(), _authorities(query)).selection
@@ -61,13 +61,13 @@ def possible(request: AuthorizationRequest) -> bool:
 
 
 def require_readable(credential: Credential) -> None:
-    """Raises `ServerError` when the credential does not open: a sealing key is missing, or it was changed."""
+    """Raises `ServerError` if the credential does not unseal (key missing or row changed)."""
     with our_fault():
         credentials.require_readable(credential)
 
 
 def require_shown(consent: Consent) -> None:
-    """Raises `ServerError` when the transactions of an open question do not open: no page can show them."""
+    """Raises `ServerError` if the transactions of an open consent do not unseal: no page could show them."""
     if consent.transactions:
         with our_fault():
             transactions.shown(consent)
@@ -75,7 +75,7 @@ def require_shown(consent: Consent) -> None:
 
 @contextmanager
 def our_fault() -> Iterator[None]:
-    """Trouble with keys is the service's fault: it is logged, and the relying party gets a server error."""
+    """Logs errors of keys, which are the service's fault, and raises a server error for the relying party."""
     try:
         yield
     except (NoSigningKeyError, BrokenChainError, SealError) as error:
@@ -87,29 +87,29 @@ def our_fault() -> Iterator[None]:
 
 
 def _binds_all(request: AuthorizationRequest, found: Selection) -> bool:
-    """Whether what is presented answers a credential query that each transaction is to be bound to (§8.4)."""
+    """Whether the selection answers, for each transaction, a credential query that it names (§8.4)."""
     answered = set(found.query_ids)
     return all(answered.intersection(value.credential_ids) for value in request.transaction_data)
 
 
 def _authorities(query: Query) -> frozenset[str]:
-    """The key ids of the authority behind our credentials; looked up only for a query that names some."""
+    """The key ids of our credentials' authority; looked up only if the query names authorities."""
     named = any(asked.authority_key_ids is not None for asked in query.credentials)
     return active_issuer_key(now=timezone.now()).authority_key_ids if named else frozenset()
 
 
 @dataclass(frozen=True)
 class _Best:
-    """What there is to answer a query with, what the best credential gives, and whether every one does."""
+    """What can be offered for a query, the best possible selection, and whether all credentials give it."""
 
     offer: Offer
     selection: Selection | None
     same_for_everyone: bool
 
 
-@lru_cache(maxsize=100)  # every presentation asks twice, and the aliases of scopes are few
+@lru_cache(maxsize=100)  # each presentation needs it twice, and there are few scopes
 def _best(query: Query, vct: str, authority_key_ids: frozenset[str]) -> _Best:
-    """The wanted values make no difference here, so that `1` and `True` may be the same to the cache."""
+    """Ignores the wanted values, so it does not matter that `1` and `True` are equal as cache keys."""
     offer = Offer(vct, authority_key_ids, CLAIMS, credentials.plain_claims().keys())
     same = evaluation.same_for_everyone(query, offer)
     return _Best(offer, evaluation.select_for_anyone(query, offer), same)

@@ -1,6 +1,6 @@
-"""The step that the facts of an interaction call for next, and what must be written down for it.
+"""The next step of an interaction, computed from facts, and the rows that the step needs.
 
-Nothing of this is stored: it is computed anew in each HTTP request, once.
+The step is not stored. Each HTTP request computes it once.
 """
 
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from presentation.transaction_data import entries
 from wallet import credentials, errands
 from wallet.models import HolderSession
 
-FRESH_FACTOR = timedelta(minutes=5)  # how old a sign-in may be when a payment is asked for
+FRESH_FACTOR = timedelta(minutes=5)  # how old a sign-in may be when a request has a payment
 
 _new = PreparedInsert(Interaction)
 
@@ -43,7 +43,7 @@ class Step(Enum):
 class NextStep:
     """A step, with the match that it was computed from.
 
-    With ANSWER the match is as of the day on which the holder was asked, or None if there is none any more.
+    For ANSWER the match has the values of the day when the holder was asked; None if nothing matches now.
     """
 
     step: Step
@@ -51,7 +51,7 @@ class NextStep:
 
 
 def next_step(opened: OpenInteraction, session: HolderSession | None, *, now: datetime) -> NextStep:
-    """What must happen next, from facts only. Raises `AuthorizationError`."""
+    """The next step of this interaction for the holder of the session; raises `AuthorizationError`."""
     consent = opened.row.consent
     if consent is not None and consent.decision == Consent.Decision.DECLINED:
         return NextStep(Step.REFUSE)
@@ -76,15 +76,15 @@ def next_step(opened: OpenInteraction, session: HolderSession | None, *, now: da
 
 
 def earliest_sign_in(opened: OpenInteraction) -> datetime | None:
-    """A payment asks for a factor shown for it: shortly before the request, or since. Else None."""
+    """With a payment, the holder must have signed in at or after this moment; None without a payment."""
     consequential = any(value.consequential for value in opened.request.transaction_data)
     return opened.row.created_at - FRESH_FACTOR if consequential else None
 
 
 def prepare(opened: OpenInteraction, following: NextStep, *, now: datetime) -> None:
-    """Write down what the step needs and is not there yet: the question to the holder, or the detour.
+    """Inserts the row that the step needs, if it is missing: the consent, or the redirect task of the wallet.
 
-    A new interaction is written down in the same transaction.
+    A new interaction is inserted in the same transaction.
     """
     row, step = opened.row, following.step
     before = (row.consent_id, row.errand_id)
@@ -109,7 +109,7 @@ def prepare(opened: OpenInteraction, following: NextStep, *, now: datetime) -> N
 
 
 def _ask(opened: OpenInteraction, found: Match, *, now: datetime) -> Consent:
-    """The question to the holder of the matching credential, written down."""
+    """A new consent that asks the holder of the matching credential."""
     row, transaction_data = opened.row, opened.request.transaction_data
     return decisions.ask(
         wallet=found.credential.wallet,

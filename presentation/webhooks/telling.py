@@ -1,6 +1,6 @@
-"""What a relying party that wants it is told of an answer: written down with the answer, or not at all.
+"""Inserts webhook events about answers, in the transaction that closes the interaction.
 
-Of an answer that is posted: once it has arrived. Of one that never does nothing is told.
+For an answer that is posted, the event is inserted with its delivery; without a delivery there is no event.
 """
 
 import json
@@ -20,25 +20,25 @@ _new = PreparedInsert(WebhookEvent)
 
 
 def wants(relying_party: RelyingParty, kind: Type) -> bool:
-    """Whether it is told of this; costs no statement."""
+    """Whether the relying party wants events of this type; needs no query."""
     return kind in relying_party.webhook_events
 
 
 def kind_of(outcome: Interaction.Outcome) -> Type:
-    """The event that an answer is."""
+    """The type of the event about an answer with this outcome."""
     return Type.COMPLETED if outcome == Interaction.Outcome.TOKEN else Type.DENIED
 
 
 def tell_of_answer(interaction: Interaction, kind: Type, *, error: str, now: datetime) -> None:
-    """Write the event of an answer down; inside the transaction that gives the answer."""
+    """Inserts the event about an answer, in the transaction that closes the interaction."""
     data = {"error": error} if error else {}
     _new.run(event(interaction, kind, subject=str(interaction.id), data=data, now=now))
 
 
 def tell_of_arrival(interaction: Interaction, *, now: datetime) -> None:
-    """The same for an answer that is posted; inside the transaction that notes its arrival.
+    """Inserts the event about a posted answer, in the transaction that stores its delivery.
 
-    What was told before, by a release that did so with the answer, is not told again.
+    An event that an earlier release inserted with the answer is not inserted again.
     """
     kind = kind_of(Interaction.Outcome(interaction.outcome))
     if wants(interaction.relying_party, kind):
@@ -50,9 +50,9 @@ def tell_of_arrival(interaction: Interaction, *, now: datetime) -> None:
 def event(
     interaction: Interaction, kind: Type, *, subject: str, data: Mapping[str, Any], now: datetime
 ) -> WebhookEvent:
-    """An event about a presentation, which the relying party knows by the nonce it chose: of that a digest.
+    """An event about a presentation, which the relying party identifies by the digest of its nonce.
 
-    Neither claims nor the holder, `state` (which may say anything) or our own numbers.
+    It contains neither claims nor the holder, `state` (which may hold anything) or internal ids.
     """
     about = {
         "client_id": interaction.relying_party.client_id,

@@ -199,12 +199,12 @@ def silent_port() -> int:
     return port
 
 
-def test_a_killed_workers_turn_ends_and_nothing_is_lost(
+def test_the_lease_of_a_killed_worker_expires_and_no_event_is_lost(
     acme_bank: RelyingParty, receiver: Receiver, secret: str
 ) -> None:
     now = timezone.now()
     (event,) = waiting(acme_bank, now=now)
-    assert delivery._take_turn(now)  # and then nothing more is heard of it
+    assert delivery._take_lease(now)  # and the worker dies
 
     assert deliver(now=now + timedelta(seconds=30)) == 0
     assert deliver(now=now + timedelta(seconds=61)) == 1
@@ -421,9 +421,10 @@ def test_a_secret_is_kept_sealed(acme_bank: RelyingParty) -> None:
     made = signing_secrets.rotate(acme_bank, now=timezone.now())
 
     (plain,) = signing_secrets.signing(acme_bank, now=timezone.now())
+    stored = WebhookSecret.objects.get()
     row = WebhookSecret.objects.values().get()
     assert plain not in bytes(row["sealed_secret"])
-    assert made.text not in repr(made) + repr(made.row) + str(made.row)
+    assert made.text not in repr(made) + repr(stored) + str(stored)
     assert "presentation_webhooksecret.sealed_secret" in {str(column) for column in sealed_columns()}
 
 

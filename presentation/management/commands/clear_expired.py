@@ -1,4 +1,4 @@
-"""`manage.py clear_expired`: clear every entry of `infra.retention`; to be run every hour."""
+"""`manage.py clear_expired`: clears every entry of `infra.retention`; run it every hour."""
 
 from argparse import ArgumentParser
 from collections import Counter

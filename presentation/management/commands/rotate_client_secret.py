@@ -1,4 +1,4 @@
-"""`manage.py rotate_client_secret`: a new secret for a relying party, printed this once as JSON."""
+"""`manage.py rotate_client_secret`: makes a new secret for a relying party and prints it once, as JSON."""
 
 import json
 from datetime import timedelta
@@ -16,8 +16,8 @@ from presentation.relying_parties.authentication import client_secrets
 
 class Command(BaseCommand):
     help = (
-        "Make a new client secret and print it as JSON, this once. The one before works on for the overlap. "
-        "Two work at a time: a third needs --overlap-days 0, which ends all before at once."
+        "Make a new client secret and print it once, as JSON. The previous one works on for the overlap. "
+        "At most two work at a time: a third needs --overlap-days 0, which ends all others now."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -27,20 +27,20 @@ class Command(BaseCommand):
             type=_days(0, 365),
             default=client_secrets.OVERLAP,
             metavar="DAYS",
-            help="how long the one before works on (7); 0 ends all before at once",
+            help="how long the previous secret works on (7); 0 ends all others now",
         )
         parser.add_argument(
             "--days",
             type=_days(1, 730),
             default=client_secrets.LIFETIME,
             metavar="DAYS",
-            help="how long the new one works (365)",
+            help="how long the new secret works (365)",
         )
 
     def handle(
         self, *args: Any, client_id: str, overlap_days: timedelta, days: timedelta, **options: Any
     ) -> None:
-        """Prints the secret; on any error says what is wrong and changes nothing."""
+        """Prints the secret; raises CommandError without changing anything."""
         relying_party = RelyingParty.objects.filter(client_id=client_id).first()
         if relying_party is None:
             raise CommandError(f"No relying party has the client ID {client_id}.")

@@ -1,4 +1,4 @@
-"""The admin's page for the secrets of a relying party: make one, which is shown this once, or end one."""
+"""The admin's page for client secrets: make one, which is shown once, or end one."""
 
 import re
 from datetime import timedelta
@@ -22,7 +22,7 @@ _TEMPLATES = "admin/presentation/relyingparty"
 
 
 def table(relying_party: RelyingParty) -> SafeString:
-    """The secrets that work, to read."""
+    """A table of the secrets that work."""
     return render_to_string(
         f"{_TEMPLATES}/client_secrets_table.html",
         {"secrets": client_secrets.live(relying_party, now=timezone.now())},
@@ -30,7 +30,7 @@ def table(relying_party: RelyingParty) -> SafeString:
 
 
 def page(admin: Any, request: HttpRequest, relying_party: RelyingParty) -> HttpResponse:
-    """The page of an operation: `admin` has checked that the operator may change the relying party."""
+    """The page of an operation; `admin` has checked that the operator may change the relying party."""
     if request.method == "POST" and "end" in request.POST:
         return _ended(admin, request, relying_party)
     now = timezone.now()

@@ -51,7 +51,7 @@ def _signed(
     try:
         if carrier == "request":
             return signed_requests.sent_along(value, party, now=now)
-        post = parameters.get("request_uri_method") == POST
+        post = parameters.values.get("request_uri_method") == POST
         return signed_requests.published_at(value, party, post=post, address=address, now=now)
     except KeysUnderWayError as error:
         raise UntrustedRequestError(
@@ -69,7 +69,8 @@ def _signed(
 
 def _method_problem(parameters: Parameters, carrier: str) -> AuthorizationError | None:
     """The error about `request_uri_method`, if any; returned with the request, which holds the address."""
-    method, unusable = parameters.get("request_uri_method"), parameters.problem("request_uri_method")
+    name = "request_uri_method"
+    method, unusable = parameters.values.get(name), parameters.problem(name)
     if carrier != "request_uri" and (method or unusable):
         return InvalidRequestError("request_uri_method must not be sent without request_uri")
     if unusable or method not in (None, GET, POST):

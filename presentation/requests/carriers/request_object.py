@@ -62,7 +62,7 @@ def read(
         if claims.get("client_id") != client_id:
             raise ClientJwtError("does not have the client_id that stands beside it")
         parameters, mistyped = _parameters(claims)
-        if parameters.get("redirect_uri") or parameters.get("response_uri"):
+        if {"redirect_uri", "response_uri"} & parameters.values.keys():
             said = parameters  # without either there is no address for the error
         if mistyped:
             raise ClientJwtError(mistyped)

@@ -1,4 +1,4 @@
-"""The redirect by which the browser carries an answer to the relying party, and other ways back to it."""
+"""Redirects that carry an answer to the relying party, and links back to it."""
 
 from collections.abc import Mapping
 from urllib.parse import urlsplit
@@ -12,16 +12,15 @@ from presentation.requests.client import ReturnAddress, is_registered
 
 
 def redirect_home(return_address: ReturnAddress, answer: Mapping[str, str]) -> HttpResponse:
-    """303 to the relying application (RFC 9700 §4.12: never 307 after a form).
-
-    Not Django's HttpResponseRedirect, which refuses private-use schemes and long locations: both are
-    legitimate here, and a `ReturnAddress` exists only for a registered URI.
-    """
+    """303 to the relying party with the answer in the fragment (RFC 9700 §4.12: never 307 after a form)."""
     return redirect_to(return_address.with_answer(answer))
 
 
 def redirect_to(address: str) -> HttpResponse:
-    """303 to an address of a relying application that was looked at."""
+    """303 to a checked address of a relying party.
+
+    Django's HttpResponseRedirect would refuse private-use schemes and long locations, which are valid here.
+    """
     return HttpResponse(
         status=303,
         headers={
@@ -33,19 +32,20 @@ def redirect_to(address: str) -> HttpResponse:
 
 
 def with_own_fragment(address: str) -> str:
-    """The address so that no browser hangs the fragment of the one before on it (RFC 9700 §4.1.3).
+    """The address with a fragment, at least an empty one (RFC 9700 §4.1.3).
 
-    For the redirect that answers an address which anybody may have made up.
+    Without it the browser would append the fragment of the address that it requested, which an attacker may
+    have chosen.
     """
     return address if "#" in address else f"{address}#"
 
 
 def way_back(interaction: Interaction, *, own: bool) -> str:
-    """Where the page about a closed interaction leads: home to the relying application.
+    """The link to the relying party on the page about a closed interaction; empty if there is none.
 
-    Its own browser gets the refusal a leaving person sends, `state` included, as long as nothing was answered
-    yet. Everybody else gets the front page of the application and no word about this request. Nobody is led
-    to an application that was suspended, or to an address that it has given up.
+    own: the browser began the interaction. Then, if nothing was answered, the link carries the refusal with
+    `state`. Otherwise it leads to the front page, without any data of the request. There is no link if the
+    relying party is suspended or the address is no longer registered.
     """
     party = interaction.relying_party
     if interaction.response_uri:
@@ -60,9 +60,9 @@ def way_back(interaction: Interaction, *, own: bool) -> str:
 
 
 def front_page(party: RelyingParty) -> str:
-    """Where a relying application that got its answer directly is found by people; empty if nobody knows.
+    """The front page of a relying party whose answer is posted; empty if unknown or suspended.
 
-    A response URI is for machines, so it is where the first of its redirect URIs is.
+    A response URI is for machines, so the page is derived from the first redirect URI.
     """
     uri = party.redirect_uris.values_list("uri", flat=True).first()
     return _front_page_of(uri) if uri and party.state == RelyingParty.State.ACTIVE else ""

@@ -130,7 +130,7 @@ def test_localhost_is_a_redirect_uri_only_where_the_settings_say_so(settings: An
     ],
 )
 def test_a_logo_is_known_by_its_content(picture: bytes, content_type: str) -> None:
-    assert RelyingParty(logo=picture).logo_content_type == content_type
+    assert logos.content_type(picture) == content_type
 
 
 @pytest.mark.django_db

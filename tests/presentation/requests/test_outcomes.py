@@ -162,7 +162,7 @@ def test_of_an_answer_that_is_posted_it_says_whether_it_arrived(
     assert (told(bank)["state"], told(bank)["delivery"]) == ("completed", delivery)
     if delivery == "waiting":
         later = timezone.now() + timedelta(minutes=6)
-        assert outcomes.tell(NONCE, client_id=bank.client_id, now=later)["delivery"] == "undelivered"
+        assert outcomes.outcome_of(NONCE, client_id=bank.client_id, now=later)["delivery"] == "undelivered"
 
 
 def test_there_is_a_word_for_every_standing_of_an_answer() -> None:
@@ -251,7 +251,7 @@ def test_a_suspended_party_is_told_nothing(bank: RelyingParty, begun: str) -> No
         response = read(bank, nonce, token=before)
         assert (response.status_code, response.json()["error"]) == (401, "invalid_token")
     with pytest.raises(outcomes.UnknownRequestError):  # should it be suspended just now
-        outcomes.tell(NONCE, client_id=bank.client_id, now=timezone.now())
+        outcomes.outcome_of(NONCE, client_id=bank.client_id, now=timezone.now())
 
 
 @pytest.mark.parametrize("grants", [[], [VERIFY], [PUSH, VERIFY]])

@@ -987,7 +987,9 @@ def test_any_value_of_any_member_works_or_is_told_at_home(
     client: Client, bank: Bank, settings: Any, monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any]
 ) -> None:
     """Signed by its client and with its redirect URI: never a page, never a failure."""
-    monkeypatch.setattr(interactions, "STRANGERS", Limit("all", most=10**6, window=timedelta(minutes=1)))
+    monkeypatch.setattr(
+        interactions, "UNAUTHENTICATED", Limit("all", most=10**6, window=timedelta(minutes=1))
+    )
     now = int(time.time())
     good = {"iss": bank[0].client_id, "aud": settings.BASE_URL, "iat": now, "exp": now + 60, **asked(bank[0])}
     text = sign_jwt({"alg": "ES256", "typ": TYPE, "kid": "one"}, good | changes, bank[1])

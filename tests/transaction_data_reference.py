@@ -1,4 +1,7 @@
-"""The text of docs/transaction-data.md, generated from the declared types so that both always agree."""
+"""Writes docs/transaction-data.md from the declared types, so that both always agree.
+
+`python -m tests.transaction_data_reference > docs/transaction-data.md`
+"""
 
 import hashlib
 import json
@@ -20,7 +23,7 @@ from presentation.transaction_data.types import TYPES, TransactionDataType
 
 _HEAD = f"""# Transaction data
 
-<!-- Written by `manage.py transaction_data_reference` from presentation/transaction_data/types.py. -->
+<!-- Written by `python -m tests.transaction_data_reference` from presentation/transaction_data/types.py. -->
 
 `transaction_data` binds a presentation to something the person agrees to together with sharing their
 claims. The person sees it before they decide, and the Key Binding JWT carries a hash of it.
@@ -142,3 +145,7 @@ def _example(name: str, field: Field) -> Any:
             return "DE89370400440532013000"
         case _:
             return _EXAMPLES[name]
+
+
+if __name__ == "__main__":
+    print(documentation(), end="")
