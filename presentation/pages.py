@@ -1,6 +1,7 @@
 """Pages for requests that cannot continue: untrusted, refused, without a match, closed, or being posted."""
 
 from datetime import datetime
+from urllib.parse import urlsplit
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -9,9 +10,11 @@ from django.urls import reverse
 from consent.models import Consent
 from consent.pages import REVIEW_CSP
 from infra.again import again_after
-from presentation.errors import AuthorizationError, UntrustedRequestError
+from presentation.errors import AccessDeniedError, AuthorizationError, UntrustedRequestError
 from presentation.models import Delivery, Interaction, RelyingParty
-from presentation.requests.delivery import deliveries, redirects
+from presentation.requests.answers import issuer
+from presentation.requests.client import ReturnAddress, is_registered
+from presentation.requests.delivery import deliveries
 from presentation.requests.interactions import InteractionGoneError, OpenInteraction
 
 
@@ -54,7 +57,7 @@ def gone(request: HttpRequest, gone: InteractionGoneError) -> HttpResponse:
     if gone.interaction is not None:
         context |= {
             "relying_party": gone.interaction.relying_party.name,
-            "way_back": redirects.way_back(gone.interaction, own=gone.own),
+            "way_back": _way_back(gone.interaction, own=gone.own),
         }
         if gone.own:
             context |= {"own": True} | _answered(gone.interaction)
@@ -84,7 +87,7 @@ def delivery(
         "may_have_arrived": kept.left_here,
         "last_try": _last_try(kept),
         "held_for": deliveries.held_for(kept, now=now),
-        "front_page": redirects.front_page(interaction.relying_party),
+        "front_page": _front_page(interaction.relying_party),
     }
     response = _kept_nowhere(render(request, "presentation/delivery.html", context))
     response._csp_config = REVIEW_CSP  # type: ignore[attr-defined]
@@ -103,3 +106,36 @@ def _last_try(kept: Delivery) -> str:
 def _kept_nowhere(response: HttpResponse) -> HttpResponse:
     response.headers["Cache-Control"] = "no-store"
     return response
+
+
+def _way_back(interaction: Interaction, *, own: bool) -> str:
+    """The link to the relying party on the page about a closed interaction; empty if there is none.
+
+    own: the browser began the interaction. Then, if nothing was answered, the link carries the refusal with
+    `state`. Otherwise it leads to the front page, without any data of the request. There is no link if the
+    relying party is suspended or the address is no longer registered.
+    """
+    party = interaction.relying_party
+    if interaction.response_uri:
+        return _front_page(party)
+    registered = party.redirect_uris.values_list("uri", flat=True)
+    if party.state != RelyingParty.State.ACTIVE or not is_registered(interaction.redirect_uri, registered):
+        return ""
+    if own and not interaction.outcome:
+        address = ReturnAddress(interaction.redirect_uri, state=interaction.parameters.get("state"))
+        return address.with_answer({"error": AccessDeniedError.error, **issuer()})
+    return _front_page_of(interaction.redirect_uri)
+
+
+def _front_page(party: RelyingParty) -> str:
+    """The front page of a relying party whose answer is posted; empty if unknown or suspended.
+
+    A response URI is for machines, so the page is derived from the first redirect URI.
+    """
+    uri = party.redirect_uris.values_list("uri", flat=True).first()
+    return _front_page_of(uri) if uri and party.state == RelyingParty.State.ACTIVE else ""
+
+
+def _front_page_of(uri: str) -> str:
+    parts = urlsplit(uri)
+    return f"{parts.scheme}://{parts.netloc}/" if parts.netloc else uri

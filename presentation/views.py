@@ -1,6 +1,7 @@
 """Views for browsers: the authorization endpoint, the interaction, the delivery of its answer, logos."""
 
 import uuid
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime
 
@@ -23,8 +24,8 @@ from presentation.models import Interaction, RelyingParty
 from presentation.relying_parties.metadata import logos
 from presentation.requests import answers, interactions
 from presentation.requests.carriers.browsers import receive
-from presentation.requests.client import Client, identify
-from presentation.requests.delivery import deliveries, posting, redirects
+from presentation.requests.client import CarriedRequest, Client, ReturnAddress, identify
+from presentation.requests.delivery import deliveries, posting
 from presentation.requests.interactions import (
     COUNTED_ALREADY,
     InteractionGoneError,
@@ -44,7 +45,9 @@ def authorize(request: HttpRequest) -> HttpResponse:
     now, address = timezone.now(), browser.address(request)
     try:
         parameters = Parameters.from_query(request.META.get("QUERY_STRING", ""))
-        carried = receive(parameters, address=address, now=now)
+        carried = CarriedRequest(parameters)
+        if parameters.carriers():
+            carried = receive(parameters, address=address, now=now)
         client = identify(carried)
     except UntrustedRequestError as error:
         return pages.untrusted(request, error)
@@ -120,7 +123,7 @@ def delivery(request: HttpRequest, interaction_id: uuid.UUID) -> HttpResponse:
     if kept is None:
         return _gone(request, InteractionGoneError(interaction, own=True))
     if onward := deliveries.onward(kept, now=now):
-        return redirects.redirect_to(onward)
+        return _redirect_to(onward)
     return pages.delivery(request, interaction, kept, now=now)
 
 
@@ -186,7 +189,7 @@ def _refuse(opened: OpenInteraction, error: AuthorizationError, *, now: datetime
 def _send(opened: OpenInteraction, answer: dict[str, str]) -> HttpResponse:
     """Sends the answer to the relying party: by redirect, or by posting it."""
     if not opened.return_address.posted:
-        return redirects.redirect_home(opened.return_address, answer)
+        return _redirect_home(opened.return_address, answer)
     deliveries.deliver(opened.row, checked=True, now=timezone.now())  # `answers` checked the address
     return _after_delivery(opened.row)
 
@@ -196,7 +199,7 @@ def _after_delivery(interaction: Interaction) -> HttpResponse:
     kept = deliveries.of(interaction)
     onward = deliveries.onward(kept, now=timezone.now()) if kept else None
     if onward:
-        return redirects.redirect_to(onward)
+        return _redirect_to(onward)
     return _on_to(reverse("delivery", args=[interaction.id]))
 
 
@@ -205,12 +208,32 @@ def _on_to(address: str) -> HttpResponse:
     return HttpResponseRedirect(address, status=303, headers={"Cache-Control": "no-store"})
 
 
+def _redirect_home(return_address: ReturnAddress, answer: Mapping[str, str]) -> HttpResponse:
+    """303 to the relying party with the answer in the fragment (RFC 9700 §4.12: never 307 after a form)."""
+    return _redirect_to(return_address.with_answer(answer))
+
+
+def _redirect_to(address: str) -> HttpResponse:
+    """303 to a checked address of a relying party.
+
+    Django's HttpResponseRedirect would refuse private-use schemes and long locations, which are valid here.
+    """
+    return HttpResponse(
+        status=303,
+        headers={
+            "Location": address,
+            "Cache-Control": "no-store",
+            "Referrer-Policy": "no-referrer",
+        },
+    )
+
+
 def _refuse_at_once(request: HttpRequest, client: Client, error: AuthorizationError) -> HttpResponse:
     """Sends the relying party the error of a request for which no interaction was inserted."""
     party, address = client.relying_party, client.return_address
     refusal = answers.refusal(error)
     if not address.posted:
-        return redirects.redirect_home(address, refusal)
+        return _redirect_home(address, refusal)
     told, onward = True, None
     try:
         onward = posting.report(party, address, refusal, client=browser.address(request), now=timezone.now())
@@ -219,7 +242,9 @@ def _refuse_at_once(request: HttpRequest, client: Client, error: AuthorizationEr
     except OutboundError:
         told = False
     if onward:
-        return redirects.redirect_to(redirects.with_own_fragment(onward))
+        # Without a fragment of its own the browser would append that of the address it requested, which an
+        # attacker may have chosen (RFC 9700 §4.1.3).
+        return _redirect_to(onward if "#" in onward else f"{onward}#")
     return pages.refused(request, party, error, told=told)
 
 

@@ -151,10 +151,9 @@ def _close_with(
 def _close(interaction: Interaction, outcome: Interaction.Outcome, *, error: str = "", now: datetime) -> None:
     """Closes the interaction once and erases its parameters, which hold personal data."""
     pushed = interaction.parameters.get("request_uri")
-    kind = telling.kind_of(outcome)
     # For a posted answer the webhook is sent after delivery (`deliveries`), not here.
-    told = not interaction.response_uri and telling.wants(interaction.relying_party, kind)
-    with transaction.atomic() if pushed or told else nullcontext():
+    notified = interaction.relying_party.webhook_events and not interaction.response_uri
+    with transaction.atomic() if pushed or notified else nullcontext():
         first = pushed is None or pushed_requests.use_up(pushed, now=now)
         if outcome == Interaction.Outcome.TOKEN and not first:
             raise InvalidRequestUriError("request_uri was used already; every request is pushed anew")
@@ -170,5 +169,5 @@ def _close(interaction: Interaction, outcome: Interaction.Outcome, *, error: str
         if closed != 1:
             interaction.refresh_from_db()
             raise InteractionGoneError(interaction, own=True)
-        if told:
-            telling.tell_of_answer(interaction, kind, error=error, now=now)
+        if notified:
+            telling.tell_of_answer(interaction, outcome, error=error, now=now)

@@ -7,6 +7,7 @@ answer there in the fragment, or this service posts it (OpenID4VP 1.0 §8.2).
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
@@ -57,7 +58,7 @@ class ReturnAddress:
             )
         return cls(uri, state, response_mode)
 
-    @property
+    @cached_property
     def posted(self) -> bool:
         """Whether this service posts the answer there; otherwise the browser carries it."""
         return self.response_mode in POSTED
@@ -110,6 +111,7 @@ class Client:
 
     relying_party: RelyingParty
     return_address: ReturnAddress
+    nonce_digest: str
     nonce_used: bool  # with this relying party, for a token
 
 
@@ -171,7 +173,7 @@ def identify(carried: CarriedRequest) -> Client:
     return_address = ReturnAddress.registered(
         uri, [row.uri for row in rows], state=parameters.values.get("state"), response_mode=response_mode
     )
-    return Client(party, return_address, rows[0].nonce_used)
+    return Client(party, return_address, digest, rows[0].nonce_used)
 
 
 def active_party(client_id: str) -> RelyingParty:

@@ -5,10 +5,13 @@ Everything shown, signed and answered is derived from that row. `next_step` comp
 """
 
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
 
+import structlog
 from django.conf import settings
 from django.db.models import Exists, OuterRef
 from django.urls import reverse
@@ -16,21 +19,30 @@ from django.utils.translation import gettext as _
 
 from infra.database.prepared_statements import PreparedRead
 from infra.limits import Limit, LimitReachedError
-from presentation.errors import InvalidRequestError, TemporarilyUnavailableError, UntrustedRequestError
+from infra.sealing import SealError
+from keys.certificates.chain import BrokenChainError
+from keys.issuer_key import NoSigningKeyError
+from keys.private_keys.signer import SignerUnavailableError
+from presentation.errors import (
+    InvalidRequestError,
+    ServerError,
+    TemporarilyUnavailableError,
+    UntrustedRequestError,
+)
 from presentation.models import Interaction, RedirectURI, RelyingParty
 from presentation.relying_parties.metadata import public_keys
 from presentation.requests.authorization_request import (
     Allowance,
     AuthorizationRequest,
-    nonce_digest,
     parameters_hash,
     parse,
 )
 from presentation.requests.client import CarriedRequest, Client, ReturnAddress, check_return_address
-from presentation.requests.match import our_fault
 from presentation.requests.parameters import DIRECT_POST_JWT, FRAGMENT, Parameters
 from wallet import known_browsers
 from wallet.models import HolderSession
+
+log = structlog.get_logger(__name__)
 
 LIFETIME = timedelta(minutes=30)
 NONCE_USED = "nonce was used before; every request needs a fresh one"
@@ -69,6 +81,19 @@ class InteractionGoneError(LookupError):
         self.own = own
 
 
+@contextmanager
+def our_fault() -> Iterator[None]:
+    """Logs errors of keys, which are the service's fault, and raises a server error for the relying party."""
+    try:
+        yield
+    except (NoSigningKeyError, BrokenChainError, SealError) as error:
+        log.exception("request_not_evaluated")
+        raise ServerError from error
+    except SignerUnavailableError as error:
+        log.exception("request_not_evaluated")
+        raise TemporarilyUnavailableError from error
+
+
 @dataclass(eq=False)
 class OpenInteraction:
     """An interaction that is not answered yet, with what is derived from its row; each derived once."""
@@ -76,6 +101,7 @@ class OpenInteraction:
     row: Interaction
     return_address: ReturnAddress
     still_registered: bool  # whether the redirect URI was registered, exactly so, when the row was read
+    is_new: bool = False  # whether `next_step.prepare` has to insert the row
 
     @cached_property
     def parameters(self) -> Parameters:
@@ -88,14 +114,9 @@ class OpenInteraction:
         """The request, validated against the present registration; raises `AuthorizationError`."""
         return read_request(self.parameters, self.relying_party)
 
-    @property
+    @cached_property
     def relying_party(self) -> RelyingParty:
         return self.row.relying_party
-
-    @property
-    def is_new(self) -> bool:
-        """Whether the row is still to be inserted."""
-        return self.row._state.adding
 
     @cached_property
     def checked_address(self) -> ReturnAddress:
@@ -133,8 +154,8 @@ def begin(
         raise InvalidRequestError(NONCE_USED)
     if session is None and counted_by is not None:
         _count_unauthenticated(browser, request.login_hint, counted_by, now=now)
-    row = _new_row(client, parameters, request, browser=browser, now=now)
-    opened = OpenInteraction(row, client.return_address, still_registered=True)
+    row = _new_row(client, parameters, browser=browser, now=now)
+    opened = OpenInteraction(row, client.return_address, still_registered=True, is_new=True)
     opened.parameters, opened.request = parameters, request  # so that they are not derived again from the row
     return opened
 
@@ -194,9 +215,7 @@ def path_of(row: Interaction) -> str:
     return reverse("resume", args=[row.id])
 
 
-def _new_row(
-    client: Client, parameters: Parameters, request: AuthorizationRequest, *, browser: str, now: datetime
-) -> Interaction:
+def _new_row(client: Client, parameters: Parameters, *, browser: str, now: datetime) -> Interaction:
     """The row of a new interaction, not inserted yet; with the parameters as received."""
     address = client.return_address
     row = Interaction(
@@ -205,7 +224,7 @@ def _new_row(
         response_uri=address.uri if address.posted else "",
         browser=browser,
         request_hash=parameters_hash(parameters),
-        nonce_digest=nonce_digest(request.nonce),
+        nonce_digest=client.nonce_digest,
         created_at=now,
         expires_at=now + LIFETIME,
     )

@@ -1,27 +1,35 @@
 """The next step of an interaction, computed from facts, and the rows that the step needs.
 
-The step is not stored. Each HTTP request computes it once.
+The step is not stored. Each HTTP request computes it once. What a credential would present for the request
+(OpenID4VP 1.0 §6.4) is computed only after sign-in and shown only to the holder (§15.4.1).
 """
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from enum import Enum, auto
+from functools import lru_cache
 
 from django.db import transaction
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.timezone import localdate
 
-from consent import decisions
+from consent import decisions, transactions
 from consent.models import Consent
 from consent.question import Requester
 from infra.database.prepared_statements import PreparedInsert
+from keys.issuer_key import active_issuer_key
+from presentation.dcql import evaluation
+from presentation.dcql.evaluation import Offer, Selection
+from presentation.dcql.queries import Query
 from presentation.models import Interaction
 from presentation.relying_parties.metadata import logos
-from presentation.requests.interactions import OpenInteraction, path_of
-from presentation.requests.match import Match, match, possible, require_readable, require_shown
+from presentation.requests.authorization_request import AuthorizationRequest
+from presentation.requests.interactions import OpenInteraction, our_fault, path_of
 from presentation.transaction_data import entries
 from wallet import credentials, errands
-from wallet.models import HolderSession
+from wallet.claims import CLAIMS
+from wallet.models import Credential, HolderSession
 
 FRESH_FACTOR = timedelta(minutes=5)  # how old a sign-in may be when a request has a payment
 
@@ -37,6 +45,14 @@ class Step(Enum):
     UNAVAILABLE = auto()
     REFUSE = auto()
     ANSWER = auto()
+
+
+@dataclass(frozen=True)
+class Match:
+    """A holder's valid credential, and the claims that the request selects."""
+
+    credential: Credential
+    selection: Selection
 
 
 @dataclass(frozen=True)
@@ -63,15 +79,15 @@ def next_step(opened: OpenInteraction, session: HolderSession | None, *, now: da
         return NextStep(Step.SIGN_IN)
     credential = credentials.valid_credential(session.wallet, now=now)
     if credential is None:
-        return NextStep(Step.ENROLL if possible(request) else Step.UNAVAILABLE)
-    require_readable(credential)
+        return NextStep(Step.ENROLL if _possible(request) else Step.UNAVAILABLE)
+    _require_readable(credential)
     if consent is None:
-        found = match(request, credential, today=localdate(now))
+        found = _match(request, credential, today=localdate(now))
         return NextStep(Step.CONSENT if found else Step.UNAVAILABLE, found)
     if decisions.granted_for(consent, request_hash=opened.row.request_hash, wallet=session.wallet):
-        return NextStep(Step.ANSWER, match(request, credential, today=localdate(consent.asked_at)))
+        return NextStep(Step.ANSWER, _match(request, credential, today=localdate(consent.asked_at)))
     if consent.decision == Consent.Decision.ASKED:
-        require_shown(consent)
+        _require_shown(consent)
     return NextStep(Step.CONSENT)
 
 
@@ -137,3 +153,67 @@ def _requester(opened: OpenInteraction) -> Requester:
         terms_url=party.terms_url,
         receiver=address.destination if address.posted else "",
     )
+
+
+def _match(request: AuthorizationRequest, credential: Credential, *, today: date) -> Match | None:
+    """The match with this credential, with its values on the day `today`; None if it does not match.
+
+    Raises `ServerError` or `TemporarilyUnavailableError` if the keys that this needs cannot be used.
+    """
+    query = request.query
+    with our_fault():
+        best = _best(query, credentials.credential_type(), _authorities(query))
+        found = best.selection
+        if not best.same_for_everyone:
+            found = evaluation.select(query, best.offer, credentials.whole(credential, today=today))
+    return Match(credential, found) if found and _binds_all(request, found) else None
+
+
+def _possible(request: AuthorizationRequest) -> bool:
+    """Whether any credential could match; if not, no identity need be verified. Raises as `_match`."""
+    query = request.query
+    with our_fault():
+        found = _best(query, credentials.credential_type(), _authorities(query)).selection
+    return found is not None and _binds_all(request, found)
+
+
+def _require_readable(credential: Credential) -> None:
+    """Raises `ServerError` if the credential does not unseal (key missing or row changed)."""
+    with our_fault():
+        credentials.require_readable(credential)
+
+
+def _require_shown(consent: Consent) -> None:
+    """Raises `ServerError` if the transactions of an open consent do not unseal: no page could show them."""
+    if consent.transactions:
+        with our_fault():
+            transactions.shown(consent)
+
+
+def _binds_all(request: AuthorizationRequest, found: Selection) -> bool:
+    """Whether the selection answers, for each transaction, a credential query that it names (§8.4)."""
+    answered = set(found.query_ids)
+    return all(answered.intersection(value.credential_ids) for value in request.transaction_data)
+
+
+def _authorities(query: Query) -> frozenset[str]:
+    """The key ids of our credentials' authority; looked up only if the query names authorities."""
+    named = any(asked.authority_key_ids is not None for asked in query.credentials)
+    return active_issuer_key(now=timezone.now()).authority_key_ids if named else frozenset()
+
+
+@dataclass(frozen=True)
+class _Best:
+    """What can be offered for a query, the best possible selection, and whether all credentials give it."""
+
+    offer: Offer
+    selection: Selection | None
+    same_for_everyone: bool
+
+
+@lru_cache(maxsize=100)  # each presentation needs it twice, and there are few scopes
+def _best(query: Query, vct: str, authority_key_ids: frozenset[str]) -> _Best:
+    """Ignores the wanted values, so it does not matter that `1` and `True` are equal as cache keys."""
+    offer = Offer(vct, authority_key_ids, CLAIMS, credentials.plain_claims().keys())
+    same = evaluation.same_for_everyone(query, offer)
+    return _Best(offer, evaluation.select_for_anyone(query, offer), same)

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from infra.database.prepared_statements import PreparedInsert
-from presentation.models import Interaction, RelyingParty
+from presentation.models import Interaction
 from presentation.webhooks.models import WebhookEvent
 from presentation.webhooks.pace import TRIED_FOR
 
@@ -19,20 +19,12 @@ Type = WebhookEvent.Type
 _new = PreparedInsert(WebhookEvent)
 
 
-def wants(relying_party: RelyingParty, kind: Type) -> bool:
-    """Whether the relying party wants events of this type; needs no query."""
-    return kind in relying_party.webhook_events
-
-
-def kind_of(outcome: Interaction.Outcome) -> Type:
-    """The type of the event about an answer with this outcome."""
-    return Type.COMPLETED if outcome == Interaction.Outcome.TOKEN else Type.DENIED
-
-
-def tell_of_answer(interaction: Interaction, kind: Type, *, error: str, now: datetime) -> None:
-    """Inserts the event about an answer, in the transaction that closes the interaction."""
-    data = {"error": error} if error else {}
-    _new.run(event(interaction, kind, subject=str(interaction.id), data=data, now=now))
+def tell_of_answer(
+    interaction: Interaction, outcome: Interaction.Outcome, *, error: str, now: datetime
+) -> None:
+    """Inserts the event about an answer, if it is wanted, in the transaction that closes the interaction."""
+    if told := _of_answer(interaction, outcome, error, now):
+        _new.run(told)
 
 
 def tell_of_arrival(interaction: Interaction, *, now: datetime) -> None:
@@ -40,11 +32,19 @@ def tell_of_arrival(interaction: Interaction, *, now: datetime) -> None:
 
     An event that an earlier release inserted with the answer is not inserted again.
     """
-    kind = kind_of(Interaction.Outcome(interaction.outcome))
-    if wants(interaction.relying_party, kind):
-        data = {"error": interaction.error} if interaction.error else {}
-        told = event(interaction, kind, subject=str(interaction.pk), data=data, now=now)
+    outcome = Interaction.Outcome(interaction.outcome)
+    if told := _of_answer(interaction, outcome, interaction.error, now):
         WebhookEvent.objects.bulk_create([told], ignore_conflicts=True)
+
+
+def _of_answer(
+    interaction: Interaction, outcome: Interaction.Outcome, error: str, now: datetime
+) -> WebhookEvent | None:
+    kind = Type.COMPLETED if outcome == Interaction.Outcome.TOKEN else Type.DENIED
+    if kind not in interaction.relying_party.webhook_events:
+        return None
+    data = {"error": error} if error else {}
+    return event(interaction, kind, subject=str(interaction.pk), data=data, now=now)
 
 
 def event(

@@ -1,4 +1,4 @@
-"""Requests that a browser brings: in the address, or by `request` or `request_uri` (RFC 9101 §5)."""
+"""Requests that a browser brings by `request` or `request_uri` (RFC 9101 §5, RFC 9126 §4)."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -23,14 +23,12 @@ GET, POST = "get", "post"  # values of request_uri_method
 
 
 def receive(parameters: Parameters, *, address: str, now: datetime) -> CarriedRequest:
-    """The request that these parameters of the authorization endpoint carry or refer to.
+    """The request that the parameter `request` or `request_uri` of the authorization endpoint stands for.
 
-    With `request` or `request_uri`, of the other parameters only `client_id` and `request_uri_method` count.
-    address: the network address that limits count by. Raises `UntrustedRequestError`.
+    Of the other parameters only `client_id` and `request_uri_method` count. address: the network address that
+    limits count by. Raises `UntrustedRequestError`.
     """
     carriers = parameters.carriers()
-    if not carriers:
-        return CarriedRequest(parameters)
     client_id = usable(parameters, "client_id")
     if len(carriers) > 1:
         raise mistaken("request and request_uri must not be sent together")

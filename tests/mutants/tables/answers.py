@@ -152,7 +152,7 @@ MUTANTS = (
     ),
     mutant(
         "caches: keep the answer that the browser carries",
-        f"{_PACKAGE}/delivery/redirects.py",
+        "presentation/views.py",
         '            "Cache-Control": "no-store",\n',
         "",
         f"{_DECIDING}::test_a_signed_in_holder_needs_three_requests",

@@ -4,8 +4,8 @@ import pytest
 
 from tests import flow_profile
 
-MOST_MODULES = 40
-MOST_SWITCHES = 166
+MOST_MODULES = 36
+MOST_SWITCHES = 146
 
 
 @pytest.mark.django_db(transaction=True)  # the application closes and opens connections

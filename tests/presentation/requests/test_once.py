@@ -1,4 +1,4 @@
-"""Nothing is parsed, matched, opened or looked up twice within one HTTP request."""
+"""Nothing is parsed, matched, unsealed or looked up twice within one HTTP request."""
 
 import json
 import sys
@@ -17,7 +17,7 @@ from infra import sealing
 from presentation.dcql import evaluation
 from presentation.dcql import parsing as dcql
 from presentation.models import Interaction, RelyingParty
-from presentation.requests import authorization_request, match
+from presentation.requests import authorization_request, next_step
 from presentation.requests.interactions import path_of
 from presentation.transaction_data import entries
 from tests.presentation.clients import access_token, assertion, by_assertion, with_key
@@ -34,7 +34,7 @@ STEPS: dict[str, Callable[..., Any]] = {
     "authorization request parsed": authorization_request.parse,
     "DCQL query parsed": dcql.parse,
     "transaction data parsed": entries.parse,
-    "request held against the credential": match.match,
+    "request matched with the credential": next_step._match,
     "query held against the credential": evaluation.select,
     "credential found valid": credentials.valid_credential,
     "hash of the parameters": authorization_request.parameters_hash,
@@ -113,7 +113,7 @@ def test_nothing_is_done_twice_in_a_request_of_a_returning_holder(
 
     assert "vp_token" in answer.headers["Location"]
     taken = {"authorization request parsed", "DCQL query parsed", "transaction data parsed"}
-    taken |= {"request held against the credential", "credential found valid", "hash of the parameters"}
+    taken |= {"request matched with the credential", "credential found valid", "hash of the parameters"}
     taken |= {"relying party looked up", f"opened wallet_credential.sealed_identity:{alice.credential.id}"}
     assert taken <= once.keys()
     assert taken <= answering.keys()
