@@ -1,4 +1,4 @@
-"""docs/openapi.yaml: complete, valid, readable, true of the code and of the running server (schemathesis)."""
+"""docs/openapi.yaml: complete, valid, readable, and consistent with code and server (schemathesis)."""
 
 from collections.abc import Iterator
 from datetime import date
@@ -45,8 +45,8 @@ OPERATIONS: dict[str, Any] = {
     for operation in methods.values()
 }
 WITH_INPUT = [name for name, each in OPERATIONS.items() if {"parameters", "requestBody"} & each.keys()]
-# What no generator knows: which clients, secrets and requests are good, and that a mistake in a request goes
-# home by a redirect.
+# Properties that no generator can check: it has no valid clients, secrets and requests, and it does not know
+# that the authorization endpoint answers an invalid request with a redirect.
 UNKNOWABLE = {"positive_data_acceptance"}
 GOES_HOME = {"negative_data_rejection"}
 REFUSALS = [400, 401, 403, 404, 405, 411, 413, 414]
@@ -57,14 +57,14 @@ CONFIG = SchemathesisConfig.from_dict(
 
 
 def access_token() -> dict[str, str]:
-    """The header of a client that was granted everything."""
+    """The header of a client with every grant."""
     party = register("Corner Shop", "https://shop.example/callback", grants=list(GRANTS))
     token = access_tokens.issue(party.client_id, list(GRANTS), now=timezone.now())
     return {"Authorization": f"Bearer {token.text}"}
 
 
 def check(name: str, service: Any, mode: GenerationMode, *, but: set[str], **known: str) -> None:
-    """Let schemathesis call one endpoint of the running server; `known` parameters are sent as they are."""
+    """Lets schemathesis call one endpoint of the running server; `known` parameters are not generated."""
     document = schemathesis.openapi.from_url(f"{service.url}{DOCUMENT}", config=CONFIG)
     operation = document.find_operation_by_id(name)
     headers = access_token() if OPERATIONS[name]["security"] == [{"access_token": []}] else {}
@@ -72,7 +72,7 @@ def check(name: str, service: Any, mode: GenerationMode, *, but: set[str], **kno
 
     @settings(
         max_examples=15,
-        derandomize=True,  # what passes today does not fail another day
+        derandomize=True,  # no random failures later
         deadline=None,
         suppress_health_check=list(HealthCheck),
         database=None,
@@ -114,7 +114,7 @@ def test_whatever_a_registered_application_asks_is_a_redirect(
         but=GOES_HOME,
         client_id=party.client_id,
         redirect_uri=CALLBACK,
-        response_mode="fragment",  # in the others it may not have this redirect_uri
+        response_mode="fragment",  # other examples may not have this redirect_uri
         login_hint=ALICE,
     )
 
@@ -150,7 +150,7 @@ def test_every_parameter_header_and_answer_is_explained() -> None:
             assert all(header["description"] for header in response.get("headers", {}).values())
 
 
-# --- True of the code ---------------------------------------------------------------------------------------
+# --- Consistent with the code -----------------------------------------------------------------------------
 
 
 def subclasses(family: type) -> set[type]:
@@ -319,7 +319,7 @@ def test_the_page_has_every_operation_with_its_parameters_and_answers(client: Cl
 
 
 def section_of(page: str, name: str) -> str:
-    """What the page says of one operation."""
+    """The text of the page about one operation."""
     return page.partition(f' id="{name}"')[2].partition("</section>")[0]
 
 

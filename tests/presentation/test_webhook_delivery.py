@@ -1,4 +1,4 @@
-"""Sending webhooks: signed, tried again ever later, by one at a time, and nobody holds up anybody."""
+"""Sends webhooks: signed, retried at growing intervals, one instance at a time."""
 
 import json
 import signal
@@ -46,7 +46,7 @@ def receiver() -> Iterator[Receiver]:
 
 @pytest.fixture
 def secret(acme_bank: RelyingParty, receiver: Receiver) -> str:
-    """Acme Bank is told of everything, at the receiver."""
+    """Acme Bank gets every event at the receiver."""
     return opted_in(acme_bank, receiver.url)
 
 
@@ -193,7 +193,7 @@ def test_a_party_that_does_not_answer_holds_up_no_other(
 
 
 def silent_port() -> int:
-    """A port that nobody listens on."""
+    """A port without a listener."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         port: int = server.getsockname()[1]
     return port
@@ -276,7 +276,7 @@ def test_it_goes_out_by_tls(acme_bank: RelyingParty) -> None:
     assert Webhook(secret).verify(body, headers) == json.loads(event.body)
 
 
-# --- What an address asks for ------------------------------------------------------------------------------
+# --- Responses of an address ------------------------------------------------------------------------------
 
 
 def test_an_address_that_is_gone_is_not_called_until_there_is_another(
@@ -472,7 +472,7 @@ def test_of_secrets_made_at_once_one_has_no_end(acme_bank: RelyingParty) -> None
     assert WebhookSecret.objects.filter(ends_at=None).count() == 1
 
 
-# --- Many at once -----------------------------------------------------------------------------------------
+# --- Concurrency ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.postgresql
@@ -504,7 +504,7 @@ def test_killed_before_each_of_its_writes_it_loses_nothing(
             if not hands.kill("deliver_webhooks", at_write=write):
                 break
 
-        assert write > 4  # there was something to be killed in
+        assert write > 4  # at least one write was interrupted
         assert set(receiver.ids) == events
         assert set(WebhookEvent.objects.values_list("state", flat=True)) == {DELIVERED}
 
@@ -535,12 +535,12 @@ def test_how_often_it_looks_must_make_sense(every: str) -> None:
 
 
 def on_this_machine(settings: Any, folder: Path) -> dict[str, str]:
-    """A sandbox that may call its own machine, because it is reached there itself."""
+    """A sandbox that may call loopback, because it is itself reached on loopback."""
     return environment(settings, folder) | {"BASE_URL": "http://localhost:8000"}
 
 
 def until(there: Callable[[], bool]) -> None:
-    """Waits for it, half a minute at most."""
+    """Waits until it is true, at most half a minute."""
     for _ in range(600):
         if there():
             return
@@ -549,7 +549,7 @@ def until(there: Callable[[], bool]) -> None:
 
 
 def cut_others_off() -> None:
-    """Every other connection to the test's database ends, as when the server is restarted."""
+    """Ends every other connection to the test's database, as a restart of the server does."""
     with connection.cursor() as cursor:
         others = "datname = current_database() AND pid <> pg_backend_pid()"
         cursor.execute(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {others}")
@@ -578,7 +578,7 @@ def test_the_command_calls_several_addresses_at_the_same_time(
     monkeypatch.setattr(calls, "CONNECT_WITHIN", 60.0)
     monkeypatch.setattr(calls, "DONE_WITHIN", 60.0)
     with receiving() as bank, receiving() as shop:
-        meeting = threading.Barrier(2, timeout=50)  # neither answers before the other is asked
+        meeting = threading.Barrier(2, timeout=50)  # neither answers before both are called
         for party, receiver in ((acme_bank, bank), (corner_shop, shop)):
             opted_in(party, receiver.url)
             waiting(party)

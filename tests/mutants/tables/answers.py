@@ -68,7 +68,7 @@ MUTANTS = (
         _NEXT,
         "if decisions.granted_for(consent, request_hash=opened.row.request_hash, wallet=session.wallet):",
         "if consent.asked_at:",
-        f"{_DECIDING}::test_before_anybody_was_asked_there_is_nothing_to_decide",
+        f"{_DECIDING}::test_without_a_consent_there_is_nothing_to_decide",
         f"{_DECIDING}::test_an_unknown_decision_decides_nothing",
         f"{_TESTS}/test_instants.py::test_an_interaction_is_over_from_the_instant_at_which_it_expires",
     ),
@@ -126,7 +126,7 @@ MUTANTS = (
         _ANSWERS,
         'Interaction.objects.filter(id=value("id"), outcome=Interaction.Outcome.NONE)',
         'Interaction.objects.filter(id=value("id"))',
-        f"{_FLOW}::test_racing_requests_to_the_hub_get_one_token",
+        f"{_FLOW}::test_racing_requests_to_an_interaction_get_one_token",
     ),
     mutant(
         "answer: what was asked is kept",

@@ -127,7 +127,7 @@ MUTANTS = (
         f"{_PACKAGE}/access_tokens.py",
         'claims.get("iss") != settings.BASE_URL or claims.get("aud") != settings.BASE_URL',
         'claims.get("iss") != settings.BASE_URL',
-        f"{_TESTS}/test_access_tokens.py::test_a_token_from_or_for_somebody_else_is_refused",
+        f"{_TESTS}/test_access_tokens.py::test_a_token_of_another_issuer_or_audience_is_refused",
     ),
     mutant(
         "access token: a presentation is taken for one (typ)",

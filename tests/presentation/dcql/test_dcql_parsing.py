@@ -1,4 +1,4 @@
-"""Reading DCQL queries: every rule of OpenID4VP 1.0 §6 has its sentence, and nothing else comes out."""
+"""Reads DCQL queries: each rule of OpenID4VP 1.0 §6 has its message."""
 
 import json
 from typing import Any

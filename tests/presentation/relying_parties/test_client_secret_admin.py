@@ -1,4 +1,4 @@
-"""Operators and the secrets of relying parties: made, shown once, ended; in the admin and by command."""
+"""Client secrets, in the admin and by command: made, shown once, ended."""
 
 import json
 import re
@@ -94,7 +94,7 @@ def test_an_operator_ends_a_secret(acme_bank: RelyingParty) -> None:
 
 
 @pytest.mark.parametrize("which", ["0", "x", "", "²", "9" * 30])
-def test_a_secret_of_somebody_else_or_none_cannot_be_ended(
+def test_only_existing_secrets_of_this_relying_party_can_be_ended(
     acme_bank: RelyingParty, corner_shop: RelyingParty, which: str
 ) -> None:
     browser = operator(RELYING_PARTIES)

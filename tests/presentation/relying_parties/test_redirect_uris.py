@@ -1,4 +1,4 @@
-"""Which addresses may be registered."""
+"""The rules for redirect URIs."""
 
 from urllib.parse import urlsplit
 

@@ -1,4 +1,4 @@
-"""Relying parties as they are kept: what may be registered, and the moves between active and suspended."""
+"""The model of relying parties: what may be registered, and the states active and suspended."""
 
 import re
 import threading
@@ -30,7 +30,7 @@ def test_a_registered_relying_party_is_active_and_has_a_client_id_of_its_own() -
 
     party = RelyingParty.objects.get(client_id=party.client_id)
     assert party.state == RelyingParty.State.ACTIVE
-    assert re.fullmatch("[0-9a-f]{32}", party.client_id)  # a command never takes it for an option
+    assert re.fullmatch("[0-9a-f]{32}", party.client_id)  # so that no command takes it for an option
     assert ":" not in party.client_id
     assert [row.uri for row in party.redirect_uris.all()] == [
         "https://bank.example/b",

@@ -253,7 +253,7 @@ def test_reinstating_asks_first_and_is_in_the_history(operator: Client, acme_ban
 def test_a_confirmation_page_asks_about_its_own_operation_and_shows_the_state(
     operator: Client, acme_bank: RelyingParty, state: str, name: str, asks: str
 ) -> None:
-    """Also the page that an operator opened before somebody else was faster."""
+    """Also a page that an operator opened before another operator changed the relying party."""
     RelyingParty.objects.update(state=state, suspension_reason="Complaints" if state == "suspended" else "")
 
     said = page(operator.get(f"{LIST}{acme_bank.pk}/{name}/"))
@@ -324,7 +324,7 @@ def test_interactions_are_shown_without_what_was_asked(operator: Client, interac
             assert private not in said
 
 
-def test_interactions_cannot_be_changed_by_anybody(operator: Client, interaction: Interaction) -> None:
+def test_no_operator_can_change_interactions(operator: Client, interaction: Interaction) -> None:
     base = "/admin/presentation/interaction/"
 
     assert operator.get(f"{base}add/").status_code == 403

@@ -1,4 +1,4 @@
-"""How many modules one request runs through, so that the number cannot grow unseen."""
+"""The number of modules and switches of one flow, so that it does not grow unnoticed."""
 
 import pytest
 

@@ -44,7 +44,7 @@ FRESH = iter(range(10_000))
 
 
 class Counted:
-    """How often each of STEPS ran, each sealed value was opened, and the relying party was looked up."""
+    """Counts the runs of each of STEPS, of unsealing, and of reading the relying party."""
 
     def __init__(self, statements: Any) -> None:
         self.runs: Counter[str] = Counter()
@@ -61,7 +61,7 @@ class Counted:
 
     @contextmanager
     def request(self) -> Iterator[Counter[str]]:
-        """One HTTP request; afterwards nothing has been done twice in it."""
+        """One HTTP request; fails afterwards if anything was done twice."""
         self.runs.clear()
         with self.statements() as seen:
             sys.setprofile(self.note)
@@ -86,7 +86,7 @@ def bank() -> tuple[RelyingParty, Any]:
 
 
 def everything() -> dict[str, str | None]:
-    """Parameters that take every step: a query for a value, and a payment."""
+    """Parameters that need every step: a query for a value, and a payment."""
     said = query(path("given_name", values=["Alice"]), id="basic")
     return {
         "scope": None,
@@ -107,9 +107,9 @@ def test_nothing_is_done_twice_in_a_request_of_a_returning_holder(
     with counted.request() as asking:
         client.get(page.headers["Location"])
     shown = dict(asking)
-    hub = path_of(Interaction.objects.get())
+    interaction_url = path_of(Interaction.objects.get())
     with counted.request() as answering:
-        answer = client.post(hub, {"decision": "share"})
+        answer = client.post(interaction_url, {"decision": "share"})
 
     assert "vp_token" in answer.headers["Location"]
     taken = {"authorization request parsed", "DCQL query parsed", "transaction data parsed"}
@@ -127,7 +127,7 @@ def test_nothing_is_done_twice_where_the_decision_was_taken_before(
     client.get(PATH, asked(bank[0], **everything()))
     interaction = Interaction.objects.get()
     with counted.request():
-        client.get(path_of(interaction))  # asked again
+        client.get(path_of(interaction))  # for the second time
     decisions.grant(interaction.consent.id, alice, now=timezone.now())
 
     with counted.request():

@@ -1,4 +1,4 @@
-"""How a request went, over HTTP: what its own relying party is told, and that nobody is told more."""
+"""The outcome endpoint over HTTP: what a relying party learns about its own requests, and nothing else."""
 
 import json
 import re
@@ -37,7 +37,7 @@ def bank() -> RelyingParty:
 
 @pytest.fixture
 def begun(client: Client, bank: RelyingParty, alice: Wallet, sign_in: SignIn) -> str:
-    """Alice was asked by the bank; the page that asks."""
+    """The bank asks Alice for consent; returns the address of the page."""
     sign_in(alice)
     return ask(client, bank, nonce=NONCE)
 
@@ -71,7 +71,7 @@ def share(client: Client, page: str) -> None:
     client.get(decide(client, page))
 
 
-# --- How a request goes -----------------------------------------------------------------------------------
+# --- The states of a request ------------------------------------------------------------------------------
 
 
 def test_an_open_request_is_open_and_nothing_else(bank: RelyingParty, begun: str) -> None:
@@ -82,7 +82,7 @@ def test_an_open_request_is_open_and_nothing_else(bank: RelyingParty, begun: str
 def test_whether_the_person_has_signed_in_makes_no_difference(
     client: Client, bank: RelyingParty, begun: str
 ) -> None:
-    ask(Client(), bank, nonce="another-fresh-nonce")  # a stranger, sent to sign in
+    ask(Client(), bank, nonce="another-fresh-nonce")  # a browser without a session
     assert told(bank).keys() == told(bank, "another-fresh-nonce").keys()
 
 
@@ -132,7 +132,7 @@ def test_what_went_wrong_is_failed_with_its_code(bank: RelyingParty, begun: str)
     assert (told(bank)["state"], told(bank)["error"]) == ("failed", "server_error")
 
 
-def test_a_request_that_nobody_answered_expires_and_is_forgotten(bank: RelyingParty, begun: str) -> None:
+def test_a_request_without_an_answer_expires_and_is_deleted(bank: RelyingParty, begun: str) -> None:
     Interaction.objects.update(expires_at=timezone.now())
     assert told(bank).keys() == {"state", "begun_at"}
     assert told(bank)["state"] == "expired"
@@ -186,7 +186,7 @@ def test_of_several_browsers_the_one_with_a_token_counts_else_what_happened_last
     assert told(bank)["state"] == "completed"
 
 
-# --- What nobody is told ----------------------------------------------------------------------------------
+# --- What is not revealed ---------------------------------------------------------------------------------
 
 
 def test_nothing_of_the_person_or_what_was_shared_is_told(
@@ -250,7 +250,7 @@ def test_a_suspended_party_is_told_nothing(bank: RelyingParty, begun: str) -> No
     for nonce in (NONCE, "a-nonce-of-nobody-at-all"):
         response = read(bank, nonce, token=before)
         assert (response.status_code, response.json()["error"]) == (401, "invalid_token")
-    with pytest.raises(outcomes.UnknownRequestError):  # should it be suspended just now
+    with pytest.raises(outcomes.UnknownRequestError):  # if it is suspended between both statements
         outcomes.outcome_of(NONCE, client_id=bank.client_id, now=timezone.now())
 
 
@@ -325,4 +325,4 @@ def test_what_it_costs_does_not_grow_with_how_often_a_browser_brought_it(
 
     assert len(once.texts) == len(again.texts) == 4, (
         once.texts
-    )  # who asks, how often, the request, the status
+    )  # the client, the limit, the request, the status

@@ -1,6 +1,6 @@
-"""What strangers send where text, numbers and JSON are expected: refused as such everywhere, never a 500.
+"""Untrusted text, numbers and JSON: refused as invalid everywhere, never a server error.
 
-The parsers themselves are tried with anything at the end; `tests.fuzz` tries every address with everything.
+Property-based tests of the parsers follow at the end; `tests.fuzz` sends arbitrary requests everywhere.
 """
 
 import json
@@ -63,23 +63,23 @@ KEY = new_key()
 ROOT = Path(__file__).resolve().parents[3]
 NOW = datetime(2026, 9, 21, tzinfo=UTC)
 
-# One segment each that no token has; the header in front may be good.
+# One segment each that no token has; the header before it may be valid.
 BEYOND_ASCII = ("é", "\u0660", "\x80", "\u20ac")
 each_stranger = pytest.mark.parametrize("text", BEYOND_ASCII)
 
 
 def spoilt(token: str, text: str) -> list[str]:
-    """A good token with the text in each of its segments."""
+    """A valid token with the text in each of its segments."""
     segments = token.split(".")
     return [".".join([*segments[:at], segments[at] + text, *segments[at + 1 :]]) for at in range(3)]
 
 
 def headers(token: str) -> dict[str, str]:
-    # As gunicorn hands it on: the octets of UTF-8 as Latin-1 (PEP 3333).
+    # As gunicorn passes it on: the bytes of UTF-8 as Latin-1 (PEP 3333).
     return {"Authorization": f"Bearer {token}".encode().decode("latin-1")}
 
 
-# --- Text beyond ASCII where a token belongs --------------------------------------------------------------
+# --- Text beyond ASCII in tokens --------------------------------------------------------------------------
 
 
 @pytest.mark.django_db
@@ -192,11 +192,11 @@ def test_neither_header_of_basic_nor_body_of_a_form_beyond_ascii_is_taken(client
         assert (response.status_code, response.json()["error"]) == (400, "invalid_request")
 
 
-# --- Headers that come before any view --------------------------------------------------------------------
+# --- Headers that are read before any view ----------------------------------------------------------------
 
 
 def through_gunicorn(method: str, path: str, body: bytes = b"", **environ: str) -> tuple[int, bytes]:
-    """The answer of what gunicorn serves; the test client’s own request would not survive these headers."""
+    """The answer of the WSGI application; the test client could not send these headers."""
     said: list[Any] = []
     request = RequestFactory().generic(method, path, body)
     answer = application(request.environ | environ, lambda *words: said.extend(words))
@@ -248,7 +248,7 @@ def test_a_body_that_is_too_long_for_the_playground_is_answered_with_json(client
     assert (response.status_code, response.json()["error"]) == (400, "invalid_request")
 
 
-# --- JSON that is typed or fetched ------------------------------------------------------------------------
+# --- JSON in forms, files and fetched documents -----------------------------------------------------------
 
 HOSTILE_KEY_SETS = {
     "a number of thousands of digits": '{"keys": [{"kid": "one", "x": ' + "9" * 5000 + "}]}",
@@ -294,7 +294,7 @@ def test_no_file_with_a_key_set_breaks_the_command(text: str, tmp_path: Any) -> 
             )
 
 
-# --- Every parser, with anything --------------------------------------------------------------------------
+# --- Every parser with arbitrary input --------------------------------------------------------------------
 
 HUGE = 10**4000
 JSON = st.recursive(
@@ -303,7 +303,7 @@ JSON = st.recursive(
     max_leaves=12,
 )
 WRITTEN = JSON.map(json.dumps) | JSON.map(lambda value: json.dumps(value, ensure_ascii=False))
-SURROGATES = st.text(st.characters(categories=None), max_size=80)  # lone surrogates among them
+SURROGATES = st.text(st.characters(categories=None), max_size=80)  # including lone surrogates
 TOKENS = st.lists(SURROGATES | st.binary(max_size=40).map(lambda b: b.hex()), min_size=3, max_size=3).map(
     ".".join
 )
@@ -313,7 +313,7 @@ ANYTHING = (
 
 
 def only(expected: type[Exception], parse: Callable[[], object]) -> None:
-    """It is read, or refused with the parser’s own error; whatever else is raised fails the test."""
+    """Either reads the input or raises the parser’s own error; fails for every other exception."""
     with suppress(expected):
         parse()
 

@@ -1,4 +1,4 @@
-"""Whom an answer is encrypted to, and that a second implementation can read it (RFC 7516, RFC 7518 §4.6)."""
+"""The key that an answer is encrypted to; a second implementation decrypts it (RFC 7516, RFC 7518 §4.6)."""
 
 import json
 from contextlib import suppress
@@ -123,7 +123,7 @@ NOBODY = {
 
 
 @pytest.mark.parametrize("said", NOBODY.values(), ids=NOBODY.keys())
-def test_without_a_key_and_a_method_there_is_nobody_to_encrypt_to(said: str | None) -> None:
+def test_without_a_key_and_a_method_nothing_can_be_encrypted(said: str | None) -> None:
     with pytest.raises(NoRecipientError):
         recipient(said)
 

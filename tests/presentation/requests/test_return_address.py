@@ -1,4 +1,4 @@
-"""An answer goes where it is registered to go, and nowhere else."""
+"""An answer goes to a registered address and nowhere else."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The `transaction_data` parameter: what is accepted, and what is said about everything else."""
+"""The `transaction_data` parameter: what is accepted, and the error for everything else."""
 
 import json
 from decimal import Decimal
