@@ -38,7 +38,7 @@ class State(StrEnum):
 
 
 # What the relying party reads about an answer that is posted.
-_DELIVERIES = {
+DELIVERIES = {
     Standing.WAITING: "waiting",
     Standing.HELD: "waiting",
     Standing.UNDER_WAY: "waiting",
@@ -59,7 +59,7 @@ def outcome_of(nonce: str, *, client_id: str, now: datetime) -> dict[str, Any]:
     if interaction.error:
         members["error"] = interaction.error
     if delivery := getattr(interaction, "delivery", None):
-        members["delivery"] = _DELIVERIES[deliveries.standing(delivery, now=now)]
+        members["delivery"] = DELIVERIES[deliveries.standing(delivery, now=now)]
     if status := _status(interaction, now):
         members["status"] = status
     return members

@@ -25,16 +25,16 @@ def untrusted(request: HttpRequest, error: UntrustedRequestError) -> HttpRespons
 
 
 def refused(
-    request: HttpRequest, party: RelyingParty, error: AuthorizationError, *, told: bool
+    request: HttpRequest, party: RelyingParty, error: AuthorizationError, *, accepted: bool
 ) -> HttpResponse:
-    """400 for an invalid request whose refusal was posted. told: whether the relying party accepted it."""
-    context = {"relying_party": party.name, "told": told, "hint": error.description}
+    """400 for an invalid request whose refusal was posted. accepted: by the relying party."""
+    context = {"relying_party": party.name, "told": accepted, "hint": error.description}
     return render(request, "presentation/refused.html", context, status=400)
 
 
 def refused_later(request: HttpRequest, party: RelyingParty, error: AuthorizationError) -> HttpResponse:
     """503 when too many threads wait for relying parties; the same request, sent again, posts the refusal."""
-    response = refused(request, party, error, told=False)
+    response = refused(request, party, error, accepted=False)
     response.status_code = 503
     return again_after(1, response)
 
@@ -83,7 +83,7 @@ def delivery(
         "relying_party": interaction.relying_party.name,
         "standing": deliveries.standing(kept, now=now).name.lower(),
         "refusal": interaction.outcome == Interaction.Outcome.ERROR,
-        "lapsed": interaction.answered_at is not None and interaction.answered_at >= interaction.expires_at,
+        "expired": interaction.answered_at is not None and interaction.answered_at >= interaction.expires_at,
         "may_have_arrived": kept.left_here,
         "last_try": _last_try(kept),
         "held_for": deliveries.held_for(kept, now=now),

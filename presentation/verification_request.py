@@ -29,25 +29,25 @@ class VerificationRequest:
 def parse(body: bytes) -> VerificationRequest:
     """The request in the JSON text; raises VerificationRequestError."""
     try:
-        said = strict_json.loads(body.decode(), deepest=4)
+        members = strict_json.loads(body.decode(), deepest=4)
     except UnicodeDecodeError:
         raise VerificationRequestError("The body must be UTF-8.") from None
     except StrictJsonError as error:
         raise VerificationRequestError(f"The body {error}.") from None
-    if not isinstance(said, dict):
+    if not isinstance(members, dict):
         raise VerificationRequestError("The body must be a JSON object.")
-    vp_token, nonce = said.get("vp_token"), said.get("nonce")
+    vp_token, nonce = members.get("vp_token"), members.get("nonce")
     if not isinstance(vp_token, str | dict) or not vp_token:
         raise VerificationRequestError("vp_token is needed, as it came in the answer.")
     if not isinstance(nonce, str) or not 0 < len(nonce) <= _LONGEST_NONCE:
         raise VerificationRequestError("nonce is needed, as it was in the request.")
-    return VerificationRequest(vp_token, nonce, _transaction_data(said.get("transaction_data")))
+    return VerificationRequest(vp_token, nonce, _transaction_data(members.get("transaction_data")))
 
 
-def _transaction_data(said: Any) -> tuple[str, ...]:
+def _transaction_data(given: Any) -> tuple[str, ...]:
     """The values in their order, from a list or from the text of the parameter."""
     try:
-        values = entries.separate(said) if isinstance(said, str) and said else said
+        values = entries.separate(given) if isinstance(given, str) and given else given
     except InvalidTransactionDataError as error:
         raise VerificationRequestError(f"{error.description}.") from None
     if values is None:

@@ -234,18 +234,18 @@ def _refuse_at_once(request: HttpRequest, client: Client, error: AuthorizationEr
     refusal = answers.refusal(error)
     if not address.posted:
         return _redirect_home(address, refusal)
-    told, onward = True, None
+    accepted, onward = True, None
     try:
         onward = posting.report(party, address, refusal, client=browser.address(request), now=timezone.now())
     except NoLaneFreeError:
         return pages.refused_later(request, party, error)
     except OutboundError:
-        told = False
+        accepted = False
     if onward:
         # Without a fragment of its own the browser would append that of the address it requested, which an
         # attacker may have chosen (RFC 9700 §4.1.3).
         return _redirect_to(onward if "#" in onward else f"{onward}#")
-    return pages.refused(request, party, error, told=told)
+    return pages.refused(request, party, error, accepted=accepted)
 
 
 def _expired(gone: InteractionGoneError) -> HttpResponse | None:

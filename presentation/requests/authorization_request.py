@@ -64,20 +64,20 @@ def parse(parameters: Parameters, allowance: Allowance) -> AuthorizationRequest:
     """
     if problem := parameters.first_problem():
         raise InvalidRequestError(problem)
-    said = parameters.values
-    if said.get("request_uri_method"):
+    values = parameters.values
+    if values.get("request_uri_method"):
         raise InvalidRequestError("request_uri_method must not be sent without request_uri")
-    _check_response(said)
-    query = _query(said, allowance)
-    nonce = _nonce(said.get("nonce"))
-    login_hint = _login_hint(said.get("login_hint"))
+    _check_response(values)
+    query = _query(values, allowance)
+    nonce = _nonce(values.get("nonce"))
+    login_hint = _login_hint(values.get("login_hint"))
     return AuthorizationRequest(
         nonce=nonce,
-        state=said.get("state"),
+        state=values.get("state"),
         login_hint=login_hint,
         query=query,
-        transaction_data=_transaction_data(said, query, allowance),
-        recipient=_recipient(said, allowance),
+        transaction_data=_transaction_data(values, query, allowance),
+        recipient=_recipient(values, allowance),
     )
 
 
@@ -92,43 +92,43 @@ def nonce_digest(nonce: str) -> str:
     return hashlib.sha256(nonce.encode(errors="replace")).hexdigest()
 
 
-def _check_response(said: Mapping[str, str]) -> None:
-    response_type = said.get("response_type")
+def _check_response(values: Mapping[str, str]) -> None:
+    response_type = values.get("response_type")
     if response_type is None:
         raise InvalidRequestError("response_type is missing")
     if response_type != RESPONSE_TYPE:
         raise UnsupportedResponseTypeError(f"response_type must be {RESPONSE_TYPE}")
-    response_mode = said.get("response_mode")
+    response_mode = values.get("response_mode")
     if response_mode not in (None, *RESPONSE_MODES):
         raise InvalidRequestError(f"response_mode must be {' or '.join(RESPONSE_MODES)}, or left out")
-    if response_mode in POSTED and said.get("redirect_uri"):
+    if response_mode in POSTED and values.get("redirect_uri"):
         raise InvalidRequestError(f"redirect_uri must not be sent with response_mode {response_mode}")
 
 
 def _transaction_data(
-    said: Mapping[str, str], query: Query, allowance: Allowance
+    values: Mapping[str, str], query: Query, allowance: Allowance
 ) -> tuple[TransactionData, ...]:
-    if "transaction_data" not in said:
+    if "transaction_data" not in values:
         return ()
     return entries.parse(
-        said["transaction_data"],
+        values["transaction_data"],
         credential_ids=[asked.id for asked in query.credentials if asked.holder_binding],
         allowed_types=allowance.transaction_data_types,
     )
 
 
-def _recipient(said: Mapping[str, str], allowance: Allowance) -> Recipient | None:
-    if said.get("response_mode") != DIRECT_POST_JWT:
+def _recipient(values: Mapping[str, str], allowance: Allowance) -> Recipient | None:
+    if values.get("response_mode") != DIRECT_POST_JWT:
         return None
     try:
-        return recipient(said.get("client_metadata"), allowance.recipients)
+        return recipient(values.get("client_metadata"), allowance.recipients)
     except NoRecipientError as error:
         raise InvalidRequestError(str(error)) from None
 
 
-def _query(said: Mapping[str, str], allowance: Allowance) -> Query:
+def _query(values: Mapping[str, str], allowance: Allowance) -> Query:
     """The query, given by exactly one of `scope` and `dcql_query` (OpenID4VP 1.0 §5.1)."""
-    scope, dcql_query = said.get("scope"), said.get("dcql_query")
+    scope, dcql_query = values.get("scope"), values.get("dcql_query")
     if scope is not None and dcql_query is not None:
         raise InvalidRequestError("scope and dcql_query must not be sent together")
     if dcql_query is not None:
@@ -138,9 +138,9 @@ def _query(said: Mapping[str, str], allowance: Allowance) -> Query:
     raise InvalidScopeError("scope is missing, and so is dcql_query")
 
 
-def _dcql_query(said: str, allowance: Allowance) -> Query:
+def _dcql_query(text: str, allowance: Allowance) -> Query:
     try:
-        query = parsing.parse(said)
+        query = parsing.parse(text)
     except DcqlError as error:
         raise InvalidRequestError(str(error)) from None
     if not query.in_our_format:

@@ -189,12 +189,12 @@ def answered(interaction_id: uuid.UUID, *, browser: str | None) -> Interaction:
 
 def read_request(parameters: Parameters, party: RelyingParty) -> AuthorizationRequest:
     """The request, validated against the relying party's registration; raises `AuthorizationError`."""
-    said = parameters.values
-    encrypted = said.get("response_mode") == DIRECT_POST_JWT
+    values = parameters.values
+    encrypted = values.get("response_mode") == DIRECT_POST_JWT
     allowance = Allowance(
         scopes=party.allowed_scopes,
         transaction_data_types=party.allowed_transaction_data_types,
-        claims=party.claims_it_may_ask if "dcql_query" in said else (),
+        claims=party.claims_it_may_ask if "dcql_query" in values else (),
         recipients=public_keys.for_encryption(party.jwks) if encrypted else (),
         several_queries=party.wire_format != RelyingParty.WireFormat.STRING,
     )

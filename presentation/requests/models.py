@@ -29,15 +29,15 @@ class KeepsParameters:
     def keep(self, parameters: Parameters) -> None:
         """Sets the columns of this row, which is not saved yet."""
         self.parameters = {n: value for n, value in parameters.values.items() if n != "transaction_data"}
-        if said := parameters.values.get("transaction_data"):
-            self.sealed_transaction_data = seal(said.encode(), context=self._sealing_context)
+        if transaction_data := parameters.values.get("transaction_data"):
+            self.sealed_transaction_data = seal(transaction_data.encode(), context=self._sealing_context)
 
     def as_received(self) -> Parameters:
         """The parameters as received; raises `SealError` if the transaction data does not unseal."""
         if self.sealed_transaction_data is None:
             return Parameters(self.parameters)
-        said = unseal(self.sealed_transaction_data, context=self._sealing_context).decode()
-        return Parameters({**self.parameters, "transaction_data": said})
+        transaction_data = unseal(self.sealed_transaction_data, context=self._sealing_context).decode()
+        return Parameters({**self.parameters, "transaction_data": transaction_data})
 
     @property
     def _sealing_context(self) -> str:

@@ -99,9 +99,9 @@ def is_base64url(value: Any) -> bool:
 
 
 def _parse_value(value: Any, credential_ids: Collection[str], allowed: Collection[str]) -> TransactionData:
-    said = _decoded(value)
-    declared = _declared(said, allowed)
-    clean = declared.envelope.read(said, "")
+    members = _decoded(value)
+    declared = _declared(members, allowed)
+    clean = declared.envelope.read(members, "")
     for index, credential_id in enumerate(clean["credential_ids"]):
         if credential_id not in credential_ids:
             raise FieldError(
@@ -113,12 +113,12 @@ def _parse_value(value: Any, credential_ids: Collection[str], allowed: Collectio
     return TransactionData(value, declared.urn, clean["credential_ids"], clean["payload"])
 
 
-def _declared(said: Any, allowed: Collection[str]) -> TransactionDataType:
-    if not isinstance(said, dict):
+def _declared(members: Any, allowed: Collection[str]) -> TransactionDataType:
+    if not isinstance(members, dict):
         raise FieldError("must be a JSON object")
-    if "type" not in said:
+    if "type" not in members:
         raise FieldError("type is missing")
-    urn = said["type"]
+    urn = members["type"]
     if not isinstance(urn, str):
         raise FieldError("type must be a string")
     if urn not in TYPES:

@@ -138,8 +138,8 @@ def _obstacle(event: WebhookEvent, endpoint: WebhookEndpoint | None) -> str | No
 
 
 def _will_be_sent(count: int) -> str:
-    said = ngettext("%(count)d webhook will be sent now.", "%(count)d webhooks will be sent now.", count)
-    return said % {"count": count}
+    message = ngettext("%(count)d webhook will be sent now.", "%(count)d webhooks will be sent now.", count)
+    return message % {"count": count}
 
 
 def standing(relying_party: RelyingParty) -> "StrOrPromise":

@@ -178,8 +178,8 @@ def _send(event: WebhookEvent, relying_party: RelyingParty, outbound: Outbound, 
     if 200 <= answer.status < 300:
         return _Try(answer.status, "")
     wait = retry_after.asked_to_wait(answer.status, answer.retry_after, now=now, most=pace.LONGEST_ASKED)
-    said = f"It answered with status {answer.status}."
-    return _Try(answer.status, said, wait, gone=answer.status == GONE)
+    reason = f"It answered with status {answer.status}."
+    return _Try(answer.status, reason, wait, gone=answer.status == GONE)
 
 
 def _note(event: WebhookEvent, went: _Try, now: datetime) -> None:

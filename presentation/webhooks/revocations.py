@@ -41,8 +41,8 @@ def _without_event(parties: list[int], now: datetime) -> QuerySet[StatusEntry]:
         Cast(OuterRef("idx"), CharField()),
         output_field=CharField(),
     )
-    told = WebhookEvent.objects.filter(Q(type=REVOKED), subject=place)
-    return standing.invalid(now=now).filter(Exists(answered), ~Exists(told)).order_by()
+    inserted = WebhookEvent.objects.filter(Q(type=REVOKED), subject=place)
+    return standing.invalid(now=now).filter(Exists(answered), ~Exists(inserted)).order_by()
 
 
 def _insert_events(entries: list[StatusEntry], now: datetime) -> int:
@@ -53,7 +53,7 @@ def _insert_events(entries: list[StatusEntry], now: datetime) -> int:
         ).select_related("relying_party")
     }
     events = [
-        telling.event(
+        telling.event_about(
             of[entry.reference],
             REVOKED,
             subject=str(entry),

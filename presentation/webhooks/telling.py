@@ -23,8 +23,8 @@ def tell_of_answer(
     interaction: Interaction, outcome: Interaction.Outcome, *, error: str, now: datetime
 ) -> None:
     """Inserts the event about an answer, if it is wanted, in the transaction that closes the interaction."""
-    if told := _of_answer(interaction, outcome, error, now):
-        _new.run(told)
+    if event := _of_answer(interaction, outcome, error, now):
+        _new.run(event)
 
 
 def tell_of_arrival(interaction: Interaction, *, now: datetime) -> None:
@@ -33,8 +33,8 @@ def tell_of_arrival(interaction: Interaction, *, now: datetime) -> None:
     An event that an earlier release inserted with the answer is not inserted again.
     """
     outcome = Interaction.Outcome(interaction.outcome)
-    if told := _of_answer(interaction, outcome, interaction.error, now):
-        WebhookEvent.objects.bulk_create([told], ignore_conflicts=True)
+    if event := _of_answer(interaction, outcome, interaction.error, now):
+        WebhookEvent.objects.bulk_create([event], ignore_conflicts=True)
 
 
 def _of_answer(
@@ -44,10 +44,10 @@ def _of_answer(
     if kind not in interaction.relying_party.webhook_events:
         return None
     data = {"error": error} if error else {}
-    return event(interaction, kind, subject=str(interaction.pk), data=data, now=now)
+    return event_about(interaction, kind, subject=str(interaction.pk), data=data, now=now)
 
 
-def event(
+def event_about(
     interaction: Interaction, kind: Type, *, subject: str, data: Mapping[str, Any], now: datetime
 ) -> WebhookEvent:
     """An event about a presentation, which the relying party identifies by the digest of its nonce.

@@ -15,9 +15,9 @@ SIGN_INS = ("sessions", "sign-ins", "links", "browsers", "allowances")
 
 class Command(BaseCommand):
     help = (
-        "Delete expired interactions, unanswered questions, errands, codes, sessions and webhooks, in "
-        "batches; erase what old transactions said, forget presented credentials that have ended, and keep "
-        "status lists open."
+        "Delete expired interactions, consents without a decision, codes, sessions and webhooks, in batches. "
+        "Erase the content of old transactions, delete the status entries of expired credentials, and open "
+        "status lists in time."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:

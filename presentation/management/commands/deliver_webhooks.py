@@ -47,12 +47,12 @@ class Command(BaseCommand):
 
 
 def _in_words(sent: Sent) -> str:
-    said = f"Delivered {sent.delivered} webhooks."
+    text = f"Delivered {sent.delivered} webhooks."
     if not sent.failed:
-        return said
+        return text
     at = delivery.next_try_at()
     again = f"the next try is at {at:%Y-%m-%d %H:%M:%S} UTC" if at else "none is tried again"
-    return f"{said} {sent.failed} failed (the log in the admin says why); {again}."
+    return f"{text} {sent.failed} failed (the log in the admin says why); {again}."
 
 
 def _deliver(outbound: Outbound, threads: int) -> Sent:

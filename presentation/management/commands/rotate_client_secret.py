@@ -48,8 +48,8 @@ class Command(BaseCommand):
         try:
             with transaction.atomic():
                 new = client_secrets.rotate(relying_party, now=now, overlap=overlap_days, lifetime=days)
-                said = _("Client secret %(number)s made") % {"number": new.row.pk}
-                history.record(relying_party, said, command="rotate_client_secret", now=now)
+                action = _("Client secret %(number)s made") % {"number": new.row.pk}
+                history.record(relying_party, action, command="rotate_client_secret", now=now)
         except client_secrets.TwoSecretsError:
             raise CommandError(
                 "Two secrets work already, and nothing was changed. End one in the admin, or all of them "

@@ -49,8 +49,8 @@ class Command(BaseCommand):
         with transaction.atomic():
             _change(party, options["url"], options["event"])
             new = _new_secret(party, overlap) if options["new_secret"] else {}
-        said = {"client_id": party.client_id, "url": party.webhook_url, "events": party.webhook_events}
-        self.stdout.write(json.dumps(said | new, indent=2))
+        result = {"client_id": party.client_id, "url": party.webhook_url, "events": party.webhook_events}
+        self.stdout.write(json.dumps(result | new, indent=2))
 
 
 def _new_secret(party: RelyingParty, overlap: timedelta) -> dict[str, str]:
@@ -79,10 +79,10 @@ def _change(party: RelyingParty, url: str | None, events: list[str] | None) -> N
 
 def _in_words(before: tuple[str, list[str]], party: RelyingParty) -> str:
     """The changes in words, for the history; without the address."""
-    said = []
+    changes = []
     if before[0] != party.webhook_url:
-        said.append(_("Changed webhook address.") if party.webhook_url else _("Removed webhook address."))
+        changes.append(_("Changed webhook address.") if party.webhook_url else _("Removed webhook address."))
     if before[1] != party.webhook_events:
-        told = ", ".join(party.webhook_events) or _("nothing")
-        said.append(_("Now told of: %(events)s.") % {"events": told})
-    return " ".join(said)
+        events = ", ".join(party.webhook_events) or _("nothing")
+        changes.append(_("Now told of: %(events)s.") % {"events": events})
+    return " ".join(changes)

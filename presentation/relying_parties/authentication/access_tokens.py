@@ -88,12 +88,12 @@ def verify(token: str, *, now: datetime) -> Access:
 def _check_times(claims: dict[str, Any], now: datetime) -> None:
     """Checks `exp` exactly; `nbf` and `iat` with leeway, because instances have different clocks."""
     try:
-        said = times(claims, "exp", "nbf", "iat")
+        moments = times(claims, "exp", "nbf", "iat")
     except ClientJwtError as error:
         raise TokenRefusedError(f"The access token {error}.") from error
-    if said.get("exp", 0) <= now.timestamp():
+    if moments.get("exp", 0) <= now.timestamp():
         raise TokenRefusedError("The access token has expired.")
-    if max(said.get("nbf", 0), said.get("iat", 0)) > (now + LEEWAY).timestamp():
+    if max(moments.get("nbf", 0), moments.get("iat", 0)) > (now + LEEWAY).timestamp():
         raise TokenRefusedError("The access token is not valid yet.")
 
 

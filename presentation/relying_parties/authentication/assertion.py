@@ -65,10 +65,10 @@ def verify(
     """
     try:
         claims = signed_claims(assertion, find_keys, types=_TYPES)
-        said = times(claims, "exp", "nbf", "iat")
-        if "exp" not in said:
+        moments = times(claims, "exp", "nbf", "iat")
+        if "exp" not in moments:
             raise AssertionRefusedError("The client assertion has no end (exp).")
-        check_times(said, lifetime=LIFETIME, now=now)
+        check_times(moments, lifetime=LIFETIME, now=now)
     except ClientJwtError as error:
         raise AssertionRefusedError(f"The client assertion {error}.") from error
     if claims.get("iss") != client_id or claims.get("sub") != client_id:
@@ -78,7 +78,7 @@ def verify(
     jti = claims.get("jti")
     if not isinstance(jti, str) or not 0 < len(jti) <= _LONGEST_JTI or "\0" in jti:
         raise AssertionRefusedError("A jti of at most 256 characters, without NUL, is needed.")
-    return Assertion(jti, datetime.fromtimestamp(said["exp"], UTC) + LEEWAY)
+    return Assertion(jti, datetime.fromtimestamp(moments["exp"], UTC) + LEEWAY)
 
 
 def _is_meant_for(audience: Any, audiences: Collection[str]) -> bool:

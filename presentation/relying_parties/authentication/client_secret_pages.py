@@ -59,11 +59,11 @@ def _made(
     try:
         new = client_secrets.rotate(relying_party, now=timezone.now(), overlap=overlap)
     except client_secrets.TwoSecretsError:
-        said = _("Two secrets work already, and nothing was changed. End one of them first.")
-        admin.message_user(request, said, messages.ERROR)
+        message = _("Two secrets work already, and nothing was changed. End one of them first.")
+        admin.message_user(request, message, messages.ERROR)
         return None
-    said = _("Client secret made, those before ended") if ends_before else _("Client secret made")
-    admin.log_change(request, relying_party, said)
+    message = _("Client secret made, those before ended") if ends_before else _("Client secret made")
+    admin.log_change(request, relying_party, message)
     return new
 
 
@@ -75,9 +75,9 @@ def _ended(admin: Any, request: HttpRequest, relying_party: RelyingParty) -> Htt
         pk=int(number) if re.fullmatch("[0-9]{1,18}", number) else None,
     )
     if client_secrets.end(secret, now=timezone.now()):
-        said = _("Client secret of %(made)s ended") % {"made": moment(secret.created_at)}
-        admin.log_change(request, relying_party, said)
-        admin.message_user(request, said, messages.SUCCESS)
+        message = _("Client secret of %(made)s ended") % {"made": moment(secret.created_at)}
+        admin.log_change(request, relying_party, message)
+        admin.message_user(request, message, messages.SUCCESS)
     else:
         admin.message_user(request, str(SOMEBODY_WAS_FASTER), messages.ERROR)
     return HttpResponseRedirect(request.path)

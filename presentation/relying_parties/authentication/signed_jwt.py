@@ -48,13 +48,13 @@ def times(claims: dict[str, Any], *names: str) -> dict[str, float]:
     return found
 
 
-def check_times(said: dict[str, float], *, lifetime: timedelta, now: datetime) -> None:
+def check_times(moments: dict[str, float], *, lifetime: timedelta, now: datetime) -> None:
     """Raises ClientJwtError unless the token is valid now, and for at most `lifetime` from now."""
     moment, leeway = now.timestamp(), LEEWAY.total_seconds()
-    if said["exp"] <= moment - leeway:
+    if moments["exp"] <= moment - leeway:
         raise ClientJwtError("has expired (exp)")
-    if said["exp"] > moment + lifetime.total_seconds() + leeway:
+    if moments["exp"] > moment + lifetime.total_seconds() + leeway:
         minutes = int(lifetime.total_seconds() // 60)
         raise ClientJwtError(f"may be valid for {minutes} minutes from now (exp)")
-    if max(said.get("nbf", 0), said.get("iat", 0)) > moment + leeway:
+    if max(moments.get("nbf", 0), moments.get("iat", 0)) > moment + leeway:
         raise ClientJwtError("is not valid yet (nbf, iat)")

@@ -59,10 +59,10 @@ def _signed(
             seconds=SOON,
         ) from error
     except RequestObjectError as error:
-        if error.said is None:
+        if error.verified is None:
             raise mistaken(str(error)) from error
         problem = InvalidRequestObjectError(str(error))
-        return CarriedRequest(error.said, party, signed=True, problem=problem)
+        return CarriedRequest(error.verified, party, signed=True, problem=problem)
 
 
 def _method_problem(parameters: Parameters, carrier: str) -> AuthorizationError | None:

@@ -34,13 +34,13 @@ JSON_VALUES: dict[str, tuple[type, str]] = {
 class RequestObjectError(ValueError):
     """The object is not a valid request of this client; the text says why.
 
-    said: the parameters, if the client's signature is verified and they name a return address, so that the
-    error can be sent there.
+    verified: the parameters, if the client's signature is verified and they name a return address, to which
+    the error can then be sent.
     """
 
-    def __init__(self, reason: str, said: Parameters | None = None) -> None:
+    def __init__(self, reason: str, verified: Parameters | None = None) -> None:
         super().__init__(f"the request object {reason}")
-        self.said = said
+        self.verified = verified
 
 
 def read(
@@ -56,14 +56,14 @@ def read(
 
     wallet_nonce: the nonce that the object must repeat, if one was posted (OpenID4VP 1.0 §5.10).
     """
-    said: Parameters | None = None
+    verified: Parameters | None = None
     try:
         claims = signed_claims(text, find_keys, types=(TYPE,))
         if claims.get("client_id") != client_id:
             raise ClientJwtError("does not have the client_id that stands beside it")
         parameters, mistyped = _parameters(claims)
         if {"redirect_uri", "response_uri"} & parameters.values.keys():
-            said = parameters  # without either there is no address for the error
+            verified = parameters  # without either there is no address for the error
         if mistyped:
             raise ClientJwtError(mistyped)
         _check_meant_for(claims, {issuer, ANYBODY}, client_id)
@@ -71,7 +71,7 @@ def read(
         if wallet_nonce is not None and claims.get("wallet_nonce") != wallet_nonce:
             raise ClientJwtError("is an answer to another request for it: wallet_nonce must be repeated")
     except ClientJwtError as error:
-        raise RequestObjectError(str(error), said) from error
+        raise RequestObjectError(str(error), verified) from error
     return parameters
 
 
@@ -88,12 +88,12 @@ def _check_meant_for(claims: dict[str, Any], audiences: Collection[str], client_
 
 
 def _check_times(claims: dict[str, Any], now: datetime) -> None:
-    said = times(claims, "exp", "nbf", "iat")
-    if "exp" not in said:
-        if "iat" not in said:
+    moments = times(claims, "exp", "nbf", "iat")
+    if "exp" not in moments:
+        if "iat" not in moments:
             raise ClientJwtError("says neither when it ends (exp) nor when it was made (iat)")
-        said["exp"] = said["iat"] + WITHOUT_END.total_seconds()
-    check_times(said, lifetime=LIFETIME, now=now)
+        moments["exp"] = moments["iat"] + WITHOUT_END.total_seconds()
+    check_times(moments, lifetime=LIFETIME, now=now)
 
 
 def _parameters(claims: dict[str, Any]) -> tuple[Parameters, str | None]:

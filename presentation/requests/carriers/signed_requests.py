@@ -71,10 +71,10 @@ def _not_fetched(error: LimitReachedError | OutboundError, now: datetime) -> Unt
 def _fetch(uri: str, wallet_nonce: str | None) -> Answer:
     if wallet_nonce is None:
         return outbound.get(uri, accept=request_object.MEDIA_TYPE)
-    said = {"wallet_nonce": wallet_nonce, "wallet_metadata": discovery_document().decode()}
+    fields = {"wallet_nonce": wallet_nonce, "wallet_metadata": discovery_document().decode()}
     return outbound.post(
         uri,
-        urlencode(said).encode(),
+        urlencode(fields).encode(),
         content_type="application/x-www-form-urlencoded",
         headers={"Accept": request_object.MEDIA_TYPE},
     )
@@ -83,7 +83,7 @@ def _fetch(uri: str, wallet_nonce: str | None) -> Answer:
 def _read(text: str, party: RelyingParty, now: datetime, wallet_nonce: str | None = None) -> CarriedRequest:
     if len(text) > LIMITS["request"]:
         raise RequestObjectError("is too long")
-    said = request_object.read(
+    parameters = request_object.read(
         text,
         client_id=party.client_id,
         find_keys=partial(keys_of, party),
@@ -91,4 +91,4 @@ def _read(text: str, party: RelyingParty, now: datetime, wallet_nonce: str | Non
         now=now,
         wallet_nonce=wallet_nonce,
     )
-    return CarriedRequest(said, party, signed=True)
+    return CarriedRequest(parameters, party, signed=True)

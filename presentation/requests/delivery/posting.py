@@ -94,10 +94,10 @@ def onward(content_type: str, body: bytes, is_registrable: Callable[[str], bool]
     if content_type != "application/json":
         return None
     try:
-        said = strict_json.loads(body.decode())
+        response = strict_json.loads(body.decode())
     except (StrictJsonError, UnicodeDecodeError):
         return None
-    uri = said.get("redirect_uri") if isinstance(said, dict) else None
+    uri = response.get("redirect_uri") if isinstance(response, dict) else None
     if not isinstance(uri, str) or len(uri) > LONGEST_ONWARD or not _URI.fullmatch(uri):
         return None
     address, _, fragment = uri.partition("#")

@@ -24,9 +24,9 @@ MUTANTS = (
     mutant(
         "client assertion: without an end",
         f"{_PACKAGE}/assertion.py",
-        '        if "exp" not in said:\n'
+        '        if "exp" not in moments:\n'
         '            raise AssertionRefusedError("The client assertion has no end (exp).")\n',
-        '        said.setdefault("exp", now.timestamp() + 60)\n',
+        '        moments.setdefault("exp", now.timestamp() + 60)\n',
         _WRONG_ASSERTIONS,
     ),
     mutant(
@@ -53,22 +53,22 @@ MUTANTS = (
     mutant(
         "client JWT: good at the instant it ends (exp)",
         f"{_PACKAGE}/signed_jwt.py",
-        'if said["exp"] <= moment - leeway:',
-        'if said["exp"] < moment - leeway:',
+        'if moments["exp"] <= moment - leeway:',
+        'if moments["exp"] < moment - leeway:',
         f"{_TESTS}/test_signed_jwt.py::test_it_is_refused_from_the_next_second_on",
     ),
     mutant(
         "client JWT: valid for longer than allowed",
         f"{_PACKAGE}/signed_jwt.py",
-        'if said["exp"] > moment + lifetime.total_seconds() + leeway:',
-        'if said["exp"] > moment + 2 * lifetime.total_seconds():',
+        'if moments["exp"] > moment + lifetime.total_seconds() + leeway:',
+        'if moments["exp"] > moment + 2 * lifetime.total_seconds():',
         _WRONG_ASSERTIONS,
     ),
     mutant(
         "client JWT: from the future (nbf, iat)",
         f"{_PACKAGE}/signed_jwt.py",
-        'if max(said.get("nbf", 0), said.get("iat", 0)) > moment + leeway:',
-        'if said.get("nbf", 0) > moment + leeway:',
+        'if max(moments.get("nbf", 0), moments.get("iat", 0)) > moment + leeway:',
+        'if moments.get("nbf", 0) > moment + leeway:',
         _WRONG_ASSERTIONS,
     ),
     mutant(
@@ -117,8 +117,8 @@ MUTANTS = (
     mutant(
         "access token: good at the instant it expires",
         f"{_PACKAGE}/access_tokens.py",
-        'if said.get("exp", 0) <= now.timestamp():',
-        'if said.get("exp", 0) < now.timestamp():',
+        'if moments.get("exp", 0) <= now.timestamp():',
+        'if moments.get("exp", 0) < now.timestamp():',
         f"{_TESTS}/test_access_tokens.py::test_a_token_of_another_time_is_refused",
         f"{_TESTS}/test_access_tokens.py::test_a_token_says_who_may_do_what_until_it_ends",
     ),

@@ -180,8 +180,8 @@ MUTANTS = (
     mutant(
         "request object: without exp and of any age (iat)",
         _OBJECT,
-        'said["exp"] = said["iat"] + WITHOUT_END.total_seconds()',
-        'said["exp"] = now.timestamp() + WITHOUT_END.total_seconds()',
+        'moments["exp"] = moments["iat"] + WITHOUT_END.total_seconds()',
+        'moments["exp"] = now.timestamp() + WITHOUT_END.total_seconds()',
         _NOT_GOOD,
     ),
     mutant(

@@ -166,7 +166,7 @@ def test_of_an_answer_that_is_posted_it_says_whether_it_arrived(
 
 
 def test_there_is_a_word_for_every_standing_of_an_answer() -> None:
-    assert set(outcomes._DELIVERIES) == set(Standing)
+    assert set(outcomes.DELIVERIES) == set(Standing)
 
 
 def test_of_several_browsers_the_one_with_a_token_counts_else_what_happened_last(
