@@ -18,7 +18,7 @@ from infra import browser
 from infra.again import SHORTLY
 from infra.database.outages import means_away
 from infra.limits import LimitReachedError
-from presentation import outcomes, verification, verification_request
+from presentation import outcomes, verification
 from presentation.errors import UntrustedRequestError
 from presentation.machine_errors import (
     MachineError,
@@ -143,14 +143,14 @@ class VerifyView(MachineView):
     authentication_classes = (BearerAuthentication,)
     permission_classes = (HasGrant,)
     grant = VERIFY
-    longest_body = verification_request.LONGEST
+    longest_body = verification.LONGEST
     content_type = "application/json"
 
     def post(self, request: Request) -> Response:
         """Returns whether the presentation is valid, each check, and the disclosed claims."""
         try:
-            asked = verification_request.parse(self.body(request))
-        except verification_request.VerificationRequestError as error:
+            asked = verification.parse(self.body(request))
+        except verification.VerificationRequestError as error:
             raise MalformedRequestError(str(error)) from error
         access: Any = request.user
         return Response(verification.verify(asked, client_id=access.client_id, now=timezone.now()))

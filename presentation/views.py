@@ -82,7 +82,8 @@ def resume(request: HttpRequest, interaction_id: uuid.UUID) -> HttpResponse:
     try:
         opened = interactions.recall(interaction_id, browser=browser.digest(request), now=now)
         if request.method == "GET" and TRY_AGAIN in request.GET and opened.row.consent_id:
-            return _asked_again(opened.row)
+            # After a form without a decision; the consent page also shows a decision made meanwhile.
+            return _on_to(reverse("consent_review", args=[opened.row.consent_id], query={TRY_AGAIN: 1}))
         return _decided(request, opened.row, session, now=now) or _go_on(request, opened, session, now=now)
     except InteractionGoneError as gone:
         # "Not me" signs the holder out in any browser. Other decisions count only in the browser that began.
@@ -145,11 +146,6 @@ def _decided(
     if request.method != "POST" or session is None or interaction is None or interaction.consent is None:
         return None
     return take_decision(request, interaction.consent, session, now=now)
-
-
-def _asked_again(interaction: Interaction) -> HttpResponse:
-    """Redirects to the consent page after a form without a decision; it also shows one made meanwhile."""
-    return _on_to(reverse("consent_review", args=[interaction.consent_id], query={TRY_AGAIN: 1}))
 
 
 def _go_on(

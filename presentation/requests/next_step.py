@@ -80,14 +80,16 @@ def next_step(opened: OpenInteraction, session: HolderSession | None, *, now: da
     credential = credentials.valid_credential(session.wallet, now=now)
     if credential is None:
         return NextStep(Step.ENROLL if _possible(request) else Step.UNAVAILABLE)
-    _require_readable(credential)
+    with our_fault():
+        credentials.require_readable(credential)
     if consent is None:
         found = _match(request, credential, today=localdate(now))
         return NextStep(Step.CONSENT if found else Step.UNAVAILABLE, found)
     if decisions.granted_for(consent, request_hash=opened.row.request_hash, wallet=session.wallet):
         return NextStep(Step.ANSWER, _match(request, credential, today=localdate(consent.asked_at)))
     if consent.decision == Consent.Decision.ASKED:
-        _require_shown(consent)
+        with our_fault():
+            transactions.shown(consent)  # no page could show what does not unseal
     return NextStep(Step.CONSENT)
 
 
@@ -175,19 +177,6 @@ def _possible(request: AuthorizationRequest) -> bool:
     with our_fault():
         found = _best(query, credentials.credential_type(), _authorities(query)).selection
     return found is not None and _binds_all(request, found)
-
-
-def _require_readable(credential: Credential) -> None:
-    """Raises `ServerError` if the credential does not unseal (key missing or row changed)."""
-    with our_fault():
-        credentials.require_readable(credential)
-
-
-def _require_shown(consent: Consent) -> None:
-    """Raises `ServerError` if the transactions of an open consent do not unseal: no page could show them."""
-    if consent.transactions:
-        with our_fault():
-            transactions.shown(consent)
 
 
 def _binds_all(request: AuthorizationRequest, found: Selection) -> bool:

@@ -26,7 +26,7 @@ from standardwebhooks import WebhookVerificationError
 
 from keys.jws import decode_segment, encode_segment
 from presentation.models import RelyingParty
-from presentation.outcomes import Delivery, State
+from presentation.outcomes import DELIVERIES, State
 from presentation.relying_parties.authentication import client_secrets
 from presentation.relying_parties.metadata.grants import READ
 from tests.conftest import NODE_PACKAGES
@@ -344,7 +344,7 @@ def test_the_guide_asks_how_a_request_went(answered: dict[str, str]) -> None:
 
     assert told | {"begun_at": "", "answered_at": ""} == shown | {"begun_at": "", "answered_at": ""}
     rows = GUIDE.read_text()
-    for member in {*State, *Delivery, "begun_at", "answered_at", "error", "delivery", "status"}:
+    for member in {*State, *DELIVERIES.values(), "begun_at", "answered_at", "error", "delivery", "status"}:
         assert f"`{member}`" in rows, member
 
 

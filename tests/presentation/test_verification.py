@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 from keys import issuer_key, key_set
 from keys.models import SigningKey
 from keys.rotation import due_steps, moves
-from presentation import verification_request
+from presentation import verification
 from presentation.models import RelyingParty
 from presentation.relying_parties.authentication import access_tokens
 from presentation.transaction_data import entries
-from presentation.verification_request import VerificationRequestError
+from presentation.verification import VerificationRequestError
 from tests.forgery import HONEST, PAYMENT, SESSION, TAMPERINGS, new_key, sign_jwt
 from tests.presentation import payloads
 from tests.presentation.clients import access_token, registered
@@ -383,7 +383,7 @@ def test_a_body_that_is_no_request_is_refused(bank: RelyingParty, body: Any) -> 
 
 
 def test_a_body_that_is_too_long_or_of_another_kind_is_refused(bank: RelyingParty) -> None:
-    assert verify(bank, b" " * (verification_request.LONGEST + 1)).status_code == 413
+    assert verify(bank, b" " * (verification.LONGEST + 1)).status_code == 413
     headers = {"Authorization": f"Bearer {access_token(bank)}"}
     for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"):
         assert Client().post(VERIFY, data=b"{}", content_type=kind, headers=headers).status_code == 400
@@ -410,7 +410,7 @@ def test_it_takes_posts_only(bank: RelyingParty, method: str) -> None:
 )
 def test_any_body_is_a_request_or_refused(body: bytes) -> None:
     try:
-        asked = verification_request.parse(body)
+        asked = verification.parse(body)
     except VerificationRequestError as error:
         said = str(error)
     else:

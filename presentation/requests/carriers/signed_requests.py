@@ -32,11 +32,6 @@ outbound = Outbound(loopback=settings.LOOPBACK_CALLS)
 FETCHES = Limit("request-objects-fetched", most=settings.REQUESTS_PER_CLIENT, window=timedelta(minutes=15))
 
 
-def sent_along(text: str, party: RelyingParty, *, now: datetime) -> CarriedRequest:
-    """The request in the object `text`, signed by this active relying party; raises RequestObjectError."""
-    return _read(text, party, now)
-
-
 def published_at(uri: str, party: RelyingParty, *, post: bool, address: str, now: datetime) -> CarriedRequest:
     """The request in the object that the relying party returns at `uri`.
 
@@ -55,7 +50,8 @@ def published_at(uri: str, party: RelyingParty, *, post: bool, address: str, now
         raise _not_fetched(error, now) from error
     if answer.status != 200 or answer.content_type != request_object.MEDIA_TYPE:
         raise mistaken(f"request_uri must answer with status 200 and {request_object.MEDIA_TYPE}")
-    return _read(answer.body.decode("ascii", errors="replace").strip(), party, now, wallet_nonce)
+    text = answer.body.decode("ascii", errors="replace").strip()
+    return sent_along(text, party, now=now, wallet_nonce=wallet_nonce)
 
 
 def _not_fetched(error: LimitReachedError | OutboundError, now: datetime) -> UntrustedRequestError:
@@ -80,7 +76,13 @@ def _fetch(uri: str, wallet_nonce: str | None) -> Answer:
     )
 
 
-def _read(text: str, party: RelyingParty, now: datetime, wallet_nonce: str | None = None) -> CarriedRequest:
+def sent_along(
+    text: str, party: RelyingParty, *, now: datetime, wallet_nonce: str | None = None
+) -> CarriedRequest:
+    """The request in the object `text`, signed by this active relying party.
+
+    wallet_nonce: the nonce that the object must repeat, if one was posted. Raises RequestObjectError.
+    """
     if len(text) > LIMITS["request"]:
         raise RequestObjectError("is too long")
     parameters = request_object.read(

@@ -231,8 +231,8 @@ MUTANTS = (
         "test_a_presentation_to_another_application_is_not_valid_for_this_one",
     ),
     mutant(
-        "clearing: a nonce that gave a token is forgotten too early",
-        "presentation/clearing.py",
+        "retention: a nonce that gave a token is forgotten too early",
+        "presentation/retention.py",
         "NONCE_REMEMBERED = timedelta(days=400)",
         "NONCE_REMEMBERED = timedelta(days=300)",
         "presentation/test_clearing.py::"

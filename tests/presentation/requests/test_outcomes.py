@@ -10,7 +10,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from presentation import clearing, outcomes
+from presentation import outcomes, retention
 from presentation.models import Interaction, RelyingParty, ResponseURI
 from presentation.relying_parties import registration as admission
 from presentation.relying_parties.authentication import access_tokens
@@ -137,8 +137,8 @@ def test_a_request_without_an_answer_expires_and_is_deleted(bank: RelyingParty, 
     assert told(bank).keys() == {"state", "begun_at"}
     assert told(bank)["state"] == "expired"
 
-    later = timezone.now() + clearing.WAY_BACK_KEPT + timedelta(minutes=1)
-    clearing.clear_interactions(now=later, batch=10)
+    later = timezone.now() + retention.WAY_BACK_KEPT + timedelta(minutes=1)
+    retention.clear_interactions(now=later, batch=10)
     unknown(read(bank))
 
 

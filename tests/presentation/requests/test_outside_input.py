@@ -28,7 +28,7 @@ from infra import base64url, strict_json
 from infra.base64url import Base64urlError
 from infra.strict_json import StrictJsonError
 from keys.jws import JwsError, take_apart
-from presentation import verification_request
+from presentation import verification as verification_endpoint
 from presentation.models import RelyingParty
 from presentation.relying_parties.authentication import access_tokens, assertion
 from presentation.relying_parties.authentication.access_tokens import TokenRefusedError
@@ -44,7 +44,7 @@ from presentation.relying_parties.metadata.public_keys import (
 from presentation.requests.carriers.posted_form import UnreadableFormError
 from presentation.requests.carriers.posted_form import read as read_form
 from presentation.transaction_data import entries
-from presentation.verification_request import VerificationRequestError
+from presentation.verification import VerificationRequestError
 from sandbox.holder.call import HolderCall, HolderCallError
 from sandbox.playground.posted_answers import NotAnAnswerError, _handle_of
 from tests.forgery import new_key, public_jwk, sign_jwt
@@ -391,7 +391,7 @@ def test_whatever_is_typed_for_a_key_set_is_read_or_refused_and_shown_again(text
 
 @given(JSON | st.fixed_dictionaries({"vp_token": JSON, "nonce": JSON, "transaction_data": JSON | SURROGATES}))
 def test_whatever_json_is_to_be_verified_is_read_or_refused(value: Any) -> None:
-    only(VerificationRequestError, lambda: verification_request.parse(json.dumps(value).encode()))
+    only(VerificationRequestError, lambda: verification_endpoint.parse(json.dumps(value).encode()))
 
 
 @given(st.lists(SURROGATES | st.just("e30"), min_size=1, max_size=3))
@@ -399,7 +399,7 @@ def test_whatever_json_is_to_be_verified_is_read_or_refused(value: Any) -> None:
 def test_transaction_data_to_be_verified_is_base64url_or_refused(values: list[str]) -> None:
     body = json.dumps({"vp_token": "x", "nonce": "n" * 16, "transaction_data": values}).encode()
     try:
-        read = verification_request.parse(body).transaction_data
+        read = verification_endpoint.parse(body).transaction_data
     except VerificationRequestError:
         return
     assert all(map(entries.is_base64url, read))
@@ -407,7 +407,7 @@ def test_transaction_data_to_be_verified_is_base64url_or_refused(values: list[st
 
 @given(st.binary() | ANYTHING.map(lambda text: text.encode("utf-8", "surrogatepass")))
 def test_whatever_body_is_read_or_refused_by_its_own_error(body: bytes) -> None:
-    only(VerificationRequestError, lambda: verification_request.parse(body))
+    only(VerificationRequestError, lambda: verification_endpoint.parse(body))
     only(UnreadableFormError, lambda: read_form(body))
     only(HolderCallError, lambda: HolderCall.from_json(body, endpoint="https://wallet.example/authorize"))
     only(NotAnAnswerError, lambda: _handle_of(body))
