@@ -12,8 +12,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 import structlog
-from django.db.models import Exists, F, Min, OuterRef, QuerySet
-from django.db.models.functions import Greatest
+from django.db.models import Exists, F, OuterRef, QuerySet
 
 from infra.outbound import retry_after
 from infra.outbound.calls import Outbound, OutboundError
@@ -89,14 +88,6 @@ def callable_endpoints(now: datetime) -> QuerySet[WebhookEndpoint]:
     """The endpoints that may be called now and have due events."""
     due = _waiting().filter(relying_party=OuterRef("pk"), due_at__lte=now)
     return _open_endpoints().filter(Exists(due), next_call_at__lte=now)
-
-
-def next_try_at() -> datetime | None:
-    """The time of the next try of any waiting event; None if there is none."""
-    waiting = _waiting().filter(relying_party__webhook_endpoint__in=_open_endpoints())
-    at = Greatest(F("due_at"), F("relying_party__webhook_endpoint__next_call_at"))
-    first: datetime | None = waiting.aggregate(first=Min(at))["first"]
-    return first
 
 
 def _open_endpoints() -> QuerySet[WebhookEndpoint]:

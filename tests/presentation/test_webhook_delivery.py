@@ -371,7 +371,7 @@ def test_dropping_what_is_unwanted_does_not_call_a_failing_address_well(
     assert WebhookEndpoint.objects.get().failures == 5
 
 
-def test_what_failed_is_said_with_the_next_try(
+def test_the_command_reports_how_many_tries_failed(
     acme_bank: RelyingParty, receiver: Receiver, secret: str, settings: Any, caplog: Any
 ) -> None:
     settings.LOOPBACK_CALLS = True
@@ -381,12 +381,8 @@ def test_what_failed_is_said_with_the_next_try(
 
     call_command("deliver_webhooks", stdout=out)
 
-    event, endpoint = WebhookEvent.objects.get(attempts=1), WebhookEndpoint.objects.get()
-    first = max(WebhookEvent.objects.get(attempts=0).due_at, endpoint.next_call_at)
-    assert out.getvalue() == (
-        "Delivered 0 webhooks. 1 failed (the log in the admin says why); "
-        f"the next try is at {first:%Y-%m-%d %H:%M:%S} UTC.\n"
-    )
+    event = WebhookEvent.objects.get(attempts=1)
+    assert out.getvalue() == "Delivered 0 webhooks. 1 failed; the log in the admin says why.\n"
     (record,) = [each for each in caplog.records if "webhook_not_sent" in str(each.msg)]
     assert record.levelname == "WARNING"
     assert str(event.pk) in str(record.msg)

@@ -10,8 +10,6 @@ from django.utils import timezone
 from infra import retention
 from wallet.status_lists import upkeep
 
-SIGN_INS = ("sessions", "sign-ins", "links", "browsers", "allowances")
-
 
 class Command(BaseCommand):
     help = (
@@ -30,10 +28,5 @@ class Command(BaseCommand):
             if entry.clear:
                 rows[entry.cleared_as] += entry.clear(now=now, batch=batch)
         upkeep.keep_open(now=now)
-        self.stdout.write(
-            f"Deleted {rows['interactions']} interactions, {rows['questions']} questions, "
-            f"{sum(rows[name] for name in SIGN_INS)} rows of sign-ins. "
-            f"Erased the transactions of {rows['transactions']} consents. "
-            f"Forgot {rows['presented credentials']} presented credentials, "
-            f"retired {rows['status lists']} status lists."
-        )
+        cleared = ", ".join(f"{count} {name}" for name, count in rows.items() if count)
+        self.stdout.write(f"Cleared {cleared or 'nothing'}.")

@@ -48,11 +48,7 @@ class Command(BaseCommand):
 
 def _in_words(sent: Sent) -> str:
     text = f"Delivered {sent.delivered} webhooks."
-    if not sent.failed:
-        return text
-    at = delivery.next_try_at()
-    again = f"the next try is at {at:%Y-%m-%d %H:%M:%S} UTC" if at else "none is tried again"
-    return f"{text} {sent.failed} failed (the log in the admin says why); {again}."
+    return f"{text} {sent.failed} failed; the log in the admin says why." if sent.failed else text
 
 
 def _deliver(outbound: Outbound, threads: int) -> Sent:

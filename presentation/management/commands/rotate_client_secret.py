@@ -24,30 +24,23 @@ class Command(BaseCommand):
         parser.add_argument("client_id")
         parser.add_argument(
             "--overlap-days",
-            type=_days(0, 365),
-            default=client_secrets.OVERLAP,
+            type=int,
+            default=client_secrets.OVERLAP.days,
             metavar="DAYS",
             help="how long the previous secret works on (7); 0 ends all others now",
         )
-        parser.add_argument(
-            "--days",
-            type=_days(1, 730),
-            default=client_secrets.LIFETIME,
-            metavar="DAYS",
-            help="how long the new secret works (365)",
-        )
 
-    def handle(
-        self, *args: Any, client_id: str, overlap_days: timedelta, days: timedelta, **options: Any
-    ) -> None:
+    def handle(self, *args: Any, client_id: str, overlap_days: int, **options: Any) -> None:
         """Prints the secret; raises CommandError without changing anything."""
         relying_party = RelyingParty.objects.filter(client_id=client_id).first()
         if relying_party is None:
             raise CommandError(f"No relying party has the client ID {client_id}.")
-        now = timezone.now()
+        if not 0 <= overlap_days <= 365:
+            raise CommandError("--overlap-days takes a number from 0 to 365.")
+        now, overlap = timezone.now(), timedelta(days=overlap_days)
         try:
             with transaction.atomic():
-                new = client_secrets.rotate(relying_party, now=now, overlap=overlap_days, lifetime=days)
+                new = client_secrets.rotate(relying_party, now=now, overlap=overlap)
                 action = _("Client secret %(number)s made") % {"number": new.row.pk}
                 history.record(relying_party, action, command="rotate_client_secret", now=now)
         except client_secrets.TwoSecretsError:
@@ -61,12 +54,3 @@ class Command(BaseCommand):
             "client_secret_expires_at": int(new.row.expires_at.timestamp()),
         }
         self.stdout.write(json.dumps(answer, indent=2))
-
-
-def _days(least: int, most: int) -> Any:
-    def days(text: str) -> timedelta:
-        if not (text.isascii() and text.isdecimal()) or not least <= int(text[:4]) <= most or len(text) > 4:
-            raise ValueError
-        return timedelta(days=int(text))
-
-    return days

@@ -65,7 +65,7 @@ def verify(
     """
     try:
         claims = signed_claims(assertion, find_keys, types=_TYPES)
-        moments = times(claims, "exp", "nbf", "iat")
+        moments = times(claims)
         if "exp" not in moments:
             raise AssertionRefusedError("The client assertion has no end (exp).")
         check_times(moments, lifetime=LIFETIME, now=now)

@@ -49,13 +49,7 @@ def live(relying_party: RelyingParty, *, now: datetime) -> list[ClientSecret]:
     return list(relying_party.client_secrets.filter(ended_at=None, expires_at__gt=now))
 
 
-def rotate(
-    relying_party: RelyingParty,
-    *,
-    now: datetime,
-    overlap: timedelta = OVERLAP,
-    lifetime: timedelta = LIFETIME,
-) -> NewSecret:
+def rotate(relying_party: RelyingParty, *, now: datetime, overlap: timedelta = OVERLAP) -> NewSecret:
     """A new secret. The previous one works on for `overlap`; an overlap of zero ends all previous ones now.
 
     Raises TwoSecretsError if two are live and the overlap is not zero, and then changes nothing.
@@ -74,7 +68,7 @@ def rotate(
                 slot=free[0],
                 digest=digest(text),
                 created_at=now,
-                expires_at=now + lifetime,
+                expires_at=now + LIFETIME,
             )
     except IntegrityError:  # another request took the slot
         raise TwoSecretsError from None

@@ -39,9 +39,9 @@ def signed_claims(token: str, find_keys: FindKeys, *, types: Collection[str | No
         raise ClientJwtError(f"is refused: {error}") from error
 
 
-def times(claims: dict[str, Any], *names: str) -> dict[str, float]:
-    """The times in seconds of those claims `names` that are present; raises ClientJwtError."""
-    found = {name: claims[name] for name in names if claims.get(name) is not None}
+def times(claims: dict[str, Any]) -> dict[str, float]:
+    """Those of `exp`, `nbf` and `iat` that are present, in seconds; raises ClientJwtError."""
+    found = {name: claims[name] for name in ("exp", "nbf", "iat") if claims.get(name) is not None}
     for name, value in found.items():
         if type(value) not in (int, float) or abs(value) > _END_OF_TIME:
             raise ClientJwtError(f"has no {name} that is a time in seconds")

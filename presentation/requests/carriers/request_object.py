@@ -80,7 +80,7 @@ def _check_meant_for(claims: dict[str, Any], audiences: Collection[str], client_
     if isinstance(audience, list) and len(audience) == 1:
         audience = audience[0]
     if not isinstance(audience, str) or audience not in audiences:
-        raise ClientJwtError("is meant for somebody else: aud must be the issuer")
+        raise ClientJwtError("has another audience: aud must be the issuer")
     if claims.get("sub") == client_id:
         raise ClientJwtError("could be taken for a client assertion: it must not have this sub")
     if CARRIERS & claims.keys():
@@ -88,7 +88,7 @@ def _check_meant_for(claims: dict[str, Any], audiences: Collection[str], client_
 
 
 def _check_times(claims: dict[str, Any], now: datetime) -> None:
-    moments = times(claims, "exp", "nbf", "iat")
+    moments = times(claims)
     if "exp" not in moments:
         if "iat" not in moments:
             raise ClientJwtError("says neither when it ends (exp) nor when it was made (iat)")
