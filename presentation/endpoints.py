@@ -107,7 +107,7 @@ class MachineView(APIView):
 
 
 class TokenView(MachineView):
-    """Access tokens for relying applications, by client credentials."""
+    """Access tokens for relying parties, by client credentials."""
 
     def post(self, request: Request) -> Response:
         """Issues an access token (RFC 6749 §4.4.2)."""

@@ -21,7 +21,7 @@ TYPE = "oauth-authz-req+jwt"
 MEDIA_TYPE = f"application/{TYPE}"
 LIFETIME = timedelta(hours=1)  # the latest `exp`, from now
 WITHOUT_END = timedelta(minutes=5)  # how long an object with `iat` but without `exp` is valid
-ANYBODY = "https://self-issued.me/v2"  # the audience for wallets whose metadata is unknown (§5.8)
+SELF_ISSUED = "https://self-issued.me/v2"  # the audience for wallets whose metadata is unknown (§5.8)
 # In an address these are text; in an object they are JSON objects or arrays (OpenID4VP 1.0 §5.1). Many
 # libraries put the text into the object too, so both are accepted.
 JSON_VALUES: dict[str, tuple[type, str]] = {
@@ -66,7 +66,7 @@ def read(
             verified = parameters  # without either there is no address for the error
         if mistyped:
             raise ClientJwtError(mistyped)
-        _check_meant_for(claims, {issuer, ANYBODY}, client_id)
+        _check_meant_for(claims, {issuer, SELF_ISSUED}, client_id)
         _check_times(claims, now)
         if wallet_nonce is not None and claims.get("wallet_nonce") != wallet_nonce:
             raise ClientJwtError("is an answer to another request for it: wallet_nonce must be repeated")
