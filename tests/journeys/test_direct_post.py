@@ -115,7 +115,7 @@ def test_declining_is_posted_and_the_application_says_where_to_go(
     assert application.requests == ["/sorry"]
 
 
-def test_a_wrong_request_is_a_page_and_the_application_is_told(
+def test_an_invalid_request_leads_to_a_page_and_is_reported_to_the_relying_party(
     holder: MakeHolder, bank: RelyingParty, receiver: Receiver
 ) -> None:
     direct = {"response_mode": "direct_post", "response_uri": receiver.uri}

@@ -91,7 +91,7 @@ def test_an_operator_registers_integrates_and_suspends(signed_in: Any) -> None:
     assert party.redirect_uris.count() == 2
 
 
-def test_an_operator_has_a_relying_party_told_by_webhook(signed_in: Any) -> None:
+def test_an_operator_sets_up_webhooks_for_a_relying_party(signed_in: Any) -> None:
     page = signed_in
     party = register("Bookshop", "https://books.example/callback")
     page.goto(page.url + f"presentation/relyingparty/{party.pk}/change/")

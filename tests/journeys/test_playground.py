@@ -176,7 +176,7 @@ def without_first_disclosure(token: str) -> str:
     return "~".join([issuer, *others])
 
 
-def test_a_tampered_or_replayed_token_is_not_believed(
+def test_a_tampered_or_replayed_token_is_refused(
     newcomer: Newcomer, answered: Callable[..., list[str]]
 ) -> None:
     assert answered() == []

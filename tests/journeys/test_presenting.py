@@ -419,7 +419,7 @@ def test_with_the_keyboard_alone_everything_works(
     assert bank.verify(person.comes_back())
 
 
-def test_what_a_wallet_cannot_show_is_told_to_its_holder_alone(
+def test_only_the_holder_learns_that_nothing_matches(
     holder: MakeHolder, alice: Wallet, bank: RelyingParty
 ) -> None:
     wanted = {"path": ["given_name"], "values": ["Bob"]}

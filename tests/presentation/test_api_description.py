@@ -88,7 +88,7 @@ def check(name: str, service: Any, mode: GenerationMode, *, but: set[str], **kno
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
-def test_what_is_said_is_what_the_running_server_does(service: Any, signing_key: Any, name: str) -> None:
+def test_the_running_server_matches_the_description(service: Any, signing_key: Any, name: str) -> None:
     but = UNKNOWABLE if name in WITH_INPUT else set()
 
     check(name, service, GenerationMode.POSITIVE, but=but)

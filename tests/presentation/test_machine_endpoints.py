@@ -109,7 +109,7 @@ def test_while_the_database_is_away_it_says_when_to_come_again(
 
 
 @each_endpoint
-def test_a_body_in_chunks_is_refused_and_not_taken_for_an_empty_one(path: str) -> None:
+def test_a_body_in_chunks_is_refused_and_not_read_as_empty(path: str) -> None:
     """As gunicorn passes it on: without Content-Length, so Django would read an empty body."""
     party, _secret = with_secret()
     proof = bearing(access_token(party)) if path == VERIFY else {}
@@ -192,7 +192,9 @@ def test_one_address_that_calls_too_often_has_to_wait_and_no_other(
     assert not call("192.0.2.2")
 
 
-def test_a_good_token_is_taken_where_bad_ones_come_from(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_valid_token_is_accepted_from_an_address_that_sent_invalid_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(bearer, "REFUSED", FEW)
     for _ in range(4):
         last = post(VERIFY, BODIES[VERIFY], **bearing("not.a.token"))

@@ -123,7 +123,7 @@ def test_the_issuer_names_itself_and_its_keys(client: Client, settings: Any) -> 
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_documents_are_cacheable_for_everybody_and_cost_no_query(
+def test_documents_are_publicly_cacheable_and_need_no_query(
     client: Client, db: None, statements: Any, path: str
 ) -> None:
     with statements() as asked:

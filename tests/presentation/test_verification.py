@@ -114,7 +114,7 @@ def test_another_nonce_is_not_valid(bank: RelyingParty, presented: dict[str, str
 
 
 @pytest.mark.parametrize("as_text", [True, False])
-def test_the_wire_format_of_openid4vp_is_taken_as_text_and_as_object(
+def test_the_wire_format_of_openid4vp_is_accepted_as_text_and_as_object(
     client: Client, bank: RelyingParty, alice: Wallet, sign_in: Any, as_text: bool
 ) -> None:
     RelyingParty.objects.update(wire_format=RelyingParty.WireFormat.OPENID4VP_1_0)
@@ -182,7 +182,7 @@ def test_a_credential_without_a_status_entry_is_unknown(
     assert status_of(bank, presented) == "unknown"
 
 
-def test_what_a_withdrawn_key_signed_is_not_believed(
+def test_a_token_signed_by_a_withdrawn_key_is_refused(
     bank: RelyingParty, presented: dict[str, str], signing_key: SigningKey
 ) -> None:
     before = access_token(bank)
@@ -441,9 +441,7 @@ def test_neither_presentation_nor_claims_are_logged(
         assert private not in written
 
 
-def test_what_is_told_of_findings_is_not_in_what_programs_print(
-    bank: RelyingParty, presented: dict[str, str]
-) -> None:
+def test_findings_are_not_in_any_repr(bank: RelyingParty, presented: dict[str, str]) -> None:
     findings = examination.examine(
         presented["vp_token"], audience=bank.client_id, nonce=NONCE, transaction_data=[], now=timezone.now()
     )

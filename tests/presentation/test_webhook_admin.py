@@ -230,7 +230,7 @@ def test_the_history_of_one_begins_with_the_last(acme_bank: RelyingParty) -> Non
     assert history.index("<td>olga") < history.index(f"<td>{RELYING_PARTIES}")
 
 
-def test_what_is_not_wanted_any_more_is_not_said_to_be_sent(acme_bank: RelyingParty) -> None:
+def test_unwanted_events_are_not_reported_as_sent(acme_bank: RelyingParty) -> None:
     opted_in(acme_bank, URL, "credential.revoked")
     (event,) = waiting(acme_bank)  # presentation.completed
     client = operator(RELYING_PARTIES)
@@ -308,7 +308,7 @@ def test_the_log_costs_no_statement_per_line(acme_bank: RelyingParty, statements
     assert counts[0] == counts[1]
 
 
-def test_an_address_that_is_gone_is_said_and_another_lifts_it(acme_bank: RelyingParty) -> None:
+def test_the_page_says_that_an_address_is_gone_until_another_is_entered(acme_bank: RelyingParty) -> None:
     client = operator(RELYING_PARTIES)
     with receiving() as receiver:
         opted_in(acme_bank, receiver.url)

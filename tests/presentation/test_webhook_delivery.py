@@ -165,7 +165,7 @@ def test_when_it_is_back_everything_that_waits_is_sent_at_once(
     assert {state for state, *_ in log()} == {DELIVERED}
 
 
-def test_one_event_that_is_never_taken_holds_up_no_other(
+def test_an_event_that_is_never_accepted_delays_no_other(
     acme_bank: RelyingParty, receiver: Receiver, secret: str
 ) -> None:
     start = timezone.now()
@@ -436,7 +436,7 @@ def test_sealed_anew_it_signs_as_before(
     assert len(receiver.verified(secret)) == 1
 
 
-def test_a_secret_that_does_not_open_is_said_and_nothing_is_sent_unsigned(
+def test_a_secret_that_does_not_unseal_is_logged_and_nothing_is_sent_unsigned(
     acme_bank: RelyingParty, receiver: Receiver, secret: str, settings: Any
 ) -> None:
     settings.KEY_SEALING_KEYS = ["another-sealing-key-of-32-characters"]

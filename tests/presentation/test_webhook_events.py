@@ -55,7 +55,7 @@ def collect() -> int:
     ("decision", "kind", "error"),
     [("share", "presentation.completed", {}), ("decline", "presentation.denied", {"error": "access_denied"})],
 )
-def test_an_answer_is_told_by_what_the_relying_party_knows_and_nothing_else(
+def test_an_event_identifies_an_answer_by_its_nonce_and_contains_nothing_else(
     client: Client,
     alice: Wallet,
     acme_bank: RelyingParty,
@@ -83,7 +83,7 @@ def test_an_answer_is_told_by_what_the_relying_party_knows_and_nothing_else(
         assert secret not in text
 
 
-def test_leaving_is_told_as_declining_is(client: Client, acme_bank: RelyingParty) -> None:
+def test_leaving_inserts_the_same_event_as_declining(client: Client, acme_bank: RelyingParty) -> None:
     opted_in(acme_bank)
     ask(client, acme_bank)
     client.get(f"{url_of_interaction()}leave/")
@@ -111,7 +111,7 @@ def test_no_event_is_sent_that_the_relying_party_has_not_chosen(
     assert told() == []
 
 
-def test_others_pay_nothing_for_it_and_who_is_told_one_statement(
+def test_an_event_costs_one_statement_and_without_webhooks_none(
     client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn, statements: Any
 ) -> None:
     sign_in(alice)
@@ -132,7 +132,7 @@ def test_others_pay_nothing_for_it_and_who_is_told_one_statement(
     assert len(all_with_event) == len(with_event) + 2
 
 
-def test_an_answer_that_cannot_be_told_is_not_given(
+def test_an_answer_whose_event_cannot_be_inserted_is_not_given(
     client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
 ) -> None:
     opted_in(acme_bank)
@@ -162,7 +162,7 @@ def test_an_answer_that_cannot_be_told_is_not_given(
 
 @pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
-def test_of_racing_answers_one_is_told(
+def test_racing_answers_insert_one_event(
     client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
 ) -> None:
     opted_in(acme_bank)
@@ -205,7 +205,7 @@ def by_key(alice: Wallet, entry: StatusEntry) -> None:
 
 
 @pytest.mark.parametrize("revoke", [by_place, by_holder, by_credential, by_wallet, by_key])
-def test_whatever_makes_it_invalid_its_relying_party_is_told_once(
+def test_each_cause_of_invalidity_leads_to_one_event(
     client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn, revoke: Any
 ) -> None:
     opted_in(acme_bank, "https://bank.example/told", "credential.revoked")
@@ -238,7 +238,7 @@ def test_suspended_is_not_revoked(
     assert collect() == 0
 
 
-def test_what_has_ended_is_not_told_of_any_more(
+def test_expired_credentials_cause_no_event(
     client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
 ) -> None:
     opted_in(acme_bank)
@@ -249,7 +249,7 @@ def test_what_has_ended_is_not_told_of_any_more(
     assert revocations.collect(now=timezone.now() + timedelta(days=1)) == 0
 
 
-def test_many_are_told_in_batches_and_only_to_whom_they_were_presented(
+def test_revocations_are_reported_in_batches_to_their_relying_parties_only(
     client: Client, alice: Wallet, acme_bank: RelyingParty, corner_shop: RelyingParty, sign_in: SignIn
 ) -> None:
     opted_in(acme_bank, "https://bank.example/told", "credential.revoked")

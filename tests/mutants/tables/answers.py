@@ -91,7 +91,7 @@ MUTANTS = (
         _INTERACTIONS,
         "        if not self.still_registered:",
         "        if not self.return_address.uri:",
-        f"{_FLOW}::test_a_redirect_uri_taken_away_in_mid_flow_gets_nothing",
+        f"{_FLOW}::test_a_redirect_uri_removed_during_the_flow_gets_no_answer",
     ),
     mutant(
         "answer: to a request that was changed after the yes",
@@ -134,7 +134,7 @@ MUTANTS = (
         "            parameters={},\n            sealed_transaction_data=None,\n            errand=None,\n",
         "            parameters=interaction.parameters,\n            sealed_transaction_data=None,\n"
         "            errand=None,\n",
-        f"{_FLOW}::test_what_was_asked_is_forgotten_once_answered",
+        f"{_FLOW}::test_the_answer_erases_the_parameters",
     ),
     mutant(
         "CSRF: a decision without the token of our page",
@@ -162,7 +162,7 @@ MUTANTS = (
         _DELIVERIES,
         "        uri=interaction.response_uri,\n",
         "",
-        f"{_POSTED}::test_a_response_uri_taken_away_meanwhile_gets_nothing",
+        f"{_POSTED}::test_a_response_uri_removed_during_the_flow_gets_no_answer",
     ),
     mutant(
         "delivery: to a client that was suspended meanwhile",
@@ -204,7 +204,7 @@ MUTANTS = (
         f"{_PACKAGE}/encryption.py",
         'usable = [*_usable(metadata.get("jwks", {"keys": []})), *registered]',
         'usable = [*registered, *_usable(metadata.get("jwks", {"keys": []}))]',
-        f"{_TESTS}/test_response_encryption.py::test_a_registered_key_is_taken_when_the_request_brings_none",
+        f"{_TESTS}/test_response_encryption.py::test_a_registered_key_is_used_if_the_request_has_none",
     ),
     mutant(
         "encryption: to a key that is not for it",

@@ -169,6 +169,6 @@ MUTANTS = (
         f"{_PACKAGE}/fetched_keys.py",
         "            if not self.is_fresh():\n                self.keys = {}\n",
         "            self.fetched_at = now\n",
-        f"{_TESTS}/test_fetched_keys.py::test_a_server_that_fails_is_asked_once_a_minute_and_its_old_keys_end",
+        f"{_TESTS}/test_fetched_keys.py::test_a_failing_server_is_called_once_a_minute_and_its_cached_keys_expire",
     ),
 )

@@ -11,7 +11,9 @@ _NOT_ITS_OWN = (
     f"{_TESTS}/test_request_objects.py::"
     "test_an_object_that_is_not_certainly_its_own_gets_a_page_and_is_not_pushed"
 )
-_NOT_GOOD = f"{_TESTS}/test_request_objects.py::test_an_object_of_its_own_that_is_not_good_is_told_at_home"
+_NOT_GOOD = (
+    f"{_TESTS}/test_request_objects.py::test_an_invalid_object_of_the_client_is_reported_to_the_client"
+)
 
 MUTANTS = (
     mutant(
@@ -75,7 +77,7 @@ MUTANTS = (
         "presentation/relying_parties/metadata/redirect_uris.py",
         '    if host != "localhost":\n',
         '    if host == "localhost":\n        return\n    if host == "":\n',
-        "presentation/relying_parties/test_redirect_uris.py::test_anything_else_may_not_and_the_reason_is_said",
+        "presentation/relying_parties/test_redirect_uris.py::test_every_other_uri_is_refused_with_a_reason",
     ),
     mutant(
         "client: a suspended one asks",

@@ -97,7 +97,7 @@ def test_where_paths_lead(claims: list[Any], selected: Any) -> None:
     assert claims_for(*claims) == selected
 
 
-def test_the_first_claim_set_that_can_be_had_is_meant() -> None:
+def test_the_first_claim_set_that_the_credential_has_is_selected() -> None:
     claims = [
         path("given_name", id="x", values=["Bob"]),
         path("birth_date", id="y"),

@@ -133,9 +133,7 @@ def test_who_takes_credentials_of_other_formats_too_gets_the_one_that_is_here(
     assert disclosed(token) == {"given_name"}
 
 
-def test_who_takes_only_credentials_of_other_formats_is_told_so_at_once(
-    client: Client, acme_bank: RelyingParty
-) -> None:
+def test_a_query_for_other_formats_only_is_refused_at_once(client: Client, acme_bank: RelyingParty) -> None:
     home = client.get(PATH, asked(acme_bank, **with_query(LICENCE))).headers["Location"]
 
     assert fragment(home)["error"] == "vp_formats_not_supported"
@@ -193,7 +191,7 @@ def test_the_right_authority_is_the_one_that_signed_the_issuers_certificate(
     assert ask(client, acme_bank, **with_query(asked_for)).startswith("/consent/")
 
 
-def test_nothing_goes_home_before_a_click(
+def test_nothing_is_sent_to_the_relying_party_before_a_click(
     client: Client, alice: Wallet, may_ask_everything: RelyingParty, sign_in: SignIn
 ) -> None:
     sign_in(alice)
@@ -255,7 +253,7 @@ def test_a_claim_that_is_not_the_relying_partys_to_ask_is_refused(
     assert "birth_date" in answer["error_description"]
 
 
-def test_claims_taken_away_after_the_yes_are_not_shared(
+def test_claims_removed_after_consent_are_not_shared(
     client: Client, alice: Wallet, may_ask_everything: RelyingParty, sign_in: SignIn
 ) -> None:
     sign_in(alice)

@@ -169,9 +169,7 @@ def test_an_operator_registers_what_its_server_may_do_and_its_keys(admin_client:
         ),
     ],
 )
-def test_a_mistake_in_keys_or_grants_is_said_on_the_page(
-    admin_client: Client, changes: Any, says: str
-) -> None:
+def test_the_page_explains_a_mistake_in_keys_or_grants(admin_client: Client, changes: Any, says: str) -> None:
     response = admin_client.post(f"{LIST}add/", form("https://books.example/callback", **changes))
     assert says in unescape(page(response))
     assert not RelyingParty.objects.exists()

@@ -104,7 +104,7 @@ def test_a_key_that_is_gone_there_is_gone_here_after_five_minutes(
     assert application.asks(settings) == 401
 
 
-def test_a_server_that_fails_is_asked_once_a_minute_and_its_old_keys_end(
+def test_a_failing_server_is_called_once_a_minute_and_its_cached_keys_expire(
     application: Application, settings: Any, clock: Any
 ) -> None:
     assert application.asks(settings) == 200

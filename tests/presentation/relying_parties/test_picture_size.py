@@ -150,7 +150,7 @@ def test_a_logo_with_too_many_pixels_is_refused(sides: tuple[int, int]) -> None:
     assert "too many pixels" in str(logos.problem_with(png(*sides)))
 
 
-def test_the_largest_logo_is_taken() -> None:
+def test_the_largest_logo_is_accepted() -> None:
     assert logos.problem_with(png(2048, 2048)) is None
 
 

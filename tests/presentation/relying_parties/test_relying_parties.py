@@ -155,7 +155,7 @@ def test_a_suspension_without_a_reason_is_none() -> None:
 
 
 @pytest.mark.django_db
-def test_a_move_that_was_made_already_is_said_to_be() -> None:
+def test_suspending_twice_is_reported() -> None:
     party = registered()
     with pytest.raises(admission.MoveError):
         admission.reinstate(party)

@@ -121,7 +121,9 @@ def test_credentials_are_form_encoded_before_they_go_into_the_header(client: Cli
         ("presentation:read presentation:read", "presentation:read"),
     ],
 )
-def test_a_scope_is_given_as_asked_and_all_without(client: Client, scope: str, given: str) -> None:
+def test_the_requested_scope_is_granted_and_all_scopes_without_one(
+    client: Client, scope: str, given: str
+) -> None:
     party, secret = with_secret()
     answer = good(ask(client, {"scope": scope}, **basic(party.client_id, secret)))
 

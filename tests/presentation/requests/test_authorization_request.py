@@ -296,7 +296,7 @@ LICENCE = {
 }
 
 
-def test_credentials_of_other_formats_ask_for_no_claims_of_ours_and_cannot_be_all_that_is_asked() -> None:
+def test_queries_for_other_formats_select_no_claims_and_cannot_be_the_only_ones() -> None:
     name = json.loads(two_queries())["credentials"][0]
     either = {"credentials": [LICENCE, name], "credential_sets": [{"options": [["mdl"], ["given_name"]]}]}
 

@@ -161,7 +161,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize(("changes", "error"), WRONG.values(), ids=WRONG.keys())
-def test_every_other_mistake_goes_home_with_its_code(
+def test_every_other_mistake_redirects_with_its_error_code(
     client: Client, acme_bank: RelyingParty, changes: dict[str, Any], error: str
 ) -> None:
     response = client.get(PATH, asked(acme_bank, **changes))

@@ -48,7 +48,7 @@ def test_both_forms_of_the_page_go_to_the_interaction(client: Client, interactio
     assert interaction_url == url_of_interaction()
 
 
-def test_declining_goes_home_with_access_denied(client: Client, interaction_url: str) -> None:
+def test_declining_redirects_with_access_denied(client: Client, interaction_url: str) -> None:
     answer = client.post(interaction_url, {"decision": "decline"})
 
     assert fragment(answer.headers["Location"])["error"] == "access_denied"

@@ -268,7 +268,7 @@ def test_the_consent_page_says_who_gets_the_answer_and_how(client: Client, asks:
     assert "default-src 'none'" in page.headers["Content-Security-Policy"]
 
 
-def test_the_consent_page_of_a_fragment_says_what_it_always_said(
+def test_the_consent_page_for_a_fragment_is_unchanged(
     client: Client, bank: RelyingParty, alice: Wallet, sign_in: SignIn
 ) -> None:
     sign_in(alice)
@@ -452,7 +452,7 @@ def test_only_status_200_is_delivered(
     assert len(receiver.posted) == 1
 
 
-def test_no_transaction_is_open_while_the_application_is_asked(
+def test_no_transaction_is_open_while_the_relying_party_is_called(
     client: Client, interaction_url: str, receiver: Receiver
 ) -> None:
     """Another connection can write the row during the post, and sees the interaction as answered."""
@@ -567,7 +567,7 @@ def told() -> list[str]:
 @pytest.mark.parametrize(
     ("decision", "kind"), [("share", "presentation.completed"), ("decline", "presentation.denied")]
 )
-def test_it_is_told_when_the_answer_has_arrived_and_not_before(
+def test_the_event_is_inserted_with_the_delivery_and_not_before(
     client: Client, interaction_url: str, bank: RelyingParty, receiver: Receiver, decision: str, kind: str
 ) -> None:
     opted_in(bank)
@@ -584,7 +584,7 @@ def test_it_is_told_when_the_answer_has_arrived_and_not_before(
     assert data.get("error") == (None if decision == "share" else "access_denied")
 
 
-def test_of_an_answer_that_never_arrives_nothing_is_told(
+def test_an_undelivered_answer_causes_no_event(
     client: Client, interaction_url: str, bank: RelyingParty, receiver: Receiver
 ) -> None:
     opted_in(bank)
@@ -596,7 +596,7 @@ def test_of_an_answer_that_never_arrives_nothing_is_told(
     assert told() == []
 
 
-def test_killed_between_posting_and_writing_it_down_it_is_told_once(
+def test_killed_between_the_post_and_the_commit_it_inserts_one_event(
     client: Client, interaction_url: str, bank: RelyingParty, receiver: Receiver
 ) -> None:
     def kill(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
@@ -660,7 +660,7 @@ def test_killed_at_the_second_try_the_page_does_not_speak_of_the_first(
     assert "did not confirm your answer" in page
 
 
-def test_what_was_told_with_the_answer_is_not_told_again_with_its_arrival(
+def test_an_event_inserted_with_the_answer_is_not_inserted_with_the_delivery(
     client: Client, interaction_url: str, bank: RelyingParty, receiver: Receiver
 ) -> None:
     opted_in(bank)
@@ -675,7 +675,7 @@ def test_what_was_told_with_the_answer_is_not_told_again_with_its_arrival(
 
 
 @pytest.mark.postgresql
-def test_of_racing_tries_one_is_told(
+def test_racing_tries_insert_one_event(
     client: Client, interaction_url: str, bank: RelyingParty, receiver: Receiver
 ) -> None:
     opted_in(bank)
@@ -699,7 +699,7 @@ def expired() -> None:
 
 
 @pytest.mark.parametrize("page", ["", "leave/", "delivery/"])
-def test_on_the_first_visit_after_it_expired_the_application_is_told(
+def test_the_first_visit_after_the_expiry_notifies_the_relying_party(
     client: Client, interaction_url: str, bank: RelyingParty, receiver: Receiver, settings: Any, page: str
 ) -> None:
     receiver.redirects_to(HERE)
@@ -716,7 +716,7 @@ def test_on_the_first_visit_after_it_expired_the_application_is_told(
 
 
 @pytest.mark.parametrize("decision", ["share", "decline"])
-def test_a_decision_that_comes_too_late_is_told_as_too_late(
+def test_the_page_says_that_a_decision_came_too_late(
     client: Client, interaction_url: str, alice: Wallet, receiver: Receiver, decision: str
 ) -> None:
     expired()
@@ -921,7 +921,7 @@ def test_without_a_response_uri_a_good_redirect_uri_learns_of_the_mistake(
     assert not Interaction.objects.exists()
 
 
-def test_an_unknown_mode_is_told_where_answers_would_be_posted(
+def test_an_unknown_response_mode_is_reported_to_the_response_uri(
     client: Client, bank: RelyingParty, receiver: Receiver
 ) -> None:
     for mode in ("query", "x" * 101):
@@ -961,7 +961,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize(("changes", "error"), WRONG.values(), ids=WRONG.keys())
-def test_what_is_wrong_with_a_request_is_posted_and_the_person_told(
+def test_an_error_is_posted_and_shown_to_the_holder(
     asks: Any, bank: RelyingParty, receiver: Receiver, settings: Any, changes: dict[str, Any], error: str
 ) -> None:
     response = asks(**changes)
@@ -983,7 +983,7 @@ def test_after_a_wrong_request_the_browser_goes_where_the_application_says(
     assert asks(nonce=None).headers["Location"] == f"{HERE}#own"
 
 
-def test_a_wrong_request_that_cannot_be_told_is_a_page(asks: Any, receiver: Receiver) -> None:
+def test_an_invalid_request_that_cannot_be_reported_leads_to_a_page(asks: Any, receiver: Receiver) -> None:
     receiver.status = 500
 
     response = asks(nonce=None)
@@ -1083,7 +1083,7 @@ def test_suspended_meanwhile_nothing_is_posted_any_more(
 
 
 @pytest.mark.parametrize("when", ["before the decision", "before trying again"])
-def test_a_response_uri_taken_away_meanwhile_gets_nothing(
+def test_a_response_uri_removed_during_the_flow_gets_no_answer(
     client: Client, interaction_url: str, receiver: Receiver, when: str
 ) -> None:
     if when == "before trying again":
@@ -1121,7 +1121,7 @@ def test_hosts_that_are_not_public_are_never_connected_to(
 
 
 @pytest.mark.parametrize("believed", [True, False])
-def test_over_https_only_who_has_a_believed_certificate_gets_the_answer(
+def test_an_answer_is_posted_only_to_a_server_with_a_trusted_certificate(
     client: Client, asks: Any, bank: RelyingParty, monkeypatch: pytest.MonkeyPatch, believed: bool
 ) -> None:
     body = json.dumps({"redirect_uri": HERE}).encode()

@@ -60,7 +60,7 @@ def test_a_decision_whose_process_died_is_answered_by_the_next_request(
     assert token["vp_token"].count("~") == 5  # two names, the age object, over 18, and the key binding JWT
 
 
-def test_declining_goes_home_with_access_denied_and_is_recorded(
+def test_declining_redirects_with_access_denied_and_is_recorded(
     client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn, settings: Any
 ) -> None:
     sign_in(alice)
@@ -77,7 +77,7 @@ def test_declining_goes_home_with_access_denied_and_is_recorded(
     assert Consent.objects.get().decision == Consent.Decision.DECLINED
 
 
-def test_leaving_goes_home_with_the_very_same_answer_as_declining(
+def test_leaving_redirects_with_the_same_answer_as_declining(
     client: Client, acme_bank: RelyingParty, settings: Any
 ) -> None:
     ask(client, acme_bank)
@@ -110,7 +110,7 @@ def test_an_answer_is_sent_once_and_then_the_page_has_a_link_back(
     assert "#" not in again.content.decode().split('rel="noreferrer"')[0].split("href=")[-1]
 
 
-def test_what_was_asked_is_forgotten_once_answered(
+def test_the_answer_erases_the_parameters(
     client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
 ) -> None:
     sign_in(alice)
@@ -267,7 +267,7 @@ def test_suspended_in_mid_flow_nothing_is_redirected(
     assert client.get(interaction_url).status_code == 400
 
 
-def test_a_redirect_uri_taken_away_in_mid_flow_gets_nothing(
+def test_a_redirect_uri_removed_during_the_flow_gets_no_answer(
     client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
 ) -> None:
     sign_in(alice)
@@ -277,7 +277,7 @@ def test_a_redirect_uri_taken_away_in_mid_flow_gets_nothing(
     assert client.get(interaction_url).status_code == 400
 
 
-def test_a_scope_taken_away_in_mid_flow_is_invalid(
+def test_a_scope_removed_during_the_flow_is_invalid(
     client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
 ) -> None:
     sign_in(alice)

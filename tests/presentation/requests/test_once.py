@@ -120,7 +120,7 @@ def test_nothing_is_done_twice_in_a_request_of_a_returning_holder(
     assert "credential found valid" in shown
 
 
-def test_nothing_is_done_twice_where_the_decision_was_taken_before(
+def test_nothing_is_done_twice_if_the_decision_was_stored_before(
     client: Client, counted: Counted, bank: tuple[RelyingParty, Any], alice: Wallet, sign_in: Any
 ) -> None:
     sign_in(alice)

@@ -109,7 +109,9 @@ def test_the_status_is_left_out_once_the_presentation_has_ended(
     assert told(bank).keys() == {"state", "begun_at", "answered_at"}
 
 
-def test_a_no_is_denied_as_it_was_told_at_home(client: Client, bank: RelyingParty, begun: str) -> None:
+def test_a_declined_request_is_denied_as_in_its_redirect(
+    client: Client, bank: RelyingParty, begun: str
+) -> None:
     client.get(decide(client, begun, "decline"))
 
     answer = told(bank)
@@ -189,7 +191,7 @@ def test_of_several_browsers_the_one_with_a_token_counts_else_what_happened_last
 # --- What is not revealed ---------------------------------------------------------------------------------
 
 
-def test_nothing_of_the_person_or_what_was_shared_is_told(
+def test_the_outcome_contains_neither_the_holder_nor_claims(
     client: Client, bank: RelyingParty, begun: str, alice: Wallet
 ) -> None:
     share(client, begun)
@@ -232,7 +234,7 @@ def test_another_partys_request_is_as_unknown_as_one_that_was_never_made(
     assert len(answers) == 1
 
 
-def test_two_parties_with_the_same_nonce_are_told_each_of_its_own(
+def test_two_relying_parties_with_the_same_nonce_see_their_own_requests(
     client: Client, bank: RelyingParty, begun: str
 ) -> None:
     shop = registered("Corner Shop")
@@ -243,7 +245,7 @@ def test_two_parties_with_the_same_nonce_are_told_each_of_its_own(
     assert told(bank)["state"] == "open"
 
 
-def test_a_suspended_party_is_told_nothing(bank: RelyingParty, begun: str) -> None:
+def test_a_suspended_relying_party_gets_no_webhooks(bank: RelyingParty, begun: str) -> None:
     before = access_token(bank)
     admission.suspend(bank, "complaints")
 
@@ -263,7 +265,9 @@ def test_another_scope_opens_nothing(bank: RelyingParty, begun: str, grants: lis
     assert f'scope="{READ}"' in response.headers["WWW-Authenticate"]
 
 
-def test_without_a_token_nothing_is_told(client: Client, bank: RelyingParty, begun: str) -> None:
+def test_without_an_access_token_the_outcome_is_not_returned(
+    client: Client, bank: RelyingParty, begun: str
+) -> None:
     response = client.get(OUTCOME, {"nonce": NONCE})
     assert response.status_code == 401
     assert response.headers["WWW-Authenticate"] == 'Bearer realm="presentation"'

@@ -85,7 +85,7 @@ def headers(token: str) -> dict[str, str]:
 @pytest.mark.django_db
 @each_stranger
 @pytest.mark.usefixtures("signing_key")
-def test_no_access_token_beyond_ascii_is_taken_anywhere(client: Client, text: str) -> None:
+def test_an_access_token_beyond_ascii_is_refused_everywhere(client: Client, text: str) -> None:
     for token in spoilt(access_token(registered()), text):
         for path, kind in ((VERIFY, "application/json"), (PAR, FORM)):
             response = client.post(path, data=b"{}", content_type=kind, headers=headers(token))
@@ -97,7 +97,7 @@ def test_no_access_token_beyond_ascii_is_taken_anywhere(client: Client, text: st
 @pytest.mark.django_db
 @each_stranger
 @pytest.mark.parametrize("path", [TOKEN, PAR])
-def test_no_client_assertion_beyond_ascii_is_taken(client: Client, text: str, path: str) -> None:
+def test_a_client_assertion_beyond_ascii_is_refused(client: Client, text: str, path: str) -> None:
     party, key = with_key()
     good = sign_jwt({"alg": "ES256", "kid": "one"}, {"sub": party.client_id, "iss": party.client_id}, key)
     for token in spoilt(good, text):
@@ -108,7 +108,7 @@ def test_no_client_assertion_beyond_ascii_is_taken(client: Client, text: str, pa
 
 @pytest.mark.django_db
 @each_stranger
-def test_no_request_object_beyond_ascii_is_taken(client: Client, text: str) -> None:
+def test_a_request_object_beyond_ascii_is_refused(client: Client, text: str) -> None:
     party, key = with_key()
     good = sign_jwt(
         {"alg": "ES256", "kid": "one", "typ": "oauth-authz-req+jwt"}, {"client_id": party.client_id}, key
@@ -121,7 +121,7 @@ def test_no_request_object_beyond_ascii_is_taken(client: Client, text: str) -> N
 @pytest.mark.django_db
 @each_stranger
 @pytest.mark.usefixtures("signing_key")
-def test_no_pushed_request_object_beyond_ascii_is_taken(client: Client, text: str) -> None:
+def test_a_pushed_request_object_beyond_ascii_is_refused(client: Client, text: str) -> None:
     party, key = with_key()
     good = sign_jwt(
         {"alg": "ES256", "kid": "one", "typ": "oauth-authz-req+jwt"}, {"client_id": party.client_id}, key
@@ -133,7 +133,7 @@ def test_no_pushed_request_object_beyond_ascii_is_taken(client: Client, text: st
 
 
 @pytest.mark.django_db
-def test_no_published_request_object_beyond_ascii_is_taken(
+def test_a_published_request_object_beyond_ascii_is_refused(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from presentation.requests.carriers import signed_requests
@@ -170,7 +170,7 @@ def test_what_is_to_be_verified_is_refused_beyond_ascii(client: Client, text: st
 
 @pytest.mark.django_db
 @each_stranger
-def test_transaction_data_beyond_ascii_goes_home_as_an_error(
+def test_transaction_data_beyond_ascii_is_reported_to_the_relying_party(
     client: Client, acme_bank: RelyingParty, text: str
 ) -> None:
     from tests.presentation.requests.test_authorize import asked
@@ -182,7 +182,7 @@ def test_transaction_data_beyond_ascii_goes_home_as_an_error(
 
 @pytest.mark.django_db
 @each_stranger
-def test_neither_header_of_basic_nor_body_of_a_form_beyond_ascii_is_taken(client: Client, text: str) -> None:
+def test_a_basic_header_or_a_form_beyond_ascii_is_refused(client: Client, text: str) -> None:
     basic = {"Authorization": f"Basic {text}".encode().decode("latin-1")}
     for path in (TOKEN, PAR):
         body = b"grant_type=client_credentials"

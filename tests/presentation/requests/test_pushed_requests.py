@@ -180,7 +180,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize(("changes", "error"), WRONG.values(), ids=WRONG.keys())
-def test_every_mistake_is_told_in_json_and_nothing_is_kept(
+def test_every_mistake_is_reported_as_json_and_nothing_is_stored(
     client: Client, bank: tuple[RelyingParty, dict[str, str]], changes: dict[str, Any], error: str
 ) -> None:
     party, header = bank
@@ -305,7 +305,7 @@ def test_any_body_is_answered(body: bytes) -> None:
         pushed_requests.push(form, "", address="192.0.2.1", now=timezone.now())
 
 
-def test_too_many_pushes_are_told_when_to_come_again(
+def test_too_many_pushes_get_retry_after(
     client: Client, bank: tuple[RelyingParty, dict[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("PER_ADDRESS", "PER_CLIENT"):

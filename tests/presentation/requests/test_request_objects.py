@@ -252,7 +252,7 @@ def test_an_object_that_is_not_certainly_its_own_gets_a_page_and_is_not_pushed(
 
 
 @pytest.mark.parametrize("make", NOT_GOOD.values(), ids=NOT_GOOD.keys())
-def test_an_object_of_its_own_that_is_not_good_is_told_at_home(
+def test_an_invalid_object_of_the_client_is_reported_to_the_client(
     client: Client, bank: Bank, settings: Any, make: Make
 ) -> None:
     text = make(*bank, settings.BASE_URL)
@@ -269,7 +269,7 @@ def test_an_object_of_its_own_that_is_not_good_is_told_at_home(
 
 
 @pytest.mark.parametrize("state", [7, 1.5, True, ["a"], {"a": "b"}, "a\x00b"])
-def test_a_state_that_cannot_be_repeated_is_told_at_home_without_it(
+def test_an_unusable_state_is_reported_to_the_relying_party_without_it(
     client: Client, bank: Bank, settings: Any, state: Any
 ) -> None:
     home = bring(client, bank, signed(bank, settings.BASE_URL, state=state)).headers["Location"]
@@ -292,7 +292,7 @@ def test_a_redirect_uri_of_the_wrong_type_gets_a_page_that_names_it(
     assert "percent-encoded" not in response.content.decode()
 
 
-def test_a_posted_answers_object_of_the_wrong_type_is_told_where_answers_are_posted(
+def test_an_object_with_a_wrong_type_for_a_posted_answer_is_reported_by_post(
     client: Client, bank: Bank, settings: Any
 ) -> None:
     with listening() as receiver:
@@ -395,7 +395,7 @@ def test_a_query_and_metadata_may_be_objects_or_the_same_as_text(
 
 
 @pytest.mark.parametrize("text", ["{}", "[]", "x", "7", "null", '"{}"', '{"credentials": []}', "{" * 500])
-def test_a_query_that_is_text_but_no_query_is_told_as_in_an_address(
+def test_a_text_that_is_no_query_is_reported_as_in_an_address(
     client: Client, bank: Bank, settings: Any, text: str
 ) -> None:
     inside = bring(client, bank, signed(bank, settings.BASE_URL, scope=None, dcql_query=text))
@@ -405,7 +405,7 @@ def test_a_query_that_is_text_but_no_query_is_told_as_in_an_address(
     assert fragment(inside.headers["Location"])["error"] == "invalid_request"
 
 
-def test_the_mistakes_inside_are_told_at_home_as_those_outside(
+def test_mistakes_inside_an_object_are_reported_like_those_in_an_address(
     client: Client, bank: Bank, settings: Any
 ) -> None:
     for changes, error in (
@@ -807,7 +807,7 @@ def test_where_a_nonce_may_be_posted_is_as_registered_as_any_other(
 
 
 @pytest.mark.parametrize("method", ["POST", "Get", "put", "p" * 101])
-def test_no_other_method_is_used_to_fetch_and_that_is_told_at_home(
+def test_an_unknown_request_uri_method_is_reported_to_the_client(
     client: Client, bank: Bank, publisher: FarEnd, settings: Any, method: str
 ) -> None:
     publishes(publisher, signed(bank, settings.BASE_URL))
@@ -819,7 +819,7 @@ def test_no_other_method_is_used_to_fetch_and_that_is_told_at_home(
     assert publisher.requests[0].startswith(b"GET ")
 
 
-def test_get_may_be_said_and_twice_is_a_mistake(
+def test_request_uri_method_may_be_get_but_not_repeated(
     client: Client, bank: Bank, publisher: FarEnd, settings: Any
 ) -> None:
     publishes(publisher, signed(bank, settings.BASE_URL))
@@ -983,7 +983,7 @@ WHOLE = st.dictionaries(st.sampled_from(["credentials", "id", "format", "jwks", 
 
 @hypothesis_settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.dictionaries(st.sampled_from(MEMBERS), JSON | LIKELY | WHOLE, min_size=1, max_size=3))
-def test_any_value_of_any_member_works_or_is_told_at_home(
+def test_any_value_of_any_member_works_or_is_reported_to_the_client(
     client: Client, bank: Bank, settings: Any, monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any]
 ) -> None:
     """An object with a valid signature and redirect URI leads neither to a page nor to a failure."""

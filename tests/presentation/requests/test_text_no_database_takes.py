@@ -74,7 +74,7 @@ def test_whom_an_assertion_is_of_is_no_text_for_the_database(path: str, text: st
 
 @each_endpoint
 @each_unsayable
-def test_the_jti_of_a_good_assertion_is_text_that_can_be_said(path: str, text: str, settings: Any) -> None:
+def test_a_jti_that_cannot_be_stored_is_refused(path: str, text: str, settings: Any) -> None:
     party, key = with_key()
     response = post(path, by_assertion(assertion(party.client_id, key, issuer=settings.BASE_URL, jti=text)))
 

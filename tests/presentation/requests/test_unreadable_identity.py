@@ -68,7 +68,7 @@ def test_a_holder_whose_identity_was_forgotten_is_verified_again_and_goes_on(
 
 
 @pytest.mark.parametrize("happen", [lose, damage])
-def test_an_identity_that_does_not_open_is_said_to_be_our_fault_and_nothing_of_it_is_lost(
+def test_an_identity_that_does_not_unseal_is_our_fault_and_stays_stored(
     client: Client,
     acme_bank: RelyingParty,
     settings: Any,
