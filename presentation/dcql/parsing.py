@@ -46,11 +46,7 @@ def parse(text: str) -> Query:
     )
     ids = [query.id for query in credentials]
     _check_unique(ids, "credentials")
-    sets = (
-        _list(members, "credential_sets", "credential_sets", most=MOST_CREDENTIALS)
-        if "credential_sets" in members
-        else []
-    )
+    sets = _optional_list(members, "credential_sets", "credential_sets", most=MOST_CREDENTIALS)
     return Query(
         credentials,
         tuple(_credential_set(value, ids, f"credential_sets[{index}]") for index, value in enumerate(sets)),
@@ -102,9 +98,7 @@ def _claims(
 
 def _claims_query(value: Any, where: str, *, named: bool) -> ClaimsQuery:
     members = _object(value, where)
-    values: list[Any] = []
-    if "values" in members:
-        values = _list(members, "values", f"{where}.values", most=MOST_VALUES)
+    values = _optional_list(members, "values", f"{where}.values", most=MOST_VALUES)
     return ClaimsQuery(
         path=_path(members, where),
         id=_id(members, where) if named or "id" in members else None,
@@ -175,6 +169,10 @@ def _list(members: dict[str, Any], name: str, where: str, *, most: int) -> list[
     if not isinstance(value, list) or not 1 <= len(value) <= most:
         raise DcqlError(f"{where} must be an array of 1 to {most} entries")
     return value
+
+
+def _optional_list(members: dict[str, Any], name: str, where: str, *, most: int) -> list[Any]:
+    return _list(members, name, where, most=most) if name in members else []
 
 
 def _text(value: Any, where: str) -> str:
