@@ -1,6 +1,6 @@
-"""What machines call: tokens (RFC 6749 §3.2), pushed requests (RFC 9126), verification, how a request went.
+"""Endpoints for machines: token (RFC 6749 §3.2), pushed requests (RFC 9126), verification, outcome.
 
-All answer JSON, whatever goes wrong.
+All of them answer JSON, also for errors.
 """
 
 import re
@@ -10,7 +10,6 @@ import structlog
 from django.http import UnreadablePostError
 from django.utils import timezone
 from rest_framework.exceptions import APIException
-from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -19,7 +18,7 @@ from infra import browser
 from infra.again import SHORTLY
 from infra.database.outages import means_away
 from infra.limits import LimitReachedError
-from presentation import outcomes, verification, verification_request
+from presentation import outcomes, verification
 from presentation.errors import UntrustedRequestError
 from presentation.machine_errors import (
     MachineError,
@@ -34,38 +33,36 @@ from presentation.machine_errors import (
 from presentation.relying_parties.authentication import credentials_grant
 from presentation.relying_parties.authentication.bearer import BearerAuthentication, HasGrant
 from presentation.relying_parties.metadata.grants import READ, VERIFY
-from presentation.requests.carriers import posted_form, pushing
+from presentation.requests.carriers import posted_form, pushed_requests
 from presentation.requests.client import usable
 from presentation.requests.parameters import Parameters
 
 log = structlog.get_logger(__name__)
 
-# A longer number is too large; Python refuses to read one of thousands of digits.
+# A longer number is too large in any case, and int() refuses thousands of digits.
 _LENGTH = re.compile("[0-9]{1,9}")
 
 
-class OnlyJson(BaseContentNegotiation):
-    """JSON, whatever `Accept` says: libraries send what they like, and there is nothing to choose from."""
-
-    def select_parser(self, request: Request, parsers: Any) -> Any:
-        return parsers[0]
-
-    def select_renderer(self, request: Request, renderers: Any, format_suffix: str | None = None) -> Any:
-        return renderers[0], renderers[0].media_type
-
-
 class MachineView(APIView):
-    """What the endpoints for machines have in common: limits, and the form of their errors."""
+    """The base of the endpoints for machines: limits for bodies, and errors as JSON."""
 
-    content_negotiation_class = OnlyJson
-    http_method_names = ["get", "head", "post"]  # OPTIONS would tell the name of the view and its docstring
+    http_method_names = [
+        "get",
+        "head",
+        "post",
+    ]  # no OPTIONS: its answer has the name and docstring of the view
     longest_body = 16_384
     content_type = "application/x-www-form-urlencoded"
 
+    def perform_content_negotiation(self, request: Request, force: bool = False) -> Any:
+        """Ignores `Accept`, because JSON is the only format and libraries send arbitrary values."""
+        (renderer,) = self.get_renderers()
+        return renderer, renderer.media_type
+
     def body(self, request: Request) -> bytes:
-        """What was posted; raises MachineError when it is too long, or not said to be what it must be."""
+        """The body; raises MachineError if it is too long, incomplete, or of another content type."""
         django_request = request._request
-        if django_request.META.get("HTTP_TRANSFER_ENCODING"):  # Django would take it for empty
+        if django_request.META.get("HTTP_TRANSFER_ENCODING"):  # Django would read an empty body
             raise NoLengthError("The body must come in one piece, with Content-Length.")
         length = django_request.META.get("CONTENT_LENGTH") or "0"
         if not _LENGTH.fullmatch(length) or int(length) > self.longest_body:
@@ -80,22 +77,22 @@ class MachineView(APIView):
             raise MalformedRequestError("The body ended before its Content-Length.") from None
 
     def form(self, request: Request) -> dict[str, str]:
-        """The form that was posted; raises MachineError."""
+        """The parameters of the posted form; raises MachineError."""
         try:
             return posted_form.read(self.body(request))
         except posted_form.UnreadableFormError as error:
             raise MalformedRequestError(str(error)) from error
 
     def handle_exception(self, exc: Exception) -> Response:
-        """Whatever it is, as members that OAuth has; what is nobody's error but ours, to the log as well."""
+        """The error as JSON with the members of OAuth (RFC 6749 §5.2); an unexpected one is logged."""
         if isinstance(exc, APIException):
             response = super().handle_exception(exc)
             response.data = MalformedRequestError(str(exc.detail)).as_members()
             return response
         if isinstance(exc, LimitReachedError):
             exc = TooOftenError(retry_at=exc.retry_at, now=timezone.now())
-        told = exc if isinstance(exc, MachineError) else self._our_fault(exc)
-        return Response(told.as_members(), status=told.status, headers=told.headers())
+        error = exc if isinstance(exc, MachineError) else self._our_fault(exc)
+        return Response(error.as_members(), status=error.status, headers=error.headers())
 
     def _our_fault(self, exc: Exception) -> MachineError:
         log.exception("machine_request_failed")
@@ -105,15 +102,15 @@ class MachineView(APIView):
 
     @property
     def default_response_headers(self) -> dict[str, str]:
-        """With every answer: no cache keeps any of it (RFC 6749 §5.1)."""
+        """Forbids caches to store any answer (RFC 6749 §5.1)."""
         return {**super().default_response_headers, "Cache-Control": "no-store", "Pragma": "no-cache"}
 
 
 class TokenView(MachineView):
-    """Access tokens for relying applications, by client credentials."""
+    """Access tokens for relying parties, by client credentials."""
 
     def post(self, request: Request) -> Response:
-        """Gives a token (RFC 6749 §4.4.2)."""
+        """Issues an access token (RFC 6749 §4.4.2)."""
         return Response(
             credentials_grant.grant(
                 self.form(request),
@@ -125,13 +122,13 @@ class TokenView(MachineView):
 
 
 class PushView(MachineView):
-    """Authorization requests, pushed ahead of the browser."""
+    """Authorization requests that relying parties push before they redirect the browser."""
 
-    longest_body = 131_072  # as much as all parameters may have, percent-encoded
+    longest_body = 131_072  # the longest parameters, percent-encoded
 
     def post(self, request: Request) -> Response:
-        """Gives a handle for the request (RFC 9126 §2.2)."""
-        handle = pushing.push(
+        """Stores the request and returns its handle (RFC 9126 §2.2)."""
+        handle = pushed_requests.push(
             self.form(request),
             request.headers.get("Authorization", ""),
             address=browser.address(request._request),
@@ -141,38 +138,38 @@ class PushView(MachineView):
 
 
 class VerifyView(MachineView):
-    """Presentations, verified for the relying application they were made for."""
+    """Verification of a presentation for the relying party that received it."""
 
     authentication_classes = (BearerAuthentication,)
     permission_classes = (HasGrant,)
     grant = VERIFY
-    longest_body = verification_request.LONGEST
+    longest_body = verification.LONGEST
     content_type = "application/json"
 
     def post(self, request: Request) -> Response:
-        """Says whether it is valid, every check, and what it discloses."""
+        """Returns whether the presentation is valid, each check, and the disclosed claims."""
         try:
-            asked = verification_request.parse(self.body(request))
-        except verification_request.VerificationRequestError as error:
+            asked = verification.parse(self.body(request))
+        except verification.VerificationRequestError as error:
             raise MalformedRequestError(str(error)) from error
         access: Any = request.user
         return Response(verification.verify(asked, client_id=access.client_id, now=timezone.now()))
 
 
 class OutcomeView(MachineView):
-    """How requests went, for the relying application that made them."""
+    """The outcome of a request, for the relying party that made it."""
 
     authentication_classes = (BearerAuthentication,)
     permission_classes = (HasGrant,)
     grant = READ
 
     def get(self, request: Request) -> Response:
-        """Says how the request with this nonce stands."""
+        """Returns the state of the request with this nonce."""
         access: Any = request.user
         try:
             parameters = Parameters.from_query(request.META.get("QUERY_STRING", ""))
             nonce = usable(parameters, "nonce")
-            return Response(outcomes.tell(nonce, client_id=access.client_id, now=timezone.now()))
+            return Response(outcomes.outcome_of(nonce, client_id=access.client_id, now=timezone.now()))
         except UntrustedRequestError as error:
             raise MalformedRequestError(error.hint) from error
         except outcomes.UnknownRequestError as error:

@@ -1,7 +1,7 @@
-"""What may go wrong with a request, in two families; the type says what may be done about it.
+"""Errors of authorization requests, in two families; the family says how the error may be returned.
 
-`UntrustedRequestError`: nobody has proven where an answer may go, so people get a page (RFC 6749 §4.1.2.1).
-`AuthorizationError`: the answer goes home, to a registered redirect URI (§4.2.2.1, OpenID4VP 1.0 §8.5).
+`UntrustedRequestError`: no return address is proven yet, so the holder sees a page (RFC 6749 §4.1.2.1).
+`AuthorizationError`: sent to the relying party at a registered address (§4.2.2.1, OpenID4VP 1.0 §8.5).
 """
 
 import re
@@ -13,31 +13,22 @@ _LONGEST_DESCRIPTION = 300
 
 
 class UntrustedRequestError(Exception):
-    """Shown as a page with status 400 and never redirected.
+    """Shown as a page and never redirected.
 
-    `reason` is for the person in front of the page; `hint` is for the developer looking over their
-    shoulder. Neither ever repeats what the request said.
+    reason: for the holder. hint: for the relying party's developer. Neither repeats values of the request.
+    seconds: with status 429 or 503, the time after which the same request may be sent again (`Retry-After`).
     """
 
-    status = 400
-    seconds: int | None = None  # after which it may be sent again
-
-    def __init__(self, reason: str | Promise, hint: str = "") -> None:
+    def __init__(
+        self, reason: str | Promise, hint: str = "", *, status: int = 400, seconds: int | None = None
+    ) -> None:
         super().__init__(hint or str(reason))
-        self.reason = reason
-        self.hint = hint
-
-
-class NotNowError(UntrustedRequestError):
-    """The request could not be looked at; the same request can be sent again after so many `seconds`."""
-
-    def __init__(self, reason: str | Promise, hint: str, *, status: int, seconds: int) -> None:
-        super().__init__(reason, hint)
+        self.reason, self.hint = reason, hint
         self.status, self.seconds = status, seconds
 
 
 class AuthorizationError(Exception):
-    """Sent home as `error` and `error_description`, with `state`. One subclass per code."""
+    """Sent to the relying party as `error` and `error_description`, with `state`. One subclass per code."""
 
     error: str
 
@@ -46,7 +37,7 @@ class AuthorizationError(Exception):
         super().__init__(self.description)
 
     def as_parameters(self) -> dict[str, str]:
-        """The members of the answer, `state` aside."""
+        """The members of the answer except `state`."""
         return {"error": self.error, "error_description": self.description}
 
 
@@ -63,31 +54,31 @@ class UnsupportedResponseTypeError(AuthorizationError):
 
 
 class InvalidScopeError(AuthorizationError):
-    """`scope` is missing, unknown or not this relying party's to ask."""
+    """`scope` is missing, unknown or not allowed for this relying party."""
 
     error = "invalid_scope"
 
 
 class UnauthorizedClientError(AuthorizationError):
-    """The request is in order, and not this relying party's to make."""
+    """The request is valid, but this relying party may not ask for these claims."""
 
     error = "unauthorized_client"
 
 
 class InvalidRequestObjectError(AuthorizationError):
-    """The signed request is too old, or not meant for this service (RFC 9101 §7)."""
+    """The signed request does not verify, has expired, or names another audience (RFC 9101 §7)."""
 
     error = "invalid_request_object"
 
 
 class InvalidRequestUriError(AuthorizationError):
-    """There is no request any more where it was pushed or published (RFC 9101 §7)."""
+    """The pushed request has expired or was used (RFC 9101 §7)."""
 
     error = "invalid_request_uri"
 
 
 class InvalidRequestUriMethodError(AuthorizationError):
-    """A published request is to be got in a way that there is not (OpenID4VP 1.0 §5.10)."""
+    """`request_uri_method` is neither `get` nor `post` (OpenID4VP 1.0 §5.10)."""
 
     error = "invalid_request_uri_method"
 
@@ -99,15 +90,15 @@ class InvalidTransactionDataError(AuthorizationError):
 
 
 class VpFormatsNotSupportedError(AuthorizationError):
-    """Only credentials of other formats are asked for (OpenID4VP 1.0 §8.5)."""
+    """The request asks only for credentials of other formats (OpenID4VP 1.0 §8.5)."""
 
     error = "vp_formats_not_supported"
 
 
 class AccessDeniedError(AuthorizationError):
-    """The one answer for declining, giving up, failing verification and holding nothing that matches.
+    """The holder declined, gave up, could not be verified, or has no credential that matches.
 
-    It takes no description, so that it cannot tell these apart (OpenID4VP 1.0 §15.4.1).
+    The description is fixed, so that the answer does not reveal which (OpenID4VP 1.0 §15.4.1).
     """
 
     error = "access_denied"
@@ -117,7 +108,7 @@ class AccessDeniedError(AuthorizationError):
 
 
 class ServerError(AuthorizationError):
-    """Something is broken here. What it is goes to the log, not to the relying application."""
+    """A fault of this service. The cause is in the log and is not sent to the relying party."""
 
     error = "server_error"
 
@@ -126,7 +117,7 @@ class ServerError(AuthorizationError):
 
 
 class TemporarilyUnavailableError(AuthorizationError):
-    """The service cannot answer now and expects to be able to soon."""
+    """The service cannot answer now but expects to soon."""
 
     error = "temporarily_unavailable"
 
@@ -135,6 +126,6 @@ class TemporarilyUnavailableError(AuthorizationError):
 
 
 def printable(text: str) -> str:
-    """The text in the characters an error description may have (RFC 6749 §4.2.2.1), cut to a sane length."""
+    """The text in the characters that an error description may have (RFC 6749 §4.2.2.1), cut if too long."""
     text = _NOT_ALLOWED.sub("?", text.replace('"', "'").replace("\\", "/"))
     return text if len(text) <= _LONGEST_DESCRIPTION else text[: _LONGEST_DESCRIPTION - 3] + "..."

@@ -1,6 +1,6 @@
-"""What machines are told when something is wrong: JSON with `error`, a status, and headers that go with it.
+"""Errors of the endpoints for machines: JSON with `error`, a status, and the headers that belong to it.
 
-The token endpoint's errors are RFC 6749 §5.2, those of an access token RFC 6750 §3.1.
+The token endpoint's errors are in RFC 6749 §5.2, those about access tokens in RFC 6750 §3.1.
 """
 
 from collections.abc import Callable
@@ -14,30 +14,33 @@ View = TypeVar("View", bound=Callable[..., Any])
 
 
 def for_machines(view: View) -> View:
-    """Marks a Django view that machines call: what it does not handle itself is answered as JSON too."""
+    """Marks a Django view that machines call, so that errors outside the view are answered as JSON too."""
     view.for_machines = True  # type: ignore[attr-defined]
     return view
 
 
 def is_for_machines(request: Any) -> bool:
-    """Whether the view of this request is marked so."""
+    """Whether the view of this request is marked with `for_machines`."""
     match = getattr(request, "resolver_match", None)
     return bool(match and getattr(match.func, "for_machines", False))
 
 
 class MachineError(Exception):
-    """Answered as JSON. One subclass per code; the description never repeats what was sent."""
+    """Answered as JSON. One subclass per kind of error; descriptions never repeat values of the request."""
 
     error = "invalid_request"
     status = 400
+    challenge = ""  # `WWW-Authenticate` (RFC 9110 §11.6.1)
+    seconds: int | None = None  # `Retry-After` (RFC 9110 §10.2.3)
 
     def __init__(self, description: str) -> None:
         self.description = printable(description)
         super().__init__(self.description)
 
     def headers(self) -> dict[str, str]:
-        """What goes with the status."""
-        return {}
+        """The headers that the status requires."""
+        headers = {"WWW-Authenticate": self.challenge} if self.challenge else {}
+        return headers if self.seconds is None else headers | {"Retry-After": str(self.seconds)}
 
     def as_members(self) -> dict[str, str]:
         """The members of the answer."""
@@ -45,11 +48,11 @@ class MachineError(Exception):
 
 
 class MalformedRequestError(MachineError):
-    """A parameter is missing, repeated, too long or not of the form it must have."""
+    """A parameter is missing, repeated, too long or malformed."""
 
 
 class RefusedRequestError(MachineError):
-    """A pushed request is wrong, with the code that the authorization endpoint has for it (RFC 9126 §2.3)."""
+    """A pushed request is wrong; with the authorization endpoint's code for the error (RFC 9126 §2.3)."""
 
     def __init__(self, error: str, description: str) -> None:
         super().__init__(description)
@@ -57,48 +60,45 @@ class RefusedRequestError(MachineError):
 
 
 class TooLargeError(MachineError):
-    """The body is longer than any good one."""
+    """The body is longer than the endpoint allows."""
 
     status = 413
 
 
 class NoLengthError(MachineError):
-    """The body comes in chunks, which nobody reads here (RFC 9110 §15.5.12)."""
+    """The body has no Content-Length: it is sent in chunks (RFC 9110 §15.5.12)."""
 
     status = 411
 
 
 class InvalidClientError(MachineError):
-    """Nobody knows who is asking. Which part of it was wrong is said only where it helps nobody to guess."""
+    """The client is not authenticated. The text does not help an attacker to guess what was wrong."""
 
     error = "invalid_client"
     status = 401
-
-    def headers(self) -> dict[str, str]:
-        """With a 401 goes the way to authenticate (RFC 9110 §11.6.1)."""
-        return {"WWW-Authenticate": f'Basic realm="{REALM}", charset="UTF-8"'}
+    challenge = f'Basic realm="{REALM}", charset="UTF-8"'
 
 
 class UnauthorizedClientError(MachineError):
-    """This relying party was granted nothing that needs an access token."""
+    """The relying party has no grant for which it would need an access token."""
 
     error = "unauthorized_client"
 
 
 class UnsupportedGrantTypeError(MachineError):
-    """Another grant than client credentials."""
+    """`grant_type` is not `client_credentials`."""
 
     error = "unsupported_grant_type"
 
 
 class ScopeNotGrantedError(MachineError):
-    """A scope that is unknown or not granted to this relying party."""
+    """A scope is unknown or not granted to this relying party."""
 
     error = "invalid_scope"
 
 
 class UnknownNonceError(MachineError):
-    """There is no request to tell of, for whatever reason."""
+    """No request with this nonce is known, for any of several reasons that the answer does not tell apart."""
 
     error = "unknown_request"
     status = 404
@@ -108,7 +108,7 @@ class UnknownNonceError(MachineError):
 
 
 class TooOftenError(MachineError):
-    """More often than anybody needs; `retry_at` says when it may be tried again."""
+    """A limit is reached. retry_at: when the client may try again."""
 
     error = "temporarily_unavailable"
     status = 429
@@ -117,13 +117,9 @@ class TooOftenError(MachineError):
         self.seconds = max(1, int((retry_at - now).total_seconds()) + 1)
         super().__init__(f"Too many requests. Try again in {self.seconds} seconds.")
 
-    def headers(self) -> dict[str, str]:
-        """When to come again (RFC 9110 §10.2.3)."""
-        return {"Retry-After": str(self.seconds)}
-
 
 class UnavailableError(MachineError):
-    """Something is away that will come back: the database, a key, somebody else's server."""
+    """Something is temporarily unavailable: the database, a signing key, a relying party's server."""
 
     error = "temporarily_unavailable"
     status = 503
@@ -132,13 +128,9 @@ class UnavailableError(MachineError):
         super().__init__("The service cannot answer at the moment. Try again when Retry-After says.")
         self.seconds = seconds
 
-    def headers(self) -> dict[str, str]:
-        """When to come again (RFC 9110 §10.2.3)."""
-        return {"Retry-After": str(self.seconds)}
-
 
 class OurFaultError(MachineError):
-    """Something is broken here. What it is goes to the log, under the reference that people can quote."""
+    """A fault of this service. The cause is in the log, under the reference that the answer names."""
 
     error = "server_error"
     status = 500
@@ -148,37 +140,32 @@ class OurFaultError(MachineError):
 
 
 class InvalidTokenError(MachineError):
-    """The access token is not one of ours, or has ended."""
+    """The access token was not issued here, has expired, or its client is suspended (RFC 6750 §3.1)."""
 
     error = "invalid_token"
     status = 401
 
-    def headers(self) -> dict[str, str]:
-        """RFC 6750 §3."""
-        challenge = f'Bearer realm="{REALM}", error="{self.error}", error_description="{self.description}"'
-        return {"WWW-Authenticate": challenge}
+    def __init__(self, description: str) -> None:
+        super().__init__(description)
+        self.challenge = (
+            f'Bearer realm="{REALM}", error="{self.error}", error_description="{self.description}"'
+        )
 
 
-class MissingTokenError(InvalidTokenError):
-    """No access token at all: told without a code that it is needed (RFC 6750 §3.1)."""
+class MissingTokenError(MachineError):
+    """There is no access token. The challenge then has no error code (RFC 6750 §3.1)."""
 
-    def headers(self) -> dict[str, str]:
-        """The scheme alone."""
-        return {"WWW-Authenticate": f'Bearer realm="{REALM}"'}
+    error = "invalid_token"
+    status = 401
+    challenge = f'Bearer realm="{REALM}"'
 
 
 class InsufficientScopeError(MachineError):
-    """The access token is good, but not for this."""
+    """The access token is valid but does not have the scope that the endpoint requires."""
 
     error = "insufficient_scope"
     status = 403
 
     def __init__(self, scope: str) -> None:
         super().__init__(f"This needs an access token with the scope {scope}.")
-        self.scope = scope
-
-    def headers(self) -> dict[str, str]:
-        """Which scope it takes."""
-        return {
-            "WWW-Authenticate": f'Bearer realm="{REALM}", error="{self.error}", scope="{self.scope}"',
-        }
+        self.challenge = f'Bearer realm="{REALM}", error="{self.error}", scope="{scope}"'

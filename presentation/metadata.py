@@ -1,6 +1,6 @@
-"""What relying parties read before they begin: discovery (RFC 8414, OpenID4VP 1.0 §10) and the issuer's keys.
+"""Metadata for relying parties: discovery (RFC 8414, OpenID4VP 1.0 §10) and where the issuer's keys are.
 
-Only what works is published. The first three members are the contract's.
+Only what works is published. The first three members come from the contract.
 """
 
 import json
@@ -29,7 +29,7 @@ def discovery_document() -> bytes:
             "jwks_uri": settings.BASE_URL + JWKS_PATH,
             "authorization_endpoint": settings.BASE_URL + AUTHORIZE_PATH,
             "pushed_authorization_request_endpoint": settings.BASE_URL + PUSH_PATH,
-            # Per relying party, in its registration.
+            # False, because each relying party's registration decides.
             "require_pushed_authorization_requests": False,
             "require_signed_request_object": False,
             "request_parameter_supported": True,
@@ -38,13 +38,13 @@ def discovery_document() -> bytes:
             "request_object_signing_alg_values_supported": ["ES256"],
             "response_types_supported": ["vp_token"],
             "response_modes_supported": list(RESPONSE_MODES),
-            # RFC 9207 §3. README: "Where we differ" names the one answer without `iss`.
+            # RFC 9207 §3. README, "Where we differ", names the answers without `iss`.
             "authorization_response_iss_parameter_supported": True,
-            # Of `direct_post.jwt`, by the names that JARM §4 has for them.
+            # For `direct_post.jwt`; JARM §4 defines the names.
             "authorization_encryption_alg_values_supported": [encryption.ALGORITHM],
             "authorization_encryption_enc_values_supported": list(encryption.METHODS),
-            # `implicit`: the answer comes straight from the authorization endpoint. Left out, RFC 8414 §2
-            # would have readers assume the authorization code grant.
+            # `implicit`, because the answer comes from the authorization endpoint. If the member is left out,
+            # clients assume the authorization code grant (RFC 8414 §2).
             "grant_types_supported": ["implicit", "client_credentials"],
             "token_endpoint_auth_methods_supported": [
                 "client_secret_basic",
@@ -63,7 +63,7 @@ def discovery_document() -> bytes:
 
 
 def credential_issuer_document() -> bytes:
-    """JWT VC Issuer Metadata (SD-JWT VC §4): where the keys of `iss` are."""
+    """JWT VC Issuer Metadata (SD-JWT VC §4) as JSON bytes."""
     return _as_json({"issuer": settings.BASE_URL, "jwks_uri": settings.BASE_URL + JWKS_PATH})
 
 

@@ -1,6 +1,6 @@
-"""How a request went, told to the relying application that made it, which knows it by the nonce it chose.
+"""The outcome of a request, for the relying party that made it and names it by its nonce.
 
-Never what was shared or with which wallet, and nothing of anybody else's requests: those are unknown here.
+It never contains claims or the wallet. Requests of other relying parties count as unknown.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -24,56 +24,49 @@ _TOKEN = Interaction.Outcome.TOKEN
 
 
 class UnknownRequestError(LookupError):
-    """This relying party made no such request, or it is forgotten, or no browser has brought it yet."""
+    """The relying party made no such request, or it is deleted, or no browser has brought it yet."""
 
 
 class State(StrEnum):
-    """How a request stands."""
+    """The state of a request, as on the wire."""
 
     OPEN = "open"
-    COMPLETED = "completed"  # a token was given
-    DENIED = "denied"  # the one answer to which nobody gets a reason
-    FAILED = "failed"  # another error was given
-    EXPIRED = "expired"  # nobody answered
+    COMPLETED = "completed"  # with a token
+    DENIED = "denied"  # with `access_denied`, which has no reason
+    FAILED = "failed"  # with another error
+    EXPIRED = "expired"  # without an answer
 
 
-class Delivery(StrEnum):
-    """What became of an answer that is posted."""
-
-    WAITING = "waiting"
-    DELIVERED = "delivered"
-    UNDELIVERED = "undelivered"  # nobody knows that it arrived, and it is gone
-
-
-_DELIVERIES = {
-    Standing.WAITING: Delivery.WAITING,
-    Standing.HELD: Delivery.WAITING,
-    Standing.UNDER_WAY: Delivery.WAITING,
-    Standing.DELIVERED: Delivery.DELIVERED,
-    Standing.ENDED: Delivery.UNDELIVERED,
+# What the relying party reads about an answer that is posted.
+DELIVERIES = {
+    Standing.WAITING: "waiting",
+    Standing.HELD: "waiting",
+    Standing.UNDER_WAY: "waiting",
+    Standing.DELIVERED: "delivered",
+    Standing.ENDED: "undelivered",  # erased without a confirmed delivery
 }
 
 
-def tell(nonce: str, *, client_id: str, now: datetime) -> dict[str, Any]:
+def outcome_of(nonce: str, *, client_id: str, now: datetime) -> dict[str, Any]:
     """The members of the answer; raises UnknownRequestError or LimitReachedError."""
     PER_CLIENT.take(client_id, now=now)
-    interaction = _counting(client_id, nonce)
+    interaction = _interaction(client_id, nonce)
     if interaction is None:
         raise UnknownRequestError
-    told = {"state": _state(interaction, now), "begun_at": _time(interaction.created_at)}
+    members = {"state": _state(interaction, now), "begun_at": _time(interaction.created_at)}
     if interaction.answered_at:
-        told["answered_at"] = _time(interaction.answered_at)
+        members["answered_at"] = _time(interaction.answered_at)
     if interaction.error:
-        told["error"] = interaction.error
+        members["error"] = interaction.error
     if delivery := getattr(interaction, "delivery", None):
-        told["delivery"] = _DELIVERIES[deliveries.standing(delivery, now=now)]
+        members["delivery"] = DELIVERIES[deliveries.standing(delivery, now=now)]
     if status := _status(interaction, now):
-        told["status"] = status
-    return told
+        members["status"] = status
+    return members
 
 
-def _counting(client_id: str, nonce: str) -> Interaction | None:
-    """Several browsers may bring one request: the one that got a token counts, else what happened last."""
+def _interaction(client_id: str, nonce: str) -> Interaction | None:
+    """A nonce can have several interactions. Prefers the one that produced a token, else the latest."""
     return (
         Interaction.objects.filter(
             relying_party__client_id=client_id,
@@ -99,7 +92,7 @@ def _state(interaction: Interaction, now: datetime) -> State:
 
 
 def _status(interaction: Interaction, now: datetime) -> str:
-    """How what was presented stands, as its status list has it; empty once it has ended."""
+    """The status of the presented credential in its status list; empty once it has expired."""
     if interaction.outcome != _TOKEN or interaction.consent is None:
         return ""
     consent = interaction.consent

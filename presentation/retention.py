@@ -1,22 +1,49 @@
-"""What is kept of requests, answers, relying parties and, by Django’s apps, of operators; why, how long."""
+"""The data kept about requests, answers, relying parties and operators: why, and for how long."""
 
 from datetime import datetime, timedelta
 
 from django.core.management import call_command
+from django.db import transaction
+from django.db.models import Q
 
+from consent import decisions
+from consent.models import Consent
 from infra.retention import delete, expired, table
-from presentation import clearing
-from presentation.models import PushedRequest, UsedAssertion
+from presentation.models import Interaction, PushedRequest, UsedAssertion
 from presentation.requests import interactions
 from presentation.requests.delivery import deliveries
 from presentation.webhooks.models import WebhookEvent, WebhookSecret
 
+WAY_BACK_KEPT = timedelta(days=1)  # how long the page about an expired interaction has a link back
+SURELY_OVER = timedelta(minutes=10)  # after the expiry; no request that could still answer runs so long
+NONCE_REMEMBERED = timedelta(days=400)  # how long a nonce is refused after a token
 WEBHOOKS_KEPT = timedelta(days=30)
 
 
+def clear_interactions(*, now: datetime, batch: int) -> int:
+    """Deletes rows that are no longer needed, `batch` per transaction; returns their number."""
+    ended = Q(expires_at__lt=now - WAY_BACK_KEPT) & ~Q(outcome=Interaction.Outcome.TOKEN)
+    forgotten = Q(expires_at__lt=now - NONCE_REMEMBERED)
+    return delete(Interaction.objects.filter(ended | forgotten), by="expires_at", batch=batch)
+
+
+def note_never_answered(*, now: datetime, batch: int) -> None:
+    """Marks granted consents as undelivered if no answer followed, because the process died."""
+    rows = Interaction.objects.filter(
+        outcome=Interaction.Outcome.NONE,
+        expires_at__lt=now - SURELY_OVER,
+        consent__decision=Consent.Decision.GRANTED,
+        consent__undelivered_at=None,
+    )
+    while found := list(rows.values_list("consent", flat=True)[:batch]):
+        with transaction.atomic():
+            for consent_id in found:
+                decisions.note_undelivered(consent_id, now=now)
+
+
 def _interactions(*, now: datetime, batch: int) -> int:
-    clearing.note_never_answered(now=now, batch=batch)
-    return clearing.clear_interactions(now=now, batch=batch)
+    note_never_answered(now=now, batch=batch)
+    return clear_interactions(now=now, batch=batch)
 
 
 def _webhooks(*, now: datetime, batch: int) -> int:
@@ -71,8 +98,8 @@ sessions.Session: session_key session_data | operator’s session | in clear | t
 """,
     periods={
         "deliveries": deliveries.KEPT,
-        "way_back_kept": clearing.WAY_BACK_KEPT,
-        "nonce_remembered": clearing.NONCE_REMEMBERED,
+        "way_back_kept": WAY_BACK_KEPT,
+        "nonce_remembered": NONCE_REMEMBERED,
         "interactions": interactions.LIFETIME,
         "webhooks_kept": WEBHOOKS_KEPT,
     },

@@ -1,27 +1,84 @@
-"""Verifying presentations for relying applications that do not want to: what they are told about each."""
+"""Verifies presentations for relying parties that do not verify them themselves.
 
+The request is a JSON object, read strictly.
+"""
+
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from infra import strict_json
 from infra.limits import Limit
-from presentation.verification_request import VerificationRequest, presentation_in
+from infra.strict_json import StrictJsonError
+from presentation.errors import InvalidTransactionDataError
+from presentation.transaction_data import entries
 from wallet import examination
 from wallet.examination import Findings
 from wallet.sd_jwt.issuance import SdJwtError
 from wallet.trust_policy import CHECKS
 
-# As many as requests may be pushed: every answer of every holder may be sent here.
+LONGEST = 262_144  # bytes; twice the longest presentation with the longest transaction data
+_LONGEST_NONCE = 512
+# The same limit as for pushed requests: a relying party may send every answer of every holder.
 PER_CLIENT = Limit("verifications_of_client", most=1200, window=timedelta(minutes=1))
 
 
-def verify(asked: VerificationRequest, *, client_id: str, now: datetime) -> dict[str, Any]:
-    """The members of the answer to this client; what was presented to another is not valid for it.
+class VerificationRequestError(ValueError):
+    """The request is invalid; the text says why and repeats no values."""
 
-    Raises LimitReachedError.
+
+@dataclass(frozen=True, repr=False)
+class VerificationRequest:
+    """The presentation, and the nonce and transaction data that it must be bound to."""
+
+    vp_token: str | dict[str, Any]
+    nonce: str
+    transaction_data: tuple[str, ...]
+
+
+def parse(body: bytes) -> VerificationRequest:
+    """The request in the JSON text; raises VerificationRequestError."""
+    try:
+        members = strict_json.loads(body.decode(), deepest=4)
+    except UnicodeDecodeError:
+        raise VerificationRequestError("The body must be UTF-8.") from None
+    except StrictJsonError as error:
+        raise VerificationRequestError(f"The body {error}.") from None
+    if not isinstance(members, dict):
+        raise VerificationRequestError("The body must be a JSON object.")
+    vp_token, nonce = members.get("vp_token"), members.get("nonce")
+    if not isinstance(vp_token, str | dict) or not vp_token:
+        raise VerificationRequestError("vp_token is needed, as it came in the answer.")
+    if not isinstance(nonce, str) or not 0 < len(nonce) <= _LONGEST_NONCE:
+        raise VerificationRequestError("nonce is needed, as it was in the request.")
+    return VerificationRequest(vp_token, nonce, _transaction_data(members.get("transaction_data")))
+
+
+def _transaction_data(given: Any) -> tuple[str, ...]:
+    """The values in their order, from a list or from the text of the parameter."""
+    try:
+        values = entries.separate(given) if isinstance(given, str) and given else given
+    except InvalidTransactionDataError as error:
+        raise VerificationRequestError(f"{error.description}.") from None
+    if values is None:
+        return ()
+    if not isinstance(values, list) or not all(map(entries.is_base64url, values)):
+        raise VerificationRequestError(
+            "transaction_data must be a list of the strings that were sent, which are base64url."
+        )
+    if len(values) > entries.MOST_VALUES or sum(map(len, values)) > entries.LONGEST_IN_ALL:
+        raise VerificationRequestError("transaction_data is more than a request may have.")
+    return tuple(values)
+
+
+def verify(asked: VerificationRequest, *, client_id: str, now: datetime) -> dict[str, Any]:
+    """The members of the answer to this client; raises LimitReachedError.
+
+    A presentation for another client is not valid.
     """
     PER_CLIENT.take(client_id, now=now)
     try:
-        presentation = presentation_in(asked.vp_token)
+        presentation = _presentation_in(asked.vp_token)
     except SdJwtError as error:
         return _told(examination.refused(error))
     return _told(
@@ -48,3 +105,24 @@ def _check(name: str, findings: Findings) -> dict[str, str]:
     if name == findings.failed:
         return {"name": name, "result": "failed", "reason": findings.reason}
     return {"name": name, "result": "passed" if name in findings.passed else "not reached"}
+
+
+def _presentation_in(value: str | dict[str, Any]) -> str:
+    """The presentation in a `vp_token`: the SD-JWT, or a JSON object (as text or parsed). Raises SdJwtError.
+
+    In an object every query must have the same single presentation, because this service answers all queries
+    with one.
+    """
+    if isinstance(value, str) and not value.lstrip().startswith("{"):
+        return value
+    try:
+        by_query = strict_json.loads(value, deepest=3) if isinstance(value, str) else value
+    except StrictJsonError as error:
+        raise SdJwtError(f"vp_token {error}") from None
+    found = list(by_query.values())
+    if not all(isinstance(each, list) and all(isinstance(one, str) for one in each) for each in found):
+        raise SdJwtError("vp_token is not an object of lists of presentations")
+    different: set[str] = {presentation for presentations in found for presentation in presentations}
+    if len(different) != 1 or not all(len(presentations) == 1 for presentations in found):
+        raise SdJwtError("vp_token does not hold one presentation")
+    return different.pop()

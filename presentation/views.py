@@ -1,6 +1,7 @@
-"""What a browser meets on its way through a request: the authorization endpoint, and the interaction."""
+"""Views for browsers: the authorization endpoint, the interaction, the delivery of its answer, logos."""
 
 import uuid
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime
 
@@ -23,8 +24,8 @@ from presentation.models import Interaction, RelyingParty
 from presentation.relying_parties.metadata import logos
 from presentation.requests import answers, interactions
 from presentation.requests.carriers.browsers import receive
-from presentation.requests.client import Client, identify
-from presentation.requests.delivery import deliveries, posting, redirects
+from presentation.requests.client import CarriedRequest, Client, ReturnAddress, identify
+from presentation.requests.delivery import deliveries, posting
 from presentation.requests.interactions import (
     COUNTED_ALREADY,
     InteractionGoneError,
@@ -40,11 +41,13 @@ from wallet.pages import TRY_AGAIN
 
 @only_read
 def authorize(request: HttpRequest) -> HttpResponse:
-    """The authorization endpoint (contract §Endpoints 1; OpenID4VP 1.0 §5; errors as in design §5)."""
+    """The authorization endpoint (contract, Endpoints 1; OpenID4VP 1.0 §5)."""
     now, address = timezone.now(), browser.address(request)
     try:
         parameters = Parameters.from_query(request.META.get("QUERY_STRING", ""))
-        carried = receive(parameters, address=address, now=now)
+        carried = CarriedRequest(parameters)
+        if parameters.carriers():
+            carried = receive(parameters, address=address, now=now)
         client = identify(carried)
     except UntrustedRequestError as error:
         return pages.untrusted(request, error)
@@ -70,19 +73,20 @@ def authorize(request: HttpRequest) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 def resume(request: HttpRequest, interaction_id: uuid.UUID) -> HttpResponse:
-    """Go on with an interaction, wherever its facts say it stands.
+    """Continues an interaction with its next step.
 
-    The consent page sends its form here, so that one request writes the decision down and answers on it.
+    The consent page submits its form here, so that one request stores the decision and sends the answer.
     """
     now = timezone.now()
     session = sessions.current(request, now=now)
     try:
         opened = interactions.recall(interaction_id, browser=browser.digest(request), now=now)
         if request.method == "GET" and TRY_AGAIN in request.GET and opened.row.consent_id:
-            return _asked_again(opened.row)
+            # After a form without a decision; the consent page also shows a decision made meanwhile.
+            return _on_to(reverse("consent_review", args=[opened.row.consent_id], query={TRY_AGAIN: 1}))
         return _decided(request, opened.row, session, now=now) or _go_on(request, opened, session, now=now)
     except InteractionGoneError as gone:
-        # A holder may sign out here from any browser of theirs; only the one that began decides anything.
+        # "Not me" signs the holder out in any browser. Other decisions count only in the browser that began.
         may = gone.own or request.POST.get("decision") == NOT_ME
         closed = _decided(request, gone.interaction, session, now=now) if may else None
         return _expired(gone) or closed or _gone(request, gone)
@@ -93,7 +97,7 @@ def resume(request: HttpRequest, interaction_id: uuid.UUID) -> HttpResponse:
 @csrf_exempt  # other methods are refused as such
 @require_GET
 def leave(request: HttpRequest, interaction_id: uuid.UUID) -> HttpResponse:
-    """Give up and go home with `access_denied`: the link on every page of a detour."""
+    """Refuses the request with `access_denied`: the link to leave on the pages of sign-in and enrolment."""
     now = timezone.now()
     try:
         opened = interactions.recall(interaction_id, browser=browser.digest(request), now=now)
@@ -106,7 +110,7 @@ def leave(request: HttpRequest, interaction_id: uuid.UUID) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 def delivery(request: HttpRequest, interaction_id: uuid.UUID) -> HttpResponse:
-    """How an answer that is posted stands; a form sent here posts it again, or gives it up."""
+    """Shows the state of an answer that is posted; a form submitted here retries it or gives up."""
     now = timezone.now()
     try:
         interaction = interactions.answered(interaction_id, browser=browser.digest(request))
@@ -120,32 +124,28 @@ def delivery(request: HttpRequest, interaction_id: uuid.UUID) -> HttpResponse:
     if kept is None:
         return _gone(request, InteractionGoneError(interaction, own=True))
     if onward := deliveries.onward(kept, now=now):
-        return redirects.redirect_to(onward)
+        return _redirect_to(onward)
     return pages.delivery(request, interaction, kept, now=now)
 
 
 @only_read
 @cache_control(public=True, max_age=3600)
 def logo(request: HttpRequest, client_id: str) -> HttpResponse:
-    """A relying party's logo, served from here so that nobody else learns who looks at a consent page."""
+    """A relying party's logo. Served from here, so that no other server learns who sees a consent page."""
     party = get_object_or_404(RelyingParty.objects.exclude(logo=b""), client_id=client_id)
-    if not logos.is_shown(bytes(party.logo)):
+    logo = bytes(party.logo)
+    if not logos.is_shown(logo):
         raise Http404
-    return HttpResponse(bytes(party.logo), content_type=party.logo_content_type)
+    return HttpResponse(logo, content_type=logos.content_type(logo))
 
 
 def _decided(
     request: HttpRequest, interaction: Interaction | None, session: HolderSession | None, *, now: datetime
 ) -> HttpResponse | None:
-    """Take the decision that a form brings; what to send instead of going on, if it says so."""
+    """Stores the decision of a submitted form; returns the response if the interaction stops here."""
     if request.method != "POST" or session is None or interaction is None or interaction.consent is None:
         return None
     return take_decision(request, interaction.consent, session, now=now)
-
-
-def _asked_again(interaction: Interaction) -> HttpResponse:
-    """To the question, after a form that decided nothing: a decision is shown there, not acted on."""
-    return _on_to(reverse("consent_review", args=[interaction.consent_id], query={TRY_AGAIN: 1}))
 
 
 def _go_on(
@@ -166,7 +166,7 @@ def _go_on(
 
 
 def _address(opened: OpenInteraction, following: NextStep) -> str:
-    """Where a step happens. `prepare` has written down the question or detour that is needed for it."""
+    """The address of a step; `prepare` has inserted the row that it needs."""
     match following.step:
         case Step.SIGN_IN:
             return reverse("wallet_sign_in", args=[opened.row.errand_id])
@@ -183,19 +183,19 @@ def _refuse(opened: OpenInteraction, error: AuthorizationError, *, now: datetime
 
 
 def _send(opened: OpenInteraction, answer: dict[str, str]) -> HttpResponse:
-    """The answer on its way to the relying party: the browser carries it, or it is posted."""
+    """Sends the answer to the relying party: by redirect, or by posting it."""
     if not opened.return_address.posted:
-        return redirects.redirect_home(opened.return_address, answer)
-    deliveries.deliver(opened.row, checked=True, now=timezone.now())  # `answers` has checked the address
+        return _redirect_home(opened.return_address, answer)
+    deliveries.deliver(opened.row, checked=True, now=timezone.now())  # `answers` checked the address
     return _after_delivery(opened.row)
 
 
 def _after_delivery(interaction: Interaction) -> HttpResponse:
-    """Where the relying application sends the browser, or the page that says how its answer stands."""
+    """Redirects to where the relying party sends the browser, or to the page about the delivery."""
     kept = deliveries.of(interaction)
     onward = deliveries.onward(kept, now=timezone.now()) if kept else None
     if onward:
-        return redirects.redirect_to(onward)
+        return _redirect_to(onward)
     return _on_to(reverse("delivery", args=[interaction.id]))
 
 
@@ -204,33 +204,55 @@ def _on_to(address: str) -> HttpResponse:
     return HttpResponseRedirect(address, status=303, headers={"Cache-Control": "no-store"})
 
 
+def _redirect_home(return_address: ReturnAddress, answer: Mapping[str, str]) -> HttpResponse:
+    """303 to the relying party with the answer in the fragment (RFC 9700 §4.12: never 307 after a form)."""
+    return _redirect_to(return_address.with_answer(answer))
+
+
+def _redirect_to(address: str) -> HttpResponse:
+    """303 to a checked address of a relying party.
+
+    Django's HttpResponseRedirect would refuse private-use schemes and long locations, which are valid here.
+    """
+    return HttpResponse(
+        status=303,
+        headers={
+            "Location": address,
+            "Cache-Control": "no-store",
+            "Referrer-Policy": "no-referrer",
+        },
+    )
+
+
 def _refuse_at_once(request: HttpRequest, client: Client, error: AuthorizationError) -> HttpResponse:
-    """Tell the relying party what is wrong with a request for which no interaction was begun."""
+    """Sends the relying party the error of a request for which no interaction was inserted."""
     party, address = client.relying_party, client.return_address
     refusal = answers.refusal(error)
     if not address.posted:
-        return redirects.redirect_home(address, refusal)
-    told, onward = True, None
+        return _redirect_home(address, refusal)
+    accepted, onward = True, None
     try:
         onward = posting.report(party, address, refusal, client=browser.address(request), now=timezone.now())
     except NoLaneFreeError:
         return pages.refused_later(request, party, error)
     except OutboundError:
-        told = False
+        accepted = False
     if onward:
-        return redirects.redirect_to(redirects.with_own_fragment(onward))
-    return pages.refused(request, party, error, told=told)
+        # Without a fragment of its own the browser would append that of the address it requested, which an
+        # attacker may have chosen (RFC 9700 §4.1.3).
+        return _redirect_to(onward if "#" in onward else f"{onward}#")
+    return pages.refused(request, party, error, accepted=accepted)
 
 
 def _expired(gone: InteractionGoneError) -> HttpResponse | None:
-    """Where answers are posted, nobody but its own browser could tell the application that it expired.
+    """Refuses an expired interaction whose answer is posted, when its browser returns; None for others.
 
-    Every other address home gets its refusal from the page that `_gone` shows.
+    For an answer by redirect, the page of `_gone` has a link that carries the refusal.
     """
     interaction = gone.interaction
     if not gone.own or interaction is None or not interaction.response_uri:
         return None
-    with suppress(UntrustedRequestError, InteractionGoneError):  # or another tab was first
+    with suppress(UntrustedRequestError, InteractionGoneError):  # another tab may have been first
         now = timezone.now()
         if opened := interactions.expired(interaction, now=now):
             return _refuse(opened, AccessDeniedError(), now=now)
@@ -238,7 +260,7 @@ def _expired(gone: InteractionGoneError) -> HttpResponse | None:
 
 
 def _gone(request: HttpRequest, gone: InteractionGoneError) -> HttpResponse:
-    """How a posted answer stands, or a page that leads back to the relying application."""
+    """The page about the delivery of a posted answer, or the page with a link back to the relying party."""
     if gone.own and gone.interaction is not None and gone.interaction.answer_is_posted:
         return _after_delivery(gone.interaction)
     return pages.gone(request, gone)

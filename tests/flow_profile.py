@@ -1,9 +1,9 @@
-"""`python -m tests.flow_profile`: which modules a returning holder's three requests enter, and the switches.
+"""`python -m tests.flow_profile`: counts the modules and switches in a returning holder's three requests.
 
 The three requests (authorize, consent page, decision) go through the WSGI application on the test database,
-after two flows that fill every cache. `sys.setprofile` sees each Python call. A module is counted when code
-of it runs, and it is one of ours when its package is in `OURS`. A switch is a call from code of one of our
-modules directly to code of another; calls that a library makes (Django calls a view) are no switches.
+after two flows that fill every cache. `sys.setprofile` sees each Python call. A module of the packages `OURS`
+counts if its code runs. A switch is a direct call from code of one such module to code of another. Calls
+that a library makes (Django calls a view) are not switches.
 """
 
 import re
@@ -25,7 +25,7 @@ DECISION = re.compile(r'<form method="post" action="([^"]+/interactions/[^"]+)"'
 
 @dataclass
 class Profile:
-    """What was seen: entered modules, and how often code of one module called code of another."""
+    """The entered modules, and the number of calls from each module to each other one."""
 
     modules: set[str] = field(default_factory=set)
     switches: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -44,7 +44,7 @@ class Profile:
             self.switches[before, entered] += 1
 
     def table(self, largest: int = 25) -> str:
-        """The modules, and the pairs with the most switches."""
+        """The modules, and the pairs of modules with the most switches."""
         pairs = [f"{count:5}  {one} > {other}" for (one, other), count in self.switches.most_common(largest)]
         head = f"{len(self.modules)} modules, {self.number_of_switches} switches"
         return "\n".join([head, "", *sorted(self.modules), "", *pairs])
@@ -58,7 +58,7 @@ class Browser:
     cookies: dict[str, str]
 
     def send(self, path: str, form: dict[str, str] | None = None) -> tuple[int, dict[str, str], str]:
-        """Status, headers and body of the response to a GET, or to the form when there is one."""
+        """Status, headers and body of the response to a GET or, with `form`, a POST."""
         from django.test import RequestFactory
 
         factory, known = RequestFactory(), {"cookie": "; ".join(f"{n}={v}" for n, v in self.cookies.items())}
@@ -84,7 +84,7 @@ class Browser:
 
 
 def flow(browser: Browser, request: dict[str, str]) -> str:
-    """The three requests of a signed-in holder who shares; where the browser is sent at the end."""
+    """The three requests of a signed-in holder who shares; returns the final redirect's address."""
     status, headers, _body = browser.send(f"{AUTHORIZE}?{urlencode(request)}")
     assert status == 303, status
     status, _headers, page = browser.send(headers["Location"])
@@ -96,11 +96,11 @@ def flow(browser: Browser, request: dict[str, str]) -> str:
 
 
 def measure(cookies: dict[str, str], request: Callable[[], dict[str, str]]) -> Profile:
-    """The profile of one flow of a signed-in holder, whose browser has these cookies, after a warm-up."""
+    """The profile of one flow of a signed-in holder with these cookies, after two flows without profile."""
     from config.wsgi import application
 
     browser, profile = Browser(application, dict(cookies)), Profile()
-    for _ in range(2):  # from the second time on the consent page says when the holder shared last
+    for _ in range(2):  # from the second flow on, the consent page shows the last sharing
         assert "#vp_token=" in flow(browser, request())
     before = sys.getprofile()
     sys.setprofile(profile.note)
@@ -113,7 +113,7 @@ def measure(cookies: dict[str, str], request: Callable[[], dict[str, str]]) -> P
 
 
 def of_alice() -> Profile:
-    """The profile of a flow between named people, on the test database."""
+    """The profile of a flow of Alice with Acme Bank, on the test database."""
     from django.conf import settings
     from django.http import HttpResponse
     from django.test import RequestFactory
@@ -145,7 +145,7 @@ def of_alice() -> Profile:
 
 
 def _module(frame: FrameType | None) -> str | None:
-    """The name of the module that a frame's code is of, if that is one of ours."""
+    """The name of the module of a frame's code, if it is one of ours."""
     name = frame.f_globals.get("__name__", "") if frame else ""
     return name if name.partition(".")[0] in OURS else None
 

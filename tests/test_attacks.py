@@ -60,9 +60,9 @@ def operator(group: str) -> Client:
 
 
 def test_a_stranger_cannot_write_rows_without_end(client: Client, acme_bank: RelyingParty) -> None:
-    most = interactions.STRANGERS.most
+    most = interactions.UNAUTHENTICATED.most
     for _ in range(most):
-        interactions.STRANGERS.take("127.0.0.1", now=timezone.now())
+        interactions.UNAUTHENTICATED.take("127.0.0.1", now=timezone.now())
 
     response = Client().get(PATH, asked(acme_bank), headers={"X-Forwarded-For": "192.0.2.1"})
 
@@ -74,8 +74,8 @@ def test_a_stranger_cannot_write_rows_without_end(client: Client, acme_bank: Rel
 def test_who_is_signed_in_is_not_held_up_by_strangers_at_the_same_address(
     client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
 ) -> None:
-    for _ in range(interactions.STRANGERS.most):
-        interactions.STRANGERS.take("127.0.0.1", now=timezone.now())
+    for _ in range(interactions.UNAUTHENTICATED.most):
+        interactions.UNAUTHENTICATED.take("127.0.0.1", now=timezone.now())
     sign_in(alice)
 
     assert ask(client, acme_bank).startswith("/consent/")
@@ -87,8 +87,8 @@ def test_a_browser_that_has_signed_in_as_this_person_is_not_held_up_by_strangers
     now = timezone.now()
     digest = hashlib.sha256(("b" * 43).encode()).hexdigest()
     known_browsers.remember(digest, alice.email, now=now)
-    for _ in range(interactions.STRANGERS.most):
-        interactions.STRANGERS.take("127.0.0.1", now=now)
+    for _ in range(interactions.UNAUTHENTICATED.most):
+        interactions.UNAUTHENTICATED.take("127.0.0.1", now=now)
     client.cookies[settings.BROWSER_COOKIE_NAME] = "b" * 43
 
     assert ask(client, acme_bank).endswith("/sign-in/")

@@ -79,11 +79,6 @@ def valid_credential(wallet: Wallet, *, now: datetime) -> Credential | None:
     return credential
 
 
-def require_readable(credential: Credential) -> None:
-    """Raise SealError if the identity cannot be unsealed, so that no page tries to show it."""
-    _identity(credential)
-
-
 def held(credential: Credential) -> list[ClaimPath]:
     """The paths of the claims that the credential has; raises SealError."""
     return claims.held(_identity(credential))
@@ -108,9 +103,7 @@ def holds(credential: Credential, identity: Identity) -> bool:
     return _identity(credential) == identity
 
 
-def preview(
-    credential: Credential, paths: Sequence[ClaimPath], *, today: date
-) -> list[claims.ClaimPreview]:
+def preview(credential: Credential, paths: Sequence[ClaimPath], *, today: date) -> list[claims.ClaimPreview]:
     """What presenting `paths` would disclose, in the same order.
 
     Raises CredentialNotUsableError and SealError.

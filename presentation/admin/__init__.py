@@ -1,4 +1,4 @@
-"""The operators' side of relying parties and their requests; importing it registers them."""
+"""The admin of relying parties, webhooks and interactions; importing it registers them."""
 
 from presentation.admin import interactions
 from presentation.relying_parties.admin import relying_parties

@@ -1,4 +1,4 @@
-"""How requests went, for operators: to be read, never changed."""
+"""The admin of interactions, which is read-only."""
 
 from django.contrib import admin
 from django.db.models import QuerySet
@@ -17,7 +17,7 @@ from presentation.requests.delivery.deliveries import Standing
 
 @admin.register(Interaction)
 class InteractionAdmin(FilteredOnly, ReadOnly, admin.ModelAdmin):
-    """To answer “what happened?”, never to change it; what was asked (e-mail address, payment) stays out."""
+    """Shows operators the outcome of requests; it never shows the parameters (e-mail address, payment)."""
 
     list_display = (short_id, "relying_party", "created_at", "outcome", "error")
     list_filter = ("outcome", "error", "created_at")
@@ -41,7 +41,7 @@ class InteractionAdmin(FilteredOnly, ReadOnly, admin.ModelAdmin):
 
     @admin.display(description=_("posted"))
     def posted(self, interaction: Interaction) -> str:
-        """What became of an answer that is posted: when it arrived, or how often it was tried."""
+        """The delivery of an answer that is posted: when it arrived, or how many tries there were."""
         kept = deliveries.of(interaction)
         if kept is None:
             return "-"
@@ -52,5 +52,5 @@ class InteractionAdmin(FilteredOnly, ReadOnly, admin.ModelAdmin):
         return _t("has not arrived; tried %(tries)s times") % {"tries": kept.tries}
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Interaction]:
-        """Without the parameters, so that no page can show them by accident."""
+        """Defers the parameters, so that no page shows them by accident."""
         return super().get_queryset(request).defer("parameters", "sealed_transaction_data")

@@ -1,1 +1,1 @@
-"""DCQL: queries, how they are read, and what they come to for a credential (OpenID4VP 1.0 §6, §7)."""
+"""DCQL: the queries, reading them from a request, evaluating them for a credential (OpenID4VP 1.0 §6, §7)."""

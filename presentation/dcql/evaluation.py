@@ -1,7 +1,7 @@
-"""What a DCQL query comes to for one credential (OpenID4VP 1.0 §6.4, §7.1). Pure.
+"""Evaluates a DCQL query for one credential (OpenID4VP 1.0 §6.4, §7.1). Pure.
 
-A path to an object stands for all that is in it; a path into a claim for the whole claim, because that is
-what can be withheld. Claims that always travel satisfy a path and need no disclosure.
+A path to an object selects everything in it. A path into a claim selects the whole claim, because claims are
+disclosed as a whole. Claims that are in every presentation satisfy a path and need no disclosure.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -15,10 +15,10 @@ Available = Callable[[ClaimsQuery], bool]
 
 @dataclass(frozen=True)
 class Offer:
-    """What the service could ever answer with: the type, who vouches for it, and its claims.
+    """The credential that this service can present: its type, its issuing authority, and its claims.
 
-    `claims` can be withheld each on its own, `plain` are the names that always travel. `optional` are those
-    of `claims` that some credentials do not have.
+    claims: those that can be disclosed selectively. plain: the names of those in every presentation.
+    optional: those of `claims` that some credentials do not have.
     """
 
     vct: str
@@ -30,14 +30,14 @@ class Offer:
 
 @dataclass(frozen=True)
 class Selection:
-    """What is presented: these claims, as the answer to these credential queries."""
+    """The claims to present, and the ids of the credential queries that they answer."""
 
     claims: tuple[ClaimPath, ...]
     query_ids: tuple[str, ...]
 
 
 def same_for_everyone(query: Query, offer: Offer) -> bool:
-    """Whether it asks for claims that every credential has or none, whatever they say."""
+    """Whether the selection is the same for every credential, because it depends on no value."""
     return all(
         not claim.values
         and (len(claim.path) == 1 or claim.path in offer.claims)
@@ -48,26 +48,26 @@ def same_for_everyone(query: Query, offer: Offer) -> bool:
 
 
 def covered(path: PathPointer, claims: Collection[ClaimPath]) -> tuple[ClaimPath, ...]:
-    """The claims at, below or around what a path points to."""
+    """The claims at, below or above the path."""
     return tuple(claim for claim in claims if all(a == b for a, b in zip(path, claim, strict=False)))
 
 
 def select_for_anyone(query: Query, offer: Offer, known: Mapping[str, Any] | None = None) -> Selection | None:
-    """What the query comes to for a credential that satisfies whatever it can; None when none could.
+    """The selection from a credential with all requested claims and values; None if none can match.
 
-    known: claims that the credential has for certain, with their values.
+    known: claims that the credential certainly has, with their values.
     """
 
-    def could_be_there(claim: ClaimsQuery) -> bool:
+    def possible(claim: ClaimsQuery) -> bool:
         if known and claim.path[0] in known:
             return _is_there(claim, known)
         return claim.path[0] in offer.plain or bool(covered(claim.path, offer.claims))
 
-    return _select(query, offer, could_be_there)
+    return _select(query, offer, possible)
 
 
 def select(query: Query, offer: Offer, whole: Mapping[str, Any]) -> Selection | None:
-    """What the query comes to for the credential with these claims; None when it cannot be answered."""
+    """The selection from the credential with the claims `whole`; None if it does not match."""
     return _select(query, offer, lambda claim: _is_there(claim, whole))
 
 
@@ -87,7 +87,7 @@ def _select(query: Query, offer: Offer, available: Available) -> Selection | Non
 
 
 def _claims_for(query: CredentialQuery, offer: Offer, available: Available) -> tuple[ClaimsQuery, ...] | None:
-    """The claims of one credential query that are to be returned; None when it does not match (§6.4.1)."""
+    """The claims to return for one credential query; None if the credential does not match (§6.4.1)."""
     if query.format != FORMAT:
         return None
     if query.vct_values is not None and offer.vct not in query.vct_values:
@@ -100,7 +100,7 @@ def _claims_for(query: CredentialQuery, offer: Offer, available: Available) -> t
 
 
 def _answered(query: Query, found: Collection[str]) -> tuple[str, ...]:
-    """The ids of the queries to answer, in their order; none when a required one is missing (§6.4.2)."""
+    """The ids of the queries to answer, in their order; none if a required one is missing (§6.4.2)."""
     if not query.credential_sets:
         return query.credential_ids if all(id in found for id in query.credential_ids) else ()
     chosen: set[str] = set()
@@ -113,7 +113,7 @@ def _answered(query: Query, found: Collection[str]) -> tuple[str, ...]:
 
 
 def _is_there(claim: ClaimsQuery, whole: Mapping[str, Any]) -> bool:
-    """Whether the path leads somewhere, and to one of the wanted values if there are any (§6.4.1, §7.1)."""
+    """Whether the path leads to a value, and to one of `values` if the query has any (§6.4.1, §7.1)."""
     found: list[Any] = [whole]
     for element in claim.path:
         found = _step(found, element)
@@ -124,7 +124,7 @@ def _is_there(claim: ClaimsQuery, whole: Mapping[str, Any]) -> bool:
 
 
 def _step(found: list[Any], element: str | int | None) -> list[Any]:
-    """One element further; nothing at all as soon as one value is of the wrong kind for it (§7.1)."""
+    """The values one path element further; none if any value is of the wrong kind for it (§7.1)."""
     kind: type = dict if isinstance(element, str) else list
     if not all(isinstance(value, kind) for value in found):
         return []

@@ -1,6 +1,6 @@
-"""A DCQL query as it stands in a request (OpenID4VP 1.0 §6), read strictly and within limits. Pure.
+"""Reads the DCQL query of a request (OpenID4VP 1.0 §6), strictly and within limits. Pure.
 
-Properties that are not known here are ignored, as §6 wants it; those that are known must be right.
+Unknown properties are ignored, as §6 requires; known ones must be valid.
 """
 
 import re
@@ -31,26 +31,22 @@ _ID = re.compile(r"[A-Za-z0-9_-]+")
 
 
 class DcqlError(ValueError):
-    """This is no query that could be answered; the text names the place and the rule."""
+    """The query is invalid; the text names the property and the rule."""
 
 
 def parse(text: str) -> Query:
     """The query in `text`; raises DcqlError."""
     try:
-        said = _object(strict_json.loads(text, deepest=DEEPEST), "dcql_query")
+        members = _object(strict_json.loads(text, deepest=DEEPEST), "dcql_query")
     except StrictJsonError as error:
         raise DcqlError(f"dcql_query {error}") from None
     credentials = tuple(
         _credential_query(value, f"credentials[{index}]")
-        for index, value in enumerate(_list(said, "credentials", "credentials", most=MOST_CREDENTIALS))
+        for index, value in enumerate(_list(members, "credentials", "credentials", most=MOST_CREDENTIALS))
     )
     ids = [query.id for query in credentials]
     _check_unique(ids, "credentials")
-    sets = (
-        _list(said, "credential_sets", "credential_sets", most=MOST_CREDENTIALS)
-        if "credential_sets" in said
-        else []
-    )
+    sets = _optional_list(members, "credential_sets", "credential_sets", most=MOST_CREDENTIALS)
     return Query(
         credentials,
         tuple(_credential_set(value, ids, f"credential_sets[{index}]") for index, value in enumerate(sets)),
@@ -58,60 +54,60 @@ def parse(text: str) -> Query:
 
 
 def _credential_query(value: Any, where: str) -> CredentialQuery:
-    said = _object(value, where)
-    format = _text(said.get("format"), f"{where}.format")
-    _flag(said, "multiple", where, default=False)  # there is one credential to answer with
-    claims, claim_sets = _claims(said, where)
+    members = _object(value, where)
+    format = _text(members.get("format"), f"{where}.format")
+    _flag(members, "multiple", where, default=False)  # checked only: a wallet has one credential
+    claims, claim_sets = _claims(members, where)
     return CredentialQuery(
-        id=_id(said, where),
+        id=_id(members, where),
         claims=claims,
         claim_sets=claim_sets,
-        vct_values=_vct_values(said, format, where),
-        authority_key_ids=_authority_key_ids(said, where),
-        holder_binding=_flag(said, "require_cryptographic_holder_binding", where, default=True),
+        vct_values=_vct_values(members, format, where),
+        authority_key_ids=_authority_key_ids(members, where),
+        holder_binding=_flag(members, "require_cryptographic_holder_binding", where, default=True),
         format=format,
     )
 
 
-def _vct_values(said: dict[str, Any], format: str, where: str) -> frozenset[str] | None:
-    """The types that will do; what other formats say in `meta` is theirs (§6.1, Appendix B)."""
+def _vct_values(members: dict[str, Any], format: str, where: str) -> frozenset[str] | None:
+    """The accepted types; None for other formats, which have other members in `meta` (§6.1, Appendix B)."""
     where = f"{where}.meta"
-    meta = _object(said.get("meta"), where)
+    meta = _object(members.get("meta"), where)
     if format != FORMAT:
         return None
     types = _list(meta, "vct_values", f"{where}.vct_values", most=MOST_VALUES)
     return frozenset(_text(vct, f"{where}.vct_values") for vct in types)
 
 
-def _claims(said: dict[str, Any], where: str) -> tuple[tuple[ClaimsQuery, ...], tuple[tuple[str, ...], ...]]:
-    if "claims" not in said:
-        if "claim_sets" in said:
+def _claims(
+    members: dict[str, Any], where: str
+) -> tuple[tuple[ClaimsQuery, ...], tuple[tuple[str, ...], ...]]:
+    if "claims" not in members:
+        if "claim_sets" in members:
             raise DcqlError(f"{where}.claim_sets needs claims")
         return (), ()
     claims = tuple(
-        _claims_query(value, f"{where}.claims[{index}]", named="claim_sets" in said)
-        for index, value in enumerate(_list(said, "claims", f"{where}.claims", most=MOST_CLAIMS))
+        _claims_query(value, f"{where}.claims[{index}]", named="claim_sets" in members)
+        for index, value in enumerate(_list(members, "claims", f"{where}.claims", most=MOST_CLAIMS))
     )
     ids = [claim.id for claim in claims if claim.id is not None]
     _check_unique(ids, f"{where}.claims")
-    sets = _options(said, "claim_sets", ids, where) if "claim_sets" in said else ()
+    sets = _options(members, "claim_sets", ids, where) if "claim_sets" in members else ()
     return claims, sets
 
 
 def _claims_query(value: Any, where: str, *, named: bool) -> ClaimsQuery:
-    said = _object(value, where)
-    values: list[Any] = []
-    if "values" in said:
-        values = _list(said, "values", f"{where}.values", most=MOST_VALUES)
+    members = _object(value, where)
+    values = _optional_list(members, "values", f"{where}.values", most=MOST_VALUES)
     return ClaimsQuery(
-        path=_path(said, where),
-        id=_id(said, where) if named or "id" in said else None,
+        path=_path(members, where),
+        id=_id(members, where) if named or "id" in members else None,
         values=tuple(_value(member, f"{where}.values") for member in values),
     )
 
 
-def _path(said: dict[str, Any], where: str) -> PathPointer:
-    path = _list(said, "path", f"{where}.path", most=LONGEST_PATH)
+def _path(members: dict[str, Any], where: str) -> PathPointer:
+    path = _list(members, "path", f"{where}.path", most=LONGEST_PATH)
     for element in path:
         if element is None or (type(element) is int and element >= 0):
             continue
@@ -127,13 +123,13 @@ def _value(value: Any, where: str) -> Value:
     return known
 
 
-def _authority_key_ids(said: dict[str, Any], where: str) -> frozenset[str] | None:
-    """Those of type `aki` (§6.1.1.1); authorities named in another way are none that we could be under."""
-    if "trusted_authorities" not in said:
+def _authority_key_ids(members: dict[str, Any], where: str) -> frozenset[str] | None:
+    """The key ids of type `aki` (§6.1.1.1). Authorities of other types never match our credentials."""
+    if "trusted_authorities" not in members:
         return None
     where = f"{where}.trusted_authorities"
     named: set[str] = set()
-    for index, entry in enumerate(_list(said, "trusted_authorities", where, most=MOST_OPTIONS)):
+    for index, entry in enumerate(_list(members, "trusted_authorities", where, most=MOST_OPTIONS)):
         authority = _object(entry, f"{where}[{index}]")
         kind = _text(authority.get("type"), f"{where}[{index}].type")
         values = _list(authority, "values", f"{where}[{index}].values", most=MOST_VALUES)
@@ -143,16 +139,17 @@ def _authority_key_ids(said: dict[str, Any], where: str) -> frozenset[str] | Non
 
 
 def _credential_set(value: Any, ids: list[str], where: str) -> CredentialSet:
-    said = _object(value, where)
+    members = _object(value, where)
     return CredentialSet(
-        options=_options(said, "options", ids, where), required=_flag(said, "required", where, default=True)
+        options=_options(members, "options", ids, where),
+        required=_flag(members, "required", where, default=True),
     )
 
 
-def _options(said: dict[str, Any], name: str, ids: list[str], where: str) -> tuple[tuple[str, ...], ...]:
-    """Non-empty lists of ids that exist, in order of preference."""
+def _options(members: dict[str, Any], name: str, ids: list[str], where: str) -> tuple[tuple[str, ...], ...]:
+    """Non-empty lists of known ids, in order of preference."""
     where = f"{where}.{name}"
-    options = _list(said, name, where, most=MOST_OPTIONS)
+    options = _list(members, name, where, most=MOST_OPTIONS)
     for index, option in enumerate(options):
         if not isinstance(option, list) or not 1 <= len(option) <= MOST_CLAIMS:
             raise DcqlError(f"{where}[{index}] must be an array of 1 to {MOST_CLAIMS} ids")
@@ -167,11 +164,15 @@ def _object(value: Any, where: str) -> dict[str, Any]:
     return value
 
 
-def _list(said: dict[str, Any], name: str, where: str, *, most: int) -> list[Any]:
-    value = said.get(name)
+def _list(members: dict[str, Any], name: str, where: str, *, most: int) -> list[Any]:
+    value = members.get(name)
     if not isinstance(value, list) or not 1 <= len(value) <= most:
         raise DcqlError(f"{where} must be an array of 1 to {most} entries")
     return value
+
+
+def _optional_list(members: dict[str, Any], name: str, where: str, *, most: int) -> list[Any]:
+    return _list(members, name, where, most=most) if name in members else []
 
 
 def _text(value: Any, where: str) -> str:
@@ -180,15 +181,15 @@ def _text(value: Any, where: str) -> str:
     return value
 
 
-def _flag(said: dict[str, Any], name: str, where: str, *, default: bool) -> bool:
-    value = said.get(name, default)
+def _flag(members: dict[str, Any], name: str, where: str, *, default: bool) -> bool:
+    value = members.get(name, default)
     if not isinstance(value, bool):
         raise DcqlError(f"{where}.{name} must be true or false")
     return value
 
 
-def _id(said: dict[str, Any], where: str) -> str:
-    value = said.get("id")
+def _id(members: dict[str, Any], where: str) -> str:
+    value = members.get("id")
     if not isinstance(value, str) or len(value) > LONGEST_ID or not _ID.fullmatch(value):
         raise DcqlError(f"{where}.id must be 1 to {LONGEST_ID} letters, digits, _ and -")
     return value

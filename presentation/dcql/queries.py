@@ -1,22 +1,21 @@
-"""Which claims a request asks for: DCQL queries, and scopes as aliases of them (OpenID4VP 1.0 §5.5, §6).
+"""DCQL queries, and scopes as aliases of them (OpenID4VP 1.0 §5.5, §6).
 
-Reading one from a request is in `parsing`, holding it against a credential in `evaluation`.
+`parsing` reads a query from a request; `evaluation` applies it to a credential.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
 
 ClaimPath = tuple[str, ...]
 PathPointer = tuple[str | int | None, ...]  # §7: a name, an index, or every element of an array
 Value = str | int | bool
-FORMAT = "dc+sd-jwt"  # of the one credential type here
+FORMAT = "dc+sd-jwt"  # of the one credential type that this service issues
 
 
-@dataclass(frozen=True, repr=False)  # its values may be somebody's
+@dataclass(frozen=True, repr=False)  # no repr: the values may be personal data
 class ClaimsQuery:
-    """One claim that is asked for (§6.3). With `values` it must have one of them or counts as absent."""
+    """One requested claim (§6.3). If `values` is not empty, a claim with another value counts as absent."""
 
     path: PathPointer
     id: str | None = None
@@ -25,11 +24,11 @@ class ClaimsQuery:
 
 @dataclass(frozen=True)
 class CredentialQuery:
-    """A query on one credential; `id` is what `credential_ids` names (§6.1).
+    """A query for one credential (§6.1). `credential_ids` of transaction data refers to its `id`.
 
-    One of another `format` is a query like any other, which nobody here can answer (§6.4).
-    `vct_values` is None for whatever type there is; `authority_key_ids` for any authority. Of `claim_sets`,
-    the first that can be had is meant; without any, all of `claims` are; without those, none.
+    A query for another `format` is valid but cannot be answered here (§6.4). `vct_values` None accepts every
+    type, and `authority_key_ids` None every authority. The first of `claim_sets` that the credential has is
+    presented; without `claim_sets` all of `claims`; without `claims` no claim.
     """
 
     id: str
@@ -42,22 +41,13 @@ class CredentialQuery:
 
     @classmethod
     def for_paths(cls, id: str, *paths: ClaimPath) -> "CredentialQuery":
-        """The query for all the claims at `paths`, whatever they say."""
+        """The query for all the claims at `paths`, with any value."""
         return cls(id, tuple(ClaimsQuery(path) for path in paths))
-
-    def to_json(self, *, vct: str) -> dict[str, Any]:
-        """An alias written out (§6.1), for documentation and metadata."""
-        return {
-            "id": self.id,
-            "format": self.format,
-            "meta": {"vct_values": [vct]},
-            "claims": [{"path": list(claim.path)} for claim in self.claims],
-        }
 
 
 @dataclass(frozen=True)
 class CredentialSet:
-    """Which credential queries will do (§6.2): the first option that can be had."""
+    """Alternative lists of credential query ids (§6.2); the first that can be answered is presented."""
 
     options: tuple[tuple[str, ...], ...]
     required: bool = True
@@ -65,7 +55,7 @@ class CredentialSet:
 
 @dataclass(frozen=True)
 class Query:
-    """What a whole request asks: several credential queries, answered by one presentation.
+    """The query of a request: one or more credential queries, which one presentation answers.
 
     Without `credential_sets` all of them are required.
     """
@@ -80,17 +70,13 @@ class Query:
 
     @property
     def in_our_format(self) -> tuple[CredentialQuery, ...]:
-        """The credential queries that are about credentials as they are here."""
+        """The credential queries for FORMAT."""
         return tuple(query for query in self.credentials if query.format == FORMAT)
-
-    def to_json(self, *, vct: str) -> dict[str, Any]:
-        """Aliases written out (§6)."""
-        return {"credentials": [query.to_json(vct=vct) for query in self.credentials]}
 
 
 BASIC = "urn:service:params:scope:verifiable-credentials:basic"
 
-# Scope → the credential query it is an alias of. Query ids are unique over all scopes (§5.5).
+# The credential query of each scope. The ids of the queries are unique over all scopes (§5.5).
 SCOPES: Mapping[str, CredentialQuery] = MappingProxyType(
     {
         BASIC: CredentialQuery.for_paths(
@@ -101,17 +87,10 @@ SCOPES: Mapping[str, CredentialQuery] = MappingProxyType(
 
 
 def claims_of(scope: str) -> tuple[ClaimPath, ...]:
-    """The claims that a scope stands for; raises KeyError for a scope that is unknown."""
+    """The claims of a scope; raises KeyError for an unknown scope."""
     return tuple(tuple(str(name) for name in claim.path) for claim in SCOPES[scope].claims)
 
 
-def query_for(scopes: Iterable[str], *, table: Mapping[str, CredentialQuery] = SCOPES) -> Query:
-    """The query that the scopes stand for, united; a scope named twice counts once.
-
-    Raises KeyError for a scope that is not in the table, ValueError if there is none at all: an empty
-    query would disclose nothing and mean nothing.
-    """
-    wanted: Sequence[str] = tuple(dict.fromkeys(scopes))
-    if not wanted:
-        raise ValueError("A query needs at least one scope.")
-    return Query(tuple(table[scope] for scope in wanted))
+def query_for(scopes: Iterable[str]) -> Query:
+    """The query of several scopes, each counted once; raises KeyError for an unknown scope."""
+    return Query(tuple(SCOPES[scope] for scope in dict.fromkeys(scopes)))

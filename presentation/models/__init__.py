@@ -1,4 +1,4 @@
-"""Relying parties, what they prove themselves with, what they asked, and the answers on their way."""
+"""The models of relying parties, their secrets, their requests, and posted answers."""
 
 from presentation.relying_parties.models.addresses import RedirectURI, ResponseURI
 from presentation.relying_parties.models.clients import ClientSecret, UsedAssertion

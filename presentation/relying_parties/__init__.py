@@ -1,1 +1,1 @@
-"""Relying parties: who may ask for what, how they are registered, and how they prove who they are."""
+"""Relying parties: what they may ask for, how they are registered, and how they authenticate."""

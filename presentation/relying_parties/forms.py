@@ -1,4 +1,4 @@
-"""The operators' forms: registering a relying party, a new secret for it, why it is suspended."""
+"""The forms of the admin: a relying party, a new secret for it, the reason for its suspension."""
 
 from collections.abc import Iterable
 from typing import Any, cast
@@ -20,15 +20,15 @@ from wallet.providers import registry
 
 
 def _scope_label(scope: str) -> str:
-    """A scope with what holders are then asked to share."""
+    """A scope with the labels of its claims."""
     return f"{scope} ({', '.join(str(label) for label in labels(claims_of(scope)))})"
 
 
 class KeySetField(forms.JSONField):
-    """A JWK set as text; an empty field where there is none, instead of `null`."""
+    """A JWK set as text; the field is empty instead of `null` if there is none."""
 
     def to_python(self, value: Any) -> Any:
-        """The JSON value; Django’s own field stumbles over numbers of thousands of digits and over depth."""
+        """The JSON value. Django’s own field fails on numbers of thousands of digits and on deep nesting."""
         if not isinstance(value, str) or value in self.empty_values:
             return super().to_python(value)
         try:
@@ -37,7 +37,7 @@ class KeySetField(forms.JSONField):
             raise forms.ValidationError(self.error_messages["invalid"], code="invalid") from None
 
     def bound_data(self, data: Any, initial: Any) -> Any:
-        """What was typed, to be shown again, whether it can be read or not."""
+        """The text as it was typed, so that it is shown again even if it is no JSON."""
         return None if data is None else InvalidJSONInput(data)
 
     def prepare_value(self, value: Any) -> Any:
@@ -45,61 +45,57 @@ class KeySetField(forms.JSONField):
 
 
 def _assurances(chosen: Iterable[str]) -> list[str]:
-    """What can be asked for: what the configured providers reach, the levels of eIDAS, and what is chosen."""
+    """The choices: what the configured providers reach, the levels of eIDAS, and what is chosen already."""
     reached = (str(each) for provider in registry.offered().values() for each in provider.assurances)
     eidas = (f"eidas {level}" for level in LADDERS["eidas"])
     return list(dict.fromkeys([*reached, *eidas, *chosen]))
 
 
-class RelyingPartyForm(forms.ModelForm):
-    """Choices instead of JSON, and a picture instead of bytes."""
+class CheckboxesField(forms.MultipleChoiceField):
+    """Any number of values, none included; the model requires a value where one is needed."""
 
-    allowed_scopes = forms.MultipleChoiceField(
-        label=_("Scopes"),
-        choices=[(scope, _scope_label(scope)) for scope in SCOPES],
-        required=False,  # the model says that one is needed
-        widget=forms.CheckboxSelectMultiple,
+    widget = forms.CheckboxSelectMultiple
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(required=False, **kwargs)
+
+
+class RelyingPartyForm(forms.ModelForm):
+    """Offers choices for the columns with JSON lists, and an upload for the logo."""
+
+    allowed_scopes = CheckboxesField(
+        label=_("Scopes"), choices=[(scope, _scope_label(scope)) for scope in SCOPES]
     )
-    allowed_claims = forms.MultipleChoiceField(
+    allowed_claims = CheckboxesField(
         label=_("Claims in a DCQL query"),
         choices=[
             (name, format_lazy("{label} ({name})", label=CLAIMS[path].label, name=name))
             for name, path in NAMES.items()
         ],
-        required=False,
-        widget=forms.CheckboxSelectMultiple,
         help_text=_("For requests with dcql_query instead of scope. With none ticked: those of its scopes."),
     )
-    allowed_transaction_data_types = forms.MultipleChoiceField(
+    allowed_transaction_data_types = CheckboxesField(
         label=_("Transaction data"),
         choices=[(urn, urn) for urn in TYPES],
-        required=False,
-        widget=forms.CheckboxSelectMultiple,
         help_text=_("With none ticked, every request that carries transaction data is refused."),
     )
-    minimum_assurance = forms.MultipleChoiceField(
+    minimum_assurance = CheckboxesField(
         label=_("Minimum assurance"),
-        required=False,
-        widget=forms.CheckboxSelectMultiple,
         help_text=_(
             "How well holders must be verified: this level of the trust framework or a higher one. With "
             "several ticked, one of them is enough; with none, any verified identity will do."
         ),
     )
-    grants = forms.MultipleChoiceField(
+    grants = CheckboxesField(
         label=_("Access tokens"),
         choices=[
             (scope, format_lazy("{what} ({scope})", what=what, scope=scope)) for scope, what in GRANTS.items()
         ],
-        required=False,
-        widget=forms.CheckboxSelectMultiple,
         help_text=_("What its server may do here. With none ticked it gets no access token."),
     )
-    webhook_events = forms.MultipleChoiceField(
+    webhook_events = CheckboxesField(
         label=_("Events"),
         choices=WebhookEvent.Type.choices,
-        required=False,
-        widget=forms.CheckboxSelectMultiple,
         help_text=_("What it is told of. No event carries claims."),
     )
     logo_file = forms.FileField(
@@ -117,13 +113,13 @@ class RelyingPartyForm(forms.ModelForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        if "minimum_assurance" in self.fields:  # somebody who may only read has no fields
+        if "minimum_assurance" in self.fields:  # the form of an operator who may only read has no fields
             chosen = self.instance.minimum_assurance
-            field = cast(forms.MultipleChoiceField, self.fields["minimum_assurance"])
+            field = cast(CheckboxesField, self.fields["minimum_assurance"])
             field.choices = [(text, text) for text in _assurances(chosen)]
 
     def clean_logo_file(self) -> bytes | None:
-        """The picture's bytes, known by their content; nothing larger than a logo is read."""
+        """The bytes of the uploaded logo; reads at most one byte more than a logo may have."""
         upload = self.cleaned_data["logo_file"]
         if upload is None:
             return None
@@ -133,7 +129,7 @@ class RelyingPartyForm(forms.ModelForm):
         return picture
 
     def clean(self) -> dict[str, Any]:
-        """Puts the new logo on the relying party, or takes the old one off."""
+        """Sets or removes the logo of the relying party."""
         cleaned = super().clean() or self.cleaned_data
         if cleaned.get("remove_logo"):
             self.instance.logo = b""
@@ -143,7 +139,7 @@ class RelyingPartyForm(forms.ModelForm):
 
 
 class SuspensionForm(forms.Form):
-    """Why; operators read it later, relying applications and holders never do."""
+    """The reason for a suspension. Operators read it later; relying parties and holders do not."""
 
     required_css_class = "required"
 
@@ -156,7 +152,7 @@ class SuspensionForm(forms.Form):
 
 
 class NewSecretForm(forms.Form):
-    """What becomes of the secret before."""
+    """A new secret, and when the present one ends. first: there is no present one."""
 
     before = forms.ChoiceField(
         label=_("The secret before"),
@@ -170,5 +166,5 @@ class NewSecretForm(forms.Form):
 
     def __init__(self, *args: Any, first: bool = False, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        if first:  # there is none before
+        if first:
             del self.fields["before"]

@@ -1,4 +1,4 @@
-"""The record of what commands do to relying parties; written with the deed or not at all."""
+"""The history of what commands do to relying parties; written in the same transaction as the change."""
 
 from datetime import datetime
 
@@ -11,9 +11,9 @@ ACTION, ACTOR = 200, 150  # characters kept
 
 
 def record(relying_party: RelyingParty, action: str, *, command: str, now: datetime) -> None:
-    """One row more; inside the transaction of what it tells of. No secret and no address belongs into it.
+    """Inserts one row, in the caller's transaction. The action must name no secret and no address.
 
-    command: its name, as it is typed.
+    command: the name of the management command.
     """
     actor = _("%(user)s, by %(command)s") % {"user": shell_user(), "command": command}
     RelyingPartyEvent.objects.create(

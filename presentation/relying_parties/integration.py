@@ -1,4 +1,4 @@
-"""What the developer of a relying application needs to begin: the addresses, and a request to try."""
+"""What the developer of a relying party needs first: the addresses, and a request to try."""
 
 from urllib.parse import quote, urlencode
 
@@ -9,7 +9,7 @@ from presentation.models import RelyingParty
 
 
 def addresses() -> dict[str, str]:
-    """The addresses of this service that a relying application uses."""
+    """The addresses of this service for relying parties, by name."""
     return {
         "authorization_endpoint": settings.BASE_URL + metadata.AUTHORIZE_PATH,
         "pushed_authorization_request_endpoint": settings.BASE_URL + metadata.PUSH_PATH,
@@ -23,7 +23,7 @@ def addresses() -> dict[str, str]:
 def authorize_url(
     relying_party: RelyingParty, redirect_uri: str, *, login_hint: str, nonce: str, state: str
 ) -> str:
-    """A complete authorization request for everything the relying party may ask, on a single line."""
+    """The address of an authorization request with every scope of the relying party."""
     parameters = {
         "response_type": "vp_token",
         "client_id": relying_party.client_id,

@@ -1,4 +1,4 @@
-"""Which relying applications may ask: registering them, suspending them with a reason, reinstating them."""
+"""Registers, suspends and reinstates relying parties."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -18,9 +18,9 @@ class MoveError(Exception):
 def register(
     *, name: str, redirect_uris: Sequence[str], response_uris: Sequence[str] = (), **details: Any
 ) -> RelyingParty:
-    """A new active relying party with the places its answers may go, and a client id of its own.
+    """A new active relying party with a new client ID and its registered addresses.
 
-    `details` are further fields of RelyingParty. Raises ValidationError, by field, and then writes nothing.
+    details: further fields of RelyingParty. Raises ValidationError, by field, and then writes nothing.
     """
     if not redirect_uris:
         raise ValidationError({"redirect_uris": _("Name at least one redirect URI.")})
@@ -33,26 +33,26 @@ def register(
 
 
 def add_redirect_uris(relying_party: RelyingParty, redirect_uris: Sequence[str]) -> None:
-    """Further places for its answers, in the caller's transaction; raises ValidationError."""
+    """Registers further redirect URIs, in the caller's transaction; raises ValidationError."""
     for uri in redirect_uris:
         _save(RedirectURI(relying_party=relying_party, uri=uri), "redirect_uris")
 
 
 def add_response_uris(relying_party: RelyingParty, response_uris: Sequence[str]) -> None:
-    """Further addresses its answers may be posted to, in the caller's transaction; raises ValidationError."""
+    """Registers further response URIs, in the caller's transaction; raises ValidationError."""
     for uri in response_uris:
         _save(ResponseURI(relying_party=relying_party, uri=uri), "response_uris")
 
 
 def suspend(relying_party: RelyingParty, reason: str) -> None:
-    """From now on it gets no answers, open requests included; raises MoveError if it is suspended already."""
+    """Stops all answers to it, also for open requests; raises MoveError if it is suspended already."""
     if not reason.strip():
         raise ValueError("A suspension needs a reason.")
     _move(relying_party, RelyingParty.State.SUSPENDED, reason)
 
 
 def reinstate(relying_party: RelyingParty) -> None:
-    """It may ask again; raises MoveError if it is active already."""
+    """Ends a suspension; raises MoveError if it is active already."""
     _move(relying_party, RelyingParty.State.ACTIVE, "")
 
 

@@ -1,7 +1,7 @@
 """One authorization request, from its parameters to the delivery of its answer. The stages in their order:
 
 `parameters` → `carriers` (browser, signed, pushed) → `client` and return address → `authorization_request`
-→ `interactions` → `next_step` → `match` with the credential → `answers` → `delivery`.
+→ `interactions` → `next_step` and the match with the credential → `answers` → `delivery`.
 
-Each stage computes its value once per HTTP request and hands it on.
+Each stage computes its result once per HTTP request and passes it on.
 """

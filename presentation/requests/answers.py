@@ -1,4 +1,4 @@
-"""How an interaction ends: with a token or an error, once. What may have changed was read just before."""
+"""Ends an interaction with a token or an error, once, from rows that this HTTP request has read."""
 
 import json
 from collections.abc import Sequence
@@ -48,13 +48,12 @@ _unanswered = PreparedUpdate(
 
 
 def answer(opened: OpenInteraction, ready: NextStep, *, now: datetime) -> dict[str, str]:
-    """The parameters of a positive answer; the interaction is answered with it, once.
+    """Closes the interaction with a token and returns the parameters of the answer.
 
-    ready: the step ANSWER, computed in this HTTP request. Everything it rests on was read with this request.
-    The conditional statement that closes the interaction decides a race, so what another request made
-    meanwhile is thrown away. Raises `AuthorizationError` (and then nothing is answered yet: see `refuse`),
-    `UntrustedRequestError` when the answer may not be redirected any more, `InteractionGoneError` when
-    another tab was first.
+    ready: the step ANSWER, computed in this HTTP request from rows that it read. If several requests race,
+    the conditional statement that closes the interaction lets one win; the others discard their token.
+    Raises `AuthorizationError` (the interaction is then still open: see `refuse`), `UntrustedRequestError` if
+    the return address is no longer registered, `InteractionGoneError` if another request was first.
     """
     row, party = opened.row, opened.relying_party
     try:
@@ -77,7 +76,7 @@ def answer(opened: OpenInteraction, ready: NextStep, *, now: datetime) -> dict[s
 
 
 def refuse(opened: OpenInteraction, error: AuthorizationError, *, now: datetime) -> dict[str, str]:
-    """The parameters of a negative answer; the interaction is answered with it, once."""
+    """Closes the interaction with an error and returns the parameters of the answer; raises as `answer`."""
     row, address = opened.row, opened.checked_address
     with transaction.atomic():
         _close(row, Interaction.Outcome.ERROR, error=error.error, now=now)
@@ -96,7 +95,7 @@ def refusal(error: AuthorizationError) -> dict[str, str]:
 
 
 def issuer() -> dict[str, str]:
-    """`iss` (RFC 9207 §2). Encrypted answers and `vp_token`s in the contract's own format go without."""
+    """`iss` (RFC 9207 §2). Encrypted answers and tokens in the contract's wire format do not have it."""
     return {"iss": settings.BASE_URL}
 
 
@@ -105,8 +104,8 @@ def _with_token(
 ) -> dict[str, str]:
     """`vp_token`: the SD-JWT VC itself (the contract), or a JSON object (OpenID4VP 1.0 §8.1).
 
-    `query_ids` are the credential queries it answers: several scopes may name the same credential, and
-    then one presentation stands under each id.
+    query_ids: the credential queries that it answers. Several scopes may ask for the same credential; the
+    object then has the presentation under each id.
     """
     if wire_format == RelyingParty.WireFormat.STRING:
         return {"vp_token": presentation}
@@ -115,14 +114,14 @@ def _with_token(
 
 
 def _present(opened: OpenInteraction, ready: NextStep, *, now: datetime) -> tuple[str, tuple[str, ...]]:
-    """A fresh presentation of exactly what the holder said yes to, and the queries it answers."""
+    """A new presentation of exactly the claims in the consent, and the ids of the queries it answers."""
     row, consent, match = opened.row, opened.row.consent, ready.match
     if parameters_hash(opened.parameters) != row.request_hash:
         raise ServerError
     if ready.step is not Step.ANSWER or consent is None or match is None:
         raise AccessDeniedError
-    # The holder said yes to these claims with these values: not to what a scope has come to mean since, and
-    # not to what a later identity check has found.
+    # The consent covers the claims and values that the holder saw, not those of a scope that was redefined or
+    # of an identity that was verified since.
     shown, credential = tuple(tuple(path) for path in consent.claims), match.credential
     if shown != match.selection.claims or credential.issued_at > consent.asked_at:
         raise AccessDeniedError
@@ -142,7 +141,7 @@ def _present(opened: OpenInteraction, ready: NextStep, *, now: datetime) -> tupl
 def _close_with(
     answer: dict[str, str], opened: OpenInteraction, address: ReturnAddress, *, now: datetime
 ) -> None:
-    """Answered with a token; where it is posted, it is there to be posted from the same moment on."""
+    """Closes the interaction and, if the answer is posted, stores the delivery in the same transaction."""
     with transaction.atomic() if address.posted else nullcontext():
         _close(opened.row, Interaction.Outcome.TOKEN, now=now)
         if address.posted:
@@ -150,12 +149,11 @@ def _close_with(
 
 
 def _close(interaction: Interaction, outcome: Interaction.Outcome, *, error: str = "", now: datetime) -> None:
-    """Answered, once; what was asked (an e-mail address, a payment) is not kept beyond the answer."""
+    """Closes the interaction once and erases its parameters, which hold personal data."""
     pushed = interaction.parameters.get("request_uri")
-    kind = telling.kind_of(outcome)
     # For a posted answer the webhook is sent after delivery (`deliveries`), not here.
-    told = not interaction.response_uri and telling.wants(interaction.relying_party, kind)
-    with transaction.atomic() if pushed or told else nullcontext():
+    notified = interaction.relying_party.webhook_events and not interaction.response_uri
+    with transaction.atomic() if pushed or notified else nullcontext():
         first = pushed is None or pushed_requests.use_up(pushed, now=now)
         if outcome == Interaction.Outcome.TOKEN and not first:
             raise InvalidRequestUriError("request_uri was used already; every request is pushed anew")
@@ -171,5 +169,5 @@ def _close(interaction: Interaction, outcome: Interaction.Outcome, *, error: str
         if closed != 1:
             interaction.refresh_from_db()
             raise InteractionGoneError(interaction, own=True)
-        if told:
-            telling.tell_of_answer(interaction, kind, error=error, now=now)
+        if notified:
+            telling.tell_of_answer(interaction, outcome, error=error, now=now)

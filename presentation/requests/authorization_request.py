@@ -1,7 +1,6 @@
 """The parsed authorization request (RFC 6749 §4.2.1 extended by OpenID4VP 1.0 §5).
 
-Where the answer goes is not decided here: by the time this is read, the relying party and the return
-address are known, so every error may go home.
+`client` proves the relying party and the return address before, so every error here may be sent there.
 """
 
 import hashlib
@@ -37,99 +36,99 @@ _NONCE = re.compile(r"[\x21-\x7e]+")
 
 @dataclass(frozen=True)
 class Allowance:
-    """What a relying party may ask, from its registration; nothing unless it says so."""
+    """What a relying party may ask for, according to its registration."""
 
     scopes: Collection[str] = ()
     transaction_data_types: Collection[str] = ()
     claims: Collection[ClaimPath] = ()  # in a DCQL query
     recipients: Sequence[Mapping[str, Any]] = ()  # registered keys that answers may be encrypted to
-    several_queries: bool = False  # whether its answers say which credential query they are for
+    several_queries: bool = False  # its wire format names the credential query of each answer
 
 
-@dataclass(frozen=True, repr=False)  # it names a person
+@dataclass(frozen=True, repr=False)  # no repr: it would show the e-mail address in logs
 class AuthorizationRequest:
-    """What a relying application asks, once. `transaction_data` keeps the strings exactly as received."""
+    """A validated request. `transaction_data` keeps the strings exactly as received."""
 
     nonce: str
     state: str | None
     login_hint: str
     query: Query
     transaction_data: tuple[TransactionData, ...] = ()
-    recipient: Recipient | None = None  # whom the answer is encrypted to, if it is
+    recipient: Recipient | None = None  # set if the answer is to be encrypted
 
 
 def parse(parameters: Parameters, allowance: Allowance) -> AuthorizationRequest:
-    """Reads the request; what a relying party may ask comes from its registration.
+    """The request in the parameters; raises the AuthorizationError of the first rule that it breaks.
 
-    Raises the AuthorizationError of the first rule that is broken (design: errors, RFC 6749 §4.2.2.1).
+    allowance: what the relying party may ask for.
     """
     if problem := parameters.first_problem():
         raise InvalidRequestError(problem)
-    said = parameters.values
-    if said.get("request_uri_method"):
+    values = parameters.values
+    if values.get("request_uri_method"):
         raise InvalidRequestError("request_uri_method must not be sent without request_uri")
-    _check_response(said)
-    query = _query(said, allowance)
-    nonce = _nonce(said.get("nonce"))
-    login_hint = _login_hint(said.get("login_hint"))
+    _check_response(values)
+    query = _query(values, allowance)
+    nonce = _nonce(values.get("nonce"))
+    login_hint = _login_hint(values.get("login_hint"))
     return AuthorizationRequest(
         nonce=nonce,
-        state=said.get("state"),
+        state=values.get("state"),
         login_hint=login_hint,
         query=query,
-        transaction_data=_transaction_data(said, query, allowance),
-        recipient=_recipient(said, allowance),
+        transaction_data=_transaction_data(values, query, allowance),
+        recipient=_recipient(values, allowance),
     )
 
 
 def parameters_hash(parameters: Parameters) -> str:
-    """SHA-256 (hex) over the parameters as received: the request a consent is good for."""
+    """SHA-256 (hex) over the parameters as received; binds a consent to this request."""
     canonical = json.dumps(dict(parameters.values), sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
 def nonce_digest(nonce: str) -> str:
-    """SHA-256 (hex) of a nonce, checked or not: what is kept of it to know it again."""
+    """SHA-256 (hex) of a nonce, valid or not; stored to recognise a nonce that is used again."""
     return hashlib.sha256(nonce.encode(errors="replace")).hexdigest()
 
 
-def _check_response(said: Mapping[str, str]) -> None:
-    response_type = said.get("response_type")
+def _check_response(values: Mapping[str, str]) -> None:
+    response_type = values.get("response_type")
     if response_type is None:
         raise InvalidRequestError("response_type is missing")
     if response_type != RESPONSE_TYPE:
         raise UnsupportedResponseTypeError(f"response_type must be {RESPONSE_TYPE}")
-    response_mode = said.get("response_mode")
+    response_mode = values.get("response_mode")
     if response_mode not in (None, *RESPONSE_MODES):
         raise InvalidRequestError(f"response_mode must be {' or '.join(RESPONSE_MODES)}, or left out")
-    if response_mode in POSTED and said.get("redirect_uri"):
+    if response_mode in POSTED and values.get("redirect_uri"):
         raise InvalidRequestError(f"redirect_uri must not be sent with response_mode {response_mode}")
 
 
 def _transaction_data(
-    said: Mapping[str, str], query: Query, allowance: Allowance
+    values: Mapping[str, str], query: Query, allowance: Allowance
 ) -> tuple[TransactionData, ...]:
-    if "transaction_data" not in said:
+    if "transaction_data" not in values:
         return ()
     return entries.parse(
-        said["transaction_data"],
+        values["transaction_data"],
         credential_ids=[asked.id for asked in query.credentials if asked.holder_binding],
         allowed_types=allowance.transaction_data_types,
     )
 
 
-def _recipient(said: Mapping[str, str], allowance: Allowance) -> Recipient | None:
-    if said.get("response_mode") != DIRECT_POST_JWT:
+def _recipient(values: Mapping[str, str], allowance: Allowance) -> Recipient | None:
+    if values.get("response_mode") != DIRECT_POST_JWT:
         return None
     try:
-        return recipient(said.get("client_metadata"), allowance.recipients)
+        return recipient(values.get("client_metadata"), allowance.recipients)
     except NoRecipientError as error:
         raise InvalidRequestError(str(error)) from None
 
 
-def _query(said: Mapping[str, str], allowance: Allowance) -> Query:
-    """What is asked for, said in exactly one of two ways (OpenID4VP 1.0 §5.1)."""
-    scope, dcql_query = said.get("scope"), said.get("dcql_query")
+def _query(values: Mapping[str, str], allowance: Allowance) -> Query:
+    """The query, given by exactly one of `scope` and `dcql_query` (OpenID4VP 1.0 §5.1)."""
+    scope, dcql_query = values.get("scope"), values.get("dcql_query")
     if scope is not None and dcql_query is not None:
         raise InvalidRequestError("scope and dcql_query must not be sent together")
     if dcql_query is not None:
@@ -139,9 +138,9 @@ def _query(said: Mapping[str, str], allowance: Allowance) -> Query:
     raise InvalidScopeError("scope is missing, and so is dcql_query")
 
 
-def _dcql_query(said: str, allowance: Allowance) -> Query:
+def _dcql_query(text: str, allowance: Allowance) -> Query:
     try:
-        query = parsing.parse(said)
+        query = parsing.parse(text)
     except DcqlError as error:
         raise InvalidRequestError(str(error)) from None
     if not query.in_our_format:
@@ -158,8 +157,8 @@ def _dcql_query(said: str, allowance: Allowance) -> Query:
     return query
 
 
-def _scopes(scope: str, allowed: Collection[str]) -> tuple[str, ...]:
-    asked = tuple(dict.fromkeys(scope.split(" ")))
+def _scopes(scope: str, allowed: Collection[str]) -> list[str]:
+    asked = scope.split(" ")
     for value in asked:
         if not value:
             raise InvalidScopeError("scope must be scope names with one space between them")
@@ -181,7 +180,7 @@ def _nonce(nonce: str | None) -> str:
 
 
 def _login_hint(login_hint: str | None) -> str:
-    """The e-mail address in lower case, as wallets have it; international domains in their ASCII form."""
+    """The e-mail address as wallets store it: in lower case, international domains in their ASCII form."""
     if login_hint is None:
         raise InvalidRequestError("login_hint is missing")
     try:

@@ -1,12 +1,13 @@
-"""Who asks, and where their answer goes: what must be certain before anything is redirected.
+"""The relying party and its return address, which must both be proven before anything is redirected.
 
-The address is one registered URI, compared as an exact string (RFC 9700 §2.1, §4.1.3). The browser carries
-the answer there in a fragment, or it is posted (OpenID4VP 1.0 §8.2).
+The address is a registered URI, compared as an exact string (RFC 9700 §2.1, §4.1.3). The browser carries the
+answer there in the fragment, or this service posts it (OpenID4VP 1.0 §8.2).
 """
 
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
@@ -19,16 +20,16 @@ from presentation.models import Interaction, RedirectURI, RelyingParty, Response
 from presentation.requests.authorization_request import nonce_digest
 from presentation.requests.parameters import DIRECT_POST, FRAGMENT, POSTED, RESPONSE_MODES, Parameters
 
-# Native applications listen on a port they cannot know in advance (RFC 8252 §7.3): for these two literal
-# hosts, and only these, the port may differ.
+# Native applications listen on a port that they cannot know in advance (RFC 8252 §7.3). For these two literal
+# hosts, and for no others, the port may differ from the registered one.
 _LOOPBACK = re.compile(r"(http://(?:127\.0\.0\.1|\[::1\]))(?::([1-9][0-9]{0,4}))?((?:[/?].*)?)", re.DOTALL)
 
 
 @dataclass(frozen=True)
 class ReturnAddress:
-    """Where an answer goes. Made with `registered`, so holding one proves that answers may go there.
+    """Where an answer goes. For a new request it is made by `registered`, which checks the registration.
 
-    `state` is what the request said, byte for byte, or None when it said nothing.
+    state: the value in the request, unchanged, or None if there was none.
     """
 
     uri: str
@@ -44,9 +45,9 @@ class ReturnAddress:
         state: str | None = None,
         response_mode: str = FRAGMENT,
     ) -> "ReturnAddress":
-        """The address `uri`, if it is one of the registered URIs; raises UntrustedRequestError if not.
+        """The address `uri`; raises UntrustedRequestError if it is not one of the registered URIs.
 
-        For an answer that is posted these are the response URIs, otherwise the redirect URIs.
+        registered_uris: the response URIs for an answer that is posted, otherwise the redirect URIs.
         """
         posted = response_mode in POSTED
         if not (uri in registered_uris if posted else is_registered(uri, registered_uris)):
@@ -57,22 +58,22 @@ class ReturnAddress:
             )
         return cls(uri, state, response_mode)
 
-    @property
+    @cached_property
     def posted(self) -> bool:
-        """Whether the answer is posted there, instead of carried by the browser."""
+        """Whether this service posts the answer there; otherwise the browser carries it."""
         return self.response_mode in POSTED
 
     @property
     def destination(self) -> str:
-        """Where that is, in short, for people: the host, or the scheme an app on the device answers to."""
+        """The address in short, for the holder: the host, or the private-use scheme of an app."""
         parts = urlsplit(self.uri)
         return parts.hostname or "" if parts.scheme in ("https", "http") else parts.scheme
 
     def with_answer(self, answer: Mapping[str, str]) -> str:
         """`<registered uri>#<answer>[&state=…]`; the URI's own query stays as it is.
 
-        The fragment is form-encoded once (OAuth 2.0 Multiple Response Types §2, OpenID4VP 1.0 §8.1), spaces
-        as %20 so that every reader gets them back.
+        The fragment is form-encoded once (OAuth 2.0 Multiple Response Types §2, OpenID4VP 1.0 §8.1). A space
+        is %20 and not +, because not every client decodes + in a fragment.
         """
         fields = dict(answer)
         if self.state is not None:
@@ -82,10 +83,10 @@ class ReturnAddress:
 
 @dataclass(frozen=True)
 class CarriedRequest:
-    """The parameters that count, and how they were carried here: in the address, signed, or pushed.
+    """The parameters of a request, and how they arrived: in the address, signed, or pushed.
 
-    relying_party: already read from the database, because a signature or a client was checked with it.
-    problem: what is wrong with how the request came, for the relying party once its address is proven.
+    relying_party: set if it was read already, to check a signature or to authenticate the client.
+    problem: an error of the carrier, to be returned once the return address is proven.
     """
 
     parameters: Parameters
@@ -95,7 +96,7 @@ class CarriedRequest:
     problem: AuthorizationError | None = None
 
     def check(self, *, requires_signed: bool, requires_pushed: bool) -> None:
-        """Raises `AuthorizationError` if it may not be answered, for the way it came (RFC 9101 §10.5)."""
+        """Raises `AuthorizationError` if the request had to arrive in another way (RFC 9101 §10.5)."""
         if self.problem:
             raise self.problem
         if requires_pushed and not self.pushed:
@@ -106,40 +107,39 @@ class CarriedRequest:
 
 @dataclass(frozen=True)
 class Client:
-    """Who asks: an active relying party, an address proven to be theirs, and whether the nonce is used up."""
+    """An active relying party, its proven return address, and whether the nonce was used before."""
 
     relying_party: RelyingParty
     return_address: ReturnAddress
-    nonce_used: bool  # it gave a token already
+    nonce_digest: str
+    nonce_used: bool  # with this relying party, for a token
 
 
-def _addresses(model: type[RedirectURI] | type[ResponseURI], value: Callable[[str], Any]) -> QuerySet[Any]:
-    """The addresses of one kind, each with whether the nonce gave their relying party a token before."""
-    used = Interaction.objects.filter(
-        relying_party=OuterRef("relying_party"),
-        nonce_digest=value("nonce_digest"),
-        outcome=Interaction.Outcome.TOKEN,
-    )
-    return model.objects.annotate(nonce_used=Exists(used))
+def _addresses(model: type[RedirectURI] | type[ResponseURI], *, of_known_party: bool) -> PreparedRead[Any]:
+    """Reads a relying party's addresses of one kind, and whether the nonce gave it a token before.
 
+    of_known_party: the relying party is read already; otherwise it is read with its addresses.
+    """
 
-def _with_the_party(model: type[RedirectURI] | type[ResponseURI]) -> PreparedRead[Any]:
-    return PreparedRead(
-        lambda value: (
-            _addresses(model, value)
-            .filter(relying_party__client_id=value("client_id"))
-            .select_related("relying_party")
+    def rows(value: Callable[[str], Any]) -> QuerySet[Any]:
+        used = Interaction.objects.filter(
+            relying_party=OuterRef("relying_party"),
+            nonce_digest=value("nonce_digest"),
+            outcome=Interaction.Outcome.TOKEN,
         )
-    )
+        found = model.objects.annotate(nonce_used=Exists(used))
+        if of_known_party:
+            return found.filter(relying_party=value("party"))
+        return found.filter(relying_party__client_id=value("client_id")).select_related("relying_party")
+
+    return PreparedRead(rows)
 
 
-def _of_the_party(model: type[RedirectURI] | type[ResponseURI]) -> PreparedRead[Any]:
-    return PreparedRead(lambda value: _addresses(model, value).filter(relying_party=value("party")))
-
-
-_with_redirect_uris, _with_response_uris = _with_the_party(RedirectURI), _with_the_party(ResponseURI)
+_with_redirect_uris = _addresses(RedirectURI, of_known_party=False)
+_with_response_uris = _addresses(ResponseURI, of_known_party=False)
+_redirect_uris = _addresses(RedirectURI, of_known_party=True)
+_response_uris = _addresses(ResponseURI, of_known_party=True)
 _by_client_id = {"redirect_uri": _with_redirect_uris, "response_uri": _with_response_uris}
-_redirect_uris, _response_uris = _of_the_party(RedirectURI), _of_the_party(ResponseURI)
 _by_party = {"redirect_uri": _redirect_uris, "response_uri": _response_uris}
 _active = PreparedRead(
     lambda value: RelyingParty.objects.filter(client_id=value("client_id"), state=RelyingParty.State.ACTIVE)
@@ -150,16 +150,16 @@ _uris = PreparedRead(
 
 
 def identify(carried: CarriedRequest) -> Client:
-    """The active relying party of `client_id` and the return address proven by its registered URIs.
+    """The active relying party of `client_id` and the return address, checked against its registered URIs.
 
-    Raises `UntrustedRequestError` (RFC 6749 §4.2.2.1: tell the person, never redirect).
+    Raises `UntrustedRequestError` (RFC 6749 §4.2.2.1: inform the holder, never redirect).
     """
     parameters, party = carried.parameters, carried.relying_party
     client_id = usable(parameters, "client_id")
     response_mode = _response_mode(parameters)
     where = "response_uri" if response_mode in POSTED else "redirect_uri"
     uri = usable(parameters, where)
-    # One read: the party (unless it is known), all its addresses, and whether the nonce gave a token before.
+    # One statement reads the relying party (unless it is known), its addresses and the use of the nonce.
     digest = nonce_digest(parameters.values.get("nonce", ""))
     if party is None:
         rows = _by_client_id[where].all(client_id=client_id, nonce_digest=digest)
@@ -173,11 +173,11 @@ def identify(carried: CarriedRequest) -> Client:
     return_address = ReturnAddress.registered(
         uri, [row.uri for row in rows], state=parameters.values.get("state"), response_mode=response_mode
     )
-    return Client(party, return_address, rows[0].nonce_used)
+    return Client(party, return_address, digest, rows[0].nonce_used)
 
 
 def active_party(client_id: str) -> RelyingParty:
-    """The active relying party, whose keys a signed request is checked with; or `UntrustedRequestError`."""
+    """The active relying party with this client ID; raises `UntrustedRequestError`."""
     party = _active.first(client_id=client_id)
     if party is None:
         raise not_active("client_id must name an active relying party")
@@ -185,12 +185,12 @@ def active_party(client_id: str) -> RelyingParty:
 
 
 def registered_uris(party: RelyingParty) -> list[str]:
-    """Where browsers may carry the party's answers now."""
+    """The redirect URIs that are registered now."""
     return _uris.all(party=party.pk)
 
 
 def check_return_address(address: ReturnAddress, party: RelyingParty) -> None:
-    """Raises `UntrustedRequestError` if the party's answers may not go there any more."""
+    """Raises `UntrustedRequestError` if the address is no longer registered for this relying party."""
     if address.posted:
         registered = list(ResponseURI.objects.filter(relying_party=party).values_list("uri", flat=True))
     else:
@@ -199,12 +199,12 @@ def check_return_address(address: ReturnAddress, party: RelyingParty) -> None:
 
 
 def is_registered(uri: str, registered_uris: Iterable[str]) -> bool:
-    """Whether `uri` is registered, or differs from a registered loopback URI in nothing but its port."""
+    """Whether `uri` is registered, or differs from a registered loopback URI only in the port."""
     return any(uri == candidate or _same_but_for_port(uri, candidate) for candidate in registered_uris)
 
 
 def usable(parameters: Parameters, name: str) -> str:
-    """A parameter without which nothing can be redirected; raises `UntrustedRequestError`."""
+    """The value of a parameter that is needed before redirecting; raises `UntrustedRequestError`."""
     value = parameters.values.get(name)
     if not value:
         raise mistaken(parameters.problem(name) or f"{name} is missing")
@@ -212,21 +212,21 @@ def usable(parameters: Parameters, name: str) -> str:
 
 
 def not_active(hint: str) -> UntrustedRequestError:
-    """Unknown or suspended: which of the two is between the operators and the application."""
+    """The error for a relying party that is unknown or suspended; the holder is not told which."""
     return UntrustedRequestError(
         _("The application that sent you here is not registered here, or cannot be used at the moment."), hint
     )
 
 
 def mistaken(hint: str) -> UntrustedRequestError:
-    """A mistake that cannot be told to the relying party, because its address is not proven yet."""
+    """The error for a mistake that cannot be sent to the relying party, because no address is proven yet."""
     return UntrustedRequestError(_("The application that sent you here made a mistake in its request."), hint)
 
 
 def _response_mode(parameters: Parameters) -> str:
-    """The response mode. If it does not fit the one address that was sent, a mode that does.
+    """The response mode; if it contradicts the address in the request, a mode that fits the address.
 
-    `authorization_request` refuses such a request in any case; this only decides how the error is returned.
+    `authorization_request` refuses such a request in any case. This only decides how the error is returned.
     """
     sent = parameters.values
     mode = sent.get("response_mode") or FRAGMENT

@@ -16,18 +16,18 @@ from keys.jwk import public_jwk, public_key_of
 from presentation.relying_parties.metadata.public_keys import ENCRYPTION, is_for_encryption
 
 ALGORITHM = ENCRYPTION
-METHODS = ("A256GCM", "A128GCM")  # what is preferred comes first
-METHOD_LEFT_OUT = "A128GCM"
+METHODS = ("A256GCM", "A128GCM")  # the preferred one first
+METHOD_LEFT_OUT = "A128GCM"  # the default (OpenID4VP 1.0 §8.3)
 MOST_KEYS = 20
 
 
 class NoRecipientError(ValueError):
-    """There is nobody to encrypt to; the text says why, for the relying party's developer."""
+    """There is no key to encrypt to; the text says why, for the relying party's developer."""
 
 
 @dataclass(frozen=True)
 class Recipient:
-    """The key to encrypt to, and how."""
+    """The key to encrypt to, and the content encryption method."""
 
     key: Mapping[str, str]  # kty, crv, x and y
     kid: str | None
@@ -43,10 +43,9 @@ class Recipient:
 
 
 def recipient(client_metadata: str | None, registered: Sequence[Mapping[str, Any]] = ()) -> Recipient:
-    """Whom to encrypt to, by the request's `client_metadata`: its first usable key, and the best method.
+    """The first usable key in the request's `client_metadata`, and the best method; raises NoRecipientError.
 
-    Keys for other things are passed over (RFC 7517 §5). registered: those to take when it brings none.
-    Raises NoRecipientError.
+    Keys for other purposes are skipped (RFC 7517 §5). registered: keys to use if the request brings none.
     """
     try:
         metadata = strict_json.loads("{}" if client_metadata is None else client_metadata)

@@ -1,14 +1,17 @@
-"""Interactions: one browser's way through one authorization request, begun once and recalled afterwards.
+"""Interactions: one browser with one authorization request, inserted once and read by later requests.
 
-One row is written at the beginning; everything shown, signed and answered is derived from it (parse once,
-store what was said). What comes next is in `next_step`; how an interaction ends is in `answers`.
+Everything shown, signed and answered is derived from that row. `next_step` computes what comes next, and
+`answers` closes an interaction.
 """
 
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
 
+import structlog
 from django.conf import settings
 from django.db.models import Exists, OuterRef
 from django.urls import reverse
@@ -16,29 +19,40 @@ from django.utils.translation import gettext as _
 
 from infra.database.prepared_statements import PreparedRead
 from infra.limits import Limit, LimitReachedError
-from presentation.errors import InvalidRequestError, TemporarilyUnavailableError, UntrustedRequestError
+from infra.sealing import SealError
+from keys.certificates.chain import BrokenChainError
+from keys.issuer_key import NoSigningKeyError
+from keys.private_keys.signer import SignerUnavailableError
+from presentation.errors import (
+    InvalidRequestError,
+    ServerError,
+    TemporarilyUnavailableError,
+    UntrustedRequestError,
+)
 from presentation.models import Interaction, RedirectURI, RelyingParty
 from presentation.relying_parties.metadata import public_keys
 from presentation.requests.authorization_request import (
     Allowance,
     AuthorizationRequest,
-    nonce_digest,
     parameters_hash,
     parse,
 )
 from presentation.requests.client import CarriedRequest, Client, ReturnAddress, check_return_address
-from presentation.requests.match import our_fault
 from presentation.requests.parameters import DIRECT_POST_JWT, FRAGMENT, Parameters
 from wallet import known_browsers
 from wallet.models import HolderSession
 
+log = structlog.get_logger(__name__)
+
 LIFETIME = timedelta(minutes=30)
 NONCE_USED = "nonce was used before; every request needs a fresh one"
-# In `request.META` of a request that our own code makes, for a caller who is counted by a limit of their own.
+# A key in `request.META` of requests that our own code makes for a caller who has a limit already.
 COUNTED_ALREADY = "presentation.counted_already"
-# Each request of a browser that is not signed in inserts two rows that are kept for a day. The limit is per
-# client address, and generous, because a whole company may share one. Signed-in holders are not counted.
-STRANGERS = Limit("requests-of-strangers", most=settings.REQUESTS_PER_CLIENT, window=timedelta(minutes=15))
+# Each request of a browser that is not signed in inserts two rows kept for a day, so limit them per client
+# address; generously, because a whole company may share one. Signed-in holders are not counted.
+UNAUTHENTICATED = Limit(
+    "requests-of-strangers", most=settings.REQUESTS_PER_CLIENT, window=timedelta(minutes=15)
+)
 
 _by_id = PreparedRead(
     lambda value: (
@@ -56,9 +70,9 @@ _by_id = PreparedRead(
 
 
 class InteractionGoneError(LookupError):
-    """There is nothing to go on with here: unknown, another browser's, expired, or answered already.
+    """The interaction cannot continue: it is unknown, another browser's, expired, or answered already.
 
-    `interaction` is the row where there is one; `own` says whether it is this browser's.
+    interaction: the row, if there is one. own: whether it belongs to this browser.
     """
 
     def __init__(self, interaction: Interaction | None = None, *, own: bool = False) -> None:
@@ -67,37 +81,46 @@ class InteractionGoneError(LookupError):
         self.own = own
 
 
+@contextmanager
+def our_fault() -> Iterator[None]:
+    """Logs errors of keys, which are the service's fault, and raises a server error for the relying party."""
+    try:
+        yield
+    except (NoSigningKeyError, BrokenChainError, SealError) as error:
+        log.exception("request_not_evaluated")
+        raise ServerError from error
+    except SignerUnavailableError as error:
+        log.exception("request_not_evaluated")
+        raise TemporarilyUnavailableError from error
+
+
 @dataclass(eq=False)
 class OpenInteraction:
-    """The row of an interaction that is not answered yet, and what it says; each worked out at most once."""
+    """An interaction that is not answered yet, with what is derived from its row; each derived once."""
 
     row: Interaction
     return_address: ReturnAddress
-    still_registered: bool  # exactly this redirect URI, when the row was read
+    still_registered: bool  # whether the redirect URI was registered, exactly so, when the row was read
+    is_new: bool = False  # whether `next_step.prepare` has to insert the row
 
     @cached_property
     def parameters(self) -> Parameters:
-        """The parameters as they were received; raises `ServerError` when they do not open."""
+        """The parameters as received; raises `ServerError` if they do not unseal."""
         with our_fault():
             return self.row.as_received()
 
     @cached_property
     def request(self) -> AuthorizationRequest:
-        """What was asked, as far as this relying party may ask it now; raises `AuthorizationError`."""
+        """The request, validated against the present registration; raises `AuthorizationError`."""
         return read_request(self.parameters, self.relying_party)
 
-    @property
+    @cached_property
     def relying_party(self) -> RelyingParty:
         return self.row.relying_party
 
-    @property
-    def is_new(self) -> bool:
-        """Whether the row is not in the database yet."""
-        return self.row._state.adding
-
     @cached_property
     def checked_address(self) -> ReturnAddress:
-        """Where the answer goes: only to an active relying party, and only where it is registered now.
+        """The return address, if it is still registered and the relying party active.
 
         Raises `UntrustedRequestError`.
         """
@@ -117,10 +140,10 @@ def begin(
     session: HolderSession | None,
     now: datetime,
 ) -> OpenInteraction:
-    """A new interaction for a request that may be answered; `next_step.prepare` writes it down.
+    """A new interaction for a valid request; `next_step.prepare` inserts its row.
 
-    browser: digest of its cookie. counted_by: the network address that limits count by, or None when the
-    request is counted already. Raises an `AuthorizationError` for what is wrong with the request (design §5).
+    browser: digest of its cookie. counted_by: the network address that limits count by, or None if the
+    request is counted already. Raises `AuthorizationError` if the request is invalid.
     """
     party, parameters = client.relying_party, carried.parameters
     carried.check(
@@ -130,15 +153,15 @@ def begin(
     if client.nonce_used:
         raise InvalidRequestError(NONCE_USED)
     if session is None and counted_by is not None:
-        _count_stranger(browser, request.login_hint, counted_by, now=now)
-    row = _new_row(client, parameters, request, browser=browser, now=now)
-    opened = OpenInteraction(row, client.return_address, still_registered=True)
-    opened.parameters, opened.request = parameters, request  # not worked out again from the row
+        _count_unauthenticated(browser, request.login_hint, counted_by, now=now)
+    row = _new_row(client, parameters, browser=browser, now=now)
+    opened = OpenInteraction(row, client.return_address, still_registered=True, is_new=True)
+    opened.parameters, opened.request = parameters, request  # so that they are not derived again from the row
     return opened
 
 
 def recall(interaction_id: uuid.UUID, *, browser: str | None, now: datetime) -> OpenInteraction:
-    """The open interaction of this browser; raises `InteractionGoneError` when it cannot go on."""
+    """The open interaction of this browser; raises `InteractionGoneError`."""
     row = _by_id.first(id=interaction_id)
     if row is None or row.browser != browser:
         raise InteractionGoneError(row)
@@ -148,14 +171,14 @@ def recall(interaction_id: uuid.UUID, *, browser: str | None, now: datetime) -> 
 
 
 def expired(row: Interaction, *, now: datetime) -> OpenInteraction | None:
-    """An interaction that nobody answered in time, to refuse it; None when it is open, or was answered."""
+    """An interaction that expired without an answer, to be refused; None if it is open or answered."""
     if row.outcome or row.expires_at > now:
         return None
     return OpenInteraction(row, return_address_of(row), still_registered=False)
 
 
 def answered(interaction_id: uuid.UUID, *, browser: str | None) -> Interaction:
-    """An answered interaction of this browser whose answer is posted; else raises `InteractionGoneError`."""
+    """This browser's answered interaction, if its answer is posted; raises `InteractionGoneError`."""
     row = _by_id.first(id=interaction_id)
     if row is None or row.browser != browser:
         raise InteractionGoneError(row)
@@ -165,13 +188,13 @@ def answered(interaction_id: uuid.UUID, *, browser: str | None) -> Interaction:
 
 
 def read_request(parameters: Parameters, party: RelyingParty) -> AuthorizationRequest:
-    """What is asked, as far as this relying party may ask it now; raises `AuthorizationError`."""
-    said = parameters.values
-    encrypted = said.get("response_mode") == DIRECT_POST_JWT
+    """The request, validated against the relying party's registration; raises `AuthorizationError`."""
+    values = parameters.values
+    encrypted = values.get("response_mode") == DIRECT_POST_JWT
     allowance = Allowance(
         scopes=party.allowed_scopes,
         transaction_data_types=party.allowed_transaction_data_types,
-        claims=party.claims_it_may_ask if "dcql_query" in said else (),
+        claims=party.claims_it_may_ask if "dcql_query" in values else (),
         recipients=public_keys.for_encryption(party.jwks) if encrypted else (),
         several_queries=party.wire_format != RelyingParty.WireFormat.STRING,
     )
@@ -179,7 +202,7 @@ def read_request(parameters: Parameters, party: RelyingParty) -> AuthorizationRe
 
 
 def return_address_of(row: Interaction) -> ReturnAddress:
-    """Where the answer goes: the URI that was proven registered when the interaction began."""
+    """The return address, whose URI was registered when the interaction began."""
     return ReturnAddress(
         uri=row.response_uri or row.redirect_uri,
         state=row.parameters.get("state"),
@@ -188,14 +211,12 @@ def return_address_of(row: Interaction) -> ReturnAddress:
 
 
 def path_of(row: Interaction) -> str:
-    """The address of an interaction, to which the browser comes back after every detour."""
+    """The path of an interaction, to which the browser returns from sign-in, enrolment and consent."""
     return reverse("resume", args=[row.id])
 
 
-def _new_row(
-    client: Client, parameters: Parameters, request: AuthorizationRequest, *, browser: str, now: datetime
-) -> Interaction:
-    """The row of a new interaction, not saved yet; parsed once, stored as it was said."""
+def _new_row(client: Client, parameters: Parameters, *, browser: str, now: datetime) -> Interaction:
+    """The row of a new interaction, not inserted yet; with the parameters as received."""
     address = client.return_address
     row = Interaction(
         relying_party=client.relying_party,
@@ -203,7 +224,7 @@ def _new_row(
         response_uri=address.uri if address.posted else "",
         browser=browser,
         request_hash=parameters_hash(parameters),
-        nonce_digest=nonce_digest(request.nonce),
+        nonce_digest=client.nonce_digest,
         created_at=now,
         expires_at=now + LIFETIME,
     )
@@ -211,10 +232,10 @@ def _new_row(
     return row
 
 
-def _count_stranger(browser: str, login_hint: str, address: str, *, now: datetime) -> None:
-    """Others at the client address cannot keep out a browser that has signed in as this person before."""
+def _count_unauthenticated(browser: str, login_hint: str, address: str, *, now: datetime) -> None:
+    """Counts the request. A browser that signed in with this e-mail address before is never refused."""
     try:
-        STRANGERS.take(address, now=now)
+        UNAUTHENTICATED.take(address, now=now)
     except LimitReachedError as limit:
         if not known_browsers.is_known(browser, login_hint, now=now):
             raise TemporarilyUnavailableError from limit

@@ -1,4 +1,4 @@
-"""What is kept of requests: pushed ones, each browser's interaction, and answers that are to be posted."""
+"""Rows about requests: pushed requests, interactions of browsers, and answers that are posted."""
 
 import uuid
 from typing import Any
@@ -17,8 +17,8 @@ from wallet.models import Errand
 class KeepsParameters:
     """A row with the parameters of a request. Transaction data is sealed, because it names accounts.
 
-    The others stay in clear: the error redirect needs `state` and `response_mode` even while a sealing key is
-    missing.
+    The other parameters are in clear, because the error redirect needs `state` and `response_mode` even if a
+    sealing key is missing.
     """
 
     pk: Any
@@ -27,17 +27,17 @@ class KeepsParameters:
     SEALED: dict[str, str]
 
     def keep(self, parameters: Parameters) -> None:
-        """Put the parameters into this row, which is not saved yet."""
+        """Sets the columns of this row, which is not saved yet."""
         self.parameters = {n: value for n, value in parameters.values.items() if n != "transaction_data"}
-        if said := parameters.values.get("transaction_data"):
-            self.sealed_transaction_data = seal(said.encode(), context=self._sealing_context)
+        if transaction_data := parameters.values.get("transaction_data"):
+            self.sealed_transaction_data = seal(transaction_data.encode(), context=self._sealing_context)
 
     def as_received(self) -> Parameters:
-        """The parameters as received; raises `SealError` when the transaction data does not open."""
+        """The parameters as received; raises `SealError` if the transaction data does not unseal."""
         if self.sealed_transaction_data is None:
             return Parameters(self.parameters)
-        said = unseal(self.sealed_transaction_data, context=self._sealing_context).decode()
-        return Parameters({**self.parameters, "transaction_data": said})
+        transaction_data = unseal(self.sealed_transaction_data, context=self._sealing_context).decode()
+        return Parameters({**self.parameters, "transaction_data": transaction_data})
 
     @property
     def _sealing_context(self) -> str:
@@ -45,7 +45,7 @@ class KeepsParameters:
 
 
 class PushedRequest(KeepsParameters, models.Model):
-    """One request behind a handle, of which only the SHA-256 is kept. Parameters go once it is answered.
+    """A pushed request. Of its handle only the SHA-256 is kept; the answer empties the parameters.
 
     open ──(an interaction that began with it is answered)──► used
     """
@@ -54,7 +54,7 @@ class PushedRequest(KeepsParameters, models.Model):
     SEALED = {"sealed_transaction_data": "presentation_pushedrequest.sealed_transaction_data:{pk}"}
 
     digest = models.CharField(primary_key=True, max_length=64, editable=False)
-    # No foreign key: it lives for minutes, and a push need not lock the relying party's row.
+    # No foreign key: the row lives for minutes, and inserting it should not lock the relying party's row.
     client_id = models.CharField(max_length=100, editable=False)
     parameters = models.JSONField(editable=False)  # without transaction data
     sealed_transaction_data = models.BinaryField(null=True, editable=False)
@@ -70,10 +70,9 @@ class PushedRequest(KeepsParameters, models.Model):
 
 
 class Interaction(KeepsParameters, models.Model):
-    """One browser's way through one authorization request.
+    """One browser with one authorization request.
 
-    Only facts are stored: what was received, what the holder was asked, whether and how it was answered.
-    What must happen next is computed from them (`next_step`).
+    Only facts are stored: the parameters, the consent, and the outcome. `next_step` computes what comes next.
     """
 
     # Sealed columns and the associated data each is bound to: see `KeepsParameters`.
@@ -92,11 +91,11 @@ class Interaction(KeepsParameters, models.Model):
         db_index=False,  # the index below begins with it
         editable=False,
     )
-    # As received (a loopback port may be added), or empty where the answer is posted.
+    # As received (a loopback port may differ from the registered one); empty if the answer is posted.
     redirect_uri = models.CharField(_("redirect URI"), max_length=506, blank=True, editable=False)
     response_uri = models.CharField(_("response URI"), max_length=500, blank=True, editable=False)
     browser = models.CharField(max_length=64, editable=False)  # infra.browser digest
-    # As received, without transaction data; both columns are emptied once answered.
+    # As received, without transaction data. The answer empties both columns.
     parameters = models.JSONField(editable=False)
     sealed_transaction_data = models.BinaryField(null=True, editable=False)
     request_hash = models.CharField(max_length=64, editable=False)  # SHA-256 hex over the parameters
@@ -114,7 +113,7 @@ class Interaction(KeepsParameters, models.Model):
     class Meta:
         indexes = [
             models.Index(fields=["relying_party", "nonce_digest"], name="presentation_interaction_asked"),
-            # For `reseal` and `check --deploy`: the table keeps answered interactions for long.
+            # For `reseal` and `check --deploy`, because the table keeps answered interactions for long.
             models.Index(
                 fields=["id"],
                 condition=Q(sealed_transaction_data__isnull=False),
@@ -144,17 +143,17 @@ class Interaction(KeepsParameters, models.Model):
 
     @property
     def answer_is_posted(self) -> bool:
-        """Whether it has an answer that the browser does not carry: see `deliveries`."""
+        """Whether it is answered, and the answer is posted (see `deliveries`)."""
         return bool(self.outcome and self.response_uri)
 
 
 class Delivery(models.Model):
-    """An answer to be posted, and whether it was. Its body is kept only until it has arrived or expired.
+    """An answer that is posted. Its body is kept only until it is delivered or has expired.
 
-    Nothing but facts is stored; how it stands is computed from them (`deliveries.standing`).
+    Only facts are stored; `deliveries.standing` computes the state from them.
     """
 
-    # Read by `keys.sealed_columns`; what `deliveries` seals to.
+    # Sealed columns and the associated data each is bound to.
     SEALED = {
         "sealed_body": "presentation_delivery.sealed_body:{pk}",
         "sealed_onward": "presentation_delivery.sealed_onward:{pk}",
@@ -167,16 +166,16 @@ class Delivery(models.Model):
         related_name="delivery",
         editable=False,
     )
-    sealed_body = models.BinaryField(default=b"", editable=False)  # the form, to the byte
-    sealed_onward = models.BinaryField(
-        default=b"", editable=False
-    )  # where the relying party sends the browser
+    sealed_body = models.BinaryField(default=b"", editable=False)  # the form, byte for byte
+    sealed_onward = models.BinaryField(default=b"", editable=False)  # `redirect_uri` of the response
     expires_at = models.DateTimeField(editable=False)
     tries = models.PositiveSmallIntegerField(default=0, editable=False)
-    taken_until = models.DateTimeField(null=True, editable=False)  # by the request that is posting it now
-    left_here = models.BooleanField(default=False, editable=False)  # some of it was sent: it may have arrived
-    refused = models.BooleanField(default=False, editable=False)  # the last try was answered, but not well
-    held_until = models.DateTimeField(null=True, editable=False)  # the relying party asked to wait so long
+    taken_until = models.DateTimeField(
+        null=True, editable=False
+    )  # lease of the request that is posting it now
+    left_here = models.BooleanField(default=False, editable=False)  # bytes were sent, so it may have arrived
+    refused = models.BooleanField(default=False, editable=False)  # the last response had an error status
+    held_until = models.DateTimeField(null=True, editable=False)  # from `Retry-After` of the relying party
     delivered_at = models.DateTimeField(null=True, editable=False)
 
     class Meta:

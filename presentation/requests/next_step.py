@@ -1,37 +1,38 @@
-"""The step that the facts of an interaction call for next, and what must be written down for it.
+"""The next step of an interaction, computed from facts, and the rows that the step needs.
 
-Nothing of this is stored: it is computed anew in each HTTP request, once.
+The step is not stored. Each HTTP request computes it once. What a credential would present for the request
+(OpenID4VP 1.0 §6.4) is computed only after sign-in and shown only to the holder (§15.4.1).
 """
 
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
 from enum import Enum, auto
+from functools import lru_cache
 
 from django.db import transaction
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.timezone import localdate
 
-from consent import decisions
+from consent import decisions, transactions
 from consent.models import Consent
 from consent.question import Requester
 from infra.database.prepared_statements import PreparedInsert
+from keys.issuer_key import active_issuer_key
+from presentation.dcql import evaluation
+from presentation.dcql.evaluation import Offer, Selection
+from presentation.dcql.queries import Query
 from presentation.models import Interaction
 from presentation.relying_parties.metadata import logos
 from presentation.requests import assurance
-from presentation.requests.interactions import OpenInteraction, path_of
-from presentation.requests.match import (
-    Match,
-    match,
-    names_asked,
-    possible,
-    require_readable,
-    require_shown,
-)
+from presentation.requests.authorization_request import AuthorizationRequest
+from presentation.requests.interactions import OpenInteraction, our_fault, path_of
 from presentation.transaction_data import entries
 from wallet import credentials, errands
-from wallet.models import HolderSession
+from wallet.claims import CLAIMS, OPTIONAL
+from wallet.models import Credential, HolderSession
 
-FRESH_FACTOR = timedelta(minutes=5)  # how old a sign-in may be when a payment is asked for
+FRESH_FACTOR = timedelta(minutes=5)  # how old a sign-in may be when a request has a payment
 
 _new = PreparedInsert(Interaction)
 
@@ -48,10 +49,18 @@ class Step(Enum):
 
 
 @dataclass(frozen=True)
+class Match:
+    """A holder's valid credential, and the claims that the request selects."""
+
+    credential: Credential
+    selection: Selection
+
+
+@dataclass(frozen=True)
 class NextStep:
     """A step, with the match that it was computed from.
 
-    With ANSWER the match is as of the day on which the holder was asked, or None if there is none any more.
+    For ANSWER the match has the values of the day when the holder was asked; None if nothing matches now.
     """
 
     step: Step
@@ -59,7 +68,7 @@ class NextStep:
 
 
 def next_step(opened: OpenInteraction, session: HolderSession | None, *, now: datetime) -> NextStep:
-    """What must happen next, from facts only. Raises `AuthorizationError`."""
+    """The next step of this interaction for the holder of the session; raises `AuthorizationError`."""
     consent = opened.row.consent
     if consent is not None and consent.decision == Consent.Decision.DECLINED:
         return NextStep(Step.REFUSE)
@@ -71,17 +80,20 @@ def next_step(opened: OpenInteraction, session: HolderSession | None, *, now: da
         return NextStep(Step.SIGN_IN)
     credential = credentials.valid_credential(session.wallet, now=now)
     if credential is None:
-        return NextStep(Step.ENROLL if possible(request) and _can_be_verified(opened) else Step.UNAVAILABLE)
-    require_readable(credential)
-    if not assurance.suffices(request, opened.relying_party, credentials.assurance(credential)):
+        possible = _possible(request) is not None and _can_be_verified(opened)
+        return NextStep(Step.ENROLL if possible else Step.UNAVAILABLE)
+    with our_fault():
+        found_assurance = credentials.assurance(credential)  # opens the credential
+    if not assurance.suffices(request, opened.relying_party, found_assurance):
         return NextStep(Step.ENROLL if _can_be_verified(opened) else Step.UNAVAILABLE)
     if consent is None:
-        found = match(request, credential, today=localdate(now))
+        found = _match(request, credential, today=localdate(now))
         return NextStep(Step.CONSENT if found else Step.UNAVAILABLE, found)
     if decisions.granted_for(consent, request_hash=opened.row.request_hash, wallet=session.wallet):
-        return NextStep(Step.ANSWER, match(request, credential, today=localdate(consent.asked_at)))
+        return NextStep(Step.ANSWER, _match(request, credential, today=localdate(consent.asked_at)))
     if consent.decision == Consent.Decision.ASKED:
-        require_shown(consent)
+        with our_fault():
+            transactions.shown(consent)  # no page could show what does not unseal
     return NextStep(Step.CONSENT)
 
 
@@ -92,15 +104,15 @@ def _can_be_verified(opened: OpenInteraction) -> bool:
 
 
 def earliest_sign_in(opened: OpenInteraction) -> datetime | None:
-    """A payment asks for a factor shown for it: shortly before the request, or since. Else None."""
+    """With a payment, the holder must have signed in at or after this moment; None without a payment."""
     consequential = any(value.consequential for value in opened.request.transaction_data)
     return opened.row.created_at - FRESH_FACTOR if consequential else None
 
 
 def prepare(opened: OpenInteraction, following: NextStep, *, now: datetime) -> None:
-    """Write down what the step needs and is not there yet: the question to the holder, or the detour.
+    """Inserts the row that the step needs, if it is missing: the consent, or the redirect task of the wallet.
 
-    A new interaction is written down in the same transaction.
+    A new interaction is inserted in the same transaction.
     """
     row, step = opened.row, following.step
     before = (row.consent_id, row.errand_id)
@@ -114,7 +126,7 @@ def prepare(opened: OpenInteraction, following: NextStep, *, now: datetime) -> N
                 on_behalf_of=opened.relying_party.name,
                 return_to=path_of(row),
                 leave_to=reverse("leave", args=[row.id]),
-                asks_for=names_asked(opened.request),
+                asks_for=_names_asked(opened.request),
                 assurance=assurance.reachable(opened.request, opened.relying_party),
                 fresh_since=earliest_sign_in(opened),
                 now=now,
@@ -127,7 +139,7 @@ def prepare(opened: OpenInteraction, following: NextStep, *, now: datetime) -> N
 
 
 def _ask(opened: OpenInteraction, found: Match, *, now: datetime) -> Consent:
-    """The question to the holder of the matching credential, written down."""
+    """A new consent that asks the holder of the matching credential."""
     row, transaction_data = opened.row, opened.request.transaction_data
     return decisions.ask(
         wallet=found.credential.wallet,
@@ -155,3 +167,61 @@ def _requester(opened: OpenInteraction) -> Requester:
         terms_url=party.terms_url,
         receiver=address.destination if address.posted else "",
     )
+
+
+def _match(request: AuthorizationRequest, credential: Credential, *, today: date) -> Match | None:
+    """The match with this credential, with its values on the day `today`; None if it does not match.
+
+    Raises `ServerError` or `TemporarilyUnavailableError` if the keys that this needs cannot be used.
+    """
+    query = request.query
+    with our_fault():
+        best = _best(query, credentials.credential_type(), _authorities(query))
+        found = best.selection
+        if not best.same_for_everyone:
+            offer = replace(best.offer, claims=credentials.held(credential))
+            found = evaluation.select(query, offer, credentials.whole(credential, today=today))
+    return Match(credential, found) if found and _binds_all(request, found) else None
+
+
+def _possible(request: AuthorizationRequest) -> Selection | None:
+    """The best selection that any credential could give; None if none could match. Raises as `_match`."""
+    query = request.query
+    with our_fault():
+        found = _best(query, credentials.credential_type(), _authorities(query)).selection
+    return found if found and _binds_all(request, found) else None
+
+
+def _names_asked(request: AuthorizationRequest) -> list[str]:
+    """The names of the claims that the request asks for, before the holder is known."""
+    found = _possible(request)
+    return [".".join(path) for path in found.claims] if found else []
+
+
+def _binds_all(request: AuthorizationRequest, found: Selection) -> bool:
+    """Whether the selection answers, for each transaction, a credential query that it names (§8.4)."""
+    answered = set(found.query_ids)
+    return all(answered.intersection(value.credential_ids) for value in request.transaction_data)
+
+
+def _authorities(query: Query) -> frozenset[str]:
+    """The key ids of our credentials' authority; looked up only if the query names authorities."""
+    named = any(asked.authority_key_ids is not None for asked in query.credentials)
+    return active_issuer_key(now=timezone.now()).authority_key_ids if named else frozenset()
+
+
+@dataclass(frozen=True)
+class _Best:
+    """What can be offered for a query, the best possible selection, and whether all credentials give it."""
+
+    offer: Offer
+    selection: Selection | None
+    same_for_everyone: bool
+
+
+@lru_cache(maxsize=100)  # each presentation needs it twice, and there are few scopes
+def _best(query: Query, vct: str, authority_key_ids: frozenset[str]) -> _Best:
+    """Ignores the wanted values, so it does not matter that `1` and `True` are equal as cache keys."""
+    offer = Offer(vct, authority_key_ids, CLAIMS, credentials.plain_claims().keys(), OPTIONAL)
+    same = evaluation.same_for_everyone(query, offer)
+    return _Best(offer, evaluation.select_for_anyone(query, offer), same)

@@ -1,6 +1,6 @@
-"""The parameters of an authorization request as they stood in the query string (RFC 6749 §3.1, Appendix B).
+"""The parameters of an authorization request as received in the query string (RFC 6749 §3.1, Appendix B).
 
-Names that were repeated, unreadable or too long are remembered, so that whoever reads the value can say so.
+Names that were repeated, unreadable or too long are kept, so that the error can name the parameter.
 """
 
 import re
@@ -17,13 +17,13 @@ FRAGMENT, DIRECT_POST, DIRECT_POST_JWT = "fragment", "direct_post", "direct_post
 RESPONSE_MODES = (FRAGMENT, DIRECT_POST, DIRECT_POST_JWT)
 POSTED = (DIRECT_POST, DIRECT_POST_JWT)
 
-# The parameters this service knows, and how many characters each may have once decoded.
+# The known parameters, and how many characters each may have once decoded.
 LIMITS: Mapping[str, int] = MappingProxyType(
     {
         "response_type": 100,
         "response_mode": 100,
         "client_id": 100,
-        "redirect_uri": 506,  # the longest that can be registered, and a loopback port
+        "redirect_uri": 506,  # the longest registrable URI (500) plus a loopback port
         "response_uri": 500,
         "client_metadata": 8192,
         "scope": 1000,
@@ -37,19 +37,19 @@ LIMITS: Mapping[str, int] = MappingProxyType(
         "request_uri_method": 100,
     }
 )
-CARRIERS = frozenset({"request", "request_uri"})  # what a whole request may be carried in (RFC 9101 §5)
+CARRIERS = frozenset({"request", "request_uri"})  # parameters that carry a whole request (RFC 9101 §5)
 
-# What a query may consist of (RFC 3986 §3.4, generously): visible ASCII, no whitespace.
+# Matches what a query must not contain (RFC 3986 §3.4, read generously): anything but visible ASCII.
 _UNREADABLE = re.compile(rb"[^\x21-\x7e]|%(?![0-9A-Fa-f]{2})")
 _ESCAPE = re.compile(rb"%([0-9A-Fa-f]{2})")
 
 
-@dataclass(frozen=True, repr=False)  # it names a person and perhaps a payment
+@dataclass(frozen=True, repr=False)  # no repr: it would show the e-mail address and payment in logs
 class Parameters:
-    """Known parameters with a value, each once; and the names whose value cannot be used.
+    """The known parameters with their values, and the names of those whose value cannot be used.
 
     A parameter without a value counts as left out, and an unknown one is ignored (RFC 6749 §3.1).
-    `values` is a plain dict of strings, so it can be stored as JSON and made into `Parameters` again.
+    `values` holds only strings, so it can be stored as JSON and restored.
     """
 
     values: Mapping[str, str]
@@ -59,7 +59,7 @@ class Parameters:
 
     @classmethod
     def from_query(cls, query_string: str) -> "Parameters":
-        """Reads the raw query string, as in WSGI's `QUERY_STRING`.
+        """Reads a raw query string (WSGI's `QUERY_STRING`).
 
         Raises UntrustedRequestError if it is longer than LONGEST_QUERY.
         """
@@ -78,7 +78,7 @@ class Parameters:
 
     @classmethod
     def of(cls, found: Mapping[str, list[str | None]]) -> "Parameters":
-        """From the values each known name was found with; None for what could not be read."""
+        """The parameters with these values by name; None stands for a value that could not be read."""
         repeated = frozenset(name for name, values in found.items() if len(values) > 1)
         once = {name: values[0] for name, values in found.items() if name not in repeated}
         unreadable = frozenset(name for name, value in once.items() if value is None)
@@ -87,18 +87,12 @@ class Parameters:
         usable = {name: value for name, value in read.items() if name not in oversized}
         return cls(usable, repeated, unreadable, oversized)
 
-    def get(self, name: str) -> str | None:
-        """The value of a known parameter, or None if it was left out or cannot be used."""
-        if name not in LIMITS:
-            raise KeyError(name)
-        return self.values.get(name)
-
     def carriers(self) -> frozenset[str]:
-        """Which of CARRIERS were sent, usable or not."""
+        """Which of CARRIERS the request has, usable or not."""
         return CARRIERS & (self.values.keys() | self.repeated | self.unreadable | self.oversized)
 
     def problem(self, name: str) -> str | None:
-        """Why the parameter cannot be used although it was sent, or None."""
+        """Why the value of the parameter cannot be used; None if it can, or was left out."""
         if name in self.repeated:
             return f"{name} must not be sent more than once"
         if name in self.unreadable:
@@ -108,12 +102,12 @@ class Parameters:
         return None
 
     def first_problem(self) -> str | None:
-        """The first problem of any parameter, in the order of LIMITS, or None."""
+        """The first `problem` of any parameter, in the order of LIMITS, or None."""
         return next((problem for name in LIMITS if (problem := self.problem(name))), None)
 
 
 def decoded(raw: str) -> str | None:
-    """One name or value of a form-encoded query, or None if it cannot be read unambiguously."""
+    """One decoded name or value of a form-encoded query; None if it is malformed or ambiguous."""
     try:
         encoded = raw.encode("ascii")
     except UnicodeEncodeError:

@@ -1,1 +1,1 @@
-"""Transaction data: its four types, how they are read, shown and documented (OpenID4VP 1.0 §8.4)."""
+"""The four types of transaction data: how they are read, shown and documented (OpenID4VP 1.0 §8.4)."""

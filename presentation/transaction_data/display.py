@@ -1,17 +1,20 @@
-"""Transaction data as the person asked reads it: blocks of text, nothing of the payload left out.
+"""Transaction data as the consent page shows it: blocks of text that leave out nothing of the payload.
 
-The blocks are what `consent` renders without knowing the types; every string in them is plain text.
+`consent` renders the blocks without knowing the types. Every string in them is plain text.
 """
 
 import re
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
 from typing import Any
 
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
 from infra.characters import legible
 from presentation.transaction_data import line_items, money
 from presentation.transaction_data.fields import AccountNumber, Field, ListOf, Object
-from presentation.transaction_data.types import Figure, Items, Part, Quote, Rows, TransactionDataType
+from presentation.transaction_data.types import TransactionDataType
 
 Block = dict[str, Any]
 
@@ -19,49 +22,47 @@ _UNGROUPED = re.compile(r"[0-9A-Za-z]{6,}")
 
 
 def blocks(declared: TransactionDataType, payload: dict[str, Any]) -> list[Block]:
-    """The blocks of one clean payload in the order its type lays them out; empty ones are left out."""
-    made = (_block(part, declared.payload, payload) for part in declared.layout)
-    return [block for block in made if block is not None]
+    """The blocks of one validated payload in the order of its type's layout; empty ones are left out."""
+    made = [_amount(declared, payload)] if declared.amount else []
+    return made + [block for part in declared.layout if (block := _block(part, declared.fields, payload))]
 
 
-def _block(part: Part, schema: Object, payload: dict[str, Any]) -> Block | None:
-    match part:
-        case Figure():
-            currency = payload["currency"]
-            amount = line_items.total(payload[part.sum_of], currency) if part.sum_of else payload[part.field]
-            return {"block": "amount", "label": str(part.label), "value": money.shown(amount, currency)}
-        case Quote():
-            return {"block": "quote", "text": legible(payload[part.field], keep_lines=True)}
-        case Rows():
-            return _rows(part, schema, payload)
-        case Items():
-            return _items(part, schema.fields[part.field], payload)
+def _amount(declared: TransactionDataType, payload: dict[str, Any]) -> Block:
+    label, amount = declared.fields[declared.amount].label, payload[declared.amount]
+    if not isinstance(amount, Decimal):
+        label, amount = _("To pay"), line_items.total(amount, payload["currency"])
+    return {"block": "amount", "label": str(label), "value": money.shown(amount, payload["currency"])}
 
 
-def _rows(part: Rows, schema: Object, payload: dict[str, Any]) -> Block | None:
-    if part.inside:
-        inner = schema.fields[part.inside]
-        assert isinstance(inner, Object)
-        schema, payload = inner, payload[part.inside]
-    names = part.fields or tuple(schema.fields)
+def _block(part: str | tuple[str, ...], fields: Mapping[str, Field], payload: dict[str, Any]) -> Block | None:
+    if isinstance(part, tuple):
+        return _rows("", fields, payload, part)
+    match fields[part]:
+        case Object() as inner:
+            return _rows(inner.label, inner.fields, payload[part], inner.fields)
+        case ListOf(item=Object() as item) as items:
+            return _items(items.label, item.fields, payload[part], payload["currency"])
+        case _:
+            return {"block": "quote", "text": legible(payload[part], keep_lines=True)}
+
+
+def _rows(
+    heading: str | Promise, fields: Mapping[str, Field], payload: dict[str, Any], names: Iterable[str]
+) -> Block | None:
     rows = [
-        [str(schema.fields[name].label), _text(schema.fields[name], payload[name])]
-        for name in names
-        if payload.get(name)
+        [str(fields[name].label), _text(fields[name], payload[name])] for name in names if payload.get(name)
     ]
-    return {"block": "rows", "heading": str(part.heading), "rows": rows} if rows else None
+    return {"block": "rows", "heading": str(heading), "rows": rows} if rows else None
 
 
-def _items(part: Items, schema: Field, payload: dict[str, Any]) -> Block:
-    assert isinstance(schema, ListOf)
-    assert isinstance(schema.item, Object)
-    label, quantity, cost = (schema.item.fields[name].label for name in ("label", "quantity", "unit_cost"))
-    currency = payload["currency"]
-    items = payload[part.field]
+def _items(
+    heading: str | Promise, fields: Mapping[str, Field], items: tuple[dict[str, Any], ...], currency: str
+) -> Block:
+    columns = [str(fields[name].label) for name in ("label", "quantity", "unit_cost")]
     return {
         "block": "items",
-        "heading": str(part.heading),
-        "columns": [str(label), str(quantity), str(cost), _line_total_heading(items, currency)],
+        "heading": str(heading),
+        "columns": [*columns, _line_total_heading(items, currency)],
         "rows": [
             [
                 legible(item["label"]),
@@ -76,7 +77,7 @@ def _items(part: Items, schema: Field, payload: dict[str, Any]) -> Block:
 
 
 def _line_total_heading(items: tuple[dict[str, Any], ...], currency: str) -> str:
-    """Says so when a line is not exactly quantity times price."""
+    """The heading says “rounded” if any line is not exactly quantity times price."""
     rounded = any(line_items.line_total(item, currency) != line_items.exact_total(item) for item in items)
     return _("Line total, rounded") if rounded else _("Line total")
 

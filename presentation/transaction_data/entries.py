@@ -1,7 +1,7 @@
 """The `transaction_data` parameter: what a presentation is bound to beyond its claims (OpenID4VP 1.0 §8.4).
 
-Values arrive separated by spaces (the contract) or as a JSON array (OpenID4VP 1.0 §5.1). Each keeps the
-string exactly as received, because that string is what gets hashed.
+Values arrive separated by spaces (the contract) or as a JSON array (OpenID4VP 1.0 §5.1). Each value keeps the
+string exactly as received, because the hash is over that string.
 """
 
 from collections.abc import Collection
@@ -14,8 +14,8 @@ from infra.strict_json import StrictJsonError
 from presentation.errors import InvalidTransactionDataError
 from presentation.transaction_data import line_items, money
 from presentation.transaction_data.display import blocks
-from presentation.transaction_data.fields import MOST_MONEY, FieldError
-from presentation.transaction_data.types import TYPES, Figure, TransactionDataType
+from presentation.transaction_data.fields import MOST_MONEY, Amount, FieldError
+from presentation.transaction_data.types import TYPES, TransactionDataType
 from wallet.sd_jwt.issuance import digest
 
 MOST_VALUES = 10
@@ -24,9 +24,9 @@ LONGEST_IN_ALL = 32768
 HASH_ALGORITHM = "sha-256"
 
 
-@dataclass(frozen=True, repr=False)  # it names accounts
+@dataclass(frozen=True, repr=False)  # no repr: it would show account numbers in logs
 class TransactionData:
-    """One value: the string as received, and what it says. Amounts in the payload are Decimals."""
+    """One value: the string as received, and what was read from it. Amounts in the payload are Decimals."""
 
     received: str
     type: str
@@ -35,19 +35,19 @@ class TransactionData:
 
     @property
     def hash(self) -> str:
-        """What stands for it in `transaction_data_hashes`."""
+        """Its entry in `transaction_data_hashes` of the KB-JWT."""
         return digest(self.received)
 
     @property
     def consequential(self) -> bool:
-        """Whether agreeing moves money."""
+        """Whether the holder's consent moves money."""
         return TYPES[self.type].consequential
 
 
 def parse(
     parameter: str | None, *, credential_ids: Collection[str], allowed_types: Collection[str]
 ) -> tuple[TransactionData, ...]:
-    """Every value of the parameter, in its order; none if it was left out.
+    """The values of the parameter, in their order; none if the parameter was left out.
 
     Raises InvalidTransactionDataError naming the value's position (from 1) and the field.
     """
@@ -68,7 +68,7 @@ def parse(
 
 
 def display(value: TransactionData) -> dict[str, Any]:
-    """The value as the consent page shows it (`consent.decisions.Transaction` as JSON), in plain text."""
+    """The value as the consent page shows it (`consent.decisions.Transaction` as JSON), as plain text."""
     declared = TYPES[value.type]
     return {
         "kind": declared.urn,
@@ -79,7 +79,7 @@ def display(value: TransactionData) -> dict[str, Any]:
 
 
 def separate(parameter: str) -> list[Any]:
-    """The values of the parameter in either form, not looked at; raises InvalidTransactionDataError."""
+    """The values of the parameter in either form, not validated; raises InvalidTransactionDataError."""
     if not parameter.startswith("["):
         return parameter.split(" ")
     try:
@@ -91,7 +91,7 @@ def separate(parameter: str) -> list[Any]:
 
 
 def is_base64url(value: Any) -> bool:
-    """Whether a value could have been in the parameter: whatever was ever accepted there is base64url."""
+    """Whether the value is base64url, as every value that the parameter accepts."""
     try:
         return isinstance(value, str) and bool(base64url.decode(value))
     except Base64urlError:
@@ -99,9 +99,9 @@ def is_base64url(value: Any) -> bool:
 
 
 def _parse_value(value: Any, credential_ids: Collection[str], allowed: Collection[str]) -> TransactionData:
-    said = _decoded(value)
-    declared = _declared(said, allowed)
-    clean = declared.envelope.read(said, "")
+    members = _decoded(value)
+    declared = _declared(members, allowed)
+    clean = declared.envelope.read(members, "")
     for index, credential_id in enumerate(clean["credential_ids"]):
         if credential_id not in credential_ids:
             raise FieldError(
@@ -113,12 +113,12 @@ def _parse_value(value: Any, credential_ids: Collection[str], allowed: Collectio
     return TransactionData(value, declared.urn, clean["credential_ids"], clean["payload"])
 
 
-def _declared(said: Any, allowed: Collection[str]) -> TransactionDataType:
-    if not isinstance(said, dict):
+def _declared(members: Any, allowed: Collection[str]) -> TransactionDataType:
+    if not isinstance(members, dict):
         raise FieldError("must be a JSON object")
-    if "type" not in said:
+    if "type" not in members:
         raise FieldError("type is missing")
-    urn = said["type"]
+    urn = members["type"]
     if not isinstance(urn, str):
         raise FieldError("type must be a string")
     if urn not in TYPES:
@@ -129,15 +129,17 @@ def _declared(said: Any, allowed: Collection[str]) -> TransactionDataType:
 
 
 def _check_money(declared: TransactionDataType, payload: dict[str, Any]) -> None:
-    """What depends on the currency: minor units, and what line items come to."""
-    for where, amount in declared.payload.amounts(payload, "payload"):
+    """Checks what depends on the currency: the decimal places of the amount, or the sum of the line items."""
+    name = declared.amount
+    if not name:
+        return
+    if isinstance(declared.fields[name], Amount):
         try:
-            money.in_minor_units(amount, payload["currency"])
+            money.in_minor_units(payload[name], payload["currency"])
         except ValueError as error:
-            raise FieldError(f"{where} {error}") from None
-    for name in (part.sum_of for part in declared.layout if isinstance(part, Figure) and part.sum_of):
-        if not 0 <= line_items.total(payload[name], payload["currency"]) < MOST_MONEY:
-            raise FieldError(f"payload.{name} must come to zero or more, and less than {MOST_MONEY}")
+            raise FieldError(f"payload.{name} {error}") from None
+    elif not 0 <= line_items.total(payload[name], payload["currency"]) < MOST_MONEY:
+        raise FieldError(f"payload.{name} must come to zero or more, and less than {MOST_MONEY}")
 
 
 def _decoded(value: Any) -> Any:

@@ -1,13 +1,13 @@
-"""The kinds of fields that transaction data is declared with: what each accepts, and what it is called.
+"""The kinds of fields that transaction data consists of: what each accepts, and how it is documented.
 
-`read` takes a value out of strict JSON and gives it back clean, or raises FieldError naming the field.
+`read` takes a value from strict JSON and returns it validated, or raises FieldError naming the field.
 """
 
 import ipaddress
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any
+from typing import Any, ClassVar
 
 from django.utils.functional import Promise
 
@@ -17,45 +17,34 @@ MOST_MONEY = 10**12
 
 
 class FieldError(ValueError):
-    """A field does not hold what was declared; the message names it, as in `payload.items[0].quantity`."""
+    """A field breaks its rule; the message names the field, as in `payload.items[0].quantity`."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Field:
-    """One declared field: `label` for the person asked, `about` for the developer who fills it in."""
+    """One field: `label` is shown to the holder, `about` explains it to the relying party's developer."""
+
+    type_name: ClassVar[str] = "String"  # the JSON type, in the words of the contract
 
     label: str | Promise = ""
     about: str = ""
-    required: bool = True
-
-    @property
-    def type_name(self) -> str:
-        """The JSON type in the words of the contract."""
-        raise NotImplementedError
+    required: bool = field(default=True, kw_only=True)
 
     @property
     def rule(self) -> str:
-        """What it accepts beyond its type, for the documentation."""
+        """What the field accepts beyond its type, for the documentation."""
         raise NotImplementedError
 
     def read(self, value: Any, where: str) -> Any:
-        """The clean value; raises FieldError."""
+        """The validated value; raises FieldError. where: the path of the field, for the message."""
         raise NotImplementedError
-
-    def amounts(self, value: Any, where: str) -> Iterator[tuple[str, Decimal]]:
-        """Every amount of money inside a clean value, with where it stands."""
-        return iter(())
 
 
 @dataclass(frozen=True, kw_only=True)
 class Text(Field):
-    """A string, shown as it is."""
+    """A string."""
 
     longest: int = 140
-
-    @property
-    def type_name(self) -> str:
-        return "String"
 
     @property
     def rule(self) -> str:
@@ -73,7 +62,7 @@ class Text(Field):
 
 @dataclass(frozen=True, kw_only=True)
 class AccountNumber(Text):
-    """The number of an account, shown in groups so that it can be compared."""
+    """The number of an account; shown in groups of four, which are easier to compare."""
 
     longest: int = 64
 
@@ -83,10 +72,7 @@ class IPAddress(Text):
     """An IPv4 or IPv6 address in its usual notation, without a zone."""
 
     longest: int = 45
-
-    @property
-    def rule(self) -> str:
-        return "an IPv4 or IPv6 address"
+    rule = "an IPv4 or IPv6 address"
 
     def read(self, value: Any, where: str) -> str:
         text = super().read(value, where)
@@ -98,14 +84,10 @@ class IPAddress(Text):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Currency(Text):
+class Currency(Field):
     """An ISO 4217 code."""
 
-    longest: int = 3
-
-    @property
-    def rule(self) -> str:
-        return "an ISO 4217 code in capital letters, such as `EUR`"
+    rule = "an ISO 4217 code in capital letters, such as `EUR`"
 
     def read(self, value: Any, where: str) -> str:
         if not isinstance(value, str) or value not in MINOR_UNITS:
@@ -117,19 +99,17 @@ class Currency(Text):
 class Integer(Field):
     """A whole number, written as one: `2`, not `2.0`."""
 
+    type_name = "Integer"
+
     least: int
     most: int
-
-    @property
-    def type_name(self) -> str:
-        return "Integer"
 
     @property
     def rule(self) -> str:
         return f"from {self.least:,} to {self.most:,}"
 
     def read(self, value: Any, where: str) -> int:
-        if type(value) is not int:  # a boolean is an int to Python, and not to anyone else
+        if type(value) is not int:  # isinstance would accept True and False
             raise FieldError(f"{where} must be an integer")
         if not self.least <= value <= self.most:
             raise FieldError(f"{where} must be from {self.least} to {self.most}")
@@ -138,45 +118,38 @@ class Integer(Field):
 
 @dataclass(frozen=True, kw_only=True)
 class Amount(Field):
-    """An amount of money in the payload's currency; a Decimal inside."""
+    """An amount of money in the payload's currency, read as a Decimal."""
+
+    type_name = "Float"
 
     zero: bool = False
 
     @property
-    def type_name(self) -> str:
-        return "Float"
-
-    @property
     def rule(self) -> str:
-        least = "zero or more" if self.zero else "more than zero"
-        return f"{least}, less than {MOST_MONEY:,}; no more decimal places than the currency has"
+        return f"{self._least}, less than {MOST_MONEY:,}; no more decimal places than the currency has"
 
     def read(self, value: Any, where: str) -> Decimal:
         amount = _number(value, where)
         if amount < 0 or (amount == 0 and not self.zero):
-            raise FieldError(f"{where} must be {'zero or more' if self.zero else 'more than zero'}")
+            raise FieldError(f"{where} must be {self._least}")
         if amount >= MOST_MONEY:
             raise FieldError(f"{where} must be less than {MOST_MONEY}")
-        return amount.copy_abs()  # there is a negative zero; abs() would round to 28 digits
+        return amount.copy_abs()  # turns -0 into 0; abs() would also round to 28 digits
 
-    def amounts(self, value: Any, where: str) -> Iterator[tuple[str, Decimal]]:
-        yield where, value
+    @property
+    def _least(self) -> str:
+        return "zero or more" if self.zero else "more than zero"
 
 
 @dataclass(frozen=True, kw_only=True)
 class UnitPrice(Field):
     """The price of one unit, negative for a discount. Only the rounded total has to fit the minor units."""
 
-    @property
-    def type_name(self) -> str:
-        return "Float"
-
-    @property
-    def rule(self) -> str:
-        return (
-            f"more than -{MOST_MONEY:,}, less than {MOST_MONEY:,}; at most {PRICE_PLACES} decimal places; "
-            "negative for a discount"
-        )
+    type_name = "Float"
+    rule = (
+        f"more than -{MOST_MONEY:,}, less than {MOST_MONEY:,}; at most {PRICE_PLACES} decimal places; "
+        "negative for a discount"
+    )
 
     def read(self, value: Any, where: str) -> Decimal:
         price = _number(value, where)
@@ -185,22 +158,17 @@ class UnitPrice(Field):
         exact = price.quantize(Decimal(1).scaleb(-PRICE_PLACES))
         if exact != price:
             raise FieldError(f"{where} must not have more than {PRICE_PLACES} decimal places")
-        return exact or exact.copy_abs()  # there is a negative zero
+        return exact or exact.copy_abs()  # turns -0 into 0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Object(Field):
-    """A JSON object with exactly these fields."""
+    """A JSON object with these fields and no others."""
+
+    type_name = "Object"
+    rule = "see below"
 
     fields: Mapping[str, Field]
-
-    @property
-    def type_name(self) -> str:
-        return "Object"
-
-    @property
-    def rule(self) -> str:
-        return "see below"
 
     def read(self, value: Any, where: str) -> dict[str, Any]:
         if not isinstance(value, dict):
@@ -217,20 +185,16 @@ class Object(Field):
             if name in value
         }
 
-    def amounts(self, value: Any, where: str) -> Iterator[tuple[str, Decimal]]:
-        for name, item in value.items():
-            yield from self.fields[name].amounts(item, _inside(where, name))
-
 
 @dataclass(frozen=True, kw_only=True)
 class ListOf(Field):
-    """A JSON array of one kind of thing, with at least one."""
+    """A JSON array with at least one element, all of the same kind."""
 
     item: Field
     most: int
 
     @property
-    def type_name(self) -> str:
+    def type_name(self) -> str:  # type: ignore[override]
         return f"{self.item.type_name}[]"
 
     @property
@@ -243,10 +207,6 @@ class ListOf(Field):
         if not 1 <= len(value) <= self.most:
             raise FieldError(f"{where} must have from 1 to {self.most} elements")
         return tuple(self.item.read(item, f"{where}[{index}]") for index, item in enumerate(value))
-
-    def amounts(self, value: Any, where: str) -> Iterator[tuple[str, Decimal]]:
-        for index, item in enumerate(value):
-            yield from self.item.amounts(item, f"{where}[{index}]")
 
 
 def _number(value: Any, where: str) -> Decimal:

@@ -23,14 +23,13 @@ MINOR_UNITS: dict[str, int] = dict.fromkeys(_CODES.split(), 2) | {
     code: places for places, codes in _UNUSUAL.items() for code in codes.split()
 }
 
-
 PRICE_PLACES = 6  # how many decimal places the price of a single item may have
 
 
 def in_minor_units(amount: Decimal, currency: str) -> Decimal:
     """The amount with exactly the currency's decimal places.
 
-    Raises ValueError if it has more: what would be shown is then not what was asked.
+    Raises ValueError if it has more, because the amount shown would then differ from the amount requested.
     """
     places = MINOR_UNITS[currency]
     exact = amount.quantize(Decimal(1).scaleb(-places))
@@ -40,16 +39,16 @@ def in_minor_units(amount: Decimal, currency: str) -> Decimal:
 
 
 def shown(amount: Decimal, currency: str) -> str:
-    """The amount as people read it, such as `1,234.50 EUR` or `−5.00 EUR`; never broken over two lines."""
+    """The amount as the page shows it, such as `1,234.50 EUR` or `−5.00 EUR`, with a no-break space."""
     return _written(in_minor_units(amount, currency), currency)
 
 
 def price_shown(price: Decimal, currency: str) -> str:
-    """A price with all of its decimal places, and with those of the currency at least: `0.00042 EUR`."""
+    """A price with all of its decimal places, and at least those of the currency: `0.00042 EUR`."""
     places = max(-int(price.normalize().as_tuple().exponent), MINOR_UNITS[currency])
     return _written(price.quantize(Decimal(1).scaleb(-places)), currency)
 
 
 def _written(amount: Decimal, currency: str) -> str:
-    """With a minus sign instead of a hyphen, which is easily overlooked."""
+    """The text of an amount, with a minus sign, because a hyphen is easily overlooked."""
     return f"{amount:,f}\N{NO-BREAK SPACE}{currency}".replace("-", "\N{MINUS SIGN}")

@@ -1,6 +1,6 @@
-"""The four types of transaction data, declared once: validation, display and documentation follow from here.
+"""The four types of transaction data. Validation, display and documentation follow from these declarations.
 
-Names, types and requiredness are the contract's (Resources: transaction data object).
+Names, JSON types and which fields are required come from the contract (Resources: transaction data object).
 """
 
 from collections.abc import Mapping
@@ -14,6 +14,7 @@ from presentation.transaction_data.fields import (
     AccountNumber,
     Amount,
     Currency,
+    Field,
     Integer,
     IPAddress,
     ListOf,
@@ -25,56 +26,34 @@ from presentation.transaction_data.fields import (
 _URN = "urn:service:params:vc:transaction-data:"
 
 
-@dataclass(frozen=True)
-class Figure:
-    """The amount of money it is about: that of a field, or the sum of the line items."""
-
-    label: str | Promise
-    field: str = ""
-    sum_of: str = ""
-
-
-@dataclass(frozen=True)
-class Quote:
-    """One text, in the relying application's own words."""
-
-    field: str
-
-
-@dataclass(frozen=True)
-class Rows:
-    """Labels and values: the whole object at `inside`, or the named fields of the payload."""
-
-    heading: str | Promise = ""
-    inside: str = ""
-    fields: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Items:
-    """Line items with what each comes to, and their sum."""
-
-    field: str
-    heading: str | Promise
-
-
-Part = Figure | Quote | Rows | Items
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class TransactionDataType:
-    """One type: its name on the wire, what it asks of the person, its payload, and how that is laid out.
+    """One type: its name on the wire, its title for the holder, the fields of its payload, and its layout.
 
-    `consequential` says that agreeing moves money; `rules` is Markdown for what no single field can say.
+    amount: the field with the sum of money that the holder approves, or with the line items that add up to
+    it. Empty for a type that moves no money. The consent page shows the sum first.
+    layout: what the consent page shows below. A name stands for an object or line items (shown as a table
+    under their label) or for a text (shown as a quotation). A tuple of names is one table of texts.
+    rules: Markdown for the rules that concern several fields.
     """
 
     urn: str
     title: str | Promise
     about: str
-    payload: Object
-    layout: tuple[Part, ...]
-    consequential: bool = True
+    fields: Mapping[str, Field]
+    layout: tuple[str | tuple[str, ...], ...]
+    amount: str = ""
     rules: str = ""
+
+    @property
+    def consequential(self) -> bool:
+        """Whether the holder's consent moves money."""
+        return bool(self.amount)
+
+    @property
+    def payload(self) -> Object:
+        """The member `payload`."""
+        return Object(about="Type-specific data", fields=self.fields)
 
     @property
     def envelope(self) -> Object:
@@ -98,9 +77,7 @@ class TransactionDataType:
         )
 
 
-def _currency() -> Currency:
-    return Currency(label=_("Currency"), about="Currency code")
-
+_CURRENCY = Currency(_("Currency"), "Currency code")
 
 _LINE_ITEMS = f"""\
 * The total of a line is `quantity` × `unit_cost`, rounded to the currency's own minor units (two decimal
@@ -112,60 +89,84 @@ _LINE_ITEMS = f"""\
 * A discount is a line with a negative `unit_cost`. A `quantity` is never negative.
 """
 
+_ITEM = Object(
+    fields={
+        "quantity": Integer(_("Quantity"), "Quantity of the item", least=1, most=1_000_000),
+        "unit_cost": UnitPrice(_("Price each"), "Cost per unit"),
+        "label": Text(_("Item"), "Label describing the item"),
+    }
+)
+
+_RECIPIENT = Object(
+    _("To"),
+    "Recipient of the transfer",
+    fields={
+        "individual_name": Text(_("Name"), "Name of the recipient individual", required=False),
+        "institution_name": Text(_("Bank"), "Name of the recipient institution"),
+        "routing_number": Text(_("Routing number"), "Routing number of the recipient account", longest=64),
+        "account_number": AccountNumber(_("Account number"), "Account number of the recipient"),
+        "website": Text(_("Website"), "Website of the recipient", required=False, longest=200),
+    },
+)
+
+_SOURCE = Object(
+    _("From"),
+    "Funding source",
+    fields={
+        "individual_name": Text(_("Name"), "Name of the source individual"),
+        "institution_name": Text(_("Bank"), "Name of the source institution", required=False),
+        "account_number": AccountNumber(_("Account number"), "Account number of the source"),
+        "routing_number": Text(_("Routing number"), "Routing number of the source account", longest=64),
+    },
+)
+
+_PAYMENT_INSTRUMENT = Object(
+    _("Paid with"),
+    "Instrument used for the mandate",
+    fields={
+        "type": Text(_("Kind"), "Type of payment instrument"),
+        "id": Text(_("Identifier"), "Identifier of the payment instrument", longest=200),
+        "instruction": Text(
+            _("Instruction"), "Instruction associated with the instrument", required=False, longest=500
+        ),
+    },
+)
+
+_PAYEE = Object(
+    _("Paid to"),
+    "Payee receiving the payment",
+    fields={
+        "id": Text(_("Identifier"), "Identifier of the payee", required=False, longest=200),
+        "name": Text(_("Name"), "Name of the payee"),
+        "website": Text(_("Website"), "Website of the payee", required=False, longest=200),
+    },
+)
 
 SESSION_DATA = TransactionDataType(
     urn=_URN + "session-data",
     title=_("This device"),
     about="Binds session context to the presentation.",
-    consequential=False,
-    payload=Object(
-        about="Type-specific data",
-        fields={
-            "ip_address": IPAddress(label=_("IP address"), about="IP address of the end user"),
-            "device_id": Text(
-                label=_("Device identifier"),
-                about="Device identifier of the end user",
-                required=False,
-                longest=200,
-            ),
-        },
-    ),
-    layout=(Rows(fields=("ip_address", "device_id")),),
+    fields={
+        "ip_address": IPAddress(_("IP address"), "IP address of the end user"),
+        "device_id": Text(
+            _("Device identifier"), "Device identifier of the end user", required=False, longest=200
+        ),
+    },
+    layout=(("ip_address", "device_id"),),
 )
 
 PAYMENT_ITEMIZED = TransactionDataType(
     urn=_URN + "payment-itemized:v1",
     title=_("Approve a payment"),
     about="Binds an itemized payment summary.",
-    payload=Object(
-        about="Type-specific data",
-        fields={
-            "title": Text(label=_("Payment"), about="Title of the payment", required=False),
-            "description": Text(
-                label=_("Description"), about="Description of the payment", required=False, longest=500
-            ),
-            "currency": _currency(),
-            "items": ListOf(
-                label=_("Items"),
-                about="Line items",
-                most=100,
-                item=Object(
-                    fields={
-                        "quantity": Integer(
-                            label=_("Quantity"), about="Quantity of the item", least=1, most=1_000_000
-                        ),
-                        "unit_cost": UnitPrice(label=_("Price each"), about="Cost per unit"),
-                        "label": Text(label=_("Item"), about="Label describing the item"),
-                    },
-                ),
-            ),
-        },
-    ),
-    layout=(
-        Figure(_("To pay"), sum_of="items"),
-        Rows(fields=("title", "description")),
-        Items("items", _("Items")),
-    ),
+    fields={
+        "title": Text(_("Payment"), "Title of the payment", required=False),
+        "description": Text(_("Description"), "Description of the payment", required=False, longest=500),
+        "currency": _CURRENCY,
+        "items": ListOf(_("Items"), "Line items", most=100, item=_ITEM),
+    },
+    amount="items",
+    layout=(("title", "description"), "items"),
     rules=_LINE_ITEMS,
 )
 
@@ -173,108 +174,32 @@ WIRE_INSTRUCTIONS = TransactionDataType(
     urn=_URN + "wire-instructions:v1",
     title=_("Approve a bank transfer"),
     about="Binds wire transfer instructions.",
-    payload=Object(
-        about="Type-specific data",
-        fields={
-            "recipient": Object(
-                label=_("To"),
-                about="Recipient of the transfer",
-                fields={
-                    "individual_name": Text(
-                        label=_("Name"), about="Name of the recipient individual", required=False
-                    ),
-                    "institution_name": Text(label=_("Bank"), about="Name of the recipient institution"),
-                    "routing_number": Text(
-                        label=_("Routing number"), about="Routing number of the recipient account", longest=64
-                    ),
-                    "account_number": AccountNumber(
-                        label=_("Account number"), about="Account number of the recipient"
-                    ),
-                    "website": Text(
-                        label=_("Website"), about="Website of the recipient", required=False, longest=200
-                    ),
-                },
-            ),
-            "source": Object(
-                label=_("From"),
-                about="Funding source",
-                fields={
-                    "individual_name": Text(label=_("Name"), about="Name of the source individual"),
-                    "institution_name": Text(
-                        label=_("Bank"), about="Name of the source institution", required=False
-                    ),
-                    "account_number": AccountNumber(
-                        label=_("Account number"), about="Account number of the source"
-                    ),
-                    "routing_number": Text(
-                        label=_("Routing number"), about="Routing number of the source account", longest=64
-                    ),
-                },
-            ),
-            "amount": Amount(label=_("Amount"), about="Transfer amount"),
-            "currency": _currency(),
-            "memo": Text(label=_("Reference"), about="Memo or reference note", required=False, longest=500),
-        },
-    ),
-    layout=(
-        Figure(_("Amount"), field="amount"),
-        Rows(fields=("memo",)),  # before the headings, or it would read as the source's
-        Rows(_("To"), inside="recipient"),
-        Rows(_("From"), inside="source"),
-    ),
+    fields={
+        "recipient": _RECIPIENT,
+        "source": _SOURCE,
+        "amount": Amount(_("Amount"), "Transfer amount"),
+        "currency": _CURRENCY,
+        "memo": Text(_("Reference"), "Memo or reference note", required=False, longest=500),
+    },
+    amount="amount",
+    layout=(("memo",), "recipient", "source"),  # the memo last would look like a part of the source
 )
 
 PAYMENT_MANDATE = TransactionDataType(
     urn=_URN + "payment-mandate:v1",
     title=_("Authorise a payment"),
     about="Binds a payment mandate authorization.",
-    payload=Object(
-        about="Type-specific data",
-        fields={
-            "payment_instrument": Object(
-                label=_("Paid with"),
-                about="Instrument used for the mandate",
-                fields={
-                    "type": Text(label=_("Kind"), about="Type of payment instrument"),
-                    "id": Text(
-                        label=_("Identifier"), about="Identifier of the payment instrument", longest=200
-                    ),
-                    "instruction": Text(
-                        label=_("Instruction"),
-                        about="Instruction associated with the instrument",
-                        required=False,
-                        longest=500,
-                    ),
-                },
-            ),
-            "payee": Object(
-                label=_("Paid to"),
-                about="Payee receiving the payment",
-                fields={
-                    "id": Text(
-                        label=_("Identifier"), about="Identifier of the payee", required=False, longest=200
-                    ),
-                    "name": Text(label=_("Name"), about="Name of the payee"),
-                    "website": Text(
-                        label=_("Website"), about="Website of the payee", required=False, longest=200
-                    ),
-                },
-            ),
-            "prompt_summary": Text(
-                label=_("In their words"),
-                about="Summary text displayed to the user for consent",
-                longest=1000,
-            ),
-            "amount": Amount(label=_("Amount"), about="Payment amount", zero=True),
-            "currency": _currency(),
-        },
-    ),
-    layout=(
-        Figure(_("Amount"), field="amount"),
-        Quote("prompt_summary"),
-        Rows(_("Paid to"), inside="payee"),
-        Rows(_("Paid with"), inside="payment_instrument"),
-    ),
+    fields={
+        "payment_instrument": _PAYMENT_INSTRUMENT,
+        "payee": _PAYEE,
+        "prompt_summary": Text(
+            _("In their words"), "Summary text displayed to the user for consent", longest=1000
+        ),
+        "amount": Amount(_("Amount"), "Payment amount", zero=True),
+        "currency": _CURRENCY,
+    },
+    amount="amount",
+    layout=("prompt_summary", "payee", "payment_instrument"),
 )
 
 TYPES: Mapping[str, TransactionDataType] = {

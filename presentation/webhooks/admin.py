@@ -1,7 +1,7 @@
-"""The operators' side of webhooks: the delivery log, sending again, a relying party's secrets."""
+"""The admin of webhooks: the delivery log, sending again, and the secrets of a relying party."""
 
 import json
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin, messages
@@ -9,6 +9,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 from django.utils import timezone
+from django.utils.formats import date_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _t
@@ -17,22 +18,48 @@ from django.utils.translation import ngettext
 
 from infra.admin.operations import OperationsAdmin
 from infra.admin.read_only import FilteredOnly, ReadOnly
+from infra.operations import Done, Operation, Text
 from presentation.models import RelyingParty
 from presentation.relying_parties.forms import NewSecretForm
-from presentation.webhooks import delivery, outlook, signing_secrets
+from presentation.webhooks import delivery, signing_secrets
 from presentation.webhooks.models import WebhookEndpoint, WebhookEvent
-from presentation.webhooks.operations import NOT_SENT, OPERATIONS, REFUSALS
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
 
+NOT_SENT = _("%(count)d will not be sent: the relying party is not told of this any more.")
+
+
+class UnwantedError(Exception):
+    """The relying party no longer wants events of this type."""
+
+
+def _label(event: WebhookEvent) -> Text:
+    return _("Send again") if event.attempts else _("Send now")
+
+
+def _question(event: WebhookEvent) -> str:
+    if event.state == WebhookEvent.State.DELIVERED:
+        text = _t("%(party)s has taken it already and gets it once more, with the same webhook-id.")
+    else:
+        text = _t("It is sent to %(party)s at once and then tried for three days, with the same webhook-id.")
+    return text % {"party": event.relying_party.name}
+
+
+def _send_again(event: WebhookEvent, values: dict[str, Any], operator: str, now: datetime) -> Done:
+    if not delivery.send_again(WebhookEvent.objects.filter(pk=event.pk), now=now):
+        raise UnwantedError(NOT_SENT % {"count": 1})
+    return Done(_t("To be sent now"))
+
 
 @admin.register(WebhookEvent)
 class WebhookEventAdmin(FilteredOnly, ReadOnly, OperationsAdmin):
-    """The delivery log: events can be read, and sent again."""
+    """The delivery log: operators read events, and send them again."""
 
-    operations = OPERATIONS
-    refusals = REFUSALS
+    operations = {
+        "send_again": Operation(label=_label, title=_("Send it now?"), question=_question, run=_send_again)
+    }
+    refusals = {UnwantedError: ""}
     permitted_with = "relyingparty"
     short_addresses = True
 
@@ -51,12 +78,20 @@ class WebhookEventAdmin(FilteredOnly, ReadOnly, OperationsAdmin):
 
     @admin.display(description=_("next try"))
     def next_try(self, event: WebhookEvent) -> str:
-        """When, while there is one, or what keeps it back; empty afterwards."""
-        return outlook.next_try(event, now=timezone.now())
+        """The time of the next try, or what prevents it; empty if there is none."""
+        if event.state != WebhookEvent.State.WAITING:
+            return ""
+        endpoint = getattr(event.relying_party, "webhook_endpoint", None)  # inserted with the first secret
+        if obstacle := _obstacle(event, endpoint):
+            return obstacle
+        at = max(event.due_at, endpoint.next_call_at) if endpoint else event.due_at
+        if at <= timezone.now():
+            return _t("due since %(at)s") % {"at": date_format(at, "DATETIME_FORMAT")}
+        return date_format(at, "DATETIME_FORMAT")
 
     @admin.display(description=_("last result"))
     def last_result(self, event: WebhookEvent) -> str:
-        """What came of the last try, and whether it was the last."""
+        """The result of the last try, and whether more follow."""
         result = event.problem or _t("not tried yet")
         if event.response_status is not None and not event.problem:
             result = _t("taken, with status %(status)s") % {"status": event.response_status}
@@ -65,12 +100,12 @@ class WebhookEventAdmin(FilteredOnly, ReadOnly, OperationsAdmin):
 
     @admin.display(description=_("body"))
     def body_shown(self, event: WebhookEvent) -> SafeString:
-        """What is sent, spread over lines."""
+        """The JSON body, indented."""
         return format_html("<pre>{}</pre>", json.dumps(json.loads(event.body), indent=2, ensure_ascii=False))
 
     @admin.action(description=_("Send again"), permissions=["send"])
     def send_again(self, request: HttpRequest, queryset: QuerySet[WebhookEvent]) -> None:
-        """From now on, with the same id."""
+        """Sends the chosen events again, with the same ids."""
         chosen = list(queryset.select_related("relying_party"))
         count = delivery.send_again(
             WebhookEvent.objects.filter(pk__in=[event.pk for event in chosen]), now=timezone.now()
@@ -85,23 +120,30 @@ class WebhookEventAdmin(FilteredOnly, ReadOnly, OperationsAdmin):
         return _will_be_sent(1)
 
     def has_send_permission(self, request: HttpRequest) -> bool:
-        """For the action of the list."""
+        """The permission for the action of the list."""
         return self.has_permission_to(request, "change")
 
-    def has_view_permission(self, request: HttpRequest, obj: WebhookEvent | None = None) -> bool:
-        return self.has_permission_to(request, "view")
 
-    def has_module_permission(self, request: HttpRequest) -> bool:
-        return self.has_view_permission(request)
+def _obstacle(event: WebhookEvent, endpoint: WebhookEndpoint | None) -> str | None:
+    party = event.relying_party
+    if not delivery.is_wanted(event):
+        return _t("none: it is not told of this any more")
+    if party.state != RelyingParty.State.ACTIVE:
+        return _t("once the relying party is reinstated")
+    if endpoint is None:
+        return _t("once there is a secret")
+    if endpoint.gone_url == party.webhook_url:
+        return _t("once there is another address, or this is sent again")
+    return None
 
 
 def _will_be_sent(count: int) -> str:
-    said = ngettext("%(count)d webhook will be sent now.", "%(count)d webhooks will be sent now.", count)
-    return said % {"count": count}
+    message = ngettext("%(count)d webhook will be sent now.", "%(count)d webhooks will be sent now.", count)
+    return message % {"count": count}
 
 
 def standing(relying_party: RelyingParty) -> "StrOrPromise":
-    """How a relying party's webhooks stand: whether there is a secret, whether its address answers."""
+    """The state of a relying party's webhooks: whether there is a secret, and whether its address answers."""
     if not relying_party.webhook_events:
         return _t("It is told of nothing.")
     endpoint = WebhookEndpoint.objects.filter(pk=relying_party.pk).first()
@@ -116,7 +158,7 @@ def standing(relying_party: RelyingParty) -> "StrOrPromise":
 
 
 def secret_page(own: Any, request: HttpRequest, relying_party: RelyingParty) -> HttpResponse:
-    """Makes a secret and shows it, once. `own` is the admin of relying parties."""
+    """The page that makes a secret and shows it once. own: the admin of relying parties."""
     now = timezone.now()
     form, new = NewSecretForm(request.POST or None), None
     if form.is_valid():

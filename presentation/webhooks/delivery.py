@@ -1,8 +1,8 @@
-"""Sending webhooks: each endpoint by one instance at a time, none held up by another, nothing forgotten.
+"""Sends webhooks: one instance at a time calls an endpoint, and no endpoint delays another.
 
-An instance takes an endpoint's turn with a conditional update and sends what is due there, one after another,
-with no transaction open. Killed in between, its turn ends by itself; then an event may arrive twice, with the
-same `webhook-id`.
+An instance takes the lease of an endpoint with a conditional update and sends its due events one after
+another, without an open transaction. If the instance dies, the lease expires, and an event may arrive twice
+with the same `webhook-id`.
 """
 
 import secrets
@@ -12,8 +12,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 import structlog
-from django.db.models import Exists, F, Min, OuterRef, QuerySet
-from django.db.models.functions import Greatest
+from django.db.models import Exists, F, OuterRef, QuerySet
 
 from infra.outbound import retry_after
 from infra.outbound.calls import Outbound, OutboundError
@@ -26,14 +25,14 @@ log = structlog.get_logger(__name__)
 State = WebhookEvent.State
 Clock = Callable[[], datetime]
 
-TURN = timedelta(seconds=60)  # much longer than one call may take
-AT_ONCE = 20  # events sent in one turn
-GONE = 410  # "stop sending": Standard Webhooks 1.0, on what an endpoint may answer
-DOWN = 3  # failures in a row after which it was the endpoint, not the event
+LEASE = timedelta(seconds=60)  # much longer than one call may take
+AT_ONCE = 20  # events sent in one lease
+GONE = 410  # asks to stop sending (Standard Webhooks 1.0)
+DOWN = 3  # after so many failures in a row the endpoint is at fault, not the event
 
 
 class Sent(NamedTuple):
-    """How many tries went well, and how many did not."""
+    """The numbers of tries that succeeded and failed."""
 
     delivered: int
     failed: int
@@ -41,66 +40,58 @@ class Sent(NamedTuple):
 
 @dataclass(frozen=True)
 class _Try:
-    """How one went: the status of the answer, if there was one, and what was wrong, if anything."""
+    """The result of one try. status: of the response, if any. problem: "" if the event was accepted."""
 
     status: int | None
     problem: str
-    wait: timedelta = timedelta(0)  # that the address asks for before the next
-    gone: bool = False  # it says that there will be no next
+    wait: timedelta = timedelta(0)  # from `Retry-After`
+    gone: bool = False  # the endpoint wants no more webhooks
 
 
 def deliver_due(*, outbound: Outbound, clock: Clock) -> Sent:
-    """Send everything that is due, until nothing is left that may be sent now."""
+    """Sends all events that may be sent now; returns the numbers of tries."""
     give_up(now=clock())
-    turns = []
-    while endpoint := _take_turn(clock()):
-        turns.append(_serve(endpoint, outbound, clock))
-    return Sent(sum(turn.delivered for turn in turns), sum(turn.failed for turn in turns))
+    leases = []
+    while endpoint := _take_lease(clock()):
+        leases.append(_serve(endpoint, outbound, clock))
+    return Sent(sum(each.delivered for each in leases), sum(each.failed for each in leases))
 
 
 def give_up(*, now: datetime) -> int:
-    """End the tries whose time is over; how many."""
+    """Gives up the events whose last moment has passed; returns their number."""
     return _waiting().filter(give_up_at__lte=now).update(state=State.GIVEN_UP)
 
 
 def send_again(events: QuerySet[WebhookEvent], *, now: datetime) -> int:
-    """Try these again from now on, as if they had just happened, under the same id; how many.
+    """Makes the events due now, with the same ids and all tries; returns their number.
 
-    Not those that their relying party is not told of any more.
+    Leaves out the events that their relying party no longer wants.
     """
     wanted = [event for event in events.select_related("relying_party") if is_wanted(event)]
     parties = {event.relying_party_id for event in wanted}
     again = WebhookEvent.objects.filter(pk__in=[event.pk for event in wanted]).update(
         state=State.WAITING, attempts=0, due_at=now, give_up_at=now + pace.TRIED_FOR, problem=""
     )
-    # Whoever asks for it has reason to think that the endpoint is well again.
+    # The operator has reason to believe that the endpoint works again, so forget its failures.
     resting = WebhookEndpoint.objects.filter(pk__in=parties, failures__gt=0)
     resting.update(failures=0, failing_since=None, next_call_at=now, gone_url="")
     return again
 
 
 def is_wanted(event: WebhookEvent) -> bool:
-    """Whether its relying party is told of such a thing now."""
+    """Whether the relying party wants events of this type now."""
     party = event.relying_party
     return bool(party.webhook_url) and event.type in party.webhook_events
 
 
 def callable_endpoints(now: datetime) -> QuerySet[WebhookEndpoint]:
-    """Those of active relying parties that something is due for, if they may be called now."""
+    """The endpoints that may be called now and have due events."""
     due = _waiting().filter(relying_party=OuterRef("pk"), due_at__lte=now)
     return _open_endpoints().filter(Exists(due), next_call_at__lte=now)
 
 
-def next_try_at() -> datetime | None:
-    """When the first of those that wait is tried, as far as that is known; None when there is none."""
-    waiting = _waiting().filter(relying_party__webhook_endpoint__in=_open_endpoints())
-    at = Greatest(F("due_at"), F("relying_party__webhook_endpoint__next_call_at"))
-    first: datetime | None = waiting.aggregate(first=Min(at))["first"]
-    return first
-
-
 def _open_endpoints() -> QuerySet[WebhookEndpoint]:
-    """Those of active relying parties with an address that has not said it is gone."""
+    """The endpoints of active relying parties whose address did not answer that it is gone."""
     active = WebhookEndpoint.objects.filter(relying_party__state=RelyingParty.State.ACTIVE)
     return active.exclude(relying_party__webhook_url="").exclude(gone_url=F("relying_party__webhook_url"))
 
@@ -109,8 +100,8 @@ def _waiting() -> QuerySet[WebhookEvent]:
     return WebhookEvent.objects.filter(state=State.WAITING)
 
 
-def _take_turn(now: datetime) -> WebhookEndpoint | None:
-    """An endpoint that nobody else calls until the turn is over."""
+def _take_lease(now: datetime) -> WebhookEndpoint | None:
+    """An endpoint with due events, which no other instance calls until the lease expires."""
     candidates = callable_endpoints(now).select_related("relying_party").order_by("next_call_at")
     for endpoint in candidates[:50]:
         if _extend(endpoint, now):
@@ -119,8 +110,8 @@ def _take_turn(now: datetime) -> WebhookEndpoint | None:
 
 
 def _extend(endpoint: WebhookEndpoint, now: datetime) -> bool:
-    """Take or keep the turn; False when it is somebody else's."""
-    return _set(endpoint, next_call_at=now + TURN)
+    """Takes or extends the lease; returns False if another instance has it."""
+    return _set(endpoint, next_call_at=now + LEASE)
 
 
 def _set(endpoint: WebhookEndpoint, **facts: object) -> bool:
@@ -133,7 +124,7 @@ def _set(endpoint: WebhookEndpoint, **facts: object) -> bool:
 
 
 def _serve(endpoint: WebhookEndpoint, outbound: Outbound, clock: Clock) -> Sent:
-    """Send what is due there, until one fails."""
+    """Sends the due events of one endpoint, until one fails."""
     _drop_unwanted(endpoint.relying_party)
     due = _waiting().filter(relying_party=endpoint.relying_party, due_at__lte=clock())
     delivered = 0
@@ -149,14 +140,14 @@ def _serve(endpoint: WebhookEndpoint, outbound: Outbound, clock: Clock) -> Sent:
     if not delivered:
         _set(endpoint, next_call_at=clock())
         return Sent(0, 0)
-    if endpoint.failures >= DOWN:  # it is back: nothing waits any longer for what was not its own fault
+    if endpoint.failures >= DOWN:  # it works again, so events need not wait any longer
         _waiting().filter(relying_party=endpoint.relying_party).update(due_at=clock())
     _set(endpoint, next_call_at=clock(), failures=0, failing_since=None)
     return Sent(delivered, 0)
 
 
 def _drop_unwanted(relying_party: RelyingParty) -> None:
-    """What happened while it wanted to know, and it does not any more."""
+    """Drops the waiting events of types that the relying party no longer wants."""
     unwanted = _waiting().filter(relying_party=relying_party).exclude(type__in=relying_party.webhook_events)
     unwanted.update(state=State.UNWANTED)
 
@@ -178,23 +169,23 @@ def _send(event: WebhookEvent, relying_party: RelyingParty, outbound: Outbound, 
     if 200 <= answer.status < 300:
         return _Try(answer.status, "")
     wait = retry_after.asked_to_wait(answer.status, answer.retry_after, now=now, most=pace.LONGEST_ASKED)
-    said = f"It answered with status {answer.status}."
-    return _Try(answer.status, said, wait, gone=answer.status == GONE)
+    reason = f"It answered with status {answer.status}."
+    return _Try(answer.status, reason, wait, gone=answer.status == GONE)
 
 
 def _note(event: WebhookEvent, went: _Try, now: datetime) -> None:
-    """Write down how a try went; who has it sent again meanwhile has the last word."""
+    """Stores the result of a try, unless an operator has made the event due again meanwhile."""
     attempts = event.attempts + 1
     waits = max(pace.event_waits(attempts, chance=secrets.SystemRandom().random()), went.wait)
     facts = {"due_at": now + waits} if went.problem else {"state": State.DELIVERED}
     WebhookEvent.objects.filter(pk=event.pk, due_at=event.due_at).update(
         **facts, attempts=attempts, tried_at=now, response_status=went.status, problem=went.problem[:200]
     )
-    told = {"webhook": str(event.id), "type": event.type, "status": went.status}
+    fields = {"webhook": str(event.id), "type": event.type, "status": went.status}
     if went.problem:
-        log.warning("webhook_not_sent", **told, problem=went.problem)
+        log.warning("webhook_not_sent", **fields, problem=went.problem)
     else:
-        log.info("webhook_sent", **told)
+        log.info("webhook_sent", **fields)
 
 
 def _rest(endpoint: WebhookEndpoint, went: _Try, now: datetime) -> None:

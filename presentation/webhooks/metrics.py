@@ -1,4 +1,4 @@
-"""Webhooks in numbers for monitoring, computed from the database when asked."""
+"""Metrics of webhooks for monitoring, computed from the database for each request."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,7 @@ State = WebhookEvent.State
 
 
 class WebhookCollector(Collector):
-    """docs/operate.md has the names and what to alert on."""
+    """The metrics; docs/operate.md lists their names and the alerts."""
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         moment = now()

@@ -1,4 +1,4 @@
-"""What relying applications are told by webhook: the events, the secrets that sign them, the pace of each."""
+"""Webhooks: the events, the state of each endpoint, and the secrets that sign."""
 
 import uuid
 
@@ -8,11 +8,11 @@ from django.utils.translation import gettext_lazy as _
 
 
 class WebhookEvent(models.Model):
-    """Something a relying party is told, and how that went. Kept for 30 days: it is the delivery log.
+    """An event for a relying party, and the result of sending it. Kept for 30 days as the delivery log.
 
-    waiting ──(answered with 2xx)──► delivered; waiting ──(its time is over)──► given up;
-    waiting ──(the relying party is not told of this any more)──► unwanted.
-    An operator may have the first two sent again.
+    waiting ──(answered with 2xx)──► delivered; waiting ──(three days have passed)──► given up;
+    waiting ──(the relying party no longer wants this type)──► unwanted.
+    An operator may make delivered and given-up events wait again.
     """
 
     class Type(models.TextChoices):
@@ -33,8 +33,10 @@ class WebhookEvent(models.Model):
         "presentation.RelyingParty", on_delete=models.CASCADE, related_name="webhook_events_told"
     )
     type = models.CharField(_("event"), max_length=22, choices=Type, editable=False)
-    subject = models.CharField(max_length=40, editable=False)  # interaction, or place in a status list
-    body = models.TextField(_("body"), editable=False)  # as it is sent, every time
+    subject = models.CharField(
+        max_length=40, editable=False
+    )  # id of an interaction, or place in a status list
+    body = models.TextField(_("body"), editable=False)  # the same bytes in every try
     state = models.CharField(_("state"), max_length=9, choices=State, default=State.WAITING, editable=False)
     created_at = models.DateTimeField(_("happened"), editable=False)
     due_at = models.DateTimeField(_("next try"), editable=False)
@@ -48,7 +50,7 @@ class WebhookEvent(models.Model):
         verbose_name = _("webhook event")
         verbose_name_plural = _("webhook events")
         ordering = ["-created_at", "-id"]
-        default_permissions = []  # whoever may see or change relying parties may see or send these again
+        default_permissions = []  # the permissions of relying parties count
         constraints = [
             models.UniqueConstraint(fields=["type", "subject"], name="presentation_webhook_event_told_once"),
             models.CheckConstraint(
@@ -74,10 +76,7 @@ class WebhookEvent(models.Model):
 
 
 class WebhookEndpoint(models.Model):
-    """The pace at which a relying party's address is called: by one instance at a time, slower when it fails.
-
-    There is one as soon as there is a secret.
-    """
+    """The state of a relying party's webhook address. The row is inserted with the first secret."""
 
     relying_party = models.OneToOneField(
         "presentation.RelyingParty",
@@ -86,11 +85,11 @@ class WebhookEndpoint(models.Model):
         related_name="webhook_endpoint",
         editable=False,
     )
-    # While an instance talks to it this is in the future as well: the instance's turn, over by then.
+    # Also a lease: a sending instance sets it to the time its lease expires.
     next_call_at = models.DateTimeField(editable=False)
     failures = models.PositiveIntegerField(default=0, editable=False)  # in a row
     failing_since = models.DateTimeField(null=True, editable=False)
-    # The address that said it is gone for good. While it is the registered one, nothing is sent there.
+    # The address that answered 410. Nothing is sent while it is the registered one.
     gone_url = models.CharField(max_length=500, default="", editable=False)
 
     class Meta:
@@ -101,7 +100,7 @@ class WebhookEndpoint(models.Model):
 
 
 class WebhookSecret(models.Model):
-    """What a relying party's webhooks are signed with. Two sign while one replaces the other."""
+    """A secret that signs webhooks. Two sign while one replaces the other."""
 
     SEALED = {"sealed_secret": "presentation_webhooksecret.sealed_secret:{pk}"}
 
@@ -111,7 +110,7 @@ class WebhookSecret(models.Model):
     )
     sealed_secret = models.BinaryField(editable=False)
     created_at = models.DateTimeField(editable=False)
-    ends_at = models.DateTimeField(null=True, editable=False)  # known once there is another
+    ends_at = models.DateTimeField(null=True, editable=False)  # set when another secret is made
 
     class Meta:
         ordering = ["-created_at"]

@@ -1,12 +1,12 @@
-"""When something is tried again: ever later, never quite at the same moment. Pure.
+"""Waiting times before retries: growing, with random variation. Pure.
 
-An event waits by its own failures, so that one that is never taken holds up no other; an endpoint waits by
-its failures in a row, so that one that is down is not called for every event that waits.
+An event waits according to its own failures, so that an event that is never accepted delays no other. An
+endpoint waits according to its failures in a row, so that it is not called for every event while it is down.
 """
 
 from datetime import timedelta
 
-# The last goes on until the event is given up.
+# The last one repeats until the event is given up.
 _EVENT = (
     timedelta(seconds=5),
     timedelta(minutes=1),
@@ -15,17 +15,17 @@ _EVENT = (
     timedelta(hours=1),
 )
 _ENDPOINT_FIRST, _ENDPOINT_LONGEST = timedelta(seconds=5), timedelta(minutes=15)
-LONGEST_ASKED = timedelta(hours=1)  # that an address may ask to be left alone for
+LONGEST_ASKED = timedelta(hours=1)  # longest `Retry-After` that is heeded
 TRIED_FOR = timedelta(days=3)
 
 
 def event_waits(attempts: int, *, chance: float) -> timedelta:
-    """Until the next try, after so many that failed; chance: 0 to 1, drawn anew each time."""
+    """The wait after so many failed tries. chance: a random number from 0 to 1."""
     return _spread(_EVENT[min(max(attempts, 1), len(_EVENT)) - 1], chance)
 
 
 def endpoint_waits(failures: int, *, chance: float) -> timedelta:
-    """Until the endpoint is called again, after so many failures in a row."""
+    """The wait before the next call of an endpoint, after so many failures in a row."""
     doubled = _ENDPOINT_FIRST * 2 ** min(max(failures, 1) - 1, 16)
     return _spread(min(doubled, _ENDPOINT_LONGEST), chance)
 

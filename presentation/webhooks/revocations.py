@@ -1,7 +1,7 @@
-"""Finding presented credentials that became invalid, whatever made them so, and writing down that it is told.
+"""Finds presented credentials that became invalid, and inserts an event for each.
 
-Nothing remembers how far this came: what is invalid, unexpired and not told of yet is to be told. Any number
-of instances may look at once.
+No progress is stored: an event is due for every credential that is invalid, unexpired and without an event.
+Any number of instances may run at once.
 """
 
 from datetime import datetime
@@ -20,18 +20,18 @@ BATCH = 500
 
 
 def collect(*, now: datetime, batch: int = BATCH) -> int:
-    """Write an event for each, `batch` per transaction; how many."""
+    """Inserts the missing events, `batch` per transaction; returns their number."""
     collected = 0
     parties = RelyingParty.objects.exclude(webhook_url="").values("pk", "webhook_events")
     wanting = [party["pk"] for party in parties if REVOKED in party["webhook_events"]]
-    while wanting and (entries := list(_untold(wanting, now)[:batch])):
-        collected += _tell(entries, now)
+    while wanting and (entries := list(_without_event(wanting, now)[:batch])):
+        collected += _insert_events(entries, now)
         if len(entries) < batch:
             break
     return collected
 
 
-def _untold(parties: list[int], now: datetime) -> QuerySet[StatusEntry]:
+def _without_event(parties: list[int], now: datetime) -> QuerySet[StatusEntry]:
     answered = Interaction.objects.filter(
         consent=OuterRef("reference"), relying_party__in=parties, outcome=Interaction.Outcome.TOKEN
     )
@@ -41,11 +41,11 @@ def _untold(parties: list[int], now: datetime) -> QuerySet[StatusEntry]:
         Cast(OuterRef("idx"), CharField()),
         output_field=CharField(),
     )
-    told = WebhookEvent.objects.filter(Q(type=REVOKED), subject=place)
-    return standing.invalid(now=now).filter(Exists(answered), ~Exists(told)).order_by()
+    inserted = WebhookEvent.objects.filter(Q(type=REVOKED), subject=place)
+    return standing.invalid(now=now).filter(Exists(answered), ~Exists(inserted)).order_by()
 
 
-def _tell(entries: list[StatusEntry], now: datetime) -> int:
+def _insert_events(entries: list[StatusEntry], now: datetime) -> int:
     of = {
         interaction.consent_id: interaction
         for interaction in Interaction.objects.filter(
@@ -53,7 +53,7 @@ def _tell(entries: list[StatusEntry], now: datetime) -> int:
         ).select_related("relying_party")
     }
     events = [
-        telling.event(
+        telling.event_about(
             of[entry.reference],
             REVOKED,
             subject=str(entry),

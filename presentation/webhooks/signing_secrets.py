@@ -1,4 +1,4 @@
-"""The secrets that sign webhooks: made, shown once, kept sealed, replaced with an overlap."""
+"""Secrets that sign webhooks: made, shown once, stored sealed, replaced with an overlap."""
 
 import secrets
 import uuid
@@ -16,24 +16,23 @@ from presentation.webhooks.models import WebhookEndpoint, WebhookSecret
 
 log = structlog.get_logger(__name__)
 
-OVERLAP = timedelta(days=7)  # so long the one before signs as well
+OVERLAP = timedelta(days=7)  # how long the previous secret signs as well
 
 
 @dataclass(frozen=True)
 class NewSecret:
-    """A secret at the only moment when it can be read."""
+    """A secret in clear, which can be shown only now."""
 
     text: str = field(repr=False)
-    row: WebhookSecret
 
 
 @transaction.atomic
 def rotate(relying_party: RelyingParty, *, now: datetime, overlap: timedelta = OVERLAP) -> NewSecret:
-    """A new secret; those before sign on for `overlap` at most, or end at once when that is nothing."""
+    """A new secret. Previous ones sign on for at most `overlap`; an overlap of zero ends them now."""
     WebhookEndpoint.objects.bulk_create(
         [WebhookEndpoint(relying_party=relying_party, next_call_at=now)], ignore_conflicts=True
     )
-    # One after another: of two who make one at the same time neither leaves the other's without an end.
+    # Lock the row: two concurrent rotations must not leave a secret without an expiry.
     WebhookEndpoint.objects.select_for_update().get(pk=relying_party.pk)
     in_use(relying_party, now=now).filter(Q(ends_at=None) | Q(ends_at__gt=now + overlap)).update(
         ends_at=now + overlap
@@ -43,11 +42,11 @@ def rotate(relying_party: RelyingParty, *, now: datetime, overlap: timedelta = O
     row = WebhookSecret(id=uuid.uuid4(), relying_party=relying_party, created_at=now)
     row.sealed_secret = seal(plain, context=_context(row))
     row.save(force_insert=True)
-    return NewSecret(signature.as_text(plain), row)
+    return NewSecret(signature.as_text(plain))
 
 
 def signing(relying_party: RelyingParty, *, now: datetime) -> list[bytes]:
-    """The secrets that sign now, the newest first; one that does not open is logged and signs nothing."""
+    """The secrets that sign now, the newest first. One that does not unseal is logged and left out."""
     opened = []
     for row in in_use(relying_party, now=now):
         try:
@@ -58,7 +57,7 @@ def signing(relying_party: RelyingParty, *, now: datetime) -> list[bytes]:
 
 
 def in_use(relying_party: RelyingParty, *, now: datetime) -> QuerySet[WebhookSecret]:
-    """Those that have not ended and were not forgotten with a sealing key, the newest first."""
+    """The secrets that have not ended and were not erased with a lost sealing key, the newest first."""
     kept = WebhookSecret.objects.filter(relying_party=relying_party).exclude(sealed_secret=b"")
     return kept.filter(Q(ends_at=None) | Q(ends_at__gt=now))
 

@@ -1,6 +1,6 @@
-"""What a relying party that wants it is told of an answer: written down with the answer, or not at all.
+"""Inserts webhook events about answers, in the transaction that closes the interaction.
 
-Of an answer that is posted: once it has arrived. Of one that never does nothing is told.
+For an answer that is posted, the event is inserted with its delivery; without a delivery there is no event.
 """
 
 import json
@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from infra.database.prepared_statements import PreparedInsert
-from presentation.models import Interaction, RelyingParty
+from presentation.models import Interaction
 from presentation.webhooks.models import WebhookEvent
 from presentation.webhooks.pace import TRIED_FOR
 
@@ -19,40 +19,40 @@ Type = WebhookEvent.Type
 _new = PreparedInsert(WebhookEvent)
 
 
-def wants(relying_party: RelyingParty, kind: Type) -> bool:
-    """Whether it is told of this; costs no statement."""
-    return kind in relying_party.webhook_events
-
-
-def kind_of(outcome: Interaction.Outcome) -> Type:
-    """The event that an answer is."""
-    return Type.COMPLETED if outcome == Interaction.Outcome.TOKEN else Type.DENIED
-
-
-def tell_of_answer(interaction: Interaction, kind: Type, *, error: str, now: datetime) -> None:
-    """Write the event of an answer down; inside the transaction that gives the answer."""
-    data = {"error": error} if error else {}
-    _new.run(event(interaction, kind, subject=str(interaction.id), data=data, now=now))
+def tell_of_answer(
+    interaction: Interaction, outcome: Interaction.Outcome, *, error: str, now: datetime
+) -> None:
+    """Inserts the event about an answer, if it is wanted, in the transaction that closes the interaction."""
+    if event := _of_answer(interaction, outcome, error, now):
+        _new.run(event)
 
 
 def tell_of_arrival(interaction: Interaction, *, now: datetime) -> None:
-    """The same for an answer that is posted; inside the transaction that notes its arrival.
+    """Inserts the event about a posted answer, in the transaction that stores its delivery.
 
-    What was told before, by a release that did so with the answer, is not told again.
+    An event that an earlier release inserted with the answer is not inserted again.
     """
-    kind = kind_of(Interaction.Outcome(interaction.outcome))
-    if wants(interaction.relying_party, kind):
-        data = {"error": interaction.error} if interaction.error else {}
-        told = event(interaction, kind, subject=str(interaction.pk), data=data, now=now)
-        WebhookEvent.objects.bulk_create([told], ignore_conflicts=True)
+    outcome = Interaction.Outcome(interaction.outcome)
+    if event := _of_answer(interaction, outcome, interaction.error, now):
+        WebhookEvent.objects.bulk_create([event], ignore_conflicts=True)
 
 
-def event(
+def _of_answer(
+    interaction: Interaction, outcome: Interaction.Outcome, error: str, now: datetime
+) -> WebhookEvent | None:
+    kind = Type.COMPLETED if outcome == Interaction.Outcome.TOKEN else Type.DENIED
+    if kind not in interaction.relying_party.webhook_events:
+        return None
+    data = {"error": error} if error else {}
+    return event_about(interaction, kind, subject=str(interaction.pk), data=data, now=now)
+
+
+def event_about(
     interaction: Interaction, kind: Type, *, subject: str, data: Mapping[str, Any], now: datetime
 ) -> WebhookEvent:
-    """An event about a presentation, which the relying party knows by the nonce it chose: of that a digest.
+    """An event about a presentation, which the relying party identifies by the digest of its nonce.
 
-    Neither claims nor the holder, `state` (which may say anything) or our own numbers.
+    It contains neither claims nor the holder, `state` (which may hold anything) or internal ids.
     """
     about = {
         "client_id": interaction.relying_party.client_id,

@@ -241,7 +241,7 @@ def test_limits_that_suit_shared_networks_are_settings() -> None:
     code = (
         f"{READY} from presentation.requests import interactions;"
         "from wallet import sign_in_allowances as allowances;"
-        "print(interactions.STRANGERS.most, allowances.CODES_PER_CLIENT.most,"
+        "print(interactions.UNAUTHENTICATED.most, allowances.CODES_PER_CLIENT.most,"
         " allowances.ERRANDS_PER_CLIENT.most, allowances.TRIES_PER_CLIENT.most,"
         " allowances.CODES_PER_EMAIL_AND_CLIENT.most, allowances.CODES_PER_BROWSER.most)"
     )

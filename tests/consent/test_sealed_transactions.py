@@ -109,7 +109,7 @@ def test_the_hourly_command_erases_after_the_years_of_the_setting(alice: Wallet,
 
     call_command("clear_expired", stdout=out)
 
-    assert "Erased the transactions of 1 consents." in out.getvalue()
+    assert "1 transactions" in out.getvalue()
     old.refresh_from_db()
     young.refresh_from_db()
     assert old.erased_at is not None

@@ -87,10 +87,9 @@ def test_every_prepared_read_gives_what_its_queryset_gives(asked: Any, acme_bank
             "client_id": acme_bank.client_id,
             "now": now,
         },
-        "presentation.relying_parties.authentication.authentication._known_by_keys": {
+        "presentation.relying_parties.authentication.authentication._active": {
             "client_id": acme_bank.client_id
         },
-        "presentation.relying_parties.authentication.bearer._active": {"client_id": acme_bank.client_id},
         "presentation.requests.interactions._by_id": {"id": asked.id},
         "presentation.requests.carriers.pushed_requests._by_digest": {"digest": "f" * 64},
         "presentation.requests.client._with_redirect_uris": asks,

@@ -1,6 +1,6 @@
-"""Whole stories in real Chromium: the service is on localhost, the relying application on 127.0.0.1.
+"""Whole stories in real Chromium: the service on localhost, the relying party on 127.0.0.1.
 
-And holders by the dozen, without a browser, at running instances (`load`).
+Also dozens of holders without a browser at running instances (`load`).
 """
 
 import threading
@@ -29,10 +29,10 @@ SHOWN_WORDS = "You are back at the application"
 
 @dataclass
 class Application:
-    """A relying application's web server: answers every path with a page and remembers what was asked."""
+    """The web server of a relying party: answers every path with a page and records the requests."""
 
     requests: list[str] = field(default_factory=list)
-    onwards: str = ""  # a path this application redirects its callback to
+    onwards: str = ""  # path of this application → where it redirects
 
     def __post_init__(self) -> None:
         application = self
@@ -78,7 +78,7 @@ def application() -> Iterator[Application]:
 
 @pytest.fixture
 def bank(service: Any, signing_key: Any, application: Application) -> RelyingParty:
-    """Acme Bank: registered here, answered at `application`, and verifying by itself."""
+    """Acme Bank, registered with `application` as its redirect URI; it verifies answers itself."""
     callback = f"{application.origin}/callback"
     party = register("Acme Bank", callback, purpose="To open your account.")
     return RelyingParty(party.client_id, callback, service.url)
@@ -86,33 +86,33 @@ def bank(service: Any, signing_key: Any, application: Application) -> RelyingPar
 
 @dataclass
 class Holder:
-    """A person at their browser, seen from the page they look at."""
+    """A person in front of a browser, who sees only the page."""
 
     page: Any
     bank: RelyingParty
     email: str = ALICE
 
     def arrives(self, **changes: Any) -> "Holder":
-        """The relying application sends the browser here."""
+        """The relying party redirects the browser here."""
         self.page.goto(self.bank.authorize_url(**{"login_hint": self.email, **changes}))
         return self
 
     def clicks(self, name: str) -> "Holder":
-        """Press the button or follow the link with this name, once the page and its scripts are there."""
+        """Presses the button or follows the link with this name, once the page and its scripts are loaded."""
         self.page.wait_for_load_state()
         target = self.page.get_by_role("button", name=name).or_(self.page.get_by_role("link", name=name))
         target.first.click()
         return self
 
     def sees(self, heading: str) -> "Holder":
-        """The page has this heading."""
+        """Waits until the page has this heading."""
         from playwright.sync_api import expect
 
         expect(self.page.get_by_role("heading", level=1)).to_contain_text(heading)
         return self
 
     def signs_in(self) -> "Holder":
-        """Have a code sent, read it in the sandbox banner, type it."""
+        """Requests a code, reads it in the sandbox banner, and enters it."""
         self.clicks("Send me a code")
         self.sees("Enter the code")
         code = self.page.locator(".banner-code").inner_text()
@@ -120,7 +120,7 @@ class Holder:
         return self.clicks("Continue")
 
     def is_verified_as(self, outcome: str) -> "Holder":
-        """Go through the simulated identity check with this outcome."""
+        """Completes the simulated identity check with this outcome."""
         self.sees("Confirm your identity").clicks("Agree and begin")
         return self.picks(outcome)
 
@@ -130,14 +130,14 @@ class Holder:
         return self.clicks("Hand in")
 
     def comes_back(self) -> Answer:
-        """The browser is at the relying application again; what it brought."""
+        """Waits until the browser is back at the relying party; returns the parameters of the answer."""
         self.sees(SHOWN_WORDS)
         return self.bank.read(self.page.url)
 
 
 @pytest.fixture
 def holder(page: Any, bank: RelyingParty) -> Callable[..., Holder]:
-    """A person with this e-mail address in front of a fresh browser."""
+    """A person with this e-mail address and a new browser."""
 
     def holder(email: str = ALICE, page: Any = page) -> Holder:
         return Holder(page, bank, email)
@@ -147,7 +147,7 @@ def holder(page: Any, bank: RelyingParty) -> Callable[..., Holder]:
 
 @pytest.fixture
 def instances(settings: Any, tmp_path: Any, transactional_db: None) -> Iterator[list[int]]:
-    """The ports of two instances, and this process as a third that runs the commands."""
+    """The ports of two instances; this process is a third, which runs the commands."""
     settings.BASE_URL = ORIGIN
     settings.HOLDER_COOKIE_NAME, settings.BROWSER_COOKIE_NAME = "__Host-holder", "__Host-browser"
     due_steps.rotate(now=timezone.now() - timedelta(days=100))
@@ -161,7 +161,7 @@ def instances(settings: Any, tmp_path: Any, transactional_db: None) -> Iterator[
 
 @pytest.fixture
 def load(instances: list[int]) -> Load:
-    """Three holders of wallets, and whom they present to."""
+    """Three holders, and the relying party to which they present."""
     registered = holders.register()
     asked = count()
 

@@ -1,4 +1,4 @@
-"""Holders who present and relying parties who look, on running instances, while something happens to them."""
+"""Load on running instances: holders who present, and relying parties who fetch documents."""
 
 import json
 from collections.abc import Callable
@@ -25,7 +25,7 @@ JWKS = "/openid-connect/jwks"
 
 @dataclass(frozen=True)
 class Signed:
-    """A token that came back: begun before and ended after it was signed."""
+    """A token, and when its request began and ended."""
 
     kid: str
     presentation: str
@@ -36,12 +36,12 @@ class Signed:
 
 @dataclass
 class Load:
-    """Holders who present and relying parties who poll, on every instance in turn, until it is over."""
+    """Holders who present and relying parties who poll, on every instance in turn, until the block ends."""
 
     ports: list[int]
     parties: list[tuple[RelyingParty, str, dict[str, str]]]
     tokens: list[Signed] = field(default_factory=list)
-    key_sets: list[tuple[float, frozenset[str]]] = field(default_factory=list)  # every one that was served
+    key_sets: list[tuple[float, frozenset[str]]] = field(default_factory=list)  # each served key set
     failed: list[BaseException] = field(default_factory=list)
     over: Event = field(default_factory=Event)
 
@@ -66,7 +66,7 @@ class Load:
                 self.failed.append(error)
 
     def present(self, who: tuple[RelyingParty, str, dict[str, str]], turn: int) -> None:
-        """One holder's way through a request; a connection of its own, so any worker may get it."""
+        """One presentation. It has its own connection, so that any worker may accept it."""
         party, email, cookies = who
         begun = monotonic()
         with Browser(self.ports[turn % len(self.ports)], cookies) as browser:
@@ -86,7 +86,7 @@ class Load:
         sleep(0.03)
 
     def follow(self, kid: str) -> None:
-        """Wait until whatever is begun from now on is signed by this key."""
+        """Waits until all new tokens are signed by this key."""
         deadline = monotonic() + FOLLOWED_WITHIN
         while not self.failed and monotonic() < deadline:
             since = monotonic()
@@ -97,13 +97,13 @@ class Load:
         raise AssertionError(f"{kid} is not followed", self.failed)
 
     def believe(self, token: Signed) -> None:
-        """As a relying party with fresh copies of everything that is published."""
+        """Verifies the token as a relying party with new copies of all published documents."""
         party = self.parties[0][0]
         party.sent = token.sent
         party.verify(token.presentation)
 
     def demand_invalid(self, token: Signed) -> None:
-        """Its status is published as invalid."""
+        """Checks that the published status is invalid."""
         idx, uri = status_reference(jwt_of(token.presentation).payload)
         party = self.parties[0][0]
         found = status_in(read_jwt(party.fetch(uri).decode()), uri, idx, now=time())
@@ -119,7 +119,7 @@ def jwt_of(presentation: str) -> Jwt:
 
 
 def patiently(look: Callable[[], Any]) -> None:
-    """Until `look` refuses nothing more; its last refusal, when that takes too long."""
+    """Repeats `look` until it succeeds; raises its last refusal on a timeout."""
     deadline = monotonic() + FOLLOWED_WITHIN
     while True:
         try:

@@ -1,4 +1,4 @@
-"""Answers that are posted, in Chromium: with a way on and without, undelivered and tried again, declined."""
+"""Posted answers in Chromium: with and without a `redirect_uri`, undelivered and retried, declined."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -19,7 +19,7 @@ MakeHolder = Callable[..., Holder]
 
 @pytest.fixture
 def receiver(bank: RelyingParty) -> Iterator[Receiver]:
-    """Where Acme Bank has its answers posted."""
+    """The server to which the answers for Acme Bank are posted."""
     with listening() as running:
         party = Registered.objects.get(client_id=bank.client_id)
         ResponseURI.objects.create(relying_party=party, uri=running.uri)
@@ -27,7 +27,7 @@ def receiver(bank: RelyingParty) -> Iterator[Receiver]:
 
 
 def asked(person: Holder, receiver: Receiver, **changes: Any) -> Holder:
-    """Acme Bank asks for an answer by post; the person has signed in."""
+    """Acme Bank requests an answer by direct_post; the holder has signed in."""
     direct = {"response_mode": "direct_post", "response_uri": receiver.uri, "redirect_uri": None}
     return person.arrives(**{**direct, **changes}).signs_in()
 
@@ -76,10 +76,10 @@ def test_an_answer_that_does_not_arrive_is_sent_again_by_a_button(
     bank.verify(bank.read_posted(receiver.posted[0].body))
 
 
-def test_a_fragment_that_somebody_hung_on_a_request_does_not_get_to_the_application(
+def test_the_fragment_of_a_request_does_not_reach_the_relying_party(
     holder: MakeHolder, bank: RelyingParty, receiver: Receiver, application: Application
 ) -> None:
-    """Browsers carry it over a redirect to an address that has none (RFC 9700 §4.1.3)."""
+    """Browsers keep the fragment across a redirect to an address without one (RFC 9700 §4.1.3)."""
     receiver.redirects_to(f"{application.origin}/welcome")
     direct = {"response_mode": "direct_post", "response_uri": receiver.uri, "redirect_uri": None}
     page = holder().page
@@ -115,7 +115,7 @@ def test_declining_is_posted_and_the_application_says_where_to_go(
     assert application.requests == ["/sorry"]
 
 
-def test_a_wrong_request_is_a_page_and_the_application_is_told(
+def test_an_invalid_request_leads_to_a_page_and_is_reported_to_the_relying_party(
     holder: MakeHolder, bank: RelyingParty, receiver: Receiver
 ) -> None:
     direct = {"response_mode": "direct_post", "response_uri": receiver.uri}

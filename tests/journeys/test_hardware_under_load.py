@@ -1,4 +1,4 @@
-"""A running service with two workers whose signing key is in a hardware module."""
+"""A running service with two workers whose signing key is in a hardware module (PKCS#11)."""
 
 import os
 import signal
@@ -37,12 +37,12 @@ def site(settings: Any, tmp_path: Path, token: Token, transactional_db: None) ->
 
 @pytest.fixture
 def instances(site: Site) -> list[int]:
-    """Where the load goes."""
+    """The ports of the load."""
     return [site.port]
 
 
 def present_in_peace(load: Load, seconds: float) -> set[str]:
-    """The keys that sign in this time, when nothing may fail and a relying party believes every token."""
+    """The keys that sign during this time. Fails if a request or a verification fails."""
     load = replace(load, tokens=[], key_sets=[], failed=[], over=Event())
     with load:
         load.pause(seconds)
@@ -62,7 +62,7 @@ def test_every_worker_signs_in_the_module_with_a_session_of_its_own(site: Site, 
     first, second = children(site.process.pid)
     assert has_opened_the_module(first)
     assert has_opened_the_module(second)
-    assert not has_opened_the_module(site.process.pid)  # nobody did before the fork
+    assert not has_opened_the_module(site.process.pid)  # no process did before the fork
     os.kill(first, signal.SIGKILL)
     patiently(lambda: demand(len(set(children(site.process.pid)) - {first}) == 2, "worker", "no other yet"))
     assert present_in_peace(load, 2) == {kid}
@@ -74,7 +74,7 @@ def test_while_the_module_is_away_requests_end_as_they_should_and_then_it_goes_o
     party, email, cookies = load.parties[0]
 
     def present() -> str:
-        """A connection of its own, so that any worker may get it."""
+        """Uses its own connection, so that any worker may accept it."""
         with Browser(site.port, cookies) as browser:
             asked = party.authorize_url(login_hint=email).removeprefix(ORIGIN)
             answer = party.read(browser.give(asked, ("decision", "share")))

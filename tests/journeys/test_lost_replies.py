@@ -1,4 +1,4 @@
-"""A worker is killed after it committed an answer and before the browser has it: pages say what is known."""
+"""A worker is killed after it committed an answer and before it replied: what the pages then say."""
 
 import html
 import os
@@ -28,7 +28,7 @@ pytestmark = [pytest.mark.postgresql, pytest.mark.django_db(transaction=True)]
 
 @pytest.fixture
 def mortal(settings: Any, tmp_path: Any) -> Iterator[Site]:
-    """An instance whose only worker is killed before the reply to the next POST, and then replaced."""
+    """An instance whose only worker is killed before it replies to the next POST, and is then replaced."""
     settings.BASE_URL = ORIGIN
     settings.HOLDER_COOKIE_NAME, settings.BROWSER_COOKIE_NAME = "__Host-holder", "__Host-browser"
     due_steps.rotate(now=timezone.now() - timedelta(days=100))
@@ -42,7 +42,7 @@ def mortal(settings: Any, tmp_path: Any) -> Iterator[Site]:
 
 @pytest.fixture
 def asked(mortal: Site) -> tuple[str, dict[str, str]]:
-    """Where a signed-in holder is asked by Acme Bank, and the cookies of their browser."""
+    """The address at which a signed-in holder is asked for consent, and the cookies of their browser."""
     party = RelyingParty(holders.register().client_id, holders.REDIRECT_URI, ORIGIN)
     email, cookies = holders.sign_in("holder@example.org", timezone.now())
     with Browser(mortal.port, cookies) as browser:
@@ -66,26 +66,30 @@ def text_of(page: Answer) -> str:
 def decide_and_lose_the_reply(
     site: Site, asked: tuple[str, dict[str, str]], decision: str
 ) -> tuple[str, dict[str, str], dict[str, str]]:
-    """The address of the interaction, the form as the browser still has it, and its cookies."""
+    """The address of the interaction, the form in the browser, and its cookies."""
     page, cookies = asked
     with Browser(site.port, cookies) as browser:
         form = {"csrfmiddlewaretoken": token_of(browser.get(page)), "decision": decision}
         cookies = dict(browser.cookies)
-        hub = Consent.objects.get().return_to
+        interaction_url = Consent.objects.get().return_to
         with pytest.raises(ConnectionError):
-            browser.post(hub, form)
-    return hub, form, cookies
+            browser.post(interaction_url, form)
+    return interaction_url, form, cookies
 
 
 @pytest.mark.parametrize("how", ["the page is opened again", "the form is sent again"])
 def test_killed_before_the_answer_left_the_page_does_not_claim_that_it_arrived(
     mortal: Site, asked: Any, how: str
 ) -> None:
-    hub, form, cookies = decide_and_lose_the_reply(mortal, asked, "share")
+    interaction_url, form, cookies = decide_and_lose_the_reply(mortal, asked, "share")
     assert Interaction.objects.get().outcome == Interaction.Outcome.TOKEN
 
     with Browser(mortal.port, cookies) as browser:
-        page = browser.get(hub) if how == "the page is opened again" else browser.post(hub, form)
+        page = (
+            browser.get(interaction_url)
+            if how == "the page is opened again"
+            else browser.post(interaction_url, form)
+        )
 
     text = text_of(page)
     assert page.status == 410
@@ -98,11 +102,11 @@ def test_killed_before_the_answer_left_the_page_does_not_claim_that_it_arrived(
 
 
 def test_killed_before_a_no_left_the_page_says_that_nothing_was_shared(mortal: Site, asked: Any) -> None:
-    hub, _form, cookies = decide_and_lose_the_reply(mortal, asked, "decline")
+    interaction_url, _form, cookies = decide_and_lose_the_reply(mortal, asked, "decline")
     assert Interaction.objects.get().outcome == Interaction.Outcome.ERROR
 
     with Browser(mortal.port, cookies) as browser:
-        page = browser.get(hub)
+        page = browser.get(interaction_url)
 
     assert "You said no to Acme Bank, and nothing was shared." in text_of(page)
     assert b'href="https://relying-party.example/"' in page.body
@@ -122,15 +126,15 @@ def test_the_receipt_of_an_answer_whose_reply_was_lost_does_not_claim_that_it_ar
 
 # --- The answer is posted ---------------------------------------------------------------------------------
 
-LOCALHOST = "localhost"  # the sandbox posts to this machine only when it is itself reached at it
+LOCALHOST = "localhost"  # the sandbox posts to loopback only if it is itself reached on loopback
 
 
 class Lost(NamedTuple):
-    """An answer whose worker was killed while the relying party's server had it and had not replied."""
+    """A posted answer whose worker was killed while the relying party had it and had not replied."""
 
     site: Site
     receiver: Receiver
-    hub: str
+    interaction_url: str
     form: dict[str, str]
     cookies: dict[str, str]
 
@@ -138,9 +142,13 @@ class Lost(NamedTuple):
         return Browser(self.site.port, self.cookies, host=LOCALHOST)
 
     def reloaded(self, how: str) -> Answer:
-        """The page at the end of the redirects."""
+        """The page after all redirects."""
         with self.browser() as browser:
-            answer = browser.get(self.hub) if how == "get" else browser.post(self.hub, self.form)
+            answer = (
+                browser.get(self.interaction_url)
+                if how == "get"
+                else browser.post(self.interaction_url, self.form)
+            )
             while answer.location is not None and answer.location.startswith("/"):
                 answer = browser.get(answer.location)
         return answer
@@ -165,7 +173,7 @@ def local(settings: Any, tmp_path: Any) -> Iterator[Site]:
 
 @pytest.fixture
 def lose(local: Site, receiver: Receiver) -> Any:
-    """A function: the holder decides, and the worker is killed while it posts the answer."""
+    """Returns a function: the holder decides, and the worker is killed while it posts the answer."""
 
     def lose(decision: str) -> Lost:
         registered = holders.register()
@@ -179,18 +187,18 @@ def lose(local: Site, receiver: Receiver) -> Any:
             assert page
             form = {"csrfmiddlewaretoken": token_of(browser.get(page)), "decision": decision}
             receiver.before = lambda: os.kill(local.worker, signal.SIGKILL)
-            hub, cookies = Consent.objects.get().return_to, dict(browser.cookies)
+            interaction_url, cookies = Consent.objects.get().return_to, dict(browser.cookies)
             with pytest.raises(ConnectionError):
-                browser.post(hub, form)
+                browser.post(interaction_url, form)
         receiver.before = lambda: None
         assert Delivery.objects.get().delivered_at is None
-        return Lost(local, receiver, hub, form, cookies)
+        return Lost(local, receiver, interaction_url, form, cookies)
 
     return lose
 
 
 def the_killed_worker_could_be_done() -> None:
-    """As if the time had passed after which another request may post the answer."""
+    """Moves the lease into the past, so that another request may post the answer."""
     Delivery.objects.update(taken_until=timezone.now())
 
 
@@ -223,7 +231,7 @@ def test_the_holder_can_send_the_very_same_answer_again_on_purpose(lose: Any) ->
 
     with lost.browser() as browser:
         form = {"csrfmiddlewaretoken": token_of(page), "choice": "again"}
-        done = browser.get(browser.post(f"{lost.hub}delivery/", form).location or "")
+        done = browser.get(browser.post(f"{lost.interaction_url}delivery/", form).location or "")
 
     assert "Acme Bank has your answer." in text_of(done)
     assert len(lost.receiver.posted) == 2

@@ -1,4 +1,4 @@
-"""Operators at work in real Chromium: the branded admin under the strict CSP, from sign-in to suspension."""
+"""Operators in real Chromium: the admin under the strict CSP, from sign-in to suspension."""
 
 import os
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
 def look(page: Any, name: str) -> None:
-    """No barrier on the page as it is; a picture of it when SCREENSHOTS names a folder."""
+    """Checks the page for accessibility; takes a screenshot if SCREENSHOTS names a folder."""
     page.get_by_role("main").wait_for()
     if folder := os.environ.get("SCREENSHOTS"):
         page.screenshot(path=f"{folder}/admin-{name}.png", full_page=True)
@@ -91,7 +91,7 @@ def test_an_operator_registers_integrates_and_suspends(signed_in: Any) -> None:
     assert party.redirect_uris.count() == 2
 
 
-def test_an_operator_has_a_relying_party_told_by_webhook(signed_in: Any) -> None:
+def test_an_operator_sets_up_webhooks_for_a_relying_party(signed_in: Any) -> None:
     page = signed_in
     party = register("Bookshop", "https://books.example/callback")
     page.goto(page.url + f"presentation/relyingparty/{party.pk}/change/")
@@ -130,7 +130,7 @@ def test_an_operator_has_a_relying_party_told_by_webhook(signed_in: Any) -> None
     assert (event.state, event.attempts) == ("waiting", 0)
 
 
-SMALLEST = 24  # CSS pixels of either side (WCAG 2.2, 2.5.8)
+SMALLEST = 24  # CSS pixels of each side (WCAG 2.2, 2.5.8)
 TARGETS = "#changelist-filter a, #changelist-filter summary, .toplinks a, .paginator a"
 MEASURED = """links => links.map(link => {
   const box = link.getBoundingClientRect();
@@ -140,7 +140,7 @@ MEASURED = """links => links.map(link => {
 
 @pytest.fixture
 def lists(live_server: Any, page: Any, alice: Any, signing_key: Any) -> Iterator[Any]:
-    """Opens the list of a model for an operator who is signed in; there is something to filter in most."""
+    """Opens a model's list as a signed-in operator; most lists have rows to filter."""
     client, now = Client(), timezone.now()
     client.force_login(User.objects.create_superuser("olga"))
     Group.objects.get_or_create(name="Auditors")

@@ -1,4 +1,4 @@
-"""The playground in real Chromium: a newcomer's first story, refusals, tampered tokens, no JavaScript."""
+"""The playground in real Chromium: a first use, refusals, tampered tokens, no JavaScript."""
 
 import json
 import re
@@ -28,10 +28,10 @@ MEMORY = "playground-request"
 
 
 class Newcomer(Holder):
-    """Somebody who plays both sides: the application on the playground, and the person at the wallet."""
+    """A person who is both the relying party on the playground and the holder at the wallet."""
 
     def asks(self, *, email: str = ALICE, party: str = "Acme Bank", transaction: str = "") -> "Newcomer":
-        """Fill in the playground and press Go."""
+        """Fills in the playground and presses Go."""
         self.opens()
         self.page.get_by_role("radio", name=party).check()
         self.page.locator("#login_hint").fill(email)
@@ -49,11 +49,11 @@ class Newcomer(Holder):
         return self
 
     def remembered(self) -> str:
-        """What this tab remembers of its request."""
+        """The request that this tab has stored."""
         return str(self.page.evaluate(f"sessionStorage.getItem('{MEMORY}')"))
 
     def is_answered_with(self, fragment: str, *, remembering: str) -> "Newcomer":
-        """An answer arrives for the request that is remembered."""
+        """Opens the playground with an answer to the stored request."""
         self.page.goto("about:blank")
         self.opens()
         self.page.evaluate("([name, value]) => sessionStorage.setItem(name, value)", [MEMORY, remembering])
@@ -71,7 +71,7 @@ class Newcomer(Holder):
 
 @pytest.fixture
 def newcomer(service: Any, signing_key: Any, page: Any) -> Newcomer:
-    """A newcomer in front of a sandbox with its two demo relying parties."""
+    """A new developer in a sandbox with its two demo relying parties."""
     callback = f"{service.url}/playground/callback/"
     bank = register("Acme Bank", callback, purpose="To open your account.")
     register("Corner Shop", callback, purpose="To sell you wine.", wire_format="openid4vp-1.0")
@@ -155,7 +155,7 @@ def test_every_mistake_that_comes_back_is_explained(newcomer: Newcomer) -> None:
 
 @pytest.fixture
 def answered(newcomer: Newcomer, alice: Any) -> Callable[..., list[str]]:
-    """Plays a finished story again with another token or another memory, and says which checks failed."""
+    """Replays a finished flow with another token or another stored request; returns the failed checks."""
     newcomer.asks().sees("Confirm your e-mail address")
     memory = newcomer.remembered()
     newcomer.signs_in().sees("Share this with").clicks("Share and")
@@ -176,7 +176,7 @@ def without_first_disclosure(token: str) -> str:
     return "~".join([issuer, *others])
 
 
-def test_a_tampered_or_replayed_token_is_not_believed(
+def test_a_tampered_or_replayed_token_is_refused(
     newcomer: Newcomer, answered: Callable[..., list[str]]
 ) -> None:
     assert answered() == []
@@ -203,7 +203,7 @@ def test_what_its_holder_takes_back_is_not_believed_any_more(
     newcomer.page.get_by_role("button", name="Take back").click()
     newcomer.sees("Your receipts")
     expect(newcomer.page.locator("article")).to_contain_text("Shared, no longer valid")
-    StatusList.objects.update(checked_at=None)  # as if a few seconds had passed
+    StatusList.objects.update(checked_at=None)  # as if some seconds had passed
     endpoints.lists.refresh()
 
     assert answered() == ["status"]
@@ -222,7 +222,7 @@ def test_an_answer_that_is_none_is_refused(newcomer: Newcomer) -> None:
 
 
 def built(page: Any) -> str:
-    """The address on the page, without what is random in it."""
+    """The address on the page, without random values."""
     return re.sub(r"(nonce|state)=[^&]+", r"\1=", page.locator("#authorize-url").inner_text())
 
 

@@ -1,4 +1,4 @@
-"""Returning and new holders, every outcome of verification, and every way to be interrupted."""
+"""Returning and new holders, every result of verification, and every interruption."""
 
 import json
 import re
@@ -261,7 +261,7 @@ def test_a_question_in_a_tab_from_before_a_sign_in_is_asked_again(
     person = holder().arrives().signs_in().sees("Share this with")
     same_bank = RelyingParty(bank.client_id, bank.redirect_uri, bank.base_url)
     other = Holder(person.page.context.new_page(), same_bank)
-    other.arrives().sees("Share this with").clicks("Don’t share").comes_back()  # rotates the token of forms
+    other.arrives().sees("Share this with").clicks("Don’t share").comes_back()  # rotates the CSRF token
 
     person.clicks("Share and").sees("Share this with")
     expect(person.page.get_by_role("alert")).to_contain_text("Please try that again.")
@@ -311,7 +311,7 @@ def test_a_custom_scheme_is_opened(
     redirects: list[str] = []
     page.on("response", lambda response: redirects.append(response.headers.get("location", "")))
 
-    # No application on this machine answers to the scheme: that the browser tries to open it is what counts.
+    # No program here handles the scheme, so the test checks that the browser tries to open it.
     with page.expect_event("requestfailed", lambda request: request.url.startswith("com.example.app:")):
         person.clicks("Share and")
 
@@ -331,7 +331,7 @@ def test_a_key_rotation_in_mid_flow_is_not_noticed(
     staged = moves.stage(now=now)
     jwks.refresh()
     known = set(bank.keys())
-    moves.activate(staged.id, now=now + timedelta(hours=2))  # by then every cached key set has it
+    moves.activate(staged.id, now=now + timedelta(hours=2))  # then every cached key set has it
 
     presentation = bank.examine(person.clicks("Share and").comes_back())
 
@@ -419,7 +419,7 @@ def test_with_the_keyboard_alone_everything_works(
     assert bank.verify(person.comes_back())
 
 
-def test_what_a_wallet_cannot_show_is_told_to_its_holder_alone(
+def test_only_the_holder_learns_that_nothing_matches(
     holder: MakeHolder, alice: Wallet, bank: RelyingParty
 ) -> None:
     wanted = {"path": ["given_name"], "values": ["Bob"]}

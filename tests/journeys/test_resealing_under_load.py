@@ -1,4 +1,4 @@
-"""Sealed values move to a new key under a running service, and nobody who presents notices."""
+"""Sealed values are sealed anew under a running service without disturbing requests."""
 
 import secrets
 import subprocess
@@ -20,13 +20,13 @@ from tests.processes import environment
 
 pytestmark = [pytest.mark.postgresql, pytest.mark.django_db(transaction=True)]
 OLD, NEW = (secrets.token_urlsafe(32) for _ in range(2))
-NEIGHBOURS = 150  # enough for a run to take as long as many presentations
+NEIGHBOURS = 150  # so many that resealing takes as long as many presentations
 Surroundings = Callable[..., dict[str, str]]
 
 
 @pytest.fixture
 def surroundings(settings: Any, tmp_path: Path, transactional_db: None) -> Surroundings:
-    """What a process is started with that has these sealing keys."""
+    """The environment of a process with these sealing keys."""
     settings.BASE_URL = ORIGIN
     settings.HOLDER_COOKIE_NAME, settings.BROWSER_COOKIE_NAME = "__Host-holder", "__Host-browser"
 
@@ -39,7 +39,7 @@ def surroundings(settings: Any, tmp_path: Path, transactional_db: None) -> Surro
 
 @pytest.fixture
 def instances(surroundings: Surroundings, settings: Any) -> Iterator[list[int]]:
-    """An instance that has been told of a new sealing key while everything is sealed under the old."""
+    """An instance that knows a new sealing key while everything is sealed under the old one."""
     settings.KEY_SEALING_KEYS = [OLD]
     due_steps.rotate(now=timezone.now())
     for number in range(NEIGHBOURS):
@@ -48,9 +48,7 @@ def instances(surroundings: Surroundings, settings: Any) -> Iterator[list[int]]:
         yield [site.port]
 
 
-def test_nobody_notices_that_values_move_to_a_new_key(
-    load: Load, surroundings: Surroundings, settings: Any
-) -> None:
+def test_resealing_disturbs_no_request(load: Load, surroundings: Surroundings, settings: Any) -> None:
     with load:
         load.pause(0.5)
         before = len(load.tokens)

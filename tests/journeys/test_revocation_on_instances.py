@@ -1,4 +1,4 @@
-"""What becomes of what was presented is published by every worker of every instance."""
+"""Every worker of every instance publishes the new status of presented credentials."""
 
 import re
 from io import StringIO
@@ -36,21 +36,21 @@ def test_what_is_taken_back_or_suspended_is_published_by_every_instance_within_a
 
 
 def places_of(load: Load, email: str) -> list[Place]:
-    """Where what this holder presented stands."""
+    """The status reference of this holder's presentation."""
     tokens = [token for token in load.tokens if token.sent["login_hint"] == email]
     assert tokens
     return [status_reference(jwt_of(token.presentation).payload) for token in tokens]
 
 
 def operate(status: str, email: str) -> None:
-    """As an operator does at the shell, on a third machine."""
+    """As an operator at the shell of a third machine."""
     wallet = Wallet.objects.get(email=email)
     words = ("--wallet", str(wallet.pk), "--reason", "Reported stolen", "--yes")
     call_command("set_credential_status", status, *words, stdout=StringIO())
 
 
 def take_back_the_newest(load: Load, email: str, cookies: dict[str, str]) -> Place:
-    """As its holder does on the receipt, at the first instance."""
+    """As the holder on the receipt, at the first instance."""
     entry = StatusEntry.objects.filter(credential__wallet__email=email).latest("id")
     page = f"/wallet/history/{entry.reference}/invalidate/"
     with Browser(load.ports[0], cookies) as browser:
@@ -61,7 +61,7 @@ def take_back_the_newest(load: Load, email: str, cookies: dict[str, str]) -> Pla
 
 
 def everywhere(load: Load, said: dict[Place, int]) -> None:
-    """Every instance publishes this; asked so often that no worker is left out."""
+    """Checks that every instance publishes this; asks often enough to reach every worker."""
     for port, address in product(load.ports * 6, {uri for _idx, uri in said}):
         with Browser(port) as browser:
             jwt = read_jwt(browser.get(address.removeprefix(ORIGIN)).body.decode())

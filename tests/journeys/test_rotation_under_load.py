@@ -1,7 +1,7 @@
-"""Two instances with two workers each follow a rotation and a withdrawal while holders present.
+"""Two instances with two workers each follow a rotation and a withdrawal during presentations.
 
-Time is compressed: keys are staged as if it had been two days ago, and a relying party's copy of the key set
-is good for MAX_AGE instead of an hour. What instances need to publish and to follow is as it is.
+Time is shortened: keys are staged as if two days ago, and a relying party's copy of the key set
+is valid for MAX_AGE instead of an hour. The times that instances need are not shortened.
 """
 
 from datetime import timedelta
@@ -19,7 +19,7 @@ from tests.relying_party import RejectedError
 
 pytestmark = [pytest.mark.postgresql, pytest.mark.django_db(transaction=True)]
 MAX_AGE = 2.0  # seconds
-PUBLISHED_WITHIN = 5.0 + 1.0  # what instances promise, and a second for a machine that is busy with this test
+PUBLISHED_WITHIN = 5.0 + 1.0  # the promised time, and a second for a busy machine
 TWO_DAYS_AGO = timedelta(hours=49)
 
 
@@ -27,7 +27,7 @@ def stage_two_days_ago() -> str:
     return str(moves.stage(now=timezone.now() - TWO_DAYS_AGO))
 
 
-def test_nobody_notices_a_rotation_and_a_withdrawn_key_signs_nothing_more(load: Load) -> None:
+def test_a_rotation_disturbs_no_request_and_a_withdrawn_key_signs_nothing_more(load: Load) -> None:
     first = str(in_state(State.ACTIVE))
     with load:
         load.pause(1)
@@ -55,7 +55,7 @@ def test_nobody_notices_a_rotation_and_a_withdrawn_key_signs_nothing_more(load: 
 
 
 def missing(load: Load) -> list[tuple[Signed, frozenset[str]]]:
-    """Tokens whose key some key set lacked that was served within MAX_AGE before they were signed."""
+    """Tokens whose key was missing in a key set that was served within MAX_AGE before they were signed."""
     return [
         (token, kids)
         for token in load.tokens

@@ -1,4 +1,4 @@
-"""A developer registers an application of their own in real Chromium, and asks with it."""
+"""A developer registers an application in real Chromium and sends a request with it."""
 
 import os
 from typing import Any
@@ -11,13 +11,13 @@ from presentation.models import RelyingParty
 from tests.journeys.conftest import Application
 
 pytestmark = pytest.mark.browser
-NARROWEST = 320  # CSS pixels that WCAG 2.2 §1.4.10 asks a page to fit
+NARROWEST = 320  # the width in CSS pixels of WCAG 2.2 §1.4.10
 
 
 def look(page: Any, name: str) -> None:
-    """No barrier, light and dark, phone and desk, and nothing too wide for the narrowest screen.
+    """Checks accessibility in light and dark, narrow and wide, and that nothing is wider than the window.
 
-    Leaves a picture of each when SCREENSHOTS names a folder.
+    Takes a screenshot of each if SCREENSHOTS names a folder.
     """
     for width, scheme in ((360, "light"), (360, "dark"), (1280, "light"), (1280, "dark")):
         page.set_viewport_size({"width": width, "height": 800})
@@ -32,7 +32,7 @@ def look(page: Any, name: str) -> None:
 
 
 def overflow(page: Any) -> list[str]:
-    """What is wider than the window; the page as a whole when nothing in it is."""
+    """The elements wider than the window; the page itself if there is no such element."""
     return page.evaluate(
         """() => {
             const root = document.documentElement;

@@ -1,4 +1,4 @@
-"""gunicorn with four threads, and outside parties that take their time: pages answer all the while."""
+"""gunicorn with four threads, and slow relying parties: pages are answered all the while."""
 
 import json
 import re
@@ -28,11 +28,11 @@ from tests.sandbox.test_holder import HOLDER, authorize_url
 
 pytestmark = [pytest.mark.postgresql, pytest.mark.django_db(transaction=True)]
 CALLS = 16
-MOST = 20.0  # seconds for what takes milliseconds on an idle machine
+MOST = 20.0  # seconds for a request that takes milliseconds on an idle machine
 DEVELOPERS = "/sandbox/relying-parties/"
 DIRECT = {"response_mode": "direct_post", "redirect_uri": None}
 UNMATCHED = {"credentials": [query({"path": ["given_name"], "values": ["Mallory"]}, id="basic")]}
-# What is posted to the application: changes of the request, and the heading of the page at the end.
+# What is posted to the relying party: changes of the request, and the heading of the last page.
 POSTED: dict[str, tuple[dict[str, Any], str]] = {
     "an answer": ({}, "Done"),
     "values that do not match": ({"scope": None, "dcql_query": json.dumps(UNMATCHED)}, "Done"),
@@ -49,8 +49,8 @@ class Answer(NamedTuple):
 
 @pytest.fixture
 def start(settings: Any, tmp_path: Any) -> Callable[..., Any]:
-    """Starts one gunicorn process with four threads; `ask` in what it gives sends requests there."""
-    settings.BASE_URL = "http://127.0.0.1:8000"  # relying applications on this machine may be called
+    """Starts one gunicorn process with four threads; the result's `ask` sends requests to it."""
+    settings.BASE_URL = "http://127.0.0.1:8000"  # allows calls to relying parties on this machine
 
     @contextmanager
     def start(**variables: str) -> Iterator[Callable[..., Answer]]:
@@ -72,7 +72,7 @@ def start(settings: Any, tmp_path: Any) -> Callable[..., Any]:
 
 
 class Crowd:
-    """Many requests at once, each in a thread; `answers` has those that are answered."""
+    """Sends many requests at once, each in a thread; `answers` has the answers so far."""
 
     def __init__(self, requests: list[Callable[[], Answer]]) -> None:
         self.answers: list[Answer] = []
@@ -131,7 +131,7 @@ def test_holder_calls_whose_answers_wait_for_a_slow_application_leave_pages_answ
 
 
 def form_at(path: str, ask: Callable[..., Answer]) -> Callable[..., Answer]:
-    """Opens a page with a form; what it gives sends the form with these fields from a client address."""
+    """Opens a page with a form; the result submits it with these fields from a client address."""
     page = ask(path)
     found = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', page.text)
     assert found
@@ -146,7 +146,7 @@ def form_at(path: str, ask: Callable[..., Answer]) -> Callable[..., Answer]:
 
 @contextmanager
 def silent_server() -> Iterator[tuple[int, list[socket.socket], threading.Event]]:
-    """Takes connections and says nothing: its port, the connections, and an event of the first."""
+    """A server that accepts connections and never answers: its port, its connections, the first event."""
     taken: list[socket.socket] = []
     connected = threading.Event()
     with socket.create_server(("127.0.0.1", 0)) as listener:
@@ -186,7 +186,7 @@ def test_a_silent_mail_server_holds_two_threads_and_pages_answer(start: Any, sig
 def test_two_slow_applications_and_a_silent_mail_server_together_leave_a_thread_for_pages(
     start: Any, signing_key: Any
 ) -> None:
-    """Whoever would have to wait as well is asked at once to come again."""
+    """A request that would have to wait as well gets a 503 at once."""
     with (
         silent_server() as one,
         silent_server() as other,
@@ -196,7 +196,7 @@ def test_two_slow_applications_and_a_silent_mail_server_together_leave_a_thread_
         send = form_at(DEVELOPERS, ask)
 
         def fetched_from(port: int) -> Callable[[], Answer]:
-            """Brings a request that the service has to fetch from the application at this port."""
+            """Brings a request that the service must fetch from this port."""
             uri = f"http://127.0.0.1:{port}/request"
             return partial(ask, f"{PATH}?{urlencode({'client_id': clients[port], 'request_uri': uri})}")
 
@@ -219,7 +219,7 @@ def test_two_slow_applications_and_a_silent_mail_server_together_leave_a_thread_
     assert page.status == 200
     assert still_waiting
     fetched = [answer for crowd in (*waiting, fetches) for answer in crowd.answers]
-    had_a_place = [answer for answer in fetched if answer.status == 400]  # the application hung up
+    had_a_place = [answer for answer in fetched if answer.status == 400]  # the relying party closed it
     assert len(had_a_place) == len(one[1] + other[1])
     assert {answer.retry_after for answer in fetched if answer not in had_a_place} == {"1"}
     assert {answer.status for answer in fetched} == {400, 503}
@@ -228,13 +228,13 @@ def test_two_slow_applications_and_a_silent_mail_server_together_leave_a_thread_
 
 
 def test_holders_pages_answer_while_the_operators_sign_in_is_flooded(start: Any, signing_key: Any) -> None:
-    """More pages are answered than passwords are checked, so no page has to wait for several of them."""
+    """The service answers more pages than password checks at once, so no page waits for several of them."""
     answers: list[Answer] = []
     numbers, stopped = count(), threading.Event()
 
     def flood() -> None:
         while not stopped.is_set():
-            number = next(numbers)  # each attempt has its own name and client address, so no limit stops it
+            number = next(numbers)  # so that no limit stops it
             answers.append(send(number, username=f"operator{number}", password="a wrong one"))
 
     with start() as ask:

@@ -1,4 +1,4 @@
-"""Relying parties as clients of the endpoints for machines: their secrets, keys, assertions and requests."""
+"""Relying parties as clients of the endpoints for machines: secrets, keys, assertions, requests."""
 
 import base64
 import secrets
@@ -20,12 +20,12 @@ ASSERTION_TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 
 
 def registered(name: str = "Acme Bank", **fields: Any) -> RelyingParty:
-    """A relying party that may do everything with an access token."""
+    """A relying party with every grant."""
     return register(name, "https://bank.example/callback", **({"grants": list(GRANTS)} | fields))
 
 
 def with_secret(name: str = "Acme Bank", **fields: Any) -> tuple[RelyingParty, str]:
-    """One with a secret, and the secret."""
+    """A relying party with a secret, and the secret."""
     from presentation.relying_parties.authentication import client_secrets
 
     party = registered(name, **fields)
@@ -33,13 +33,13 @@ def with_secret(name: str = "Acme Bank", **fields: Any) -> tuple[RelyingParty, s
 
 
 def with_key(name: str = "Acme Bank", **fields: Any) -> tuple[RelyingParty, Key]:
-    """One with a key of kid `one`, and the key."""
+    """A relying party with a key of kid `one`, and the key."""
     key = new_key()
     return registered(name, jwks={"keys": [{"kid": "one", **public_jwk(key)}]}, **fields), key
 
 
 def basic(client_id: str, secret: str) -> dict[str, str]:
-    """The Authorization header (RFC 6749 §2.3.1)."""
+    """The Authorization header for HTTP Basic (RFC 6749 §2.3.1)."""
     credentials = f"{quote(client_id, safe='')}:{quote(secret, safe='')}"
     return {"Authorization": "Basic " + base64.b64encode(credentials.encode()).decode()}
 
@@ -61,7 +61,7 @@ def assertion(client_id: str, key: Key, *, issuer: str, header: Any = None, **cl
 
 
 def ask(client: Client, form: Any = None, **headers: str) -> Any:
-    """A request for a token; `form` is parameters, or a body as it is."""
+    """A token request; `form` is a dict of parameters, or a body as text."""
     body = (
         form
         if isinstance(form, str | bytes)
@@ -75,7 +75,7 @@ def by_assertion(text: str) -> dict[str, str]:
 
 
 def access_token(party: RelyingParty, *grants: str) -> str:
-    """An access token for all the party was granted, or for `grants`."""
+    """An access token for all grants of the relying party, or for `grants`."""
     from presentation.relying_parties.authentication import access_tokens
 
     return access_tokens.issue(party.client_id, list(grants) or party.grants, now=timezone.now()).text

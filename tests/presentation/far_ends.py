@@ -1,4 +1,4 @@
-"""The far end of our own calls: TLS servers on loopback that answer as a test says, and their authority."""
+"""Servers for the outbound calls of this service: TLS on loopback, with prepared answers."""
 
 import socket
 import ssl
@@ -22,7 +22,7 @@ Behaviour = Callable[[ssl.SSLSocket], None]
 
 
 class FarEnd:
-    """A running server: what it was asked, and how to reach it."""
+    """A running server: the requests it received, and how to reach it."""
 
     def __init__(self, behaviour: Behaviour, address: str, port: int, *, plain: bool, name: str) -> None:
         self.behaviour, self.plain = behaviour, plain
@@ -37,7 +37,7 @@ class FarEnd:
         return f"https://{host}:{self.port}{path}"
 
     def outbound(self, *addresses: str) -> Outbound:
-        """One that believes its certificate, finds it at `addresses` and may go there."""
+        """An Outbound that trusts its certificate, resolves its name to `addresses`, and may call them."""
         found = list(addresses) or [self.address]
         return Outbound(
             resolve=lambda _host, _port: found,
@@ -46,7 +46,7 @@ class FarEnd:
         )
 
     def close(self) -> None:
-        with suppress(OSError):  # closing alone would leave the thread in `accept` for ever
+        with suppress(OSError):  # closing alone would leave the thread in `accept`
             self._listening.shutdown(socket.SHUT_RDWR)
         self._listening.close()
 
@@ -72,7 +72,7 @@ class FarEnd:
 def far_end(
     behaviour: Behaviour, *, address: str = "127.0.0.1", port: int = 0, plain: bool = False, name: str = NAME
 ) -> Iterator[FarEnd]:
-    """A server for as long as the test needs it; `plain`: it speaks no TLS."""
+    """A server until the test ends. plain: without TLS."""
     running = FarEnd(behaviour, address, port, plain=plain, name=name)
     try:
         yield running
@@ -81,7 +81,7 @@ def far_end(
 
 
 def says(*pieces: bytes) -> Behaviour:
-    """Sends these bytes and hangs up."""
+    """Sends these bytes and closes the connection."""
 
     def behaviour(connection: ssl.SSLSocket) -> None:
         for piece in pieces:
@@ -91,13 +91,13 @@ def says(*pieces: bytes) -> Behaviour:
 
 
 def answers(body: bytes, *headers: str, status: str = "200 OK") -> Behaviour:
-    """A proper answer of HTTP/1.1."""
+    """A complete HTTP/1.1 response."""
     lines = [f"HTTP/1.1 {status}", f"Content-Length: {len(body)}", *headers, "", ""]
     return says("\r\n".join(lines).encode() + body)
 
 
 def _certified(name: str) -> tuple[str, ssl.SSLContext]:
-    """A self-signed certificate of this name or address as PEM, and a server's context with it."""
+    """A self-signed certificate for this name or address (PEM), and a server context with it."""
     key = new_key()
     with suppress(ValueError):
         return _context(key, x509.IPAddress(ip_address(name)), name)

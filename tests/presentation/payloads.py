@@ -1,4 +1,4 @@
-"""Good transaction data of every type, to be spoilt one field at a time."""
+"""Valid transaction data of every type; tests change one field at a time."""
 
 import base64
 import json
@@ -58,7 +58,7 @@ OPTIONAL = {
 
 
 def with_changes(urn: str, changes: dict[str, Any]) -> dict[str, Any]:
-    """The full payload with values put at dotted paths; `...` takes one out."""
+    """The full payload with values set at dotted paths; `...` removes a field."""
     payload = deepcopy(FULL[urn])
     for path, value in changes.items():
         *parents, name = [int(step) if step.isdigit() else step for step in path.split(".")]
@@ -73,17 +73,17 @@ def with_changes(urn: str, changes: dict[str, Any]) -> dict[str, Any]:
 
 
 def raw(text: str | bytes) -> str:
-    """Any text as one base64url value."""
+    """Text as a base64url value."""
     octets = text.encode() if isinstance(text, str) else text
     return base64.urlsafe_b64encode(octets).rstrip(b"=").decode()
 
 
 def value(urn: str, payload: Any = None, **changes: Any) -> str:
-    """One encoded value; `changes` are members of the object around the payload, `...` takes one out."""
+    """One encoded value; `changes` are members beside the payload, `...` removes one."""
     said = {"type": urn, "credential_ids": ["basic"], "payload": FULL[urn] if payload is None else payload}
     return raw(json.dumps({k: v for k, v in (said | changes).items() if v is not ...}))
 
 
 def around(urn: str, payload: str) -> str:
-    """One encoded value around a payload written out as text, so that it may be no JSON at all."""
+    """One encoded value whose payload is given as text, so that it may be invalid JSON."""
     return raw(f'{{"type":"{urn}","credential_ids":["basic"],"payload":{payload}}}')

@@ -1,6 +1,6 @@
-"""Every good answer that is described is seen: real calls, and no member in them that the document lacks.
+"""Every successful answer in the API description occurs in real calls, with exactly its members.
 
-schemathesis (`test_api_description`) knows no good client, secret or presentation, and so sees refusals only.
+schemathesis (`test_api_description`) has no valid client, secret or presentation, so it sees errors only.
 """
 
 import json
@@ -42,7 +42,7 @@ NONCE = "n-0S6_WzA2Mj~of-the-good-call"
 
 @dataclass
 class World:
-    """Acme Bank with a secret and a key, Alice at her browser, and keys that sign."""
+    """Acme Bank with a secret and a key, Alice at her browser, and signing keys."""
 
     client: Client
     bank: RelyingParty
@@ -86,7 +86,7 @@ def world(client: Client, signing_key: Any, alice: Wallet, sign_in: Any) -> Worl
     return World(client, bank, secret, key, alice)
 
 
-# --- One good call, or several that differ, for every operation ---------------------------------------------
+# --- Successful calls for every operation -----------------------------------------------------------------
 
 
 def authorized(world: World) -> list[Any]:
@@ -176,7 +176,7 @@ OPERATIONS: dict[str, Any] = {
 
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_good_answers_have_what_is_described_and_nothing_else(world: World, name: str) -> None:
-    """Whoever adds an endpoint adds a good call to `GOOD_CALLS`."""
+    """A new endpoint needs a successful call in `GOOD_CALLS`."""
     described = OPERATIONS[name]["responses"]
     answers = GOOD_CALLS[name](world)
 
@@ -211,7 +211,7 @@ def test_every_webhook_has_what_is_described_and_nothing_else(world: World) -> N
 
 
 def compare(answer: Any, described: Mapping[str, Any]) -> None:
-    """Status, media type, headers and body of an answer are those of its description."""
+    """Compares status, media type, headers and body of an answer with the description."""
     contents = described.get("content", {})
     for name, header in described.get("headers", {}).items():
         demand_exactly(header["schema"], answer.headers[name])
@@ -222,7 +222,7 @@ def compare(answer: Any, described: Mapping[str, Any]) -> None:
 
 
 def body_of(answer: Any) -> Any:
-    """What JSON says; of anything else its characters."""
+    """The parsed JSON; the text of other media types."""
     is_json = answer.headers.get("Content-Type") == JSON
     return json.loads(answer.content) if is_json else answer.content.decode("latin-1")
 
@@ -245,7 +245,7 @@ def demand_exactly(schema: Mapping[str, Any], value: Any) -> None:
 
 
 def closed(schema: Any) -> Any:
-    """The schema with no room for members it does not name, unless it says what those are."""
+    """The schema, without further members unless it describes them."""
     if isinstance(schema, list):
         return [closed(each) for each in schema]
     if not isinstance(schema, dict):
@@ -261,7 +261,7 @@ def closed(schema: Any) -> Any:
 
 
 def members_in(schema: Mapping[str, Any], prefix: str = "") -> set[str]:
-    """The paths of all members that are described."""
+    """The paths of all described members."""
     found: set[str] = set()
     for name, member in schema.get("properties", {}).items():
         found |= {prefix + name} | members_in(member, f"{prefix}{name}.")
@@ -269,7 +269,7 @@ def members_in(schema: Mapping[str, Any], prefix: str = "") -> set[str]:
 
 
 def paths_in(value: Any, prefix: str = "") -> Iterator[str]:
-    """The paths of all members that are there."""
+    """The paths of all members in the value."""
     if isinstance(value, list):
         for each in value:
             yield from paths_in(each, prefix)

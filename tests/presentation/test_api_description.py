@@ -1,4 +1,4 @@
-"""docs/openapi.yaml: complete, valid, readable, true of the code and of the running server (schemathesis)."""
+"""docs/openapi.yaml: complete, valid, readable, and consistent with code and server (schemathesis)."""
 
 from collections.abc import Iterator
 from datetime import date
@@ -21,7 +21,7 @@ from schemathesis.config import SchemathesisConfig
 from config.urls import PUBLISHED_DOCUMENTS, PUBLISHED_FAMILIES
 from presentation.errors import AuthorizationError
 from presentation.machine_errors import MachineError
-from presentation.outcomes import Delivery, State
+from presentation.outcomes import DELIVERIES, State
 from presentation.relying_parties.authentication import access_tokens
 from presentation.relying_parties.metadata.grants import GRANTS
 from presentation.requests.authorization_request import SHORTEST_NONCE
@@ -45,8 +45,8 @@ OPERATIONS: dict[str, Any] = {
     for operation in methods.values()
 }
 WITH_INPUT = [name for name, each in OPERATIONS.items() if {"parameters", "requestBody"} & each.keys()]
-# What no generator knows: which clients, secrets and requests are good, and that a mistake in a request goes
-# home by a redirect.
+# Properties that no generator can check: it has no valid clients, secrets and requests, and it does not know
+# that the authorization endpoint answers an invalid request with a redirect.
 UNKNOWABLE = {"positive_data_acceptance"}
 GOES_HOME = {"negative_data_rejection"}
 REFUSALS = [400, 401, 403, 404, 405, 411, 413, 414]
@@ -57,14 +57,14 @@ CONFIG = SchemathesisConfig.from_dict(
 
 
 def access_token() -> dict[str, str]:
-    """The header of a client that was granted everything."""
+    """The header of a client with every grant."""
     party = register("Corner Shop", "https://shop.example/callback", grants=list(GRANTS))
     token = access_tokens.issue(party.client_id, list(GRANTS), now=timezone.now())
     return {"Authorization": f"Bearer {token.text}"}
 
 
 def check(name: str, service: Any, mode: GenerationMode, *, but: set[str], **known: str) -> None:
-    """Let schemathesis call one endpoint of the running server; `known` parameters are sent as they are."""
+    """Lets schemathesis call one endpoint of the running server; `known` parameters are not generated."""
     document = schemathesis.openapi.from_url(f"{service.url}{DOCUMENT}", config=CONFIG)
     operation = document.find_operation_by_id(name)
     headers = access_token() if OPERATIONS[name]["security"] == [{"access_token": []}] else {}
@@ -72,7 +72,7 @@ def check(name: str, service: Any, mode: GenerationMode, *, but: set[str], **kno
 
     @settings(
         max_examples=15,
-        derandomize=True,  # what passes today does not fail another day
+        derandomize=True,  # no random failures later
         deadline=None,
         suppress_health_check=list(HealthCheck),
         database=None,
@@ -88,7 +88,7 @@ def check(name: str, service: Any, mode: GenerationMode, *, but: set[str], **kno
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
-def test_what_is_said_is_what_the_running_server_does(service: Any, signing_key: Any, name: str) -> None:
+def test_the_running_server_matches_the_description(service: Any, signing_key: Any, name: str) -> None:
     but = UNKNOWABLE if name in WITH_INPUT else set()
 
     check(name, service, GenerationMode.POSITIVE, but=but)
@@ -114,7 +114,7 @@ def test_whatever_a_registered_application_asks_is_a_redirect(
         but=GOES_HOME,
         client_id=party.client_id,
         redirect_uri=CALLBACK,
-        response_mode="fragment",  # in the others it may not have this redirect_uri
+        response_mode="fragment",  # other examples may not have this redirect_uri
         login_hint=ALICE,
     )
 
@@ -150,7 +150,7 @@ def test_every_parameter_header_and_answer_is_explained() -> None:
             assert all(header["description"] for header in response.get("headers", {}).values())
 
 
-# --- True of the code ---------------------------------------------------------------------------------------
+# --- Consistent with the code -----------------------------------------------------------------------------
 
 
 def subclasses(family: type) -> set[type]:
@@ -188,7 +188,7 @@ def test_lists_of_values_are_those_of_the_code() -> None:
     assert set(result["status"]["enum"]) == {*statuses, "unknown"}
     assert set(outcome["status"]["enum"]) == set(statuses)
     assert outcome["state"]["enum"] == list(State)
-    assert outcome["delivery"]["enum"] == list(Delivery)
+    assert outcome["delivery"]["enum"] == list(dict.fromkeys(DELIVERIES.values()))
     assert {name: tuple(schema["enum"]) for name, schema in choices.items()} == CHOICES
     assert all(schema["default"] == CHOICES[name][0] for name, schema in choices.items())
 
@@ -319,7 +319,7 @@ def test_the_page_has_every_operation_with_its_parameters_and_answers(client: Cl
 
 
 def section_of(page: str, name: str) -> str:
-    """What the page says of one operation."""
+    """The text of the page about one operation."""
     return page.partition(f' id="{name}"')[2].partition("</section>")[0]
 
 

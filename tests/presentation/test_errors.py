@@ -1,4 +1,4 @@
-"""Errors that go home, and errors that must not."""
+"""Errors that are sent to the relying party, and errors that must not be."""
 
 import re
 
@@ -55,5 +55,5 @@ def test_being_denied_cannot_say_why() -> None:
         errors.AccessDeniedError("holds no credential")  # type: ignore[call-arg]
 
 
-def test_a_request_nobody_vouches_for_is_not_of_the_family_that_goes_home() -> None:
+def test_an_untrusted_request_error_is_not_an_authorization_error() -> None:
     assert not issubclass(errors.UntrustedRequestError, errors.AuthorizationError)

@@ -1,4 +1,4 @@
-"""The holder for tests, where people stay on a page: `redirect_to` is null, and the answer has the page.
+"""The holder for CI, on pages that do not redirect: `redirect_to` is null, and the answer has the page.
 
 The cases are those of docs/integrate.md §13.
 """
@@ -28,7 +28,7 @@ CALLBACK = "https://bank.example/callback"
 
 
 def stays(url: str, *, status: int, heading: str, **members: Any) -> str:
-    """The text of the page that the answer to this call describes; nothing else is in the answer."""
+    """The text of the page in the answer to this call; the answer has nothing else."""
     response = call(url, **members)
     assert response.status_code == 200, response.content
     said = response.json()
@@ -42,7 +42,7 @@ def stays(url: str, *, status: int, heading: str, **members: Any) -> str:
 CANNOT_GO_ON = {"status": 400, "heading": "We cannot go on with this request"}
 
 
-# --- Nobody has proven who asks or where the answer goes --------------------------------------------------
+# --- The client or the return address is not proven -------------------------------------------------------
 
 
 UNPROVEN: dict[str, dict[str, Any]] = {
@@ -73,12 +73,12 @@ def test_where_the_sender_or_the_way_back_is_not_proven_a_page_is_told(
 
 @pytest.fixture
 def bank(db: None) -> tuple[RelyingParty, Key]:
-    """Acme Bank, which signs its requests and may publish them."""
+    """Acme Bank, which signs its requests and has an address for them registered."""
     return with_key()
 
 
 def carried(settings: Any, party: RelyingParty, **carrier: str) -> str:
-    """The address with nothing beside `client_id` but the request in an object, or where that is."""
+    """The address with only `client_id` and `request` or `request_uri`."""
     return f"{settings.BASE_URL}{PATH}?{urlencode({'client_id': party.client_id} | carrier)}"
 
 
@@ -139,7 +139,7 @@ def test_where_a_pushed_request_was_answered_before_a_page_is_told(
     assert Interaction.objects.count() == 1
 
 
-# --- The response URI names no address for the browser ----------------------------------------------------
+# --- The relying party returns no redirect_uri ------------------------------------------------------------
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The guide's code is executed as printed: commands, verifiers, shop and tests, against a running sandbox."""
+"""Executes the guide's code as printed (commands, verifiers, shop, tests) with a running sandbox."""
 
 import hashlib
 import json
@@ -26,7 +26,7 @@ from standardwebhooks import WebhookVerificationError
 
 from keys.jws import decode_segment, encode_segment
 from presentation.models import RelyingParty
-from presentation.outcomes import Delivery, State
+from presentation.outcomes import DELIVERIES, State
 from presentation.relying_parties.authentication import client_secrets
 from presentation.relying_parties.metadata.grants import READ
 from tests.conftest import NODE_PACKAGES
@@ -53,7 +53,7 @@ def printed(language: str) -> list[str]:
 
 
 def printed_code() -> dict[str, Any]:
-    """What the guide's Python snippets define."""
+    """The names that the guide's Python snippets define."""
     defined: dict[str, Any] = {}
     for snippet in printed("python"):
         exec(snippet, defined)
@@ -62,20 +62,20 @@ def printed_code() -> dict[str, Any]:
 
 @pytest.fixture
 def typed(tmp_path: Path) -> list[str]:
-    """What the guide's commands print, block by block, typed into one shell beside a new sandbox."""
+    """The output of the guide's commands, block by block, from one shell next to a new sandbox."""
     port = str(free_port())
     base_url = f"http://localhost:{port}"
     environment = {"PATH": os.environ["PATH"], "PORT": port}
     command = ["sh", "-c", recipe("sandbox", copy_project(tmp_path))]
     with subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL) as sandbox:
         try:
-            while sandbox.poll() is None:  # it may take as long as it takes
+            while sandbox.poll() is None:  # without a time limit
                 with suppress(OSError), urllib.request.urlopen(base_url, timeout=30):
                     break
                 sleep(0.2)
             script = f"\necho '{END_OF_BLOCK}'\n".join(["export BASE_URL=" + base_url, *printed("sh")])
             shell = ["sh", "-e", "-u", "-c", script]
-            del environment["PORT"]  # of the terminal in which the sandbox runs
+            del environment["PORT"]  # only the sandbox has it
             done = subprocess.run(
                 shell, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120
             )
@@ -87,7 +87,7 @@ def typed(tmp_path: Path) -> list[str]:
 
 @pytest.mark.curl
 def test_the_guides_commands_lead_from_registration_to_a_verified_claim(typed: list[str]) -> None:
-    """In one shell with curl, in the order in which they are printed."""
+    """The commands with curl, in one shell, in the printed order."""
     register, ask, answer, secret, verify, push, webhook, play = typed
 
     assert register == ask == answer == secret == ""
@@ -117,7 +117,7 @@ def test_the_versions_that_the_guide_names_are_those_it_was_tried_with() -> None
 
 
 def test_there_is_no_snippet_that_nothing_executes() -> None:
-    """What is JSON is an answer."""
+    """The parsed JSON answers."""
     languages = set(re.findall(r"^```(.*)\n.+", GUIDE.read_text(), re.MULTILINE)) - {""}
 
     assert languages == {"python", "js", "html", "sh", "json"}
@@ -126,7 +126,7 @@ def test_there_is_no_snippet_that_nothing_executes() -> None:
 
 @pytest.fixture
 def shop(service: Any, signing_key: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """The guide's shop as a process of its own, registered with the service; its address."""
+    """The guide's shop as its own process, registered with the service; returns its address."""
     address = f"http://127.0.0.1:{free_port()}"
     party = register("My Shop", f"{address}/callback")
     for name, value in {
@@ -162,7 +162,7 @@ def test_the_guides_tests_pass_as_they_are_printed(shop: str, tmp_path: Path) ->
 
 
 def flipped(token: str) -> str:
-    """With the first character of the issuer’s signature changed."""
+    """The token with another first character in the issuer’s signature."""
     jwt, _, rest = token.partition("~")
     signed, _, signature = jwt.rpartition(".")
     other = "B" if signature[0] == "A" else "A"
@@ -286,7 +286,7 @@ def test_the_guide_asks_for_one_claim(service: Any, signing_key: Any, alice: Wal
 def test_the_guide_is_right_about_claims_that_do_not_exist(
     service: Any, signing_key: Any, alice: Wallet, sign_in: Any
 ) -> None:
-    """Another claim than the operator chose is a mistake; one that nobody has is an answer."""
+    """A claim that is not allowed is an error of the request; one that the holder lacks is an answer."""
     code, session = printed_code(), {}
     shop = register("My Shop", "http://127.0.0.1:5000/callback", allowed_claims=["age_equal_or_over.21"])
     browser = Client()
@@ -300,7 +300,7 @@ def test_the_guide_is_right_about_claims_that_do_not_exist(
         query = json.loads(code["over_21"](service.url))
         query["credentials"][0]["claims"] = [{"path": path}]
         answer = browser.get(urlsplit(url).path, parameters | {"dcql_query": json.dumps(query)})
-        if answer.headers["Location"].startswith("/"):  # the page that has nothing but the way back
+        if answer.headers["Location"].startswith("/"):  # the page with only a link back
             answer = browser.get(browser.get(answer.headers["Location"]).context["leave"])
         return dict(parse_qsl(urlsplit(answer.headers["Location"]).fragment))["error"]
 
@@ -310,7 +310,7 @@ def test_the_guide_is_right_about_claims_that_do_not_exist(
 
 @pytest.fixture
 def answered(service: Any, signing_key: Any, alice: Wallet, sign_in: Any) -> dict[str, str]:
-    """A presentation to My Shop as the guide asks for it, and what its server needs to have it verified."""
+    """A presentation to My Shop as in the guide, and the data that its server needs for verification."""
     code, session = printed_code(), {}
     shop = register("My Shop", "http://127.0.0.1:5000/callback", grants=["presentation:verify"])
     secret = client_secrets.rotate(shop, now=timezone.now()).text
@@ -344,7 +344,7 @@ def test_the_guide_asks_how_a_request_went(answered: dict[str, str]) -> None:
 
     assert told | {"begun_at": "", "answered_at": ""} == shown | {"begun_at": "", "answered_at": ""}
     rows = GUIDE.read_text()
-    for member in {*State, *Delivery, "begun_at", "answered_at", "error", "delivery", "status"}:
+    for member in {*State, *DELIVERIES.values(), "begun_at", "answered_at", "error", "delivery", "status"}:
         assert f"`{member}`" in rows, member
 
 
@@ -404,7 +404,7 @@ def test_the_guide_verifies_in_node(answered: dict[str, str], client: Client) ->
     assert (claims["given_name"], claims["age_equal_or_over"]) == ("Alice", {"18": True})
 
 
-# The clock stands still where the forger works, and the only thing to fetch is its status list.
+# The forger's clock stands still, and its status list is the only document to fetch.
 AT_THE_FORGERS = """
 const RealDate = Date;
 globalThis.Date = class extends RealDate {
@@ -420,20 +420,20 @@ for (const [name, { token, expected, statusLists }] of Object.entries(CASES)) {
 }
 console.log(JSON.stringify(told));
 """
-# What it takes although the service's own verifier would not. None of it is anybody's doing but the issuer's.
+# Tokens that the guide's verifier accepts and the service's own refuses. Only the issuer could make them.
 TAKEN_IN_NODE = {
-    # Left to whoever looks at the claims.
+    # The application reads the claims.
     *("a claim withheld", "a claim too many"),
-    # The chain says whose key it is.
+    # The chain proves whose key it is.
     *("an unknown key id", "no key id", "a list by an unknown key"),
     # Not among the claims.
     *("a disclosure nobody signed", "a disclosure twice", "a child without its parent"),
-    # Signed like this by the issuer itself.
+    # The issuer itself signed it.
     *("_sd_alg below the top", "a claim named _sd", "a claim that is there already", "a digest twice"),
     *("a digest that is a number", "a disclosed expiry", "a name that is a number"),
     *("a property with two parts", "a salt that is a number", "an index that is a text"),
     *("a list of tomorrow", "a transaction hashed with another algorithm"),
-    "for several applications",  # one of them being this
+    "for several applications",  # this is one of them
     "a list that has ended",  # a second ago
 }
 
@@ -491,7 +491,7 @@ def test_the_guide_pushes_and_signs(
 
 
 def own_key(client_id: str) -> Any:
-    """The guide's private key, whose public half is registered as the guide says it is."""
+    """The guide's private key; its public half is registered as in the guide."""
     private_jwk, jwks = printed_code()["key_of_your_own"]()
     assert "d" not in jwks["keys"][0]
     party = RelyingParty.objects.get(client_id=client_id)
@@ -502,7 +502,7 @@ def own_key(client_id: str) -> Any:
 
 
 def said_in(token: str) -> dict[str, Any]:
-    """The claims of a presentation that are not withheld."""
+    """The disclosed claims of a presentation."""
     return decode_segment(token.split(".")[1])
 
 
@@ -515,7 +515,7 @@ def test_the_guide_checks_the_status(
     code["demand_valid"](claims, base_url=service.url)
 
     move(alice.credential, now=timezone.now(), **SAID)
-    StatusList.objects.update(checked_at=None)  # as if a few seconds had passed
+    StatusList.objects.update(checked_at=None)  # as if some seconds had passed
     endpoints.lists.refresh()
 
     with pytest.raises(ValueError, match="invalid or suspended"):

@@ -1,4 +1,4 @@
-"""What all endpoints for machines have in common: JSON whatever goes wrong, limits, and nothing else said."""
+"""Common rules of all endpoints for machines: errors as JSON, limits, no internal details."""
 
 import logging
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from keys import key_set
 from presentation import verification
 from presentation.models import RelyingParty
 from presentation.relying_parties.authentication import bearer, credentials_grant
-from presentation.requests.carriers import pushing
+from presentation.requests.carriers import pushed_requests
 from sandbox.holder import endpoints as sandbox_endpoints
 from tests.forgery import new_key, sign_jwt
 from tests.presentation.clients import FORM, TOKEN, access_token, basic, registered, with_secret
@@ -39,7 +39,7 @@ def bearing(token: str, **more: Any) -> dict[str, Any]:
 
 
 def good(path: str, party: RelyingParty, secret: str) -> Callable[[], Any]:
-    """A call of an endpoint that passes every limit before it is answered."""
+    """A call of an endpoint that passes each of its limits."""
     proof = {"headers": basic(party.client_id, secret)}
     if path == VERIFY:
         proof = bearing(access_token(party))
@@ -54,11 +54,11 @@ BODIES = {
 }
 
 
-# --- What goes wrong here ---------------------------------------------------------------------------------
+# --- Faults of this service -------------------------------------------------------------------------------
 
 
 @each_endpoint
-def test_what_nobody_expected_is_json_with_a_reference_and_goes_to_the_log(
+def test_an_unexpected_error_is_json_with_a_reference_and_is_logged(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, path: str
 ) -> None:
     def breaks(*_: Any, **__: Any) -> None:
@@ -66,7 +66,7 @@ def test_what_nobody_expected_is_json_with_a_reference_and_goes_to_the_log(
 
     for room, name in (
         (credentials_grant, "grant"),
-        (pushing, "push"),
+        (pushed_requests, "push"),
         (verification, "verify"),
         (sandbox_endpoints.HolderCall, "from_json"),
     ):
@@ -91,11 +91,11 @@ def test_while_the_database_is_away_it_says_when_to_come_again(
     monkeypatch: pytest.MonkeyPatch, path: str
 ) -> None:
     call = good(path, *with_secret())
-    key_set.find("none")  # so that it is the database that is missed
+    key_set.find("none")  # so that the database is the first thing that is missing
     where = "NAME" if connection.vendor == "sqlite" else "HOST"
     monkeypatch.setitem(connection.settings_dict, where, "/nowhere/at/all")
     responses: list[Any] = []
-    thread = Thread(target=lambda: responses.append(call()))  # each thread has a connection of its own
+    thread = Thread(target=lambda: responses.append(call()))  # each thread has its own connection
     thread.start()
     thread.join()
 
@@ -105,12 +105,12 @@ def test_while_the_database_is_away_it_says_when_to_come_again(
     assert b"nowhere" not in response.content
 
 
-# --- What is not taken ------------------------------------------------------------------------------------
+# --- Requests that are refused ----------------------------------------------------------------------------
 
 
 @each_endpoint
-def test_a_body_in_chunks_is_refused_and_not_taken_for_an_empty_one(path: str) -> None:
-    """As gunicorn hands it over: without a length; Django would read nothing."""
+def test_a_body_in_chunks_is_refused_and_not_read_as_empty(path: str) -> None:
+    """As gunicorn passes it on: without Content-Length, so Django would read an empty body."""
     party, _secret = with_secret()
     proof = bearing(access_token(party)) if path == VERIFY else {}
     response = Client().generic(
@@ -122,7 +122,7 @@ def test_a_body_in_chunks_is_refused_and_not_taken_for_an_empty_one(path: str) -
 
 
 class HungUp:
-    """What there is to read from somebody who has gone."""
+    """A body whose client has disconnected."""
 
     def read(self, *_: Any) -> bytes:
         raise OSError("gone")
@@ -142,7 +142,7 @@ def test_a_body_that_ends_too_soon_is_a_mistake_and_nothing_for_the_log(
 
 
 @each_endpoint
-def test_nobody_is_told_what_an_endpoint_is_called_inside(path: str) -> None:
+def test_no_answer_reveals_the_internal_name_of_an_endpoint(path: str) -> None:
     response = Client().options(path, **bearing(access_token(registered())))
 
     assert response.status_code == 405
@@ -150,7 +150,7 @@ def test_nobody_is_told_what_an_endpoint_is_called_inside(path: str) -> None:
     assert response.json().keys() == {"error", "error_description"}
 
 
-# --- How often --------------------------------------------------------------------------------------------
+# --- Limits -----------------------------------------------------------------------------------------------
 
 
 def limited(response: Any) -> bool:
@@ -160,7 +160,7 @@ def limited(response: Any) -> bool:
     return bool(response.status_code == 429)
 
 
-PER_CLIENT = {TOKEN: (credentials_grant, "PER_CLIENT"), PAR: (pushing, "PER_CLIENT")}
+PER_CLIENT = {TOKEN: (credentials_grant, "PER_CLIENT"), PAR: (pushed_requests, "PER_CLIENT")}
 PER_CLIENT[VERIFY] = (verification, "PER_CLIENT")
 
 
@@ -175,7 +175,7 @@ def test_one_client_that_calls_too_often_has_to_wait_and_no_other(
     assert not limited(other())
 
 
-PER_ADDRESS = {TOKEN: (credentials_grant, "PER_ADDRESS"), PAR: (pushing, "PER_ADDRESS")}
+PER_ADDRESS = {TOKEN: (credentials_grant, "PER_ADDRESS"), PAR: (pushed_requests, "PER_ADDRESS")}
 PER_ADDRESS[HOLDER] = (sandbox_endpoints.holder, "CALLS_PER_CLIENT")
 PER_ADDRESS[VERIFY] = (bearer, "REFUSED")
 
@@ -192,7 +192,9 @@ def test_one_address_that_calls_too_often_has_to_wait_and_no_other(
     assert not call("192.0.2.2")
 
 
-def test_a_good_token_is_taken_where_bad_ones_come_from(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_valid_token_is_accepted_from_an_address_that_sent_invalid_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(bearer, "REFUSED", FEW)
     for _ in range(4):
         last = post(VERIFY, BODIES[VERIFY], **bearing("not.a.token"))
@@ -201,7 +203,7 @@ def test_a_good_token_is_taken_where_bad_ones_come_from(monkeypatch: pytest.Monk
     assert good(VERIFY, *with_secret())().status_code == 200
 
 
-def test_tokens_by_keys_that_nobody_has_ask_the_database_once_a_second(
+def test_tokens_with_unknown_keys_query_the_database_once_a_second(
     statements: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     party = registered()

@@ -1,4 +1,4 @@
-"""Discovery and issuer metadata: what machines read before they begin."""
+"""Discovery and issuer metadata."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ NAMES = ["openid-configuration", "oauth-authorization-server"]
 
 @pytest.fixture(autouse=True)
 def fresh() -> None:
-    """Prepared bytes outlive a test and its settings."""
+    """Empties the cached documents, which would outlive a test and its settings."""
     from config.urls import PUBLISHED_DOCUMENTS
 
     for document in PUBLISHED_DOCUMENTS.values():
@@ -67,7 +67,7 @@ def test_discovery_has_the_contracts_members_and_only_what_works(client: Client,
 
 
 def test_the_authorization_server_metadata_is_the_same_document(client: Client) -> None:
-    """At the address of RFC 8414 §3.1, where nothing is inserted: the issuer has no path."""
+    """RFC 8414 §3.1: the issuer has no path, so nothing is inserted into the address."""
     here, there = (client.get(f"/.well-known/{name}").content for name in NAMES)
 
     assert here == there
@@ -78,7 +78,7 @@ def test_the_authorization_server_metadata_is_the_same_document(client: Client) 
 def test_it_is_also_found_by_clients_that_insert_the_name_before_the_path_they_know(
     client: Client, settings: Any, name: str, known: str
 ) -> None:
-    """It still names the one issuer, so a client that compares (RFC 8414 §3.3) is not misled."""
+    """The document names the one issuer, so a client that compares it (RFC 8414 §3.3) is not misled."""
     found = client.get(f"/.well-known/{name}{known}")
 
     assert found.content == client.get("/.well-known/openid-configuration").content
@@ -111,7 +111,7 @@ def test_other_unknown_addresses_are_pages_as_before(client: Client, db: None) -
 
 
 def test_nothing_is_said_about_issuing_to_other_wallets(client: Client) -> None:
-    """Credentials stay in this wallet (OpenID4VCI §12.2.2 demands an endpoint that issues them)."""
+    """Credentials stay in this wallet; OpenID4VCI §12.2.2 would require an endpoint that issues them."""
     assert client.get("/.well-known/openid-credential-issuer").status_code == 404
 
 
@@ -123,7 +123,7 @@ def test_the_issuer_names_itself_and_its_keys(client: Client, settings: Any) -> 
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_documents_are_cacheable_for_everybody_and_cost_no_query(
+def test_documents_are_publicly_cacheable_and_need_no_query(
     client: Client, db: None, statements: Any, path: str
 ) -> None:
     with statements() as asked:

@@ -1,4 +1,4 @@
-"""Libraries that relying applications use (npm openid-client, Authlib) get access tokens by discovery."""
+"""Libraries of relying parties (npm openid-client, Authlib) get access tokens by discovery."""
 
 import json
 import subprocess
@@ -97,7 +97,7 @@ def test_openid_client_understands_every_error(
         {"clientId": party.client_id, "method": "client_secret_basic", "secret": "wrong"},
     )
     errors = [(answer["error"], answer["status"]) for answer in answers]
-    challenged = ("OAUTH_WWW_AUTHENTICATE_CHALLENGE", 401)  # so it calls a 401 as HTTP wants it
+    challenged = ("OAUTH_WWW_AUTHENTICATE_CHALLENGE", 401)  # the library requires the challenge of a 401
     assert errors == [
         ("invalid_scope", 400),
         ("unauthorized_client", 400),

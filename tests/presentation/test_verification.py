@@ -1,4 +1,4 @@
-"""The verification endpoint over HTTP: who may ask, what they are told, and what they are not."""
+"""The verification endpoint over HTTP: who may call it, and what the answer contains."""
 
 import json
 import logging
@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 from keys import issuer_key, key_set
 from keys.models import SigningKey
 from keys.rotation import due_steps, moves
-from presentation import verification_request
+from presentation import verification
 from presentation.models import RelyingParty
 from presentation.relying_parties.authentication import access_tokens
 from presentation.transaction_data import entries
-from presentation.verification_request import VerificationRequestError
+from presentation.verification import VerificationRequestError
 from tests.forgery import HONEST, PAYMENT, SESSION, TAMPERINGS, new_key, sign_jwt
 from tests.presentation import payloads
 from tests.presentation.clients import access_token, registered
@@ -44,7 +44,7 @@ def bank(signing_key: SigningKey) -> RelyingParty:
 
 @pytest.fixture
 def presented(client: Client, bank: RelyingParty, alice: Wallet, sign_in: Any) -> dict[str, str]:
-    """What came home after Alice said yes to the bank."""
+    """The answer after Alice has agreed to the bank's request."""
     sign_in(alice)
     home = client.get(decide(client, ask(client, bank, nonce=NONCE))).headers["Location"]
     return dict(parse_qsl(urlsplit(home).fragment))
@@ -69,7 +69,7 @@ def answered(response: Any) -> dict[str, Any]:
 
 
 def failed(response: Any) -> str:
-    """It is not valid, says nothing of the holder, and names one check that failed: this one."""
+    """Checks that the answer is invalid, names this failed check, and has no claims."""
     answer = answered(response)
     assert answer["valid"] is False
     assert not {"claims", "credential"} & answer.keys()
@@ -114,7 +114,7 @@ def test_another_nonce_is_not_valid(bank: RelyingParty, presented: dict[str, str
 
 
 @pytest.mark.parametrize("as_text", [True, False])
-def test_the_wire_format_of_openid4vp_is_taken_as_text_and_as_object(
+def test_the_wire_format_of_openid4vp_is_accepted_as_text_and_as_object(
     client: Client, bank: RelyingParty, alice: Wallet, sign_in: Any, as_text: bool
 ) -> None:
     RelyingParty.objects.update(wire_format=RelyingParty.WireFormat.OPENID4VP_1_0)
@@ -151,7 +151,7 @@ def test_transaction_data_must_be_what_was_signed(
         assert failed(verify(bank, good | {"transaction_data": other})) == "transaction-data"
 
 
-# --- Credentials that were good once -----------------------------------------------------------------------
+# --- Credentials that were valid before ------------------------------------------------------------------
 
 
 def status_of(bank: RelyingParty, presented: dict[str, str]) -> Any:
@@ -175,14 +175,14 @@ def test_a_suspended_wallet_suspends_what_it_presented(bank: RelyingParty, prese
     assert status_of(bank, presented) == "suspended"
 
 
-def test_a_credential_that_nobody_knows_any_more_is_unknown(
+def test_a_credential_without_a_status_entry_is_unknown(
     bank: RelyingParty, presented: dict[str, str]
 ) -> None:
     StatusEntry.objects.all().delete()
     assert status_of(bank, presented) == "unknown"
 
 
-def test_what_a_withdrawn_key_signed_is_not_believed(
+def test_a_token_signed_by_a_withdrawn_key_is_refused(
     bank: RelyingParty, presented: dict[str, str], signing_key: SigningKey
 ) -> None:
     before = access_token(bank)
@@ -194,7 +194,7 @@ def test_what_a_withdrawn_key_signed_is_not_believed(
 
     body = {"vp_token": presented["vp_token"], "nonce": NONCE}
     assert failed(verify(bank, body)) == "kid"
-    assert verify(bank, body, token=before).status_code == 401  # it signed that access token as well
+    assert verify(bank, body, token=before).status_code == 401  # it signed the access token as well
 
 
 def test_an_expired_presentation_is_not_valid(
@@ -257,11 +257,11 @@ def test_a_status_that_is_none_of_ours_is_unknown(
 
 
 def _of_list(value: Any, list_id: int) -> Any:
-    """With the number of the list where there is a place for it."""
+    """The reference with the number of the list filled in."""
     return value.replace("{}", str(list_id)) if isinstance(value, str) else value
 
 
-# --- Who may ask ------------------------------------------------------------------------------------------
+# --- Access tokens ----------------------------------------------------------------------------------------
 
 
 def told(response: Any, status: int, error: str, challenge: str) -> None:
@@ -288,7 +288,7 @@ def test_an_access_token_in_the_body_or_address_is_none(bank: RelyingParty) -> N
 
 
 def changed(token: str, key: Any = None, **members: Any) -> str:
-    """Our token with other members, signed by a stranger."""
+    """Our token with other members, signed by a foreign key."""
     jwt = read_jwt(token)
     return sign_jwt(jwt.header | members.pop("header", {}), jwt.payload | members, key or new_key())
 
@@ -305,7 +305,7 @@ def test_an_access_token_that_is_not_ours_or_has_ended_is_refused(
         changed(good),
         changed(good, header={"kid": "none"}),
         changed(good, header={"alg": "none"}),
-        presented["vp_token"].split("~")[0],  # signed by the same key, and no access token
+        presented["vp_token"].split("~")[0],  # signed by the same key, but no access token
         presented["vp_token"].split("~")[-1],
     ]
     for token in wrong:
@@ -325,7 +325,7 @@ def test_an_access_token_for_something_else_is_not_enough(bank: RelyingParty) ->
 
 def test_an_access_token_ends_with_its_party_and_not_after(bank: RelyingParty) -> None:
     token = access_token(bank)
-    assert verify(bank, {}, token=token).status_code == 400  # it gets as far as the body
+    assert verify(bank, {}, token=token).status_code == 400  # it reaches the check of the body
     RelyingParty.objects.update(state=RelyingParty.State.SUSPENDED, suspension_reason="Complaints")
     told(verify(bank, {}, token=token), 401, "invalid_token", 'Bearer realm="presentation", error=')
     RelyingParty.objects.update(state=RelyingParty.State.ACTIVE, suspension_reason="")
@@ -347,7 +347,7 @@ def test_what_is_granted_later_an_access_token_of_before_does_not_allow(bank: Re
     assert verify(bank, {}, token=token).status_code == 403
 
 
-# --- What is no request -----------------------------------------------------------------------------------
+# --- Invalid requests -------------------------------------------------------------------------------------
 
 WRONG_BODIES: list[Any] = [
     b"",
@@ -383,7 +383,7 @@ def test_a_body_that_is_no_request_is_refused(bank: RelyingParty, body: Any) -> 
 
 
 def test_a_body_that_is_too_long_or_of_another_kind_is_refused(bank: RelyingParty) -> None:
-    assert verify(bank, b" " * (verification_request.LONGEST + 1)).status_code == 413
+    assert verify(bank, b" " * (verification.LONGEST + 1)).status_code == 413
     headers = {"Authorization": f"Bearer {access_token(bank)}"}
     for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"):
         assert Client().post(VERIFY, data=b"{}", content_type=kind, headers=headers).status_code == 400
@@ -410,7 +410,7 @@ def test_it_takes_posts_only(bank: RelyingParty, method: str) -> None:
 )
 def test_any_body_is_a_request_or_refused(body: bytes) -> None:
     try:
-        asked = verification_request.parse(body)
+        asked = verification.parse(body)
     except VerificationRequestError as error:
         said = str(error)
     else:
@@ -424,7 +424,7 @@ def test_it_costs_three_statements(bank: RelyingParty, presented: dict[str, str]
     answered(verify(bank, body, token=token))
     with statements() as asked:
         answered(verify(bank, body, token=token))
-    assert len(asked.texts) == 3, asked.texts  # who asks, how often, and how the credential stands
+    assert len(asked.texts) == 3, asked.texts  # the client, the limit, the status
 
 
 def test_neither_presentation_nor_claims_are_logged(
@@ -441,9 +441,7 @@ def test_neither_presentation_nor_claims_are_logged(
         assert private not in written
 
 
-def test_what_is_told_of_findings_is_not_in_what_programs_print(
-    bank: RelyingParty, presented: dict[str, str]
-) -> None:
+def test_findings_are_not_in_any_repr(bank: RelyingParty, presented: dict[str, str]) -> None:
     findings = examination.examine(
         presented["vp_token"], audience=bank.client_id, nonce=NONCE, transaction_data=[], now=timezone.now()
     )

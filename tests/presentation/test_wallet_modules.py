@@ -1,9 +1,9 @@
 """The wallet modules of the OpenID Foundation's suite (`oid4vp-1final-wallet-…`), under their names.
 
-Each is tried however a request may come (in the address, signed and published, pushed, signed and sent
-along) and however its answer may go: the response modes of the suite's plan, and the fragment, which that
-lacks. Left out are the two for browsers' own interface (`multisigned-one-invalid-signature`,
-`negative-test-wrong-expected-origins`), which this service does not speak.
+Each runs with every carrier (in the address, as `request_uri`, pushed, as `request`) and every response mode
+of the suite's plan, and with the fragment, which the plan lacks. The two modules for the Digital Credentials
+API (`multisigned-one-invalid-signature`, `negative-test-wrong-expected-origins`) are left out, because this
+service does not support it.
 """
 
 import json
@@ -27,7 +27,7 @@ from tests.presentation.clients import assertion, by_assertion, with_key
 from tests.presentation.dcql.test_dcql_flow import path, query
 from tests.presentation.far_ends import FarEnd, answers, far_end, says
 from tests.presentation.requests.test_authorize import PATH, asked
-from tests.presentation.requests.test_flow import SignIn, hub_of
+from tests.presentation.requests.test_flow import SignIn, url_of_interaction
 from tests.presentation.requests.test_pushed_requests import go, send
 from tests.presentation.requests.test_request_objects import TYPE, signed
 from tests.receiver import Receiver, listening
@@ -43,7 +43,7 @@ MODES = ("fragment", "direct_post", "direct_post.jwt")
 
 
 def every(*ways: str) -> list[tuple[str, str]]:
-    """Each of these ways, in each response mode."""
+    """Each carrier, in each response mode."""
     return list(product(ways, MODES))
 
 
@@ -53,7 +53,7 @@ def new_recipient(**members: str) -> ECKey:
 
 @dataclass
 class Verifier:
-    """The suite's side: a relying party with a key and servers, and the browser of Alice, signed in."""
+    """The relying party of the suite, with a key and servers, and Alice's signed-in browser."""
 
     way: str
     mode: str
@@ -62,13 +62,13 @@ class Verifier:
     reading: tests.relying_party.RelyingParty
     far: FarEnd
     receiver: Receiver
-    opening: ECKey = field(default_factory=lambda: new_recipient(use="enc"))  # what answers are encrypted to
+    opening: ECKey = field(default_factory=lambda: new_recipient(use="enc"))  # the key for encrypted answers
     method: str | None = None  # request_uri_method
 
     def asks(self, *, key: Key | None = None, header: Any = None, who: str = "", **changes: Any) -> Any:
-        """What the browser, or whoever pushes, is told to a request with these changes.
+        """The response to the browser or the pushing client for a request with these changes.
 
-        who: as whom, on every level; a change of `client_id` is one of the request alone.
+        who: the client ID everywhere; `client_id` in `changes` changes it in the request alone.
         """
         who = who or self.bank[0].client_id
         said = self._said() | {"client_id": who} | changes
@@ -103,7 +103,7 @@ class Verifier:
         return said
 
     def _refers(self, make: Callable[[dict[str, str]], str], beside: dict[str, str]) -> Any:
-        """The browser brings an address, and what is there is made when it is asked for."""
+        """Opens the authorization endpoint; the object at `request_uri` is made when it is fetched."""
 
         def behaviour(connection: Any) -> None:
             form = dict(parse_qsl(self.far.requests[-1].partition(b"\r\n\r\n")[2].decode()))
@@ -115,13 +115,13 @@ class Verifier:
         return self.browser.get(PATH, beside | {"request_uri": self.far.url("/requests/1")} | method)
 
     def gets(self, decision: str = "share", **changes: Any) -> Answer:
-        """The answer once the holder has decided."""
+        """The answer after the holder's decision."""
         shown = self.asks(**changes)
         assert shown.headers["Location"].startswith("/consent/"), shown.headers
-        return self.reads(self.browser.post(hub_of(), {"decision": decision}))
+        return self.reads(self.browser.post(url_of_interaction(), {"decision": decision}))
 
     def reads(self, response: Any) -> Answer:
-        """The answer, from where it must be in this mode, and nowhere else."""
+        """The answer, from its place in this response mode."""
         if self.mode == "fragment":
             assert self.receiver.posted == []
             return self.reading.read(response.headers["Location"])
@@ -133,14 +133,14 @@ class Verifier:
         return self.reading.read_posted(posted.body, key=key)
 
     def claims(self, *asked_for: tuple[str, ...], **changes: Any) -> dict[str, Any]:
-        """What is disclosed, once every check of the suite on a positive answer has passed."""
+        """The disclosed claims, after all checks of the suite on a successful answer."""
         answer = self.gets(**changes)
         assert list(json.loads(str(answer.vp_token))) == ["identity"]
         self.reading.claims = asked_for
         return self.reading.verify(answer)
 
     def is_refused(self, error: str, **changes: Any) -> None:
-        """At home, or where a request is pushed."""
+        """The error is sent to the relying party, or returned to the pushing client."""
         told = self.asks(**changes)
         if self.way != "pushed":
             assert self.reads(told).error == error
@@ -149,7 +149,7 @@ class Verifier:
         assert self.receiver.posted == []
 
     def is_turned_away(self, **changes: Any) -> None:
-        """Nobody is told but the person, or whoever pushes: an answer could go to somebody else."""
+        """Only the holder, or the pushing client, sees the error, because no return address is proven."""
         told = self.asks(**changes)
         assert told.status_code in (400, 401)
         assert "Location" not in told.headers
@@ -194,7 +194,7 @@ def test_happy_flow(verifier: Verifier) -> None:
 
 
 def test_alternate_happy_flow(verifier: Verifier) -> None:
-    """Long state, unknown parameter, members in another order, a key without `use`, and a way on to open."""
+    """A long state, an unknown parameter, members in another order, a key without `use`, a redirect_uri."""
     verifier.opening = new_recipient()
     verifier.receiver.redirects_to(NEXT)
     reordered = {"credentials": [dict(reversed(query(NAME).items()))]}
@@ -202,7 +202,7 @@ def test_alternate_happy_flow(verifier: Verifier) -> None:
 
     shown = verifier.asks(**changes, iss="somebody else", dcql_query=reordered)
     assert shown.headers["Location"].startswith("/consent/")
-    response = verifier.browser.post(hub_of(), {"decision": "share"})
+    response = verifier.browser.post(url_of_interaction(), {"decision": "share"})
 
     assert (response.headers["Location"] == NEXT) is (verifier.mode != "fragment")
     verifier.reading.claims = (("given_name",),)
@@ -213,7 +213,7 @@ def test_alternate_happy_flow(verifier: Verifier) -> None:
 @pytest.mark.parametrize("verifier", every("request_uri_signed"), indirect=True, ids="-".join)
 @pytest.mark.parametrize("method", ["post", "get", None])
 def test_request_uri_method_post(verifier: Verifier, method: str | None) -> None:
-    """And its twins: a request that is to be read, and one that does not say how."""
+    """Also the opposite cases: a request to be read with GET, and one without the parameter."""
     verifier.method = method
 
     assert verifier.claims(("given_name",)) == {"given_name": "Alice"}
@@ -252,7 +252,7 @@ def test_no_claims_in_dcql_query(verifier: Verifier) -> None:
 
 
 def test_negative_test_response_uri_not_client_id(verifier: Verifier) -> None:
-    """Of a registered client: an address that it has not registered."""
+    """A response URI that the client has not registered."""
     name = "redirect_uri" if verifier.mode == "fragment" else "response_uri"
 
     verifier.is_turned_away(**{name: "https://elsewhere.example/callback"})
@@ -270,7 +270,7 @@ def test_negative_test_invalid_request_object_signature(verifier: Verifier, chan
     verifier.is_turned_away(**CHANGED[change]())
 
 
-@pytest.mark.parametrize("verifier", every(*WAYS[1:]), indirect=True, ids="-".join)  # else it stands once
+@pytest.mark.parametrize("verifier", every(*WAYS[1:]), indirect=True, ids="-".join)  # otherwise once
 def test_negative_test_mismatched_client_id(verifier: Verifier) -> None:
     verifier.is_turned_away(client_id="somebody-else")
 
@@ -283,7 +283,7 @@ def test_negative_test_invalid_client_id_prefix(verifier: Verifier, prefix: str)
 
 
 def test_negative_test_redirect_uri_with_direct_post(verifier: Verifier) -> None:
-    """The twin: a response_uri beside a redirect_uri is one parameter more that a fragment does not use."""
+    """The opposite case: a response_uri besides a redirect_uri is ignored for a fragment."""
     if verifier.mode == "fragment":
         assert verifier.claims(("given_name",), response_uri=verifier.receiver.uri)
     else:
@@ -302,15 +302,15 @@ def test_negative_test_unknown_transaction_data_type(verifier: Verifier) -> None
 
 def test_negative_test_required_non_matching_credential(verifier: Verifier) -> None:
     elsewhere = query(NAME, id="elsewhere", meta={"vct_values": ["https://else.example"]})
-    hub = verifier.asks(dcql_query={"credentials": [query(NAME), elsewhere]}).headers["Location"]
+    interaction_url = verifier.asks(dcql_query={"credentials": [query(NAME), elsewhere]}).headers["Location"]
 
-    leave = verifier.browser.get(hub).context["leave"]
+    leave = verifier.browser.get(interaction_url).context["leave"]
     answer = verifier.reads(verifier.browser.get(leave))
 
     assert (answer.error, answer.vp_token) == ("access_denied", None)
 
 
-# --- Of `fapi2-security-profile-final-…` ------------------------------------------------------------------
+# --- From `fapi2-security-profile-final-…` ---------------------------------------------------------------
 
 
 def test_user_rejects_authentication(verifier: Verifier) -> None:
@@ -318,7 +318,7 @@ def test_user_rejects_authentication(verifier: Verifier) -> None:
 
 
 def test_ensure_registered_redirect_uri(verifier: Verifier) -> None:
-    """With one character more."""
+    """One character is appended."""
     name, registered = "redirect_uri", CALLBACK
     if verifier.mode != "fragment":
         name, registered = "response_uri", verifier.receiver.uri

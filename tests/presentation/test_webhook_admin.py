@@ -1,4 +1,4 @@
-"""What operators do with webhooks: opt in, hand out a secret, read the log, send again."""
+"""Operators and webhooks: opt in, make a secret, read the log, send again."""
 
 import json
 import re
@@ -39,7 +39,7 @@ def _groups() -> None:
 
 
 def form(party: RelyingParty, **changes: Any) -> dict[str, Any]:
-    """The form of a relying party as it stands, with changes."""
+    """The form of a relying party as it is, with changes."""
     uris = list(party.redirect_uris.all())
     data: dict[str, Any] = {
         "name": party.name,
@@ -204,7 +204,7 @@ def test_one_is_sent_again_from_its_own_page_which_asks_first(
 
 
 @pytest.mark.parametrize("role", [AUDIT, KEYS])
-def test_the_page_that_sends_again_is_for_whoever_may(acme_bank: RelyingParty, role: str) -> None:
+def test_the_page_that_sends_again_requires_the_permission(acme_bank: RelyingParty, role: str) -> None:
     opted_in(acme_bank)
     (event,) = waiting(acme_bank)
     client, page = operator(role), f"{LOG}{event.pk}/send_again/"
@@ -230,7 +230,7 @@ def test_the_history_of_one_begins_with_the_last(acme_bank: RelyingParty) -> Non
     assert history.index("<td>olga") < history.index(f"<td>{RELYING_PARTIES}")
 
 
-def test_what_is_not_wanted_any_more_is_not_said_to_be_sent(acme_bank: RelyingParty) -> None:
+def test_unwanted_events_are_not_reported_as_sent(acme_bank: RelyingParty) -> None:
     opted_in(acme_bank, URL, "credential.revoked")
     (event,) = waiting(acme_bank)  # presentation.completed
     client = operator(RELYING_PARTIES)
@@ -308,7 +308,7 @@ def test_the_log_costs_no_statement_per_line(acme_bank: RelyingParty, statements
     assert counts[0] == counts[1]
 
 
-def test_an_address_that_is_gone_is_said_and_another_lifts_it(acme_bank: RelyingParty) -> None:
+def test_the_page_says_that_an_address_is_gone_until_another_is_entered(acme_bank: RelyingParty) -> None:
     client = operator(RELYING_PARTIES)
     with receiving() as receiver:
         opted_in(acme_bank, receiver.url)
@@ -426,14 +426,14 @@ def test_the_log_and_ended_secrets_are_forgotten(acme_bank: RelyingParty) -> Non
     assert WebhookSecret.objects.count() == 1
 
 
-def test_monitoring_sees_what_waits_what_was_given_up_and_that_nobody_sends(
+def test_metrics_count_waiting_and_given_up_webhooks_and_show_that_none_are_sent(
     client: Client, acme_bank: RelyingParty, corner_shop: RelyingParty, settings: Any
 ) -> None:
     settings.METRICS_TOKEN = TOKEN
     assert numbers(client)[("webhooks_overdue_seconds",)] == 0
     opted_in(acme_bank)
     waiting(acme_bank, 2, now=timezone.now() - timedelta(minutes=10))
-    waiting(corner_shop, now=timezone.now() - timedelta(minutes=20))  # has no secret: nobody's fault
+    waiting(corner_shop, now=timezone.now() - timedelta(minutes=20))  # has no secret, which is no fault
     WebhookEvent.objects.filter(pk=waiting(acme_bank)[0].pk).update(state="given up")
 
     found = numbers(client)

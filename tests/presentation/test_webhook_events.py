@@ -1,4 +1,4 @@
-"""What is told, of which answers and revocations, to whom; and that it costs nobody else anything."""
+"""Which answers and revocations lead to events, for which relying parties, and at what cost."""
 
 import hashlib
 import json
@@ -20,7 +20,7 @@ from presentation.webhooks import revocations
 from presentation.webhooks.models import WebhookEvent
 from tests.people import ALICE
 from tests.presentation.requests.test_authorize import asked, fragment
-from tests.presentation.requests.test_flow import ask, hub_of
+from tests.presentation.requests.test_flow import ask, url_of_interaction
 from tests.presentation.webhooks import opted_in
 from tests.relying_party import status_reference
 from tests.wallet.conftest import together
@@ -37,10 +37,10 @@ SignIn = Callable[..., Any]
 def pass_through(
     client: Client, party: RelyingParty, decision: str = "share", **changes: Any
 ) -> dict[str, str]:
-    """A request and the holder's answer to it; what the relying party gets."""
+    """A request and the holder's decision; returns the relying party's answer."""
     ask(client, party, **changes)
-    hub = hub_of(Interaction.objects.get(outcome=""))
-    return fragment(client.post(hub, {"decision": decision}).headers["Location"])
+    interaction_url = url_of_interaction(Interaction.objects.get(outcome=""))
+    return fragment(client.post(interaction_url, {"decision": decision}).headers["Location"])
 
 
 def told() -> list[dict[str, Any]]:
@@ -55,7 +55,7 @@ def collect() -> int:
     ("decision", "kind", "error"),
     [("share", "presentation.completed", {}), ("decline", "presentation.denied", {"error": "access_denied"})],
 )
-def test_an_answer_is_told_by_what_the_relying_party_knows_and_nothing_else(
+def test_an_event_identifies_an_answer_by_its_nonce_and_contains_nothing_else(
     client: Client,
     alice: Wallet,
     acme_bank: RelyingParty,
@@ -83,10 +83,10 @@ def test_an_answer_is_told_by_what_the_relying_party_knows_and_nothing_else(
         assert secret not in text
 
 
-def test_leaving_is_told_as_declining_is(client: Client, acme_bank: RelyingParty) -> None:
+def test_leaving_inserts_the_same_event_as_declining(client: Client, acme_bank: RelyingParty) -> None:
     opted_in(acme_bank)
     ask(client, acme_bank)
-    client.get(f"{hub_of()}leave/")
+    client.get(f"{url_of_interaction()}leave/")
 
     (body,) = told()
     assert (body["type"], body["data"]["error"]) == ("presentation.denied", "access_denied")
@@ -100,7 +100,7 @@ def test_leaving_is_told_as_declining_is(client: Client, acme_bank: RelyingParty
         ("credential.revoked", "share"),
     ],
 )
-def test_nobody_is_told_of_what_they_did_not_ask_for(
+def test_no_event_is_sent_that_the_relying_party_has_not_chosen(
     client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn, wanted: str, decision: str
 ) -> None:
     opted_in(acme_bank, "https://bank.example/told", wanted)
@@ -111,7 +111,7 @@ def test_nobody_is_told_of_what_they_did_not_ask_for(
     assert told() == []
 
 
-def test_others_pay_nothing_for_it_and_who_is_told_one_statement(
+def test_an_event_costs_one_statement_and_without_webhooks_none(
     client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn, statements: Any
 ) -> None:
     sign_in(alice)
@@ -119,9 +119,9 @@ def test_others_pay_nothing_for_it_and_who_is_told_one_statement(
     made = []
     for nonce in ("nobody-is-told-of-this", "the-bank-is-told-of-this"):
         ask(client, acme_bank, nonce=nonce)
-        hub = hub_of(Interaction.objects.get(outcome=""))
+        interaction_url = url_of_interaction(Interaction.objects.get(outcome=""))
         with statements() as answering:
-            client.post(hub, {"decision": "share"})
+            client.post(interaction_url, {"decision": "share"})
             every = [query["sql"] for query in answering.captured_queries]
         made.append((answering.texts, every))
         opted_in(acme_bank)
@@ -132,7 +132,7 @@ def test_others_pay_nothing_for_it_and_who_is_told_one_statement(
     assert len(all_with_event) == len(with_event) + 2
 
 
-def test_an_answer_that_cannot_be_told_is_not_given(
+def test_an_answer_whose_event_cannot_be_inserted_is_not_given(
     client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
 ) -> None:
     opted_in(acme_bank)
@@ -149,7 +149,7 @@ def test_an_answer_that_cannot_be_told_is_not_given(
         give_up_at=now,
     )
 
-    answer = fragment(client.post(hub_of(), {"decision": "share"}).headers["Location"])
+    answer = fragment(client.post(url_of_interaction(), {"decision": "share"}).headers["Location"])
 
     interaction.refresh_from_db()
     assert "vp_token" not in answer
@@ -162,25 +162,25 @@ def test_an_answer_that_cannot_be_told_is_not_given(
 
 @pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
-def test_of_racing_answers_one_is_told(
+def test_racing_answers_insert_one_event(
     client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
 ) -> None:
     opted_in(acme_bank)
     sign_in(alice)
     ask(client, acme_bank)
-    hub = hub_of()
+    interaction_url = url_of_interaction()
 
     def send(number: int) -> Any:
         racer = Client()
         racer.cookies = client.cookies.copy()
-        return racer.post(hub, {"decision": ("share", "decline")[number % 2]}).status_code
+        return racer.post(interaction_url, {"decision": ("share", "decline")[number % 2]}).status_code
 
     assert together(send, 8).count(303) == 1
     outcome = {"token": "presentation.completed", "error": "presentation.denied"}
     assert [body["type"] for body in told()] == [outcome[Interaction.objects.get().outcome]]
 
 
-# --- What was presented becomes invalid -------------------------------------------------------------------
+# --- Presented credentials become invalid -----------------------------------------------------------------
 
 
 def by_place(alice: Wallet, entry: StatusEntry) -> None:
@@ -205,7 +205,7 @@ def by_key(alice: Wallet, entry: StatusEntry) -> None:
 
 
 @pytest.mark.parametrize("revoke", [by_place, by_holder, by_credential, by_wallet, by_key])
-def test_whatever_makes_it_invalid_its_relying_party_is_told_once(
+def test_each_cause_of_invalidity_leads_to_one_event(
     client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn, revoke: Any
 ) -> None:
     opted_in(acme_bank, "https://bank.example/told", "credential.revoked")
@@ -238,7 +238,7 @@ def test_suspended_is_not_revoked(
     assert collect() == 0
 
 
-def test_what_has_ended_is_not_told_of_any_more(
+def test_expired_credentials_cause_no_event(
     client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
 ) -> None:
     opted_in(acme_bank)
@@ -249,7 +249,7 @@ def test_what_has_ended_is_not_told_of_any_more(
     assert revocations.collect(now=timezone.now() + timedelta(days=1)) == 0
 
 
-def test_many_are_told_in_batches_and_only_to_whom_they_were_presented(
+def test_revocations_are_reported_in_batches_to_their_relying_parties_only(
     client: Client, alice: Wallet, acme_bank: RelyingParty, corner_shop: RelyingParty, sign_in: SignIn
 ) -> None:
     opted_in(acme_bank, "https://bank.example/told", "credential.revoked")
@@ -279,7 +279,7 @@ def test_instances_that_look_at_once_tell_once(
     assert len(told()) == 6
 
 
-def test_while_nobody_wants_to_know_nothing_is_looked_at(acme_bank: RelyingParty, statements: Any) -> None:
+def test_without_subscribers_no_status_is_queried(acme_bank: RelyingParty, statements: Any) -> None:
     with statements() as asked_for:
         collect()
 

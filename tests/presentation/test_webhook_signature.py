@@ -1,4 +1,4 @@
-"""Signatures and pace of webhooks: what the standard's library takes, and when it is tried again."""
+"""Signatures of webhooks, verified by the standard's library, and waiting times before retries."""
 
 import base64
 from datetime import UTC, datetime, timedelta

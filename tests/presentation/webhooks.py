@@ -1,4 +1,4 @@
-"""A relying application's side of webhooks: an address that answers as it is told, and a foreign library."""
+"""The relying party's side of webhooks: a receiver with prepared responses, and a foreign library."""
 
 import ssl
 import threading
@@ -16,20 +16,20 @@ from presentation.models import RelyingParty
 from presentation.webhooks import delivery, signing_secrets
 from presentation.webhooks.models import WebhookEvent
 
-TLS = ssl.create_default_context()  # reads every authority of the machine, which takes longer than a call
+TLS = ssl.create_default_context()  # loads all certificate authorities, which takes longer than a call
 EVENTS = list(WebhookEvent.Type.values)
 
 
 class Receiver:
-    """What came in, as (headers, body), and what is answered: `statuses` in turn, the last for ever."""
+    """The received (headers, body), and the responses: `statuses` in order, then the last one."""
 
     def __init__(self) -> None:
         self.received: list[tuple[dict[str, str], bytes]] = []
         self.statuses = [204]
-        self.refused = ""  # an id that never gets anything but 400
+        self.refused = ""  # an id that always gets 400
         self.body = b""
         self.retry_after = ""
-        self.before: Callable[[], object] = lambda: None  # what it does before it answers
+        self.before: Callable[[], object] = lambda: None  # called before each response
         self.url = ""
 
     def answer(self, headers: dict[str, str], body: bytes) -> int:
@@ -40,7 +40,7 @@ class Receiver:
         return self.statuses.pop(0) if len(self.statuses) > 1 else self.statuses[0]
 
     def verified(self, secret: str) -> list[dict[str, Any]]:
-        """Everything received, as the library gives it; raises what the library raises."""
+        """Everything received, verified by the library; raises its errors."""
         return [Webhook(secret).verify(body, headers) for headers, body in self.received]
 
     @property
@@ -50,7 +50,7 @@ class Receiver:
 
 @contextmanager
 def receiving() -> Iterator[Receiver]:
-    """A receiver on a port of its own."""
+    """A receiver on its own port."""
     receiver = Receiver()
 
     class Handler(BaseHTTPRequestHandler):
@@ -83,14 +83,14 @@ def receiving() -> Iterator[Receiver]:
 
 
 def opted_in(party: RelyingParty, url: str = "https://bank.example/told", *events: str) -> str:
-    """Has it told of these events, or of all; its secret."""
+    """Chooses these events, or all, and makes a secret; returns the secret."""
     party.webhook_url, party.webhook_events = url, list(events or EVENTS)
     party.save()
     return signing_secrets.rotate(party, now=timezone.now() - timedelta(days=30)).text
 
 
 def waiting(party: RelyingParty, count: int = 1, *, now: datetime | None = None) -> list[WebhookEvent]:
-    """Events about nothing, in the order in which they are due."""
+    """Events without a subject, in the order in which they are due."""
     moment = now or timezone.now()
     return [
         WebhookEvent.objects.create(
@@ -107,7 +107,7 @@ def waiting(party: RelyingParty, count: int = 1, *, now: datetime | None = None)
 
 
 def deliver(*, now: datetime | None = None, outbound: Outbound | None = None) -> int:
-    """What the command does, at a moment; how many were delivered."""
+    """Sends the due events at this moment; returns the number delivered."""
     moment = now or timezone.now()
     sent = delivery.deliver_due(outbound=outbound or Outbound(loopback=True, tls=TLS), clock=lambda: moment)
     return sent.delivered

@@ -209,7 +209,7 @@ def test_no_session_is_left_behind_and_the_callers_cookies_are_not_looked_at(acm
 
 def test_the_limits_of_sign_in_do_not_stop_tests(acme_bank: RelyingParty) -> None:
     now = timezone.now()
-    for limit in (sign_in_allowances.CODES_PER_CLIENT, interactions.STRANGERS):
+    for limit in (sign_in_allowances.CODES_PER_CLIENT, interactions.UNAUTHENTICATED):
         for _ in range(limit.most):
             limit.take("127.0.0.1", now=now)
 

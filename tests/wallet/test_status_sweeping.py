@@ -144,7 +144,7 @@ def test_the_hourly_command_sweeps_and_keeps_lists_open(alice: Wallet) -> None:
 
     call_command("clear_expired", stdout=out)
 
-    assert "Forgot 1 presented credentials, retired 2 status lists." in out.getvalue()
+    assert "1 presented credentials, 2 status lists" in out.getvalue()
     assert StatusList.objects.filter(closed_at=None).count() == 2
 
 

@@ -1,4 +1,4 @@
-"""`manage.py clear_expired`: clear every entry of `infra.retention`; to be run every hour."""
+"""`manage.py clear_expired`: clears every entry of `infra.retention`; run it every hour."""
 
 from argparse import ArgumentParser
 from collections import Counter
@@ -10,14 +10,12 @@ from django.utils import timezone
 from infra import retention
 from wallet.status_lists import upkeep
 
-SIGN_INS = ("sessions", "sign-ins", "links", "browsers", "allowances")
-
 
 class Command(BaseCommand):
     help = (
-        "Delete expired interactions, unanswered questions, errands, codes, sessions and webhooks, in "
-        "batches; erase what old transactions said, forget presented credentials that have ended, and keep "
-        "status lists open."
+        "Delete expired interactions, consents without a decision, codes, sessions and webhooks, in batches. "
+        "Erase the content of old transactions, delete the status entries of expired credentials, and open "
+        "status lists in time."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -30,10 +28,5 @@ class Command(BaseCommand):
             if entry.clear:
                 rows[entry.cleared_as] += entry.clear(now=now, batch=batch)
         upkeep.keep_open(now=now)
-        self.stdout.write(
-            f"Deleted {rows['interactions']} interactions, {rows['questions']} questions, "
-            f"{sum(rows[name] for name in SIGN_INS)} rows of sign-ins. "
-            f"Erased the transactions of {rows['transactions']} consents. "
-            f"Forgot {rows['presented credentials']} presented credentials, "
-            f"retired {rows['status lists']} status lists."
-        )
+        cleared = ", ".join(f"{count} {name}" for name, count in rows.items() if count)
+        self.stdout.write(f"Cleared {cleared or 'nothing'}.")

@@ -1,4 +1,4 @@
-"""`manage.py deliver_webhooks`: send what is due; with `--every` it stays and looks again and again."""
+"""`manage.py deliver_webhooks`: sends the due webhooks, once or (`--every`) repeatedly."""
 
 from argparse import ArgumentParser
 from concurrent.futures import ThreadPoolExecutor
@@ -27,11 +27,11 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--every", type=float, metavar="SECONDS", help="stay, and look again so often")
+        parser.add_argument("--every", type=float, metavar="SECONDS", help="repeat after so many seconds")
         parser.add_argument("--threads", type=int, default=4, help="addresses called at the same time (4)")
 
     def handle(self, *args: Any, every: float | None, threads: int, **options: Any) -> None:
-        """Once, and says how many; or until it is ended."""
+        """Sends once and prints the numbers; with `--every` repeats until the process is stopped."""
         if every is not None and not 0 < every < MOST_SECONDS:
             raise CommandError(f"--every takes a number of seconds between 0 and {MOST_SECONDS}.")
         outbound = Outbound(loopback=settings.LOOPBACK_CALLS)
@@ -47,16 +47,12 @@ class Command(BaseCommand):
 
 
 def _in_words(sent: Sent) -> str:
-    said = f"Delivered {sent.delivered} webhooks."
-    if not sent.failed:
-        return said
-    at = delivery.next_try_at()
-    again = f"the next try is at {at:%Y-%m-%d %H:%M:%S} UTC" if at else "none is tried again"
-    return f"{said} {sent.failed} failed (the log in the admin says why); {again}."
+    text = f"Delivered {sent.delivered} webhooks."
+    return f"{text} {sent.failed} failed; the log in the admin says why." if sent.failed else text
 
 
 def _deliver(outbound: Outbound, threads: int) -> Sent:
-    """Find what there is to tell, then send it, several endpoints at the same time."""
+    """Collects revocations, then sends to several endpoints at the same time."""
 
     def work(_: int) -> Sent:
         try:

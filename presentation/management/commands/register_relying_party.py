@@ -1,7 +1,6 @@
-"""`manage.py register_relying_party`: what the admin does, for scripts. Prints the new client as JSON."""
+"""`manage.py register_relying_party`: registers a relying party, for scripts, and prints it as JSON."""
 
 import json
-from argparse import _ArgumentGroup as ArgumentGroup
 from pathlib import Path
 from typing import Any
 
@@ -20,24 +19,67 @@ from presentation.relying_parties.metadata.grants import GRANTS
 from presentation.transaction_data.types import TYPES
 from wallet.claims import NAMES
 
+# Options by the field that they set, with their help. Those of REPEATED may be given several times.
+REPEATED = {
+    "redirect_uris": ("--redirect-uri", "an address for answers"),
+    "response_uris": ("--response-uri", "an address where answers may be posted (direct_post)"),
+    "allowed_scopes": ("--scope", f"what it may ask for: {', '.join(SCOPES)}"),
+    "allowed_claims": ("--claim", f"for dcql_query, instead of the claims of the scopes: {', '.join(NAMES)}"),
+    "allowed_transaction_data_types": ("--transaction-data-type", ", ".join(TYPES)),
+    "minimum_assurance": (
+        "--minimum-assurance",
+        "how well holders must be verified, as trust framework and level; one of several is enough",
+    ),
+    "grants": ("--grant", f"what its access tokens may be for: {', '.join(GRANTS)}"),
+}
+TEXTS = {
+    "jwks_uri": ("--jwks-uri", "where it publishes its public keys"),
+    "request_uri_prefix": ("--request-uri-prefix", "where it publishes signed requests"),
+    "purpose": ("--purpose", "why it asks, shown to holders"),
+    "privacy_policy_url": ("--privacy-policy-url", "shown to holders"),
+    "terms_url": ("--terms-url", "shown to holders"),
+    "contact": ("--contact", "an e-mail address for operators"),
+}
+FLAGS = {
+    "requires_pushed_requests": ("--requires-pushed-requests", "refuse requests that are not pushed"),
+    "requires_signed_requests": ("--requires-signed-requests", "refuse requests that its key has not signed"),
+}
+OPTIONS = {field: option for field, (option, _help) in (REPEATED | TEXTS | FLAGS).items()}
+REQUIRED = {"--redirect-uri", "--scope"}
+
 
 class Command(BaseCommand):
-    help = "Register a relying application and print its client ID and the addresses it needs, as JSON."
+    help = "Register a relying party and print its client ID and the addresses it needs, as JSON."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """The fields of a relying party; options that may be repeated say so."""
+        """One option for each field of a relying party."""
         parser.add_argument("--name", required=True, help="as holders know it; must be new")
-        _add_answers(parser.add_argument_group("where answers go"))
-        _add_demand(parser.add_argument_group("whom it accepts"))
-        _add_questions(parser.add_argument_group("what it may ask for"))
-        _add_client(parser.add_argument_group("how it proves itself, and what its requests must be"))
-        _add_shown(parser.add_argument_group("what people are told of it"))
+        for field, (option, text) in REPEATED.items():
+            parser.add_argument(
+                option,
+                dest=field,
+                action="append",
+                default=[],
+                required=option in REQUIRED,
+                help=f"{text}; may be repeated",
+            )
+        for field, (option, text) in TEXTS.items():
+            parser.add_argument(option, dest=field, default="", help=text)
+        for field, (option, text) in FLAGS.items():
+            parser.add_argument(option, dest=field, action="store_true", help=text)
+        parser.add_argument("--wire-format", default="string", choices=RelyingParty.WireFormat.values)
+        parser.add_argument("--jwks", default="", metavar="FILE", help="its public keys as a JWK set")
 
-    def handle(self, *args: Any, **options: Any) -> None:
-        """Registers and prints; on any error says what is wrong and changes nothing."""
+    def handle(self, *args: Any, name: str, wire_format: str, jwks: str, **options: Any) -> None:
+        """Registers and prints; raises CommandError without registering anything."""
+        lists = {field: list(dict.fromkeys(options[field])) for field in REPEATED}
+        others = {field: options[field] for field in (*TEXTS, *FLAGS)}
+        keys = _read(jwks) if jwks else None
         try:
             with transaction.atomic():
-                relying_party = _register(options)
+                relying_party = admission.register(
+                    name=name, wire_format=wire_format, jwks=keys, **lists, **others
+                )
                 history.record(
                     relying_party, _("Registered"), command="register_relying_party", now=timezone.now()
                 )
@@ -48,71 +90,6 @@ class Command(BaseCommand):
         self.stdout.write(json.dumps(_as_json(relying_party), indent=2))
 
 
-def _register(options: dict[str, Any]) -> RelyingParty:
-    return admission.register(
-        name=options["name"],
-        redirect_uris=options["redirect_uri"],
-        response_uris=options["response_uri"],
-        allowed_scopes=list(dict.fromkeys(options["scope"])),
-        allowed_claims=list(dict.fromkeys(options["claim"])),
-        allowed_transaction_data_types=list(dict.fromkeys(options["transaction_data_type"])),
-        minimum_assurance=options["minimum_assurance"],
-        wire_format=options["wire_format"],
-        grants=list(dict.fromkeys(options["grant"])),
-        jwks=_read(options["jwks"]) if options["jwks"] else None,
-        **{name: options[name] for name in _AS_THEY_ARE},
-    )
-
-
-def _add_answers(group: ArgumentGroup) -> None:
-    group.add_argument(
-        "--redirect-uri", required=True, action="append", metavar="URI", help="may be repeated"
-    )
-    _add_repeated(group, "--response-uri", "URI", "where answers may be posted (direct_post)")
-    group.add_argument("--wire-format", default="string", choices=RelyingParty.WireFormat.values)
-
-
-def _add_questions(group: ArgumentGroup) -> None:
-    scopes = ", ".join(SCOPES)
-    group.add_argument(
-        "--scope", required=True, action="append", metavar="SCOPE", help=f"may be repeated: {scopes}"
-    )
-    claims = f"for requests with dcql_query, in the place of those of the scopes: {', '.join(NAMES)}"
-    _add_repeated(group, "--claim", "CLAIM", claims)
-    _add_repeated(group, "--transaction-data-type", "TYPE", ", ".join(TYPES))
-
-
-def _add_client(group: ArgumentGroup) -> None:
-    _add_repeated(group, "--grant", "SCOPE", f"what its access tokens may be for: {', '.join(GRANTS)}")
-    group.add_argument("--jwks", default="", metavar="FILE", help="its public keys as a JWK set")
-    group.add_argument("--jwks-uri", default="", metavar="URL", help="or where it publishes them")
-    group.add_argument(
-        "--requires-pushed-requests", action="store_true", help="refuse requests in a browser's address"
-    )
-    group.add_argument(
-        "--requires-signed-requests", action="store_true", help="refuse requests its key has not signed"
-    )
-    group.add_argument(
-        "--request-uri-prefix", default="", metavar="URL", help="where it publishes signed requests"
-    )
-
-
-def _add_demand(group: ArgumentGroup) -> None:
-    text = "how well holders must be verified, as trust framework and level; one of several is enough"
-    _add_repeated(group, "--minimum-assurance", "ASSURANCE", text)
-
-
-def _add_shown(group: ArgumentGroup) -> None:
-    group.add_argument("--purpose", default="", help="why it asks, shown to holders")
-    group.add_argument("--privacy-policy-url", default="")
-    group.add_argument("--terms-url", default="")
-    group.add_argument("--contact", default="", help="an e-mail address for operators")
-
-
-def _add_repeated(group: ArgumentGroup, name: str, metavar: str, text: str) -> None:
-    group.add_argument(name, action="append", default=[], metavar=metavar, help=f"{text}; may be repeated")
-
-
 def _read(path: str) -> Any:
     try:
         return public_keys.from_json(Path(path).read_bytes().decode("utf-8-sig"))
@@ -120,27 +97,12 @@ def _read(path: str) -> Any:
         raise CommandError(f"Nothing was registered.\n--jwks: {path} cannot be read as JSON.") from None
 
 
-_AS_THEY_ARE = (
-    *("jwks_uri", "requires_pushed_requests", "requires_signed_requests", "request_uri_prefix"),
-    *("purpose", "privacy_policy_url", "terms_url", "contact"),
-)
-_OPTIONS = {
-    "grants": "--grant",
-    "allowed_scopes": "--scope",
-    "allowed_claims": "--claim",
-    "allowed_transaction_data_types": "--transaction-data-type",
-    "minimum_assurance": "--minimum-assurance",
-    "redirect_uris": "--redirect-uri",
-    "response_uris": "--response-uri",
-}
-
-
 def _as_text(error: ValidationError) -> str:
-    lines = []
+    lines = ["Nothing was registered."]
     for field, messages in error.message_dict.items():
-        option = "" if field == NON_FIELD_ERRORS else _OPTIONS.get(field, "--" + field.replace("_", "-"))
-        lines += [f"{option}: {message}" if option else message for message in messages]
-    return "Nothing was registered.\n" + "\n".join(lines)
+        prefix = "" if field == NON_FIELD_ERRORS else f"{OPTIONS.get(field, f'--{field}')}: "
+        lines += [prefix + message for message in messages]
+    return "\n".join(lines)
 
 
 def _as_json(relying_party: RelyingParty) -> dict[str, Any]:

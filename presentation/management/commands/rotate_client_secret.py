@@ -1,4 +1,4 @@
-"""`manage.py rotate_client_secret`: a new secret for a relying party, printed this once as JSON."""
+"""`manage.py rotate_client_secret`: makes a new secret for a relying party and prints it once, as JSON."""
 
 import json
 from datetime import timedelta
@@ -16,40 +16,33 @@ from presentation.relying_parties.authentication import client_secrets
 
 class Command(BaseCommand):
     help = (
-        "Make a new client secret and print it as JSON, this once. The one before works on for the overlap. "
-        "Two work at a time: a third needs --overlap-days 0, which ends all before at once."
+        "Make a new client secret and print it once, as JSON. The previous one works on for the overlap. "
+        "At most two work at a time: a third needs --overlap-days 0, which ends all others now."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("client_id")
         parser.add_argument(
             "--overlap-days",
-            type=_days(0, 365),
-            default=client_secrets.OVERLAP,
+            type=int,
+            default=client_secrets.OVERLAP.days,
             metavar="DAYS",
-            help="how long the one before works on (7); 0 ends all before at once",
-        )
-        parser.add_argument(
-            "--days",
-            type=_days(1, 730),
-            default=client_secrets.LIFETIME,
-            metavar="DAYS",
-            help="how long the new one works (365)",
+            help="how long the previous secret works on (7); 0 ends all others now",
         )
 
-    def handle(
-        self, *args: Any, client_id: str, overlap_days: timedelta, days: timedelta, **options: Any
-    ) -> None:
-        """Prints the secret; on any error says what is wrong and changes nothing."""
+    def handle(self, *args: Any, client_id: str, overlap_days: int, **options: Any) -> None:
+        """Prints the secret; raises CommandError without changing anything."""
         relying_party = RelyingParty.objects.filter(client_id=client_id).first()
         if relying_party is None:
             raise CommandError(f"No relying party has the client ID {client_id}.")
-        now = timezone.now()
+        if not 0 <= overlap_days <= 365:
+            raise CommandError("--overlap-days takes a number from 0 to 365.")
+        now, overlap = timezone.now(), timedelta(days=overlap_days)
         try:
             with transaction.atomic():
-                new = client_secrets.rotate(relying_party, now=now, overlap=overlap_days, lifetime=days)
-                said = _("Client secret %(number)s made") % {"number": new.row.pk}
-                history.record(relying_party, said, command="rotate_client_secret", now=now)
+                new = client_secrets.rotate(relying_party, now=now, overlap=overlap)
+                action = _("Client secret %(number)s made") % {"number": new.row.pk}
+                history.record(relying_party, action, command="rotate_client_secret", now=now)
         except client_secrets.TwoSecretsError:
             raise CommandError(
                 "Two secrets work already, and nothing was changed. End one in the admin, or all of them "
@@ -61,12 +54,3 @@ class Command(BaseCommand):
             "client_secret_expires_at": int(new.row.expires_at.timestamp()),
         }
         self.stdout.write(json.dumps(answer, indent=2))
-
-
-def _days(least: int, most: int) -> Any:
-    def days(text: str) -> timedelta:
-        if not (text.isascii() and text.isdecimal()) or not least <= int(text[:4]) <= most or len(text) > 4:
-            raise ValueError
-        return timedelta(days=int(text))
-
-    return days

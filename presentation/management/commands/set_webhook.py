@@ -1,4 +1,4 @@
-"""`manage.py set_webhook`: what the admin does, for scripts: where a relying party is told, and of what."""
+"""`manage.py set_webhook`: sets the webhook address, events and secret of a relying party, for scripts."""
 
 import json
 from datetime import timedelta
@@ -19,12 +19,12 @@ COMMAND = "set_webhook"
 
 
 class Command(BaseCommand):
-    help = "Tell a relying party of events by webhook, or make a new secret. Prints the result as JSON."
+    help = "Set the webhook address and events of a relying party, or make a new secret. Prints JSON."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """What is left out stays as it is."""
+        """An option that is left out changes nothing."""
         parser.add_argument("client_id")
-        parser.add_argument("--url", help="https; an empty one (with no event) ends it")
+        parser.add_argument("--url", help="https; an empty one ends webhooks")
         parser.add_argument(
             "--event",
             action="append",
@@ -33,11 +33,13 @@ class Command(BaseCommand):
         )
         parser.add_argument("--new-secret", action="store_true", help="make a secret and print it, once")
         parser.add_argument(
-            "--at-once", action="store_true", help="with --new-secret: those before end now, not in 7 days"
+            "--at-once",
+            action="store_true",
+            help="with --new-secret: end the previous secrets now, not in 7 days",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Changes and prints; on any error says what is wrong and changes nothing."""
+        """Stores and prints the changes; raises CommandError without changing anything."""
         party = RelyingParty.objects.filter(client_id=options["client_id"]).first()
         if party is None:
             raise CommandError("There is no relying party with this client ID.")
@@ -47,8 +49,8 @@ class Command(BaseCommand):
         with transaction.atomic():
             _change(party, options["url"], options["event"])
             new = _new_secret(party, overlap) if options["new_secret"] else {}
-        said = {"client_id": party.client_id, "url": party.webhook_url, "events": party.webhook_events}
-        self.stdout.write(json.dumps(said | new, indent=2))
+        result = {"client_id": party.client_id, "url": party.webhook_url, "events": party.webhook_events}
+        self.stdout.write(json.dumps(result | new, indent=2))
 
 
 def _new_secret(party: RelyingParty, overlap: timedelta) -> dict[str, str]:
@@ -76,11 +78,11 @@ def _change(party: RelyingParty, url: str | None, events: list[str] | None) -> N
 
 
 def _in_words(before: tuple[str, list[str]], party: RelyingParty) -> str:
-    """What changed, as the admin says it; not to which address."""
-    said = []
+    """The changes in words, for the history; without the address."""
+    changes = []
     if before[0] != party.webhook_url:
-        said.append(_("Changed webhook address.") if party.webhook_url else _("Removed webhook address."))
+        changes.append(_("Changed webhook address.") if party.webhook_url else _("Removed webhook address."))
     if before[1] != party.webhook_events:
-        told = ", ".join(party.webhook_events) or _("nothing")
-        said.append(_("Now told of: %(events)s.") % {"events": told})
-    return " ".join(said)
+        events = ", ".join(party.webhook_events) or _("nothing")
+        changes.append(_("Now told of: %(events)s.") % {"events": events})
+    return " ".join(changes)

@@ -1,1 +1,1 @@
-"""Relying parties in the admin."""
+"""The admin of relying parties."""

@@ -1,4 +1,4 @@
-"""Where answers may go, edited with the relying party they belong to."""
+"""The registered addresses, edited on the page of their relying party."""
 
 from typing import Any, ClassVar
 
@@ -15,11 +15,11 @@ class RedirectURIFormSet(BaseInlineFormSet):
 
 
 class _AddressInline(admin.StackedInline):
-    """Forms of addresses: all that are registered and some more, whatever TOTAL_FORMS says."""
+    """Forms for addresses. Their number is limited, whatever TOTAL_FORMS of the request says."""
 
     extra = 0
     max_num = 25
-    most_added = 25  # at once, where more than `max_num` are registered already
+    most_added = 25  # at once, beyond those that are registered already
 
     def get_formset(self, request: HttpRequest, obj: RelyingParty | None = None, **kwargs: Any) -> Any:
         registered = self.model._default_manager.filter(relying_party=obj).count() if obj else 0
@@ -33,12 +33,12 @@ class RedirectURIInline(_AddressInline):
     min_num = 1
 
     def get_formset(self, request: HttpRequest, obj: RelyingParty | None = None, **kwargs: Any) -> Any:
-        """A relying party without a redirect URI could never get an answer."""
+        """Requires one form: without a redirect URI a relying party gets no answers."""
         return super().get_formset(request, obj, validate_min=True, **kwargs)
 
 
 class ResponseURIInline(_AddressInline):
-    """Whoever may register relying parties may say where their answers are posted."""
+    """Has the permissions of relying parties, because response URIs have none of their own."""
 
     model = ResponseURI
 
@@ -48,8 +48,4 @@ class ResponseURIInline(_AddressInline):
     def has_add_permission(self, request: HttpRequest, obj: RelyingParty | None = None) -> bool:
         return request.user.has_perm(f"presentation.{'change' if obj else 'add'}_relyingparty")
 
-    def has_change_permission(self, request: HttpRequest, obj: RelyingParty | None = None) -> bool:
-        return self.has_add_permission(request, obj)
-
-    def has_delete_permission(self, request: HttpRequest, obj: RelyingParty | None = None) -> bool:
-        return self.has_add_permission(request, obj)
+    has_change_permission = has_delete_permission = has_add_permission

@@ -1,4 +1,4 @@
-"""What operators may do with a relying party: suspend it, reinstate it, give it secrets."""
+"""The operations of operators on a relying party: suspend, reinstate, new secrets."""
 
 from datetime import datetime
 from typing import Any
@@ -32,8 +32,8 @@ OPERATIONS = {
         label=_("Suspend"),
         title=lambda party: _t("Suspend %(name)s?") % {"name": party.name},
         question=_(
-            "From now on it gets no credentials. Whoever it sends here, or is on the way through one of its "
-            "requests and answers, sees a page: it cannot be used at the moment. Nothing is sent to it."
+            "From now on it gets no credentials, and nothing is sent to it. People whom it sends here, or "
+            "who are answering one of its requests, see a page that says it cannot be used at the moment."
         ),
         run=_suspend,
         states={RelyingParty.State.ACTIVE},

@@ -1,4 +1,4 @@
-"""The operators' side of relying parties: register, find, integrate, suspend."""
+"""The admin of relying parties: list, registration, integration, operations."""
 
 import secrets
 from typing import Any
@@ -33,7 +33,7 @@ class RelyingPartyAdmin(OperationsAdmin):
     inlines = (RedirectURIInline, ResponseURIInline)
     list_display = ("name", "client_id", "state", "answers_in")
     list_filter = ("state", "wire_format", "created_at")
-    actions = None  # each is deleted on its own page, as long as it can be
+    actions = None  # a relying party is deleted on its own page, if it can be
     search_fields = ("name", "client_id", "redirect_uris__uri")
     search_help_text = _("Name, client ID or redirect URI")
     readonly_fields = (
@@ -74,12 +74,12 @@ class RelyingPartyAdmin(OperationsAdmin):
     integration_fieldset = (_("Integration"), {"fields": ("client_id", "panel")})
 
     def get_fieldsets(self, request: HttpRequest, obj: RelyingParty | None = None) -> Any:
-        """A registered relying party shows its state, and what its developers need."""
+        """For a registered relying party also its state and what its developers need."""
         return (self.integration_fieldset, *self.fieldsets) if obj else self.new_fieldsets
 
     @admin.display(description=_("wire format"), ordering="wire_format")
     def answers_in(self, relying_party: RelyingParty) -> str:
-        """In a word, for the list."""
+        """The wire format in a word, for the list."""
         is_string = relying_party.wire_format == RelyingParty.WireFormat.STRING
         return _t("contract") if is_string else "OpenID4VP 1.0"
 
@@ -95,12 +95,12 @@ class RelyingPartyAdmin(OperationsAdmin):
 
     @admin.display(description=_("Client secrets"))
     def client_secrets(self, relying_party: RelyingParty) -> SafeString:
-        """When those that work were made, end and were used."""
+        """The secrets that work: when each was made, ends, and was last used."""
         return client_secret_pages.table(relying_party)
 
     @admin.display(description=_("For its developers"))
     def panel(self, relying_party: RelyingParty) -> SafeString:
-        """Addresses to copy, and one request per redirect URI that is ready to try."""
+        """Addresses to copy, and one request to try for each redirect URI."""
         requests = [
             integration.authorize_url(
                 relying_party,
@@ -118,25 +118,25 @@ class RelyingPartyAdmin(OperationsAdmin):
 
     @admin.display(description=_("How it stands"))
     def webhooks(self, relying_party: RelyingParty) -> Any:
-        """Whether it is told of anything, and whether that arrives."""
+        """Whether webhooks are sent, and whether they arrive."""
         return webhooks.standing(relying_party)
 
     def has_delete_permission(self, request: HttpRequest, obj: RelyingParty | None = None) -> bool:
-        """Not once it has asked or was told of something: those records are kept, and would go with it."""
+        """False once it has interactions or webhooks, which must be kept and would be deleted with it."""
         used = obj is not None and (obj.interactions.exists() or obj.webhook_events_told.exists())
         return super().has_delete_permission(request, obj) and not used
 
     def history_view(
         self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """With what was done by command: the table above it names operators only."""
+        """Adds what management commands did; the admin’s own history knows operators only."""
         done = RelyingPartyEvent.objects.filter(relying_party=self.get_object(request, object_id))[:100]
         return super().history_view(request, object_id, {"done_by_command": done, **(extra_context or {})})
 
     def save_model(
         self, request: HttpRequest, obj: RelyingParty, form: RelyingPartyForm, change: bool
     ) -> None:
-        """Saves what can be typed in, so that a form sent during a suspension does not undo it."""
+        """Saves only the fields of the form, so that it does not overwrite a suspension made meanwhile."""
         moved = ("id", "state", "suspension_reason")
         typed_in = [field.name for field in obj._meta.concrete_fields if field.name not in moved]
         obj.save(update_fields=typed_in if change else None)

@@ -1,1 +1,1 @@
-"""Relying applications at endpoints for machines: how they prove who they are, and what that opens."""
+"""Client authentication and access tokens at the endpoints for machines."""

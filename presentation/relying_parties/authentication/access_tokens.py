@@ -1,6 +1,6 @@
-"""Access tokens of relying applications: JWTs that say who may do what (RFC 9068).
+"""Access tokens for relying parties, as JWTs (RFC 9068).
 
-Whether the relying party still may is not in them, and for `bearer` to ask.
+`bearer` re-checks the grants against the relying party's current registration on every call.
 """
 
 import uuid
@@ -22,12 +22,12 @@ LONGEST = 4096  # characters
 
 
 class TokenRefusedError(ValueError):
-    """This is no access token of ours that works now; the text says why."""
+    """The text is no access token of this service, or it has expired; the message says why."""
 
 
 @dataclass(frozen=True)
 class Access:
-    """Who may do what."""
+    """The client that a token was issued to, and its grants."""
 
     client_id: str
     grants: frozenset[str]
@@ -35,16 +35,17 @@ class Access:
 
 @dataclass(frozen=True, repr=False)
 class IssuedToken:
-    """A token as it travels, and for how many seconds it works."""
+    """An encoded token, and for how many seconds it is valid."""
 
     text: str
     expires_in: int
 
 
 def issue(client_id: str, grants: list[str], *, now: datetime) -> IssuedToken:
-    """A token for these grants. NoSigningKeyError, BrokenChainError and SealError pass through.
+    """A token for these grants.
 
-    A key withdrawn a moment ago may still sign it; such a token is refused as soon as that is known.
+    A key that was withdrawn a moment ago may still sign it; `verify` refuses it once the withdrawal is known.
+    Raises NoSigningKeyError, BrokenChainError, SealError or SignerUnavailableError.
     """
     key = active_issuer_key(now=now)
     expires_at = int(min(now + LIFETIME, key.not_after).timestamp())
@@ -52,8 +53,8 @@ def issue(client_id: str, grants: list[str], *, now: datetime) -> IssuedToken:
     payload = {
         "iss": settings.BASE_URL,
         "aud": settings.BASE_URL,
-        # The client itself (RFC 9068 §2.2). No token of ours has a holder as its subject, so that neither is
-        # taken for the other (RFC 9700 §4.15); and client ids are made here, like the name of no holder.
+        # The client itself (RFC 9068 §2.2). A client cannot be mistaken for a holder (RFC 9700 §4.15),
+        # because no token has a holder as its subject.
         "sub": client_id,
         "client_id": client_id,
         "iat": issued_at,
@@ -66,7 +67,7 @@ def issue(client_id: str, grants: list[str], *, now: datetime) -> IssuedToken:
 
 
 def verify(token: str, *, now: datetime) -> Access:
-    """What this token says that its bearer may do; raises TokenRefusedError."""
+    """The client and the grants of a valid token; raises TokenRefusedError."""
     try:
         if len(token) > LONGEST:
             raise TokenRefusedError("The access token is too long.")
@@ -78,21 +79,21 @@ def verify(token: str, *, now: datetime) -> Access:
     except JwsError as error:
         raise TokenRefusedError(f"The access token is refused: {error}.") from error
     if claims.get("iss") != settings.BASE_URL or claims.get("aud") != settings.BASE_URL:
-        raise TokenRefusedError("The access token is for somebody else.")
+        raise TokenRefusedError("The access token has another issuer or audience.")
     _check_times(claims, now)
-    # Our own hand wrote the rest.
+    # We issued this token, so its remaining claims need no validation.
     return Access(claims["client_id"], frozenset(claims["scope"].split()))
 
 
 def _check_times(claims: dict[str, Any], now: datetime) -> None:
-    """It ends to the second; how soon it begins is by the clock of the instance that gave it."""
+    """Checks `exp` exactly; `nbf` and `iat` with leeway, because instances have different clocks."""
     try:
-        said = times(claims, "exp", "nbf", "iat")
+        moments = times(claims)
     except ClientJwtError as error:
         raise TokenRefusedError(f"The access token {error}.") from error
-    if said.get("exp", 0) <= now.timestamp():
+    if moments.get("exp", 0) <= now.timestamp():
         raise TokenRefusedError("The access token has expired.")
-    if max(said.get("nbf", 0), said.get("iat", 0)) > (now + LEEWAY).timestamp():
+    if max(moments.get("nbf", 0), moments.get("iat", 0)) > (now + LEEWAY).timestamp():
         raise TokenRefusedError("The access token is not valid yet.")
 
 

@@ -1,6 +1,6 @@
-"""A client assertion: a JWT by which a relying application proves who it is (RFC 7523 §3, 7523bis). Pure.
+"""Client assertions: JWTs with which a relying party authenticates (RFC 7523 §3, 7523bis). Pure.
 
-Nothing here remembers anything: that `jti` is new is for the caller to find out.
+The caller checks that the `jti` was not used before.
 """
 
 import re
@@ -21,35 +21,35 @@ from presentation.relying_parties.authentication.signed_jwt import (
 from presentation.requests.parameters import LIMITS
 
 TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
-LIFETIME = timedelta(hours=1)  # the longest from now to `exp`; so long a `jti` is remembered
+LIFETIME = timedelta(hours=1)  # the latest `exp`, from now; also how long a `jti` is stored
 LONGEST = 8192  # characters
 _LONGEST_JTI = 256
 _CLIENT_ID = re.compile(f"[!-~]{{1,{LIMITS['client_id']}}}")
-# Most libraries send `JWT` or nothing; a token of any other kind is not meant for this (RFC 8725 §3.11).
+# Most libraries send `JWT` or no `typ`. Tokens of other kinds are refused (RFC 8725 §3.11).
 _TYPES = (None, "JWT", "client-authentication+jwt")
 
 
 class AssertionRefusedError(ValueError):
-    """The assertion proves nothing; the text says why and repeats nothing of it."""
+    """The assertion is not valid; the text says why and repeats none of its values."""
 
 
 @dataclass(frozen=True)
 class Assertion:
-    """A proof that holds, if its `jti` was not used before."""
+    """A verified assertion, valid if its `jti` was not used before."""
 
     jti: str
     expires_at: datetime
 
 
 def unverified_subject(assertion: str) -> str:
-    """Whom it claims to be of, before any signature was looked at; raises AssertionRefusedError."""
+    """The client ID in `sub`, before the signature is verified; raises AssertionRefusedError."""
     if len(assertion) > LONGEST or assertion.count(".") != 2:
         raise AssertionRefusedError("The client assertion is not a JWT.")
     try:
         subject = decode_segment(assertion.split(".")[1]).get("sub")
     except JwsError:
         raise AssertionRefusedError("The client assertion is not a JWT.") from None
-    # Anybody may send it, and it goes to the database: nothing but what a client_id could be.
+    # Unauthenticated input for a database query, so accept only what a client ID may look like.
     if not isinstance(subject, str) or not _CLIENT_ID.fullmatch(subject):
         raise AssertionRefusedError("The client assertion names no client as its subject (sub).")
     return subject
@@ -58,17 +58,17 @@ def unverified_subject(assertion: str) -> str:
 def verify(
     assertion: str, *, client_id: str, find_keys: FindKeys, audiences: Collection[str], now: datetime
 ) -> Assertion:
-    """The assertion of this client, signed by a key of its own and meant for one of `audiences`, just now.
+    """Verifies signature, times, issuer, subject and audience; raises AssertionRefusedError.
 
-    With one audience `aud` is that text; an array of texts is taken only where several are, for the sake of
-    older clients. Raises AssertionRefusedError.
+    audiences: accepted values of `aud`. With one of them `aud` must be a string; with several, for older
+    clients, it may also be an array.
     """
     try:
         claims = signed_claims(assertion, find_keys, types=_TYPES)
-        said = times(claims, "exp", "nbf", "iat")
-        if "exp" not in said:
+        moments = times(claims)
+        if "exp" not in moments:
             raise AssertionRefusedError("The client assertion has no end (exp).")
-        check_times(said, lifetime=LIFETIME, now=now)
+        check_times(moments, lifetime=LIFETIME, now=now)
     except ClientJwtError as error:
         raise AssertionRefusedError(f"The client assertion {error}.") from error
     if claims.get("iss") != client_id or claims.get("sub") != client_id:
@@ -78,7 +78,7 @@ def verify(
     jti = claims.get("jti")
     if not isinstance(jti, str) or not 0 < len(jti) <= _LONGEST_JTI or "\0" in jti:
         raise AssertionRefusedError("A jti of at most 256 characters, without NUL, is needed.")
-    return Assertion(jti, datetime.fromtimestamp(said["exp"], UTC) + LEEWAY)
+    return Assertion(jti, datetime.fromtimestamp(moments["exp"], UTC) + LEEWAY)
 
 
 def _is_meant_for(audience: Any, audiences: Collection[str]) -> bool:

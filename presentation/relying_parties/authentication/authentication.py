@@ -1,6 +1,6 @@
-"""Who is asking at an endpoint for machines: secret in a header or the body, or a signed assertion.
+"""Client authentication at endpoints for machines: a secret in the header or body, or a signed assertion.
 
-RFC 6749 §2.3, RFC 7523 §3, RFC 9700 §2.5. One method per request; whatever is wrong is `invalid_client`.
+RFC 6749 §2.3, RFC 7523 §3, RFC 9700 §2.5. One method per request; every failure is `invalid_client`.
 """
 
 from base64 import b64decode
@@ -23,8 +23,8 @@ from presentation.relying_parties.metadata import public_keys
 from presentation.relying_parties.metadata.public_keys import ClientKeys
 from presentation.requests.parameters import decoded
 
-_NOTED_EVERY = timedelta(minutes=1)  # how exact the date of last use is, so that not each use is a write
-_NO_SECRET = "The client_id or secret is wrong."  # noqa: S105 - says so
+_NOTED_EVERY = timedelta(minutes=1)  # how often `last_used_at` is updated, to save writes
+_NO_SECRET = "The client_id or secret is wrong."  # noqa: S105 - a message
 
 _known_by_secret = PreparedRead(
     lambda value: (
@@ -38,20 +38,20 @@ _known_by_secret = PreparedRead(
         .defer("relying_party__logo")
     )
 )
-_known_by_keys = PreparedRead(
+_active = PreparedRead(
     lambda value: RelyingParty.objects.filter(
         client_id=value("client_id"), state=RelyingParty.State.ACTIVE
     ).defer("logo")
 )
-# The first to bring it writes it down, in one statement; whoever comes later writes nothing.
+# One statement, so that of several requests with the same assertion exactly one inserts the row.
 _USE = "INSERT INTO presentation_usedassertion (digest, expires_at) VALUES (%s, %s) ON CONFLICT DO NOTHING"
 
 
 def authenticate(form: Mapping[str, str], authorization: str, *, now: datetime) -> RelyingParty:
-    """The active relying party that sent `form` with this `Authorization` header (empty: none).
+    """The active relying party that sent `form` with this `Authorization` header ("" for none).
 
-    It is loaded without its logo, which no endpoint for machines needs. Raises InvalidClientError,
-    MalformedRequestError when more than one method is used, or UnavailableError.
+    The row is read without the logo, which no endpoint for machines needs. Raises InvalidClientError,
+    MalformedRequestError if several methods are used, or UnavailableError.
     """
     by_header, by_secret = bool(authorization), "client_secret" in form
     by_assertion = bool({"client_assertion", "client_assertion_type"} & form.keys())
@@ -70,7 +70,7 @@ def authenticate(form: Mapping[str, str], authorization: str, *, now: datetime) 
 
 
 def _basic(authorization: str) -> tuple[str, str]:
-    """Client ID and secret of HTTP Basic, each form-encoded before (RFC 6749 §2.3.1)."""
+    """Client ID and secret from HTTP Basic, where both are form-encoded (RFC 6749 §2.3.1)."""
     scheme, _, credentials = authorization.partition(" ")
     if scheme.lower() != "basic":
         raise InvalidClientError("Only the scheme Basic authenticates a client in the Authorization header.")
@@ -94,6 +94,11 @@ def _by_secret(client_id: str, secret: str, now: datetime) -> RelyingParty:
     return row.relying_party
 
 
+def active_party(client_id: str) -> RelyingParty | None:
+    """The active relying party with this client ID, read without its logo; None if there is none."""
+    return _active.first(client_id=client_id)
+
+
 def _by_assertion(form: Mapping[str, str], now: datetime) -> RelyingParty:
     if form.get("client_assertion_type") != assertion.TYPE or "client_assertion" not in form:
         raise InvalidClientError(f"client_assertion goes with client_assertion_type {assertion.TYPE}.")
@@ -101,7 +106,7 @@ def _by_assertion(form: Mapping[str, str], now: datetime) -> RelyingParty:
         client_id = assertion.unverified_subject(form["client_assertion"])
         if form.get("client_id", client_id) != client_id:
             raise AssertionRefusedError("client_id is another one than in the client assertion.")
-        relying_party = _known_by_keys.first(client_id=client_id)
+        relying_party = active_party(client_id)
         if relying_party is None:
             raise AssertionRefusedError("The client is not known.")
         verified = assertion.verify(
@@ -120,9 +125,9 @@ def _by_assertion(form: Mapping[str, str], now: datetime) -> RelyingParty:
 
 
 def keys_of(relying_party: RelyingParty, kid: str | None) -> ClientKeys:
-    """The registered keys of a relying party, fetched where they are published; `kid` is looked for.
+    """The registered public keys of a relying party, fetched from its `jwks_uri` if it has one.
 
-    Raises KeysUnderWayError.
+    kid: the key that is needed; the keys may be fetched again for it. Raises KeysUnderWayError.
     """
     if relying_party.jwks_uri:
         return fetched_keys.published_at(relying_party.jwks_uri, kid=kid)
@@ -130,13 +135,13 @@ def keys_of(relying_party: RelyingParty, kid: str | None) -> ClientKeys:
 
 
 def _audiences() -> list[str]:
-    """7523bis: the issuer and nothing else; older clients name an endpoint, or several (RFC 9126 §2)."""
+    """The issuer (7523bis); with the setting for older clients also two endpoints (RFC 9126 §2)."""
     legacy = (metadata.TOKEN_PATH, metadata.PUSH_PATH) if settings.LEGACY_ASSERTION_AUDIENCES else ()
     return [settings.BASE_URL, *(settings.BASE_URL + path for path in legacy)]
 
 
 def _use_up(client_id: str, assertion: assertion.Assertion) -> None:
-    """Write down that it was used; raises InvalidClientError when somebody was first."""
+    """Stores that the assertion was used; raises InvalidClientError if it was used before."""
     digest = sha256(f"{client_id}\n{assertion.jti}".encode()).hexdigest()
     with connection.cursor() as cursor:
         cursor.execute(_USE, [digest, assertion.expires_at])

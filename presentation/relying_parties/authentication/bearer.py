@@ -1,4 +1,7 @@
-"""Access tokens at endpoints for machines (RFC 6750): they say what their party may do as long as it may."""
+"""Access tokens at endpoints for machines (RFC 6750).
+
+Grants are re-checked against the relying party's current registration on every call.
+"""
 
 from collections.abc import Set
 from dataclasses import dataclass
@@ -11,25 +14,20 @@ from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
 from infra import browser
-from infra.database.prepared_statements import PreparedRead
 from infra.limits import Limit
 from presentation.machine_errors import InsufficientScopeError, InvalidTokenError, MissingTokenError
 from presentation.models import RelyingParty
 from presentation.relying_parties.authentication import access_tokens
+from presentation.relying_parties.authentication.authentication import active_party
 
-# Tokens that are refused, per client address: somebody's cache may be old, but not so often. A good token is
-# never counted here, so that nobody behind the same address suffers.
+# Refused tokens per client address. Valid tokens are not counted, so that one client cannot lock out others
+# behind the same address.
 REFUSED = Limit("refused_tokens_of_address", most=300, window=timedelta(minutes=1))
-_active = PreparedRead(
-    lambda value: RelyingParty.objects.filter(
-        client_id=value("client_id"), state=RelyingParty.State.ACTIVE
-    ).defer("logo")
-)
 
 
 @dataclass(frozen=True)
 class Bearer:
-    """The active relying party that an access token was issued to, and what it may do with the token now."""
+    """The active relying party that an access token was issued to, and its grants at this moment."""
 
     relying_party: RelyingParty
     grants: Set[str]
@@ -40,22 +38,22 @@ class Bearer:
 
 
 def access_by(token: str, *, now: datetime) -> Bearer:
-    """What the bearer of this token may do: no more than its relying party may at this moment.
+    """The bearer of this token, with the grants that both the token and the registration have.
 
-    Raises InvalidTokenError, also when the relying party is suspended or gone.
+    Raises InvalidTokenError, also if the relying party is suspended or deleted.
     """
     try:
         access = access_tokens.verify(token.strip(), now=now)
     except access_tokens.TokenRefusedError as error:
         raise InvalidTokenError(str(error)) from error
-    party = _active.first(client_id=access.client_id)
+    party = active_party(access.client_id)
     if party is None:
         raise InvalidTokenError("The client of the access token may not use it any more.")
     return Bearer(party, access.grants.intersection(party.grants))
 
 
 class BearerAuthentication(BaseAuthentication):
-    """`request.user` is the `Bearer` of the token in the header; there it must be, and nowhere else."""
+    """Sets `request.user` to the `Bearer` of the token, which must be in the Authorization header."""
 
     def authenticate(self, request: Request) -> tuple[Any, None]:
         """Raises MissingTokenError, InvalidTokenError or LimitReachedError."""
@@ -71,7 +69,7 @@ class BearerAuthentication(BaseAuthentication):
 
 
 class HasGrant(BasePermission):
-    """The access token is good for what the view names as its `grant`."""
+    """Requires the grant that the view names in its attribute `grant`."""
 
     def has_permission(self, request: Request, view: Any) -> bool:
         """Raises InsufficientScopeError."""

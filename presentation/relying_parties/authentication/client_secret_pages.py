@@ -1,4 +1,4 @@
-"""The admin's page for the secrets of a relying party: make one, which is shown this once, or end one."""
+"""The admin's page for client secrets: make one, which is shown once, or end one."""
 
 import re
 from datetime import timedelta
@@ -22,7 +22,7 @@ _TEMPLATES = "admin/presentation/relyingparty"
 
 
 def table(relying_party: RelyingParty) -> SafeString:
-    """The secrets that work, to read."""
+    """A table of the secrets that work."""
     return render_to_string(
         f"{_TEMPLATES}/client_secrets_table.html",
         {"secrets": client_secrets.live(relying_party, now=timezone.now())},
@@ -30,7 +30,7 @@ def table(relying_party: RelyingParty) -> SafeString:
 
 
 def page(admin: Any, request: HttpRequest, relying_party: RelyingParty) -> HttpResponse:
-    """The page of an operation: `admin` has checked that the operator may change the relying party."""
+    """The page of an operation; `admin` has checked that the operator may change the relying party."""
     if request.method == "POST" and "end" in request.POST:
         return _ended(admin, request, relying_party)
     now = timezone.now()
@@ -59,11 +59,11 @@ def _made(
     try:
         new = client_secrets.rotate(relying_party, now=timezone.now(), overlap=overlap)
     except client_secrets.TwoSecretsError:
-        said = _("Two secrets work already, and nothing was changed. End one of them first.")
-        admin.message_user(request, said, messages.ERROR)
+        message = _("Two secrets work already, and nothing was changed. End one of them first.")
+        admin.message_user(request, message, messages.ERROR)
         return None
-    said = _("Client secret made, those before ended") if ends_before else _("Client secret made")
-    admin.log_change(request, relying_party, said)
+    message = _("Client secret made, those before ended") if ends_before else _("Client secret made")
+    admin.log_change(request, relying_party, message)
     return new
 
 
@@ -75,9 +75,9 @@ def _ended(admin: Any, request: HttpRequest, relying_party: RelyingParty) -> Htt
         pk=int(number) if re.fullmatch("[0-9]{1,18}", number) else None,
     )
     if client_secrets.end(secret, now=timezone.now()):
-        said = _("Client secret of %(made)s ended") % {"made": moment(secret.created_at)}
-        admin.log_change(request, relying_party, said)
-        admin.message_user(request, said, messages.SUCCESS)
+        message = _("Client secret of %(made)s ended") % {"made": moment(secret.created_at)}
+        admin.log_change(request, relying_party, message)
+        admin.message_user(request, message, messages.SUCCESS)
     else:
         admin.message_user(request, str(SOMEBODY_WAS_FASTER), messages.ERROR)
     return HttpResponseRedirect(request.path)

@@ -1,4 +1,4 @@
-"""A relying application gets an access token for itself (RFC 6749 §4.4), as often as anybody needs one."""
+"""The client credentials grant (RFC 6749 §4.4): access tokens for relying parties."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -20,13 +20,12 @@ from presentation.machine_errors import (
 )
 from presentation.relying_parties.authentication import access_tokens
 from presentation.relying_parties.authentication.authentication import authenticate
-from presentation.relying_parties.metadata import grants
 
 log = structlog.get_logger(__name__)
 
 GRANT_TYPE = "client_credentials"
-# Every try counts for the address, before anything is looked up; a grant counts for the client only once it
-# has proven to be that client, so that nobody can use up somebody else's.
+# Every request counts for its address, before any query. It counts for the client only after authentication,
+# so that an attacker cannot use up the limit of another client.
 PER_ADDRESS = Limit("token_requests_of_address", most=300, window=timedelta(minutes=1))
 PER_CLIENT = Limit("token_requests_of_client", most=120, window=timedelta(minutes=1))
 
@@ -44,10 +43,11 @@ def grant(form: Mapping[str, str], authorization: str, *, address: str, now: dat
 
 
 def _scopes(asked: str, granted: list[str]) -> list[str]:
+    """The granted scopes that the request asks for; all of them if it names none."""
     if not granted:
         raise UnauthorizedClientError("This client was granted no scope. Its operator can do that.")
-    chosen = grants.chosen(asked, granted)
-    if chosen is None:
+    chosen = list(dict.fromkeys(asked.split(" "))) if asked else granted
+    if not set(chosen) <= set(granted):
         raise ScopeNotGrantedError("A scope is unknown or not granted to this client.")
     return chosen
 

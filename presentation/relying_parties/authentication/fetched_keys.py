@@ -1,7 +1,6 @@
-"""The keys that relying applications publish themselves (`jwks_uri`): fetched when needed, kept a while."""
+"""The keys that relying parties publish at their `jwks_uri`: fetched when needed, cached for minutes."""
 
 from collections import OrderedDict
-from contextlib import ExitStack
 from threading import Lock
 from time import monotonic
 
@@ -20,19 +19,19 @@ from presentation.relying_parties.metadata.public_keys import (
 log = structlog.get_logger(__name__)
 
 KEPT = 300.0  # seconds
-FETCHED_EVERY = 60.0  # seconds between two tries, whoever asks for a key that is not there
-MOST = 1000  # addresses remembered per process
-SOON = 5  # seconds; fetching takes no longer
+FETCHED_EVERY = 60.0  # seconds between two fetches, even for unknown key ids
+MOST = 1000  # addresses in the cache of a process
+SOON = 5  # seconds; the longest time that a fetch takes
 
 outbound = Outbound(loopback=settings.LOOPBACK_CALLS)
 
 
 class KeysUnderWayError(Exception):
-    """Another request is fetching the keys just now, and this one was not there before: come again soon."""
+    """Another request is fetching the keys, and the cache does not have the key yet; try again soon."""
 
 
 class _Fetched:
-    """What one address gave; its lock is held while it is asked."""
+    """The cached keys of one address. The lock is held during a fetch."""
 
     def __init__(self) -> None:
         self.lock = Lock()
@@ -46,7 +45,7 @@ class _Fetched:
         missed = not self.is_fresh() or (kid is not None and kid not in self.keys)
         return missed and monotonic() - self.tried_at >= FETCHED_EVERY
 
-    def ask(self, uri: str) -> None:
+    def fetch(self, uri: str) -> None:
         self.tried_at = now = monotonic()
         try:
             self.keys, self.fetched_at = _fetch(uri), now
@@ -61,18 +60,17 @@ _lock = Lock()
 
 
 def published_at(uri: str, *, kid: str | None) -> ClientKeys:
-    """The keys at this address, not older than five minutes; none when it does not answer as it should.
+    """The keys at this address, at most five minutes old; none if it does not answer correctly.
 
-    Asks again, once a minute at most, when the key `kid` is not among them. Nobody waits for somebody else's
-    asking, because an address that is slow to answer would hold every thread: meanwhile what was there before
-    counts. The same holds while too many threads wait for relying applications. Raises KeysUnderWayError when
-    the key was not there.
+    kid: the key that is needed. If it is missing, the keys are fetched again, at most once a minute. While
+    another request fetches, or too many threads wait for relying parties, the cached keys count, because a
+    slow address could block every thread. Raises KeysUnderWayError if the key is not cached then.
     """
     entry, under_way = _entry(uri), False
     if entry.is_due(kid) and entry.lock.acquire(blocking=False):
         try:
-            if entry.is_due(kid):  # unless somebody was quicker
-                under_way = not _ask(entry, uri)
+            if entry.is_due(kid):  # another request may have fetched before we had the lock
+                under_way = not _fetched_now(entry, uri)
         finally:
             entry.lock.release()
     under_way = under_way or entry.lock.locked()
@@ -82,7 +80,7 @@ def published_at(uri: str, *, kid: str | None) -> ClientKeys:
 
 
 def forget() -> None:
-    """Fetch everything anew when it is asked for."""
+    """Empties the cache."""
     with _lock:
         _fetched.clear()
 
@@ -96,15 +94,14 @@ def _entry(uri: str) -> _Fetched:
         return entry
 
 
-def _ask(entry: _Fetched, uri: str) -> bool:
-    """Ask the address for its keys; False, and nothing was asked, when too many threads wait already."""
-    with ExitStack() as held:
-        try:
-            held.enter_context(lane(("keys", uri)))
-        except NoLaneFreeError:
-            return False
-        entry.ask(uri)
-        return True
+def _fetched_now(entry: _Fetched, uri: str) -> bool:
+    """Fetches the keys; returns False without a call if too many threads wait for relying parties."""
+    try:
+        with lane(("keys", uri)):
+            entry.fetch(uri)
+    except NoLaneFreeError:
+        return False
+    return True
 
 
 def _fetch(uri: str) -> ClientKeys:

@@ -1,4 +1,4 @@
-"""A JWT that a relying application signed with a key of its own (RFC 7515 §4.1, RFC 7519 §4.1). Pure."""
+"""JWTs that a relying party signed with its own key (RFC 7515 §4.1, RFC 7519 §4.1). Pure."""
 
 from collections.abc import Callable, Collection
 from datetime import datetime, timedelta
@@ -7,19 +7,20 @@ from typing import Any
 from keys.jws import JwsError, take_apart
 from presentation.relying_parties.metadata.public_keys import ClientKeys
 
-LEEWAY = timedelta(seconds=30)  # that clocks may differ
-_END_OF_TIME = 2**40  # seconds; what is beyond is a mistake, or an attempt at our arithmetic
-FindKeys = Callable[[str | None], ClientKeys]  # by the kid that is looked for
+LEEWAY = timedelta(seconds=30)  # allowed difference between clocks
+_END_OF_TIME = 2**40  # seconds; larger numbers could overflow date arithmetic
+FindKeys = Callable[[str | None], ClientKeys]  # takes the kid that is needed
 
 
 class ClientJwtError(ValueError):
-    """The token proves nothing; the text goes on after its name (“has expired”) and repeats nothing of it."""
+    """The token is not valid. The text continues a sentence (“has expired”) and repeats no values."""
 
 
 def signed_claims(token: str, find_keys: FindKeys, *, types: Collection[str | None]) -> dict[str, Any]:
-    """The claims of a token of one of these kinds (`typ`; None for none), signed by a registered key.
+    """The claims of a token that a registered key has signed; raises ClientJwtError.
 
-    The header names the key by `kid`, or there is only one. Raises ClientJwtError.
+    types: accepted values of `typ`; None accepts a token without it. The header names the key by `kid`, which
+    may be left out if only one key is registered.
     """
     try:
         unverified = take_apart(token)
@@ -38,22 +39,22 @@ def signed_claims(token: str, find_keys: FindKeys, *, types: Collection[str | No
         raise ClientJwtError(f"is refused: {error}") from error
 
 
-def times(claims: dict[str, Any], *names: str) -> dict[str, float]:
-    """Those of the claims `names` that are there, as seconds; raises ClientJwtError for what is no time."""
-    found = {name: claims[name] for name in names if claims.get(name) is not None}
+def times(claims: dict[str, Any]) -> dict[str, float]:
+    """Those of `exp`, `nbf` and `iat` that are present, in seconds; raises ClientJwtError."""
+    found = {name: claims[name] for name in ("exp", "nbf", "iat") if claims.get(name) is not None}
     for name, value in found.items():
         if type(value) not in (int, float) or abs(value) > _END_OF_TIME:
             raise ClientJwtError(f"has no {name} that is a time in seconds")
     return found
 
 
-def check_times(said: dict[str, float], *, lifetime: timedelta, now: datetime) -> None:
-    """Raises ClientJwtError unless it holds now, and not for longer than `lifetime` from now."""
+def check_times(moments: dict[str, float], *, lifetime: timedelta, now: datetime) -> None:
+    """Raises ClientJwtError unless the token is valid now, and for at most `lifetime` from now."""
     moment, leeway = now.timestamp(), LEEWAY.total_seconds()
-    if said["exp"] <= moment - leeway:
+    if moments["exp"] <= moment - leeway:
         raise ClientJwtError("has expired (exp)")
-    if said["exp"] > moment + lifetime.total_seconds() + leeway:
+    if moments["exp"] > moment + lifetime.total_seconds() + leeway:
         minutes = int(lifetime.total_seconds() // 60)
         raise ClientJwtError(f"may be valid for {minutes} minutes from now (exp)")
-    if max(said.get("nbf", 0), said.get("iat", 0)) > moment + leeway:
+    if max(moments.get("nbf", 0), moments.get("iat", 0)) > moment + leeway:
         raise ClientJwtError("is not valid yet (nbf, iat)")

@@ -1,1 +1,1 @@
-"""What a relying party is registered with beside its name, and what of it can be registered (RFC 7591 §2)."""
+"""The registered metadata of a relying party (RFC 7591 §2), and the rules for each value."""

@@ -1,4 +1,4 @@
-"""Logos of relying parties: small pictures, known by their content, not by what an upload says of them."""
+"""Logos of relying parties: small pictures, whose type is read from their content, not from the upload."""
 
 from typing import TYPE_CHECKING
 
@@ -27,7 +27,7 @@ def content_type(picture: bytes) -> str:
 
 
 def problem_with(picture: bytes) -> "StrOrPromise | None":
-    """Why this cannot be a logo, or None if it can."""
+    """Why this picture cannot be a logo; None if it can."""
     if len(picture) > LARGEST:
         return _("The logo is too large: 64 kB at most.")
     sides = size(picture, content_type(picture))
@@ -39,5 +39,5 @@ def problem_with(picture: bytes) -> "StrOrPromise | None":
 
 
 def is_shown(picture: bytes) -> bool:
-    """Whether holders get to see it. Logos that were stored before a rule existed may break it."""
+    """Whether holders see the logo. One that was stored before a rule existed may break the rule."""
     return bool(picture) and problem_with(picture) is None

@@ -43,7 +43,7 @@ def _jpeg(picture: bytes) -> Size | None:
 
 
 def _webp(picture: bytes) -> Size | None:
-    """The first chunk: lossy, lossless, or the canvas of an extended file, which no frame may leave."""
+    """The first chunk: lossy, lossless, or the canvas of an extended file, which contains all frames."""
     kind, data = picture[12:16], picture[20:30]
     if len(data) < 10:
         return None

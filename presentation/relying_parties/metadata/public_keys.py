@@ -1,4 +1,4 @@
-"""The public keys of a relying application as a JWK set (RFC 7517 §5): P-256 only, nothing private. Pure."""
+"""The public keys of a relying party as a JWK set (RFC 7517 §5): P-256 only, no private keys. Pure."""
 
 import json
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ ClientKeys = Mapping[str, ec.EllipticCurvePublicKey]  # by kid
 
 
 class ClientKeysError(ValueError):
-    """This is no set of keys that a relying application could use here; `reason` says why."""
+    """The JWK set cannot be used; `reason` says why."""
 
     def __init__(self, reason: "StrOrPromise") -> None:
         super().__init__(str(reason))
@@ -35,7 +35,7 @@ class ClientKeysError(ValueError):
 
 
 def from_json(text: str) -> Any:
-    """The JSON value that should be a JWK set; raises ClientKeysError."""
+    """The JSON value in the text, not validated yet; raises ClientKeysError."""
     try:
         return strict_json.loads(text, deepest=DEEPEST)
     except StrictJsonError:
@@ -43,7 +43,7 @@ def from_json(text: str) -> Any:
 
 
 def read(value: Any) -> ClientKeys:
-    """The keys for signatures as an operator typed them: every key must be usable. Raises ClientKeysError."""
+    """The signature keys of a set that an operator entered; raises ClientKeysError if any key is unusable."""
     keys: dict[str, ec.EllipticCurvePublicKey] = {}
     members, kids = _members(value), set()
     for jwk in members:
@@ -67,16 +67,16 @@ def read(value: Any) -> ClientKeys:
 
 
 def for_encryption(value: Any) -> list[Mapping[str, Any]]:
-    """Those of a set that answers can be encrypted to, in their order; none where there is no set."""
+    """The keys of a set that answers can be encrypted to, in their order; none if there is no set."""
     keys = value.get("keys") if isinstance(value, dict) else None
     return [jwk for jwk in keys if is_for_encryption(jwk)] if isinstance(keys, list) else []
 
 
 def is_for_encryption(jwk: Any) -> bool:
-    """Whether this is a public P-256 key that says it is for ECDH-ES (OpenID4VP 1.0 §8.3)."""
+    """Whether this is a public P-256 key with alg ECDH-ES (OpenID4VP 1.0 §8.3)."""
     if not isinstance(jwk, dict) or jwk.get("alg") != ENCRYPTION or jwk.get("use", "enc") != "enc":
         return False
-    kid, operations = jwk.get("kid"), jwk.get("key_ops", [])  # a public key may have none (RFC 7517 §4.3)
+    kid, operations = jwk.get("kid"), jwk.get("key_ops", [])  # optional (RFC 7517 §4.3)
     if kid is not None and not (isinstance(kid, str) and 0 < len(kid) <= LONGEST_KID):
         return False
     if not isinstance(operations, list) or (operations and not _AGREEMENT & set(map(str, operations))):
@@ -89,7 +89,7 @@ def is_for_encryption(jwk: Any) -> bool:
 
 
 def read_published(value: Any) -> ClientKeys:
-    """The keys as the application publishes them: those of other kinds are passed over (RFC 7517 §5)."""
+    """The signature keys of a published set; unusable keys are skipped (RFC 7517 §5)."""
     keys: dict[str, ec.EllipticCurvePublicKey] = {}
     repeated = set()
     for jwk in _members(value):
@@ -105,9 +105,9 @@ def read_published(value: Any) -> ClientKeys:
 
 
 def problem_with(jwks: Any, jwks_uri: str, *, loopback: bool = False) -> "StrOrPromise | None":
-    """Why these cannot be what is registered, for the person who typed them; None when they can.
+    """Why these keys or this address cannot be registered, for the operator; None if they can.
 
-    loopback: an address with http on this machine can be.
+    loopback: accept an http address on this machine.
     """
     try:
         if jwks is not None and jwks_uri:
@@ -123,7 +123,7 @@ def problem_with(jwks: Any, jwks_uri: str, *, loopback: bool = False) -> "StrOrP
 
 
 def _check_storable(jwks: Any) -> None:
-    """Refuses what no column can hold: fractions, which are read as Decimal, and NUL (PostgreSQL)."""
+    """Raises ClientKeysError for values that no column can store: fractions (Decimal) and NUL."""
     try:
         text = json.dumps(jwks)
     except (TypeError, ValueError, RecursionError):

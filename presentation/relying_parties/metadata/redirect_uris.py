@@ -1,4 +1,4 @@
-"""Which URIs may be registered as a place for answers (RFC 6749 §3.1.2, RFC 8252 §7, RFC 9700 §4.1.3)."""
+"""Rules for redirect URIs (RFC 6749 §3.1.2, RFC 8252 §7, RFC 9700 §4.1.3). Pure."""
 
 import ipaddress
 import re
@@ -21,7 +21,7 @@ _LOOPBACK_HOSTS = ("127.0.0.1", "::1")
 
 
 class RedirectUriError(ValueError):
-    """The URI cannot be registered; `reason` says why to the person who typed it."""
+    """The URI cannot be registered; `reason` says why, for the operator."""
 
     def __init__(self, reason: "StrOrPromise") -> None:
         super().__init__(str(reason))
@@ -31,7 +31,7 @@ class RedirectUriError(ValueError):
 def validate(uri: str, *, allow_localhost: bool = False) -> None:
     """Accepts an absolute https URI, loopback http, or a private-use scheme; raises RedirectUriError.
 
-    `allow_localhost` also accepts `http://localhost`, which any name server could point elsewhere
+    allow_localhost: also accept `http://localhost`, which a name server could resolve to another machine
     (RFC 8252 §8.3).
     """
     _check_characters(uri)
@@ -81,7 +81,7 @@ def _check_web(parts: SplitResult, port: int | None, *, allow_localhost: bool) -
 
 
 def _is_host(host: str) -> bool:
-    """A domain name, or an IP address in the one notation that everybody reads alike."""
+    """Whether this is a domain name, or an IP address in its unambiguous notation."""
     if ":" in host:
         return _is_ip_address(host)
     labels = host.split(".")

@@ -1,4 +1,4 @@
-"""Where relying applications publish signed requests: registered in advance (RFC 9101 §10.4). Pure."""
+"""Rules for the registered addresses of signed requests (RFC 9101 §10.4). Pure."""
 
 import re
 from typing import TYPE_CHECKING
@@ -12,14 +12,14 @@ from infra.outbound.targets import TargetError, parse
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
 
-# What one server on the way may take for the end of a segment or of the path, and the next one not.
+# Characters that one server may read as the end of a segment or of the path, and another may not.
 _DIVIDES = re.compile(r"[\x00-\x1f\x7f/\\%;?#]")
 
 
 def problem_with(prefix: str, *, loopback: bool = False) -> "StrOrPromise | None":
-    """Why this cannot be registered, for the person who typed it; None when it can.
+    """Why this address cannot be registered, for the operator; None if it can.
 
-    loopback: http on this machine can be.
+    loopback: accept http on this machine.
     """
     try:
         target = parse(prefix, loopback=loopback)
@@ -33,13 +33,13 @@ def problem_with(prefix: str, *, loopback: bool = False) -> "StrOrPromise | None
 
 
 def is_registered(uri: str, prefix: str, *, loopback: bool = False) -> bool:
-    """Whether `uri` is the registered address, or below it where that ends with a slash."""
+    """Whether `uri` is the registered address, or below it if the address ends with a slash."""
     below = prefix.endswith("/") and uri.startswith(prefix)
     return bool(prefix) and (below or uri == prefix) and problem_with(uri, loopback=loopback) is None
 
 
 def _leads_elsewhere(path: str) -> bool:
-    """Whether any server could read the path as another one, however often and by whatever it decodes."""
+    """Whether a server that decodes the path differently could read another path."""
     *segments, last = path.split("/")[1:] or [""]
     return "" in segments or any(map(_is_ambiguous, [*segments, last]))
 

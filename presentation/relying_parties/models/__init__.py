@@ -1,1 +1,1 @@
-"""What is kept of relying parties."""
+"""The models of relying parties."""

@@ -1,4 +1,4 @@
-"""Where the answers to a relying party may go: registered, and compared as exact strings."""
+"""The addresses to which answers may go: registered, and compared as exact strings."""
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
@@ -12,7 +12,7 @@ from presentation.relying_parties.models.relying_parties import RelyingParty
 
 
 class RedirectURI(models.Model):
-    """One registered place an answer may go; compared as an exact string (RFC 9700 §2.1)."""
+    """A URI to which the browser may carry answers; compared as an exact string (RFC 9700 §2.1)."""
 
     relying_party = models.ForeignKey(RelyingParty, on_delete=models.CASCADE, related_name="redirect_uris")
     uri = models.CharField(_("redirect URI"), max_length=redirect_uris.LONGEST)
@@ -41,9 +41,9 @@ class RedirectURI(models.Model):
         return self.uri
 
     def clean(self) -> None:
-        """See `redirect_uris.validate`; plain `localhost` is for developers' machines (settings)."""
+        """Validates the URI (`redirect_uris.validate`); `http://localhost` only if the settings allow it."""
         if not self.uri:
-            return  # the field itself says that it is missing
+            return  # the field's own validation reports it
         try:
             redirect_uris.validate(self.uri, allow_localhost=settings.LOCALHOST_REDIRECT_URIS)
         except redirect_uris.RedirectUriError as error:
@@ -51,7 +51,7 @@ class RedirectURI(models.Model):
 
 
 class ResponseURI(models.Model):
-    """One registered address that this service may post answers to; compared as an exact string."""
+    """An address to which this service may post answers; compared as an exact string."""
 
     relying_party = models.ForeignKey(RelyingParty, on_delete=models.CASCADE, related_name="response_uris")
     uri = models.CharField(_("response URI"), max_length=targets.LONGEST)
@@ -60,7 +60,7 @@ class ResponseURI(models.Model):
         verbose_name = _("response URI")
         verbose_name_plural = _("response URIs")
         ordering = ["id"]
-        default_permissions = []  # whoever may change relying parties may change these
+        default_permissions = []  # the permissions of relying parties count
         constraints = [
             models.UniqueConstraint(
                 fields=["relying_party", "uri"],
@@ -80,9 +80,9 @@ class ResponseURI(models.Model):
         return self.uri
 
     def clean(self) -> None:
-        """What may be called (`outbound.targets`); whether its host is public shows when it is called."""
+        """Validates the address (`outbound.targets`); its IP address is checked at each call."""
         if not self.uri:
-            return  # the field itself says that it is missing
+            return  # the field's own validation reports it
         try:
             targets.parse(self.uri, loopback=settings.LOOPBACK_CALLS)
         except targets.TargetError as error:

@@ -1,4 +1,4 @@
-"""What relying applications prove themselves with: their secrets, and assertions that were used up."""
+"""Client authentication: client secrets, and client assertions that were used."""
 
 from django.db import models
 from django.db.models import F, Q
@@ -8,9 +8,9 @@ from presentation.relying_parties.models.relying_parties import RelyingParty
 
 
 class ClientSecret(models.Model):
-    """A secret of 256 random bits, of which only the SHA-256 is kept: there is nothing to guess.
+    """A secret of 256 random bits. Only its SHA-256 is stored, which is safe for a random value.
 
-    live ──(its time is over, or an operator ends it)──► ended. Two may be live, one in each slot.
+    live ──(it expires, or an operator ends it)──► ended. At most two are live, one in each slot.
     """
 
     relying_party = models.ForeignKey(
@@ -27,7 +27,7 @@ class ClientSecret(models.Model):
         verbose_name = _("client secret")
         verbose_name_plural = _("client secrets")
         ordering = ["-created_at", "-id"]
-        default_permissions = []  # whoever may change relying parties may rotate their secrets
+        default_permissions = []  # the permissions of relying parties count
         constraints = [
             models.UniqueConstraint(
                 fields=["relying_party", "slot"],
@@ -47,7 +47,7 @@ class ClientSecret(models.Model):
 
 
 class UsedAssertion(models.Model):
-    """A client assertion that was accepted; its `jti` is refused until it could not be accepted anyway."""
+    """A client assertion that was accepted. Its `jti` is refused until the assertion has expired."""
 
     digest = models.CharField(primary_key=True, max_length=64, editable=False)  # of client ID and jti
     expires_at = models.DateTimeField(db_index=True, editable=False)

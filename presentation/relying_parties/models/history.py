@@ -1,4 +1,4 @@
-"""What was done to relying parties by command: the admin's own history names its operators only."""
+"""The history of commands on relying parties; the admin's own history knows operators only."""
 
 from django.db import models
 from django.db.models import Q
@@ -9,7 +9,7 @@ from presentation.relying_parties.models.relying_parties import RelyingParty
 
 
 class RelyingPartyEvent(AppendOnly):
-    """Something done to a relying party at the shell, and by whom. Append-only."""
+    """An action of a management command on a relying party, and who ran the command. Append-only."""
 
     relying_party = models.ForeignKey(
         RelyingParty, on_delete=models.CASCADE, related_name="done_by_command", editable=False
@@ -20,7 +20,7 @@ class RelyingPartyEvent(AppendOnly):
 
     class Meta:
         ordering = ["-at", "-id"]
-        default_permissions = []  # whoever may see relying parties may see what was done to them
+        default_permissions = []  # the permissions of relying parties count
         constraints = [
             models.CheckConstraint(
                 condition=~Q(actor="") & ~Q(action=""), name="presentation_event_says_who_and_what"

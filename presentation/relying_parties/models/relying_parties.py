@@ -1,8 +1,8 @@
-"""Relying applications, and what each of them may do."""
+"""Relying parties and their registered metadata."""
 
 import secrets
 from collections.abc import Collection
-from typing import Any
+from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
@@ -19,19 +19,21 @@ from presentation.dcql.queries import SCOPES, ClaimPath, claims_of
 from presentation.relying_parties.metadata import logos, public_keys, request_uris
 from presentation.relying_parties.metadata.grants import GRANTS
 from presentation.transaction_data.types import TYPES
-from presentation.webhooks import opt_in
 from presentation.webhooks.models import WebhookEvent
 from wallet.claims import NAMES
 from wallet.evidence import Assurance, EvidenceError
 
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
 
 def new_client_id() -> str:
-    """128 random bits; never contains `:` (OpenID4VP 1.0 §5.9.1), never begins as a command's option does."""
+    """128 random bits in hex, so without `:` (OpenID4VP 1.0 §5.9.1) and without a leading `-`."""
     return secrets.token_hex(16)
 
 
 def validate_legible(text: str) -> None:
-    """Holders read these texts; refuses characters they could not see or that reorder others."""
+    """Refuses characters that are invisible or reorder others, because holders read these texts."""
     if not is_legible(text):
         raise ValidationError(_("Use one line of text without invisible or direction-changing characters."))
 
@@ -40,7 +42,7 @@ validate_https = URLValidator(
     schemes=["https"], message=_("Enter an address that begins with https://."), code="not_https"
 )
 
-# What may stand in each field that is a list of names.
+# The values that each list field may contain.
 _KNOWN: dict[str, Collection[str]] = {
     "allowed_scopes": SCOPES,
     "allowed_claims": NAMES,
@@ -51,7 +53,7 @@ _KNOWN: dict[str, Collection[str]] = {
 
 
 class RelyingParty(models.Model):
-    """Who asks: a registered relying application. Wire identifier `client_id`."""
+    """A registered relying party. Its identifier on the wire is `client_id`."""
 
     class State(models.TextChoices):
         ACTIVE = "active", _("active")
@@ -73,7 +75,7 @@ class RelyingParty(models.Model):
         validators=[validate_legible],
         help_text=_("As holders know it. Shown on the consent page and kept in receipts."),
     )
-    logo = models.BinaryField(_("logo"), blank=True, default=b"", editable=False)  # see `logos`
+    logo = models.BinaryField(_("logo"), blank=True, default=b"", editable=False)  # rules: `logos`
     purpose = models.CharField(
         _("purpose"),
         max_length=300,
@@ -120,7 +122,7 @@ class RelyingParty(models.Model):
         max_length=500,
         help_text=_("Where it publishes them, if it does: one address, or all below one that ends with /."),
     )
-    grants = models.JSONField(_("access tokens"), default=list, blank=True)  # see `grants`
+    grants = models.JSONField(_("access tokens"), default=list, blank=True)  # rules: `grants`
     jwks = models.JSONField(
         _("public keys"),
         null=True,
@@ -164,13 +166,13 @@ class RelyingParty(models.Model):
                 condition=Q(wire_format__in=["string", "openid4vp-1.0"]),
                 name="presentation_relying_party_wire_format_known",
             ),
-            # OpenID4VP 1.0 §5.9.1: text before a colon would be read as a client identifier prefix.
+            # OpenID4VP 1.0 §5.9.1: the text before a colon would be a client identifier prefix.
             models.CheckConstraint(
                 condition=~Q(client_id="") & ~Q(client_id__contains=":"),
                 name="presentation_client_id_without_prefix",
             ),
             models.CheckConstraint(condition=~Q(name=""), name="presentation_relying_party_named"),
-            # Holders tell relying parties apart by name, so one in other capitals is the same.
+            # Holders recognise a relying party by its name, so the comparison ignores case.
             models.UniqueConstraint(
                 Lower("name"),
                 name="presentation_relying_party_name_once",
@@ -182,7 +184,7 @@ class RelyingParty(models.Model):
         return self.name
 
     def clean(self) -> None:
-        """Scopes, types and grants must be ones this service knows, the logo a small picture, keys public."""
+        """Validates every field whose rule Django's fields do not have; raises ValidationError by field."""
         errors = self._errors_in_lists()
         if not self.allowed_scopes:
             errors["allowed_scopes"] = ValidationError(_("Choose at least one scope."))
@@ -205,7 +207,7 @@ class RelyingParty(models.Model):
             errors["contact"] = ValidationError(
                 _("E-mail to this address would not arrive there. Enter another one.")
             )
-        if problem := opt_in.problem_with(self.webhook_url, self.webhook_events):
+        if problem := self._webhook_problem():
             errors["webhook_url"] = ValidationError(problem)
         if errors:
             raise ValidationError(errors)
@@ -220,21 +222,25 @@ class RelyingParty(models.Model):
                 errors[field] = ValidationError(_("Unknown: %(names)s"), params={"names": ", ".join(unknown)})
         return errors
 
+    def _webhook_problem(self) -> "StrOrPromise | None":
+        if not self.webhook_url:
+            return _("Enter where the events are sent, or choose none.") if self.webhook_events else None
+        try:
+            targets.parse(self.webhook_url, loopback=settings.LOOPBACK_CALLS)
+        except targets.TargetError as error:
+            return error.reason
+        return None
+
     @property
     def claims_it_may_ask(self) -> frozenset[ClaimPath]:
-        """The claims it may name in a DCQL query: unless operators chose them, those of its scopes."""
+        """The claims it may name in a DCQL query: those that operators chose, else those of its scopes."""
         if self.allowed_claims:
             return frozenset(NAMES[name] for name in self.allowed_claims if name in NAMES)
         scopes = [scope for scope in self.allowed_scopes if scope in SCOPES]
         return frozenset(path for scope in scopes for path in claims_of(scope))
 
-    @property
-    def logo_content_type(self) -> str:
-        """The media type of the logo, from its first bytes; empty when there is none."""
-        return logos.content_type(bytes(self.logo))
 
-
-def _problem_with_minimum(value: object) -> Any:
+def _problem_with_minimum(value: object) -> "StrOrPromise":
     """What is wrong with a minimum assurance; empty if nothing is."""
     if not isinstance(value, list) or len(value) > 10:
         return _("This must be a list of at most ten texts.")

@@ -1,1 +1,1 @@
-"""How requests come in: with a browser, in signed objects, or pushed ahead of it."""
+"""How requests arrive: in the address of a browser, as signed objects, or pushed beforehand."""

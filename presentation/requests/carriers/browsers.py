@@ -1,4 +1,4 @@
-"""A browser brings a request, itself or where it is to be found (RFC 9101 §5, RFC 9126 §4)."""
+"""Requests that a browser brings by `request` or `request_uri` (RFC 9101 §5, RFC 9126 §4)."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -10,7 +10,7 @@ from presentation.errors import (
     InvalidRequestError,
     InvalidRequestObjectError,
     InvalidRequestUriMethodError,
-    NotNowError,
+    UntrustedRequestError,
 )
 from presentation.models import RelyingParty
 from presentation.relying_parties.authentication.fetched_keys import SOON, KeysUnderWayError
@@ -19,18 +19,16 @@ from presentation.requests.carriers.request_object import RequestObjectError
 from presentation.requests.client import CarriedRequest, active_party, mistaken, usable
 from presentation.requests.parameters import Parameters
 
-GET, POST = "get", "post"  # how a published request is to be got
+GET, POST = "get", "post"  # values of request_uri_method
 
 
 def receive(parameters: Parameters, *, address: str, now: datetime) -> CarriedRequest:
-    """The request that the address of the authorization endpoint means.
+    """The request that the parameter `request` or `request_uri` of the authorization endpoint stands for.
 
-    With `request` or `request_uri`, nothing beside it counts but `client_id`. address: the network address
-    that limits count by. Raises `UntrustedRequestError`.
+    Of the other parameters only `client_id` and `request_uri_method` count. address: the network address that
+    limits count by. Raises `UntrustedRequestError`.
     """
     carriers = parameters.carriers()
-    if not carriers:
-        return CarriedRequest(parameters)
     client_id = usable(parameters, "client_id")
     if len(carriers) > 1:
         raise mistaken("request and request_uri must not be sent together")
@@ -51,25 +49,26 @@ def _signed(
     try:
         if carrier == "request":
             return signed_requests.sent_along(value, party, now=now)
-        post = parameters.get("request_uri_method") == POST
+        post = parameters.values.get("request_uri_method") == POST
         return signed_requests.published_at(value, party, post=post, address=address, now=now)
     except KeysUnderWayError as error:
-        raise NotNowError(
+        raise UntrustedRequestError(
             _("The application that sent you here is being checked. Please try again in a few seconds."),
             "the keys at jwks_uri are being fetched just now",
             status=503,
             seconds=SOON,
         ) from error
     except RequestObjectError as error:
-        if error.said is None:
+        if error.verified is None:
             raise mistaken(str(error)) from error
         problem = InvalidRequestObjectError(str(error))
-        return CarriedRequest(error.said, party, signed=True, problem=problem)
+        return CarriedRequest(error.verified, party, signed=True, problem=problem)
 
 
 def _method_problem(parameters: Parameters, carrier: str) -> AuthorizationError | None:
-    """What is wrong with `request_uri_method`; where to tell it is known once the request is there."""
-    method, unusable = parameters.get("request_uri_method"), parameters.problem("request_uri_method")
+    """The error about `request_uri_method`, if any; returned with the request, which holds the address."""
+    name = "request_uri_method"
+    method, unusable = parameters.values.get(name), parameters.problem(name)
     if carrier != "request_uri" and (method or unusable):
         return InvalidRequestError("request_uri_method must not be sent without request_uri")
     if unusable or method not in (None, GET, POST):

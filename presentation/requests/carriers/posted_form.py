@@ -1,4 +1,4 @@
-"""The form that a machine posts (RFC 6749 §3.2, Appendix B): each parameter once, all readable. Pure."""
+"""Forms posted to endpoints for machines (RFC 6749 §3.2, Appendix B): each parameter once. Pure."""
 
 from presentation.requests.parameters import decoded
 
@@ -6,11 +6,11 @@ MOST = 50  # parameters
 
 
 class UnreadableFormError(ValueError):
-    """The body is no form that can be read in one way only; the text says why, and nothing of the values."""
+    """The body is not a form, or is ambiguous; the text says why and repeats no values."""
 
 
 def read(body: bytes) -> dict[str, str]:
-    """Parameter by name. One without a value counts as left out; any that occurs twice is refused."""
+    """The values by name. A parameter without a value counts as left out. Raises UnreadableFormError."""
     try:
         text = body.decode("ascii")
     except UnicodeDecodeError:

@@ -1,26 +1,48 @@
-"""Requests behind a handle: kept a minute, begun again by a reload, answered once (RFC 9126 §4)."""
+"""Pushed requests (RFC 9126): kept for a minute behind a handle, opened by any reload, answered once."""
 
 import secrets
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from hashlib import sha256
+from typing import Any
 
 import structlog
 from django.utils.translation import gettext_lazy as _
 
 from infra.database.prepared_statements import PreparedInsert, PreparedRead
+from infra.limits import Limit
 from infra.sealing import SealError
 from presentation.errors import (
     AuthorizationError,
+    InvalidRequestError,
     InvalidRequestUriError,
     ServerError,
     UntrustedRequestError,
 )
-from presentation.models import PushedRequest
-from presentation.requests.client import CarriedRequest, mistaken
-from presentation.requests.parameters import Parameters
+from presentation.machine_errors import (
+    InsufficientScopeError,
+    MalformedRequestError,
+    RefusedRequestError,
+    UnavailableError,
+)
+from presentation.models import PushedRequest, RelyingParty
+from presentation.relying_parties.authentication.authentication import authenticate
+from presentation.relying_parties.authentication.bearer import access_by
+from presentation.relying_parties.authentication.fetched_keys import SOON, KeysUnderWayError
+from presentation.relying_parties.metadata import grants
+from presentation.requests.carriers import signed_requests
+from presentation.requests.carriers.request_object import RequestObjectError
+from presentation.requests.client import CarriedRequest, identify, mistaken
+from presentation.requests.interactions import NONCE_USED, read_request
+from presentation.requests.parameters import LIMITS, Parameters
 
-HANDLE = "urn:ietf:params:oauth:request_uri:"  # and 256 random bits
+HANDLE = "urn:ietf:params:oauth:request_uri:"  # followed by 256 random bits
 LIFETIME = timedelta(seconds=60)
+# A relying party may push every request of every holder from one address, so this is four times the limit
+# for access tokens.
+PER_ADDRESS = Limit("pushes_of_address", most=1200, window=timedelta(minutes=1))
+PER_CLIENT = Limit("pushes_of_client", most=1200, window=timedelta(minutes=1))
+_OF_A_CLIENT = {"client_secret", "client_assertion", "client_assertion_type"}
 
 log = structlog.get_logger(__name__)
 
@@ -28,19 +50,33 @@ _by_digest = PreparedRead(lambda value: PushedRequest.objects.filter(digest=valu
 _new = PreparedInsert(PushedRequest)
 
 
-def keep(carried: CarriedRequest, *, client_id: str, now: datetime) -> str:
-    """Keep a request that was checked; gives its handle."""
-    handle = HANDLE + secrets.token_urlsafe(32)
-    row = PushedRequest(
-        digest=_digest(handle), client_id=client_id, signed=carried.signed, expires_at=now + LIFETIME
-    )
-    row.keep(carried.parameters)
-    _new.run(row)
-    return handle
+def push(form: Mapping[str, str], authorization: str, *, address: str, now: datetime) -> dict[str, Any]:
+    """Keeps the request and returns the members of the response (RFC 9126 §2.2).
+
+    Raises MachineError or LimitReachedError. The errors of the authorization endpoint are returned as JSON,
+    because nothing is redirected from here.
+    """
+    PER_ADDRESS.take(address, now=now)
+    party = _authenticated(form, authorization, now=now)
+    PER_CLIENT.take(party.client_id, now=now)
+    try:
+        carried = _carried(form, party, now=now)
+        _check(carried, party)
+    except UntrustedRequestError as error:
+        raise MalformedRequestError(error.hint) from error
+    except RequestObjectError as error:
+        raise RefusedRequestError("invalid_request_object", str(error)) from error
+    except KeysUnderWayError as error:
+        raise UnavailableError(seconds=SOON) from error
+    except AuthorizationError as error:
+        raise RefusedRequestError(error.error, error.description) from error
+    handle = _keep(carried, party.client_id, now=now)
+    log.info("pushed", client_id=party.client_id)
+    return {"request_uri": handle, "expires_in": int(LIFETIME.total_seconds())}
 
 
 def recall(handle: str, *, client_id: str, now: datetime) -> CarriedRequest:
-    """The request behind a handle of this client; raises UntrustedRequestError when none can begin."""
+    """The request behind a handle of this client; raises UntrustedRequestError if it is unknown or used."""
     row = _by_digest.first(digest=_digest(handle))
     if row is None or row.client_id != client_id:
         raise mistaken("request_uri is no handle of this client")
@@ -59,16 +95,62 @@ def recall(handle: str, *, client_id: str, now: datetime) -> CarriedRequest:
         except SealError:
             log.exception("request_not_evaluated")
             problem = ServerError()
-    # Its digest stays with the parameters, so that the answer to them can use the handle up.
+    # The digest stays among the parameters, so that the answer can mark the handle as used.
     parameters = Parameters({**values, "request_uri": row.digest})
     return CarriedRequest(parameters, signed=row.signed, pushed=True, problem=problem)
 
 
 def use_up(digest: str, *, now: datetime) -> bool:
-    """It is answered, and what was asked is forgotten; whether this was the first answer."""
+    """Marks the handle as used and empties the parameters; returns whether this was the first answer."""
     still_open = PushedRequest.objects.filter(digest=digest, used_at=None)
     return still_open.update(used_at=now, parameters={}, sealed_transaction_data=None) == 1
 
 
+def _keep(carried: CarriedRequest, client_id: str, *, now: datetime) -> str:
+    handle = HANDLE + secrets.token_urlsafe(32)
+    row = PushedRequest(
+        digest=_digest(handle), client_id=client_id, signed=carried.signed, expires_at=now + LIFETIME
+    )
+    row.keep(carried.parameters)
+    _new.run(row)
+    return handle
+
+
 def _digest(handle: str) -> str:
     return sha256(handle.encode()).hexdigest()
+
+
+def _authenticated(form: Mapping[str, str], authorization: str, *, now: datetime) -> RelyingParty:
+    """The relying party, authenticated as at the token endpoint or by an access token for pushing."""
+    scheme, _, token = authorization.partition(" ")
+    if scheme.lower() != "bearer":
+        return authenticate(form, authorization, now=now)
+    if _OF_A_CLIENT & form.keys():
+        raise MalformedRequestError("Use one method of client authentication, not several.")
+    access = access_by(token, now=now)
+    if grants.PUSH not in access.grants:
+        raise InsufficientScopeError(grants.PUSH)
+    return access.relying_party
+
+
+def _carried(form: Mapping[str, str], party: RelyingParty, *, now: datetime) -> CarriedRequest:
+    """The request in the form, or in the signed object that the form holds instead (RFC 9126 §3)."""
+    parameters = Parameters.of({name: [value] for name, value in form.items() if name in LIMITS})
+    if problem := parameters.first_problem():
+        raise InvalidRequestError(problem)
+    if "request_uri" in form:
+        raise InvalidRequestError("request_uri must not be pushed")
+    if form.get("client_id", party.client_id) != party.client_id:
+        raise InvalidRequestError("client_id is another one than the client that authenticated")
+    if "request" in form:
+        return signed_requests.sent_along(form["request"], party, now=now)
+    return CarriedRequest(parameters, party)
+
+
+def _check(carried: CarriedRequest, party: RelyingParty) -> None:
+    """Raises what the authorization endpoint would raise before the holder is involved."""
+    client = identify(carried)
+    carried.check(requires_signed=party.requires_signed_requests, requires_pushed=False)
+    read_request(carried.parameters, party)
+    if client.nonce_used:
+        raise InvalidRequestError(NONCE_USED)

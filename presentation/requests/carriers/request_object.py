@@ -1,6 +1,6 @@
 """A signed request object: all parameters as the claims of one JWT (RFC 9101, OpenID4VP 1.0 §5.8). Pure.
 
-Nothing outside it counts; and it can be taken for nothing else, nor anything else for it.
+Parameters outside the object do not count. `typ` and `sub` are checked so that no other kind of JWT passes.
 """
 
 import json
@@ -19,11 +19,11 @@ from presentation.requests.parameters import CARRIERS, LIMITS, Parameters
 
 TYPE = "oauth-authz-req+jwt"
 MEDIA_TYPE = f"application/{TYPE}"
-LIFETIME = timedelta(hours=1)  # the longest from now to `exp`
-WITHOUT_END = timedelta(minutes=5)  # the age of one that has `iat` and no `exp`
-ANYBODY = "https://self-issued.me/v2"  # the audience of those who have not read our metadata (§5.8)
-# Text in an address, and JSON objects or lists here (OpenID4VP 1.0 §5.1). Many libraries send the text, so it
-# is accepted as well.
+LIFETIME = timedelta(hours=1)  # the latest `exp`, from now
+WITHOUT_END = timedelta(minutes=5)  # how long an object with `iat` but without `exp` is valid
+SELF_ISSUED = "https://self-issued.me/v2"  # the audience for wallets whose metadata is unknown (§5.8)
+# In an address these are text; in an object they are JSON objects or arrays (OpenID4VP 1.0 §5.1). Many
+# libraries put the text into the object too, so both are accepted.
 JSON_VALUES: dict[str, tuple[type, str]] = {
     "dcql_query": (dict, "a JSON object or text"),
     "client_metadata": (dict, "a JSON object or text"),
@@ -32,14 +32,15 @@ JSON_VALUES: dict[str, tuple[type, str]] = {
 
 
 class RequestObjectError(ValueError):
-    """It is no request of this client; the text says why.
+    """The object is not a valid request of this client; the text says why.
 
-    `said` is what it asks, where it is certain that the client itself said so: enough to tell it at home.
+    verified: the parameters, if the client's signature is verified and they name a return address, to which
+    the error can then be sent.
     """
 
-    def __init__(self, reason: str, said: Parameters | None = None) -> None:
+    def __init__(self, reason: str, verified: Parameters | None = None) -> None:
         super().__init__(f"the request object {reason}")
-        self.said = said
+        self.verified = verified
 
 
 def read(
@@ -51,26 +52,26 @@ def read(
     now: datetime,
     wallet_nonce: str | None = None,
 ) -> Parameters:
-    """What the client `client_id` asks in the object `text`, as if it stood in the address.
+    """The parameters in the object `text` of the client `client_id`; raises RequestObjectError.
 
-    wallet_nonce: what it was asked to repeat, if it was (OpenID4VP 1.0 §5.10). Raises RequestObjectError.
+    wallet_nonce: the nonce that the object must repeat, if one was posted (OpenID4VP 1.0 §5.10).
     """
-    said: Parameters | None = None
+    verified: Parameters | None = None
     try:
         claims = signed_claims(text, find_keys, types=(TYPE,))
         if claims.get("client_id") != client_id:
             raise ClientJwtError("does not have the client_id that stands beside it")
         parameters, mistyped = _parameters(claims)
-        if parameters.get("redirect_uri") or parameters.get("response_uri"):
-            said = parameters  # without either there is nowhere to send a mistake
+        if {"redirect_uri", "response_uri"} & parameters.values.keys():
+            verified = parameters  # without either there is no address for the error
         if mistyped:
             raise ClientJwtError(mistyped)
-        _check_meant_for(claims, {issuer, ANYBODY}, client_id)
+        _check_meant_for(claims, {issuer, SELF_ISSUED}, client_id)
         _check_times(claims, now)
         if wallet_nonce is not None and claims.get("wallet_nonce") != wallet_nonce:
             raise ClientJwtError("is an answer to another request for it: wallet_nonce must be repeated")
     except ClientJwtError as error:
-        raise RequestObjectError(str(error), said) from error
+        raise RequestObjectError(str(error), verified) from error
     return parameters
 
 
@@ -79,7 +80,7 @@ def _check_meant_for(claims: dict[str, Any], audiences: Collection[str], client_
     if isinstance(audience, list) and len(audience) == 1:
         audience = audience[0]
     if not isinstance(audience, str) or audience not in audiences:
-        raise ClientJwtError("is meant for somebody else: aud must be the issuer")
+        raise ClientJwtError("has another audience: aud must be the issuer")
     if claims.get("sub") == client_id:
         raise ClientJwtError("could be taken for a client assertion: it must not have this sub")
     if CARRIERS & claims.keys():
@@ -87,16 +88,16 @@ def _check_meant_for(claims: dict[str, Any], audiences: Collection[str], client_
 
 
 def _check_times(claims: dict[str, Any], now: datetime) -> None:
-    said = times(claims, "exp", "nbf", "iat")
-    if "exp" not in said:
-        if "iat" not in said:
+    moments = times(claims)
+    if "exp" not in moments:
+        if "iat" not in moments:
             raise ClientJwtError("says neither when it ends (exp) nor when it was made (iat)")
-        said["exp"] = said["iat"] + WITHOUT_END.total_seconds()
-    check_times(said, lifetime=LIFETIME, now=now)
+        moments["exp"] = moments["iat"] + WITHOUT_END.total_seconds()
+    check_times(moments, lifetime=LIFETIME, now=now)
 
 
 def _parameters(claims: dict[str, Any]) -> tuple[Parameters, str | None]:
-    """The claims that are parameters, as the text they would be in a URL, and what is wrong with one of them.
+    """The claims that are parameters, as the text they would be in a URL, and the first problem, if any.
 
     A parameter of the wrong type gets no value, so that the others still say where to return the error.
     """
@@ -111,7 +112,7 @@ def _parameters(claims: dict[str, Any]) -> tuple[Parameters, str | None]:
 
 
 def _text(name: str, value: Any) -> str | None:
-    """The value as text; None if it has a type that the parameter cannot have, or text nobody can store."""
+    """The value as text; None if it has a wrong type, or cannot be stored (NUL, not JSON)."""
     if name in JSON_VALUES and isinstance(value, JSON_VALUES[name][0]):
         try:
             return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))

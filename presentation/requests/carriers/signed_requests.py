@@ -1,6 +1,6 @@
-"""Requests in signed objects: sent along, or published by the relying application (RFC 9101 §5).
+"""Requests in signed objects: sent as `request`, or fetched from a `request_uri` (RFC 9101 §5).
 
-A published one is read, or made for us when we ask for it with a nonce (OpenID4VP 1.0 §5.10).
+With `request_uri_method=post` the service posts a nonce, and the object must repeat it (OpenID4VP 1.0 §5.10).
 """
 
 import secrets
@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from infra.limits import Limit, LimitReachedError
 from infra.outbound.calls import Answer, Outbound, OutboundError
 from infra.outbound.lanes import NoLaneFreeError, lane
-from presentation.errors import NotNowError, UntrustedRequestError
+from presentation.errors import UntrustedRequestError
 from presentation.metadata import discovery_document
 from presentation.models import RelyingParty
 from presentation.relying_parties.authentication.authentication import keys_of
@@ -28,20 +28,15 @@ from presentation.requests.parameters import LIMITS
 log = structlog.get_logger(__name__)
 
 outbound = Outbound(loopback=settings.LOOPBACK_CALLS)
-# Anybody's browser can make us fetch; per client address, and generous, because a company may share one.
+# Any browser can cause a fetch. The limit per client address is generous, because a company may share one.
 FETCHES = Limit("request-objects-fetched", most=settings.REQUESTS_PER_CLIENT, window=timedelta(minutes=15))
 
 
-def sent_along(text: str, party: RelyingParty, *, now: datetime) -> CarriedRequest:
-    """The request in an object of this active relying party; raises RequestObjectError."""
-    return _read(text, party, now)
-
-
 def published_at(uri: str, party: RelyingParty, *, post: bool, address: str, now: datetime) -> CarriedRequest:
-    """The request in the object that this relying party publishes there, or with `post` makes for us.
+    """The request in the object that the relying party returns at `uri`.
 
-    address: the network address that limits count by. Raises RequestObjectError, or UntrustedRequestError
-    when it must not be fetched or cannot be: NotNowError if that will soon be different.
+    post: post a nonce there instead of a plain GET. address: the network address that limits count by. Raises
+    RequestObjectError, or UntrustedRequestError when the object must not or cannot be fetched.
     """
     if not request_uris.is_registered(uri, party.request_uri_prefix, loopback=settings.LOOPBACK_CALLS):
         raise mistaken("request_uri must be a pushed request, or at the address registered for signed ones")
@@ -55,35 +50,42 @@ def published_at(uri: str, party: RelyingParty, *, post: bool, address: str, now
         raise _not_fetched(error, now) from error
     if answer.status != 200 or answer.content_type != request_object.MEDIA_TYPE:
         raise mistaken(f"request_uri must answer with status 200 and {request_object.MEDIA_TYPE}")
-    return _read(answer.body.decode("ascii", errors="replace").strip(), party, now, wallet_nonce)
+    text = answer.body.decode("ascii", errors="replace").strip()
+    return sent_along(text, party, now=now, wallet_nonce=wallet_nonce)
 
 
 def _not_fetched(error: LimitReachedError | OutboundError, now: datetime) -> UntrustedRequestError:
     reason = _("We could not get the request of the application that sent you here. Please try again later.")
     hint = f"request_uri could not be fetched: {error}"
     if isinstance(error, LimitReachedError):
-        return NotNowError(reason, hint, status=429, seconds=int(error.retry_after(now)))
+        return UntrustedRequestError(reason, hint, status=429, seconds=int(error.retry_after(now)))
     if isinstance(error, NoLaneFreeError):
-        return NotNowError(reason, hint, status=503, seconds=1)
+        return UntrustedRequestError(reason, hint, status=503, seconds=1)
     return UntrustedRequestError(reason, hint)
 
 
 def _fetch(uri: str, wallet_nonce: str | None) -> Answer:
     if wallet_nonce is None:
         return outbound.get(uri, accept=request_object.MEDIA_TYPE)
-    said = {"wallet_nonce": wallet_nonce, "wallet_metadata": discovery_document().decode()}
+    fields = {"wallet_nonce": wallet_nonce, "wallet_metadata": discovery_document().decode()}
     return outbound.post(
         uri,
-        urlencode(said).encode(),
+        urlencode(fields).encode(),
         content_type="application/x-www-form-urlencoded",
         headers={"Accept": request_object.MEDIA_TYPE},
     )
 
 
-def _read(text: str, party: RelyingParty, now: datetime, wallet_nonce: str | None = None) -> CarriedRequest:
+def sent_along(
+    text: str, party: RelyingParty, *, now: datetime, wallet_nonce: str | None = None
+) -> CarriedRequest:
+    """The request in the object `text`, signed by this active relying party.
+
+    wallet_nonce: the nonce that the object must repeat, if one was posted. Raises RequestObjectError.
+    """
     if len(text) > LIMITS["request"]:
         raise RequestObjectError("is too long")
-    said = request_object.read(
+    parameters = request_object.read(
         text,
         client_id=party.client_id,
         find_keys=partial(keys_of, party),
@@ -91,4 +93,4 @@ def _read(text: str, party: RelyingParty, now: datetime, wallet_nonce: str | Non
         now=now,
         wallet_nonce=wallet_nonce,
     )
-    return CarriedRequest(said, party, signed=True)
+    return CarriedRequest(parameters, party, signed=True)

@@ -1,1 +1,1 @@
-"""Answers as they go home: the token, the address, the redirect, or the body that is posted."""
+"""Delivers answers: by redirect in the fragment, or by posting them to the relying party."""

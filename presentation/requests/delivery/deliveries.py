@@ -1,6 +1,6 @@
-"""Posting answers to relying parties (OpenID4VP 1.0 §8.2): kept sealed, posted by one request at a time.
+"""Answers that are posted to relying parties (OpenID4VP 1.0 §8.2): stored sealed, one try at a time.
 
-What is posted again is the same answer, to the byte. No transaction is open while a relying party is asked.
+A retry posts the same bytes. No transaction is open while the relying party is called.
 """
 
 from collections.abc import Sequence
@@ -27,19 +27,19 @@ from presentation.webhooks import telling
 
 log = structlog.get_logger(__name__)
 
-KEPT = timedelta(minutes=5)  # verifiers take a key binding that is not older
+KEPT = timedelta(minutes=5)  # verifiers refuse an older key binding
 MOST_TRIES = 10
-TAKEN_FOR = timedelta(seconds=20)  # longer than posting may take: then its process must have died
+TAKEN_FOR = timedelta(seconds=20)  # longer than posting may take, so the process has died
 
 
 class Standing(Enum):
-    """How an answer that is posted stands."""
+    """The state of an answer that is posted."""
 
     WAITING = auto()  # it may be posted
-    HELD = auto()  # it may be, but not yet: the relying party asked to wait
+    HELD = auto()  # it may be posted after a pause that the relying party asked for
     UNDER_WAY = auto()  # a request is posting it now
     DELIVERED = auto()
-    ENDED = auto()  # it did not arrive, and is gone
+    ENDED = auto()  # it was not delivered and is erased
 
 
 def keep(
@@ -50,7 +50,7 @@ def keep(
     *,
     now: datetime,
 ) -> None:
-    """Seal an answer away to be posted; in the transaction that gives it."""
+    """Stores the answer, sealed, to be posted; in the transaction that closes the interaction."""
     body = posting.form(answer, address.state, recipient)
     Delivery.objects.create(
         interaction=interaction,
@@ -60,11 +60,11 @@ def keep(
 
 
 def deliver(interaction: Interaction, *, checked: bool = False, now: datetime) -> None:
-    """Post the answer, unless it has arrived, has expired, must wait, or another request is posting it.
+    """Posts the answer, unless it is delivered, has expired, must wait, or another request is posting it.
 
-    checked: this HTTP request has found already that the answer may go there. `standing` says how it went.
-    May take as long as `outbound.calls.DONE_WITHIN`. That it arrived is written down together with its
-    webhook event; after a crash neither is.
+    checked: this HTTP request has checked already that the response URI is registered. `standing` returns the
+    result. A call may take as long as `outbound.calls.DONE_WITHIN`. The delivery and its webhook event are
+    stored in one transaction.
     """
     if not (checked or _may_still_go(interaction)):
         give_up(interaction, now=now)
@@ -90,13 +90,13 @@ def deliver(interaction: Interaction, *, checked: bool = False, now: datetime) -
 
 
 def of(interaction: Interaction) -> Delivery | None:
-    """What became of the answer; None when it is not one that is posted."""
+    """The delivery of the answer; None if the answer is not posted."""
     found = Delivery.objects.select_related("interaction__relying_party").filter(pk=interaction.pk)
     return found.first()
 
 
 def standing(delivery: Delivery, *, now: datetime) -> Standing:
-    """How it stands."""
+    """The state of the delivery at this moment."""
     if delivery.delivered_at is not None:
         return Standing.DELIVERED
     if not delivery.sealed_body or delivery.expires_at <= now:
@@ -109,12 +109,12 @@ def standing(delivery: Delivery, *, now: datetime) -> Standing:
 
 
 def held_for(delivery: Delivery, *, now: datetime) -> int:
-    """The seconds until it may be posted again, because the relying party asked to wait; 0 when it may be."""
+    """The seconds for which the relying party still asks to wait; 0 if it does not."""
     return ceil(max((delivery.held_until - now).total_seconds(), 0)) if delivery.held_until else 0
 
 
 def onward(delivery: Delivery, *, now: datetime) -> str | None:
-    """Where the relying party sends this browser, while that is kept."""
+    """The address to which the relying party sends the browser; None if there is none or it expired."""
     if not delivery.sealed_onward or delivery.expires_at <= now:
         return None
     with suppress(SealError):
@@ -123,14 +123,14 @@ def onward(delivery: Delivery, *, now: datetime) -> str | None:
 
 
 def give_up(interaction: Interaction, *, now: datetime) -> None:
-    """The holder does not want to wait: the answer is forgotten, unless it is being posted or has arrived."""
+    """Erases the answer because the holder gave up, unless it is delivered or being posted."""
     with transaction.atomic():
         if _free(interaction, now=now).update(sealed_body=b"") == 1:
             _note_if_nothing_was_sent([interaction.pk], now=now)
 
 
 def forget_expired(*, now: datetime, batch: int) -> int:
-    """Empty what has expired, `batch` rows per transaction; how many."""
+    """Erases expired answers, `batch` rows per transaction; returns their number."""
     forgotten = 0
     kept = ~Q(sealed_body=b"") | ~Q(sealed_onward=b"")
     rows = Delivery.objects.filter(kept, expires_at__lte=now).order_by("expires_at")
@@ -142,7 +142,7 @@ def forget_expired(*, now: datetime, batch: int) -> int:
 
 
 def _free(interaction: Interaction, *, now: datetime) -> QuerySet[Delivery]:
-    """The row, if its answer may be posted and nobody is at it."""
+    """The row, if its answer may be posted and no other request is posting it."""
     rows = Delivery.objects.filter(Q(taken_until=None) | Q(taken_until__lte=now), pk=interaction.pk)
     return rows.filter(expires_at__gt=now, tries__lt=MOST_TRIES).exclude(sealed_body=b"")
 
@@ -156,7 +156,7 @@ def _may_still_go(interaction: Interaction) -> bool:
 
 
 def _learnt(before: Delivery, error: Exception, *, now: datetime) -> dict[str, Any]:
-    """What a try that failed says about the answer and the next try."""
+    """The columns to update after a try that failed."""
     nothing_sent = not isinstance(error, OutboundError) or isinstance(error, NotReachedError)
     facts: dict[str, Any] = {
         "left_here": before.left_here or not nothing_sent,
@@ -164,13 +164,13 @@ def _learnt(before: Delivery, error: Exception, *, now: datetime) -> dict[str, A
     }
     if isinstance(error, NotTakenError):
         facts["held_until"] = now + error.wait
-        if error.gone:  # it will not be taken there any more
+        if error.gone:  # there is no use in another try
             facts["sealed_body"] = b""
     return facts
 
 
 def _note_if_nothing_was_sent(ids: Sequence[UUID], *, now: datetime) -> None:
-    """Then the receipt must not say that it was shared; otherwise nobody knows, and it says so."""
+    """Marks the consent undelivered only if no byte was sent. Otherwise the answer may have arrived."""
     unsent = Delivery.objects.filter(pk__in=ids, delivered_at=None, left_here=False)
     for consent_id in unsent.values_list("interaction__consent", flat=True):
         if consent_id is not None:

@@ -1,7 +1,7 @@
-"""Posting an answer to a relying party as a form, and reading its response (OpenID4VP 1.0 §8.2, §8.3).
+"""Posts an answer to a relying party as a form, and reads its response (OpenID4VP 1.0 §8.2, §8.3).
 
-Only status 200 means that the relying party accepted the answer. The browser follows the `redirect_uri` of
-the response only if the relying party could register that address.
+Only status 200 means that the relying party accepted the answer. The browser is redirected to the
+`redirect_uri` of the response only if the relying party could register that address.
 """
 
 import re
@@ -25,9 +25,9 @@ from presentation.requests.encryption import Recipient
 
 CONTENT_TYPE = "application/x-www-form-urlencoded"
 LONGEST_ONWARD = 2048
-LONGEST_WAIT = timedelta(minutes=2)  # that it may ask for: what is posted is not kept for much longer
+LONGEST_WAIT = timedelta(minutes=2)  # longest `Retry-After` that is heeded; answers are kept for 5 minutes
 GONE = 410
-# Anybody can send a browser here with a request that is wrong; each makes one call. Per client address.
+# Any browser can bring an invalid request, and each causes one call, so limit them per client address.
 REPORTS = Limit("reported-errors", most=60, window=timedelta(minutes=15))
 _URI = re.compile(r"[A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=%]+")  # RFC 3986 §2: no space, no control character
 
@@ -35,7 +35,7 @@ outbound = Outbound(loopback=settings.LOOPBACK_CALLS)
 
 
 class NotTakenError(UnusableAnswerError):
-    """It answered with another status than 200: `gone` for good, or it asks to wait first."""
+    """The response has another status than 200. gone: status 410. wait: the pause it asks for."""
 
     def __init__(self, status: int, wait: timedelta) -> None:
         super().__init__(f"It answered with status {status}.")
@@ -43,9 +43,9 @@ class NotTakenError(UnusableAnswerError):
 
 
 def form(answer: Mapping[str, str], state: str | None, recipient: Recipient | None) -> bytes:
-    """The body to post. Only a token is encrypted: whoever cannot decrypt still learns of an error (§8.3).
+    """The body to post. Only a token is encrypted, so that an error can be read without the key (§8.3).
 
-    Inside, `vp_token` is an object where it is one; `iss` says nothing there, the key was for us alone.
+    In the encrypted answer `vp_token` may be a JSON object, and `iss` is left out.
     """
     fields = dict(answer) | ({} if state is None else {"state": state})
     if recipient and "vp_token" in fields:
@@ -57,9 +57,9 @@ def form(answer: Mapping[str, str], state: str | None, recipient: Recipient | No
 
 
 def post(party: RelyingParty, response_uri: str, body: bytes, *, now: datetime) -> str | None:
-    """Post a form there; where the browser is to go next, if the relying party says so.
+    """Posts a form; returns the address to which the relying party sends the browser, if any.
 
-    Raises OutboundError: NotTakenError for every status but 200.
+    Raises OutboundError; NotTakenError for every status but 200.
     """
     with lane(party.pk):
         answer = outbound.post(
@@ -75,7 +75,7 @@ def post(party: RelyingParty, response_uri: str, body: bytes, *, now: datetime) 
 def report(
     party: RelyingParty, address: ReturnAddress, answer: dict[str, str], *, client: str, now: datetime
 ) -> str | None:
-    """Post what is wrong with a request that was not even begun, once; gives and raises as `post` does.
+    """Posts the error of a request without an interaction, once; returns and raises as `post`.
 
     client: the network address that the limit counts by.
     """
@@ -87,17 +87,17 @@ def report(
 
 
 def onward(content_type: str, body: bytes, is_registrable: Callable[[str], bool]) -> str | None:
-    """The `redirect_uri` of the relying party's answer; None when there is none that may be followed.
+    """The `redirect_uri` of a relying party's response; None if there is none, or it may not be followed.
 
-    is_registrable: whether such an address, without its fragment, may be one of this relying party's.
+    is_registrable: whether the relying party could register this address (without its fragment).
     """
     if content_type != "application/json":
         return None
     try:
-        said = strict_json.loads(body.decode())
+        response = strict_json.loads(body.decode())
     except (StrictJsonError, UnicodeDecodeError):
         return None
-    uri = said.get("redirect_uri") if isinstance(said, dict) else None
+    uri = response.get("redirect_uri") if isinstance(response, dict) else None
     if not isinstance(uri, str) or len(uri) > LONGEST_ONWARD or not _URI.fullmatch(uri):
         return None
     address, _, fragment = uri.partition("#")
@@ -105,7 +105,7 @@ def onward(content_type: str, body: bytes, is_registrable: Callable[[str], bool]
 
 
 def _may_be_followed(address: str, schemes: Collection[str]) -> bool:
-    """https, or a scheme it has registered: an app's own, or http to the same machine."""
+    """Whether it has https or a scheme that the relying party has registered (an app's, loopback http)."""
     if address.partition(":")[0] not in {"https", *schemes}:
         return False
     try:

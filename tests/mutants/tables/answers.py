@@ -68,7 +68,7 @@ MUTANTS = (
         _NEXT,
         "if decisions.granted_for(consent, request_hash=opened.row.request_hash, wallet=session.wallet):",
         "if consent.asked_at:",
-        f"{_DECIDING}::test_before_anybody_was_asked_there_is_nothing_to_decide",
+        f"{_DECIDING}::test_without_a_consent_there_is_nothing_to_decide",
         f"{_DECIDING}::test_an_unknown_decision_decides_nothing",
         f"{_TESTS}/test_instants.py::test_an_interaction_is_over_from_the_instant_at_which_it_expires",
     ),
@@ -91,7 +91,7 @@ MUTANTS = (
         _INTERACTIONS,
         "        if not self.still_registered:",
         "        if not self.return_address.uri:",
-        f"{_FLOW}::test_a_redirect_uri_taken_away_in_mid_flow_gets_nothing",
+        f"{_FLOW}::test_a_redirect_uri_removed_during_the_flow_gets_no_answer",
     ),
     mutant(
         "answer: to a request that was changed after the yes",
@@ -126,7 +126,7 @@ MUTANTS = (
         _ANSWERS,
         'Interaction.objects.filter(id=value("id"), outcome=Interaction.Outcome.NONE)',
         'Interaction.objects.filter(id=value("id"))',
-        f"{_FLOW}::test_racing_requests_to_the_hub_get_one_token",
+        f"{_FLOW}::test_racing_requests_to_an_interaction_get_one_token",
     ),
     mutant(
         "answer: what was asked is kept",
@@ -134,7 +134,7 @@ MUTANTS = (
         "            parameters={},\n            sealed_transaction_data=None,\n            errand=None,\n",
         "            parameters=interaction.parameters,\n            sealed_transaction_data=None,\n"
         "            errand=None,\n",
-        f"{_FLOW}::test_what_was_asked_is_forgotten_once_answered",
+        f"{_FLOW}::test_the_answer_erases_the_parameters",
     ),
     mutant(
         "CSRF: a decision without the token of our page",
@@ -152,7 +152,7 @@ MUTANTS = (
     ),
     mutant(
         "caches: keep the answer that the browser carries",
-        f"{_PACKAGE}/delivery/redirects.py",
+        "presentation/views.py",
         '            "Cache-Control": "no-store",\n',
         "",
         f"{_DECIDING}::test_a_signed_in_holder_needs_three_requests",
@@ -162,7 +162,7 @@ MUTANTS = (
         _DELIVERIES,
         "        uri=interaction.response_uri,\n",
         "",
-        f"{_POSTED}::test_a_response_uri_taken_away_meanwhile_gets_nothing",
+        f"{_POSTED}::test_a_response_uri_removed_during_the_flow_gets_no_answer",
     ),
     mutant(
         "delivery: to a client that was suspended meanwhile",
@@ -204,7 +204,7 @@ MUTANTS = (
         f"{_PACKAGE}/encryption.py",
         'usable = [*_usable(metadata.get("jwks", {"keys": []})), *registered]',
         'usable = [*registered, *_usable(metadata.get("jwks", {"keys": []}))]',
-        f"{_TESTS}/test_response_encryption.py::test_a_registered_key_is_taken_when_the_request_brings_none",
+        f"{_TESTS}/test_response_encryption.py::test_a_registered_key_is_used_if_the_request_has_none",
     ),
     mutant(
         "encryption: to a key that is not for it",
@@ -231,8 +231,8 @@ MUTANTS = (
         "test_a_presentation_to_another_application_is_not_valid_for_this_one",
     ),
     mutant(
-        "clearing: a nonce that gave a token is forgotten too early",
-        "presentation/clearing.py",
+        "retention: a nonce that gave a token is forgotten too early",
+        "presentation/retention.py",
         "NONCE_REMEMBERED = timedelta(days=400)",
         "NONCE_REMEMBERED = timedelta(days=300)",
         "presentation/test_clearing.py::"

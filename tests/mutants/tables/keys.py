@@ -96,6 +96,6 @@ MUTANTS = (
         "keys/key_set.py",
         "state__in=_PUBLISHED, certified_at__isnull=False",
         "certified_at__isnull=False",
-        "presentation/test_verification.py::test_what_a_withdrawn_key_signed_is_not_believed",
+        "presentation/test_verification.py::test_a_token_signed_by_a_withdrawn_key_is_refused",
     ),
 )

@@ -5,14 +5,15 @@ from tests.mutants.mutant import mutant
 _PACKAGE, _TESTS = "presentation/requests", "presentation/requests"
 _REQUEST, _CLIENT = f"{_PACKAGE}/authorization_request.py", f"{_PACKAGE}/client.py"
 _OBJECT, _PUSHED = f"{_PACKAGE}/carriers/request_object.py", f"{_PACKAGE}/carriers/pushed_requests.py"
-_PUSHING = f"{_PACKAGE}/carriers/pushing.py"
 _ADDRESSES = f"{_TESTS}/test_return_address.py::test_anything_else_is_not"
 _MISTAKES = f"{_TESTS}/test_authorization_request.py::test_every_mistake_has_its_error_and_says_what_is_wrong"
 _NOT_ITS_OWN = (
     f"{_TESTS}/test_request_objects.py::"
     "test_an_object_that_is_not_certainly_its_own_gets_a_page_and_is_not_pushed"
 )
-_NOT_GOOD = f"{_TESTS}/test_request_objects.py::test_an_object_of_its_own_that_is_not_good_is_told_at_home"
+_NOT_GOOD = (
+    f"{_TESTS}/test_request_objects.py::test_an_invalid_object_of_the_client_is_reported_to_the_client"
+)
 
 MUTANTS = (
     mutant(
@@ -31,7 +32,7 @@ MUTANTS = (
     ),
     mutant(
         "nonce: used again in a pushed request",
-        _PUSHING,
+        _PUSHED,
         "    if client.nonce_used:\n        raise InvalidRequestError(NONCE_USED)\n",
         "",
         f"{_TESTS}/test_pushed_requests.py::test_a_nonce_that_gave_a_token_cannot_be_pushed",
@@ -39,8 +40,8 @@ MUTANTS = (
     mutant(
         "nonce: that of another relying party counts as used",
         _CLIENT,
-        '        relying_party=OuterRef("relying_party"),\n        nonce_digest',
-        "        nonce_digest",
+        '            relying_party=OuterRef("relying_party"),\n            nonce_digest',
+        "            nonce_digest",
         f"{_TESTS}/test_flow.py::test_the_same_nonce_of_another_relying_party_is_no_replay",
     ),
     mutant(
@@ -76,7 +77,7 @@ MUTANTS = (
         "presentation/relying_parties/metadata/redirect_uris.py",
         '    if host != "localhost":\n',
         '    if host == "localhost":\n        return\n    if host == "":\n',
-        "presentation/relying_parties/test_redirect_uris.py::test_anything_else_may_not_and_the_reason_is_said",
+        "presentation/relying_parties/test_redirect_uris.py::test_every_other_uri_is_refused_with_a_reason",
     ),
     mutant(
         "client: a suspended one asks",
@@ -181,8 +182,8 @@ MUTANTS = (
     mutant(
         "request object: without exp and of any age (iat)",
         _OBJECT,
-        'said["exp"] = said["iat"] + WITHOUT_END.total_seconds()',
-        'said["exp"] = now.timestamp() + WITHOUT_END.total_seconds()',
+        'moments["exp"] = moments["iat"] + WITHOUT_END.total_seconds()',
+        'moments["exp"] = now.timestamp() + WITHOUT_END.total_seconds()',
         _NOT_GOOD,
     ),
     mutant(
@@ -215,14 +216,14 @@ MUTANTS = (
     ),
     mutant(
         "pushed request: by an access token of another grant",
-        _PUSHING,
+        _PUSHED,
         "    if grants.PUSH not in access.grants:\n",
         "    if not access.grants:\n",
         f"{_TESTS}/test_pushed_requests.py::test_an_access_token_pushes_as_long_as_its_party_may",
     ),
     mutant(
         "pushed request: for another client",
-        _PUSHING,
+        _PUSHED,
         'if form.get("client_id", party.client_id) != party.client_id:',
         'if not form.get("client_id", party.client_id):',
         f"{_TESTS}/test_pushed_requests.py::test_an_access_token_pushes_for_its_own_client_only",

@@ -1,4 +1,4 @@
-"""What DCQL queries come to for Alice's credential, beside a second implementation (npm `dcql`)."""
+"""Evaluates DCQL queries for Alice's credential, next to a second implementation (npm `dcql`)."""
 
 import json
 import random
@@ -97,7 +97,7 @@ def test_where_paths_lead(claims: list[Any], selected: Any) -> None:
     assert claims_for(*claims) == selected
 
 
-def test_the_first_claim_set_that_can_be_had_is_meant() -> None:
+def test_the_first_claim_set_that_the_credential_has_is_selected() -> None:
     claims = [
         path("given_name", id="x", values=["Bob"]),
         path("birth_date", id="y"),
@@ -114,7 +114,7 @@ def test_the_type_is_one_of_those_asked_for(vct_values: list[str], matches: bool
     assert (claims_for(meta={"vct_values": vct_values}) is not None) is matches
 
 
-def test_a_credential_of_another_format_is_one_that_nobody_has() -> None:
+def test_a_credential_of_another_format_counts_as_missing() -> None:
     licence = credential(path("given_name"), id="mdl", **LICENCE)
     basic = credential(path("given_name"), id="basic")
     only = lambda *sets: found(licence, basic, credential_sets=list(sets))  # noqa: E731
@@ -166,10 +166,10 @@ def test_credential_sets_take_the_first_option_and_leave_out_what_is_optional_an
     assert of(([["birth"]], True), ([["name"]], False)) == ("name", "birth")
     assert of(([["birth"]], True), ([["email"]], True)) is None
     assert of(([["email"], ["email", "name"]], True)) is None
-    assert of(([["email"]], False)) is None  # never an empty answer
+    assert of(([["email"]], False)) is None  # an empty selection is never presented
 
 
-# A grammar small enough that most queries mean something, and large enough to contradict each other.
+# A grammar small enough that most queries match, and large enough for contradictions.
 PATHS = [
     *(["given_name"], ["family_name"], ["birth_date"], [AGE], [AGE, "18"], [AGE, "16"], ["email"]),
     *(["nationalities"], ["nationalities", None], ["nationalities", 0], ["nationalities", 5]),
@@ -197,7 +197,7 @@ def drawn(draw: Any) -> dict[str, Any]:
             said["meta"] = {"vct_values": [draw.choice(["type", "other"])]}
         if draw.random() < 0.15:
             said |= LICENCE
-            said.pop("claims", None), said.pop("claim_sets", None)  # of namespaces, and theirs to evaluate
+            said.pop("claims", None), said.pop("claim_sets", None)  # of other formats
         credentials.append(said)
     query: dict[str, Any] = {"credentials": credentials}
     if draw.random() < 0.5:
@@ -213,7 +213,9 @@ def drawn(draw: Any) -> dict[str, Any]:
 
 
 @given(st.randoms(use_true_random=False))
-def test_an_answer_is_always_among_what_was_asked_and_what_anybody_could_give(draw: random.Random) -> None:
+def test_a_selection_is_always_within_the_request_and_the_best_possible_selection(
+    draw: random.Random,
+) -> None:
     said = drawn(draw)
     query = parse(json.dumps(said))
 
@@ -250,7 +252,7 @@ def test_a_second_implementation_finds_the_same() -> None:
         optional = [not one.required for one in query.credential_sets]
         if not (
             optional and all(optional)
-        ):  # then theirs is satisfied with nothing, and ours never answers that
+        ):  # the other implementation then selects nothing; ours refuses that
             assert (ours is not None) is answer["satisfied"], text
         if ours is not None:
             for asked_for, chosen in zip(query.credentials, answer["sets"], strict=True):
@@ -260,7 +262,7 @@ def test_a_second_implementation_finds_the_same() -> None:
 
 
 def union_of(query: Any, sets: list[int]) -> tuple[Any, ...]:
-    """The claims of the sets that the other implementation chose."""
+    """The claims in the sets that the other implementation chose."""
     union: dict[Any, None] = {}
     for asked, chosen in zip(query.credentials, sets, strict=True):
         by_id = {claim.id: claim for claim in asked.claims}

@@ -1,4 +1,4 @@
-"""Requests with `dcql_query` over HTTP: what the holder is shown is what results, or nothing does."""
+"""Requests with `dcql_query` over HTTP: exactly the claims on the consent page are presented."""
 
 import json
 from base64 import urlsafe_b64decode
@@ -27,7 +27,7 @@ def query(*asked_for: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 
 def with_query(*queries: dict[str, Any], **more: Any) -> dict[str, Any]:
-    """The changes that make a request ask by query."""
+    """The changes that turn a request with a scope into one with a query."""
     return {"scope": None, "dcql_query": json.dumps({"credentials": list(queries)} | more)}
 
 
@@ -133,9 +133,7 @@ def test_who_takes_credentials_of_other_formats_too_gets_the_one_that_is_here(
     assert disclosed(token) == {"given_name"}
 
 
-def test_who_takes_only_credentials_of_other_formats_is_told_so_at_once(
-    client: Client, acme_bank: RelyingParty
-) -> None:
+def test_a_query_for_other_formats_only_is_refused_at_once(client: Client, acme_bank: RelyingParty) -> None:
     home = client.get(PATH, asked(acme_bank, **with_query(LICENCE))).headers["Location"]
 
     assert fragment(home)["error"] == "vp_formats_not_supported"
@@ -193,18 +191,18 @@ def test_the_right_authority_is_the_one_that_signed_the_issuers_certificate(
     assert ask(client, acme_bank, **with_query(asked_for)).startswith("/consent/")
 
 
-def test_nothing_goes_home_before_a_click(
+def test_nothing_is_sent_to_the_relying_party_before_a_click(
     client: Client, alice: Wallet, may_ask_everything: RelyingParty, sign_in: SignIn
 ) -> None:
     sign_in(alice)
-    hub = ask(client, may_ask_everything, **UNAVAILABLE["another value"])
+    interaction_url = ask(client, may_ask_everything, **UNAVAILABLE["another value"])
 
     for _ in range(2):
-        assert client.get(hub).status_code == 200
+        assert client.get(interaction_url).status_code == 200
     assert Interaction.objects.get().outcome == ""
 
 
-def test_a_stranger_signs_in_before_a_query_is_held_against_any_wallet(
+def test_sign_in_comes_before_a_query_is_matched_with_any_wallet(
     client: Client, alice: Wallet, may_ask_everything: RelyingParty
 ) -> None:
     place = ask(client, may_ask_everything, **UNAVAILABLE["another value"])
@@ -212,7 +210,7 @@ def test_a_stranger_signs_in_before_a_query_is_held_against_any_wallet(
     assert place.endswith("/sign-in/")
 
 
-def test_nobody_is_verified_for_a_query_that_no_wallet_could_answer(
+def test_no_identity_is_verified_for_a_query_that_no_wallet_could_answer(
     client: Client, db: None, may_ask_everything: RelyingParty, sign_in: SignIn
 ) -> None:
     sign_in(Wallet.objects.create(email=NORA, created_at=datetime.now(UTC)))
@@ -255,14 +253,14 @@ def test_a_claim_that_is_not_the_relying_partys_to_ask_is_refused(
     assert "birth_date" in answer["error_description"]
 
 
-def test_claims_taken_away_after_the_yes_are_not_shared(
+def test_claims_removed_after_consent_are_not_shared(
     client: Client, alice: Wallet, may_ask_everything: RelyingParty, sign_in: SignIn
 ) -> None:
     sign_in(alice)
-    hub = decide(client, ask(client, may_ask_everything, **with_query(query(path("birth_date")))))
+    interaction_url = decide(client, ask(client, may_ask_everything, **with_query(query(path("birth_date")))))
     RelyingParty.objects.update(allowed_claims=["given_name"])
 
-    answer = fragment(client.get(hub).headers["Location"])
+    answer = fragment(client.get(interaction_url).headers["Location"])
 
     assert answer["error"] == "unauthorized_client"
 

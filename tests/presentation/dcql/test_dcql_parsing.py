@@ -1,4 +1,4 @@
-"""Reading DCQL queries: every rule of OpenID4VP 1.0 §6 has its sentence, and nothing else comes out."""
+"""Reads DCQL queries: each rule of OpenID4VP 1.0 §6 has its message."""
 
 import json
 from typing import Any
@@ -211,5 +211,5 @@ def test_a_query_with_anything_in_it_is_read_or_refused(changes: dict[str, Any],
     assert read.credential_ids
 
 
-def test_what_is_asked_for_is_not_in_what_programs_print() -> None:
+def test_a_query_is_not_in_any_repr() -> None:
     assert "Alice" not in repr(parse(json.dumps(claim(values=["Alice"]))))

@@ -1,4 +1,4 @@
-"""Access tokens: every one that our own key signed and that is not quite an access token for here and now."""
+"""Tokens that our own key signed and that are still no valid access tokens."""
 
 import uuid
 from datetime import datetime, timedelta
@@ -25,7 +25,7 @@ def now() -> datetime:
 
 
 def signed(now: datetime, header: dict[str, Any] | None = None, **claims: Any) -> str:
-    """A token of ours with other members, signed by the key that signs ours; what is None is left out."""
+    """A token with other members, signed by our key; members that are None are left out."""
     good = read_jwt(access_tokens.issue("acme-bank", ["presentation:verify"], now=now).text)
     without_none = lambda said: {name: value for name, value in said.items() if value is not None}  # noqa: E731
     return sign_compact(
@@ -67,14 +67,14 @@ def test_a_token_of_another_kind_or_key_is_refused(
 
 @pytest.mark.parametrize("name", ["iss", "aud"])
 @pytest.mark.parametrize("value", [None, EVIL, "", 7, "ours and more", ["ours"], ["ours", EVIL]])
-def test_a_token_from_or_for_somebody_else_is_refused(
+def test_a_token_of_another_issuer_or_audience_is_refused(
     now: datetime, settings: Any, name: str, value: Any
 ) -> None:
     if value == "ours and more":
         value = f"{settings.BASE_URL}/"
     elif isinstance(value, list):
         value = [settings.BASE_URL if each == "ours" else each for each in value]
-    with pytest.raises(TokenRefusedError, match="for somebody else"):
+    with pytest.raises(TokenRefusedError, match="another issuer or audience"):
         access_tokens.verify(signed(now, **{name: value}), now=now)
 
 

@@ -1,6 +1,6 @@
-"""Client assertions that are wrong, one row each; and that each is used once, whoever hurries (RFC 7523 §3).
+"""Invalid client assertions, one row each, and that each assertion is used once (RFC 7523 §3).
 
-The rows with a name of the OpenID Foundation's suite (`fapi2-security-profile-final-…`) are its modules.
+Names with `fapi2-security-profile-final-…` are modules of the OpenID Foundation's conformance suite.
 """
 
 import base64
@@ -38,12 +38,12 @@ Make = Callable[[str, Key, str], str]
 
 
 def claims(**changes: Any) -> Make:
-    """An assertion with other claims; a claim that is None is left out."""
+    """An assertion with other claims; claims that are None are left out."""
     return lambda client_id, key, issuer: assertion(client_id, key, issuer=issuer, **changes)
 
 
 def from_now(**seconds: int) -> Make:
-    """An assertion with other times, as seconds from when it is made."""
+    """An assertion with other times, in seconds from now."""
     return lambda client_id, key, issuer: assertion(
         client_id, key, issuer=issuer, **{name: int(time.time()) + value for name, value in seconds.items()}
     )
@@ -206,7 +206,7 @@ def test_older_clients_name_an_endpoint_only_where_that_is_allowed(
     ]
 
     assert ask(client, proofs[0]).status_code == (200 if taken else 401)
-    # Whoever is known there is told what is wrong with their request.
+    # A client that is known there learns what is wrong with its request.
     pushed = client.post(PAR, data=urlencode(proofs[1]), content_type=FORM)
     assert pushed.status_code == (400 if taken else 401)
 
@@ -253,7 +253,7 @@ def test_an_assertion_sent_many_times_at_once_gives_one_token(settings: Any, sig
     assert sorted(statuses) == [200] + [401] * 7
 
 
-# --- Whatever somebody sends ------------------------------------------------------------------------------
+# --- Arbitrary input --------------------------------------------------------------------------------------
 
 _JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20),

@@ -1,6 +1,6 @@
-"""That a client is never taken for a holder, nor a token of the one for a token of the other.
+"""A client is never mistaken for a holder, nor the token of one for a token of the other.
 
-An access token's `sub` is the client (RFC 9068 §2.2; RFC 9700 §4.15): so no holder may be called like one.
+The `sub` of an access token is the client (RFC 9068 §2.2; RFC 9700 §4.15), so no holder may have such a name.
 """
 
 import re
@@ -29,7 +29,7 @@ def bank() -> RelyingParty:
 
 @pytest.fixture
 def vp_token(client: Client, bank: RelyingParty, alice: Wallet, sign_in: SignIn) -> str:
-    """What came home after Alice said yes to the bank."""
+    """The answer after Alice has agreed to the bank's request."""
     sign_in(alice)
     token: str = pass_through(client, bank, nonce=NONCE)["vp_token"]
     return token
@@ -37,11 +37,11 @@ def vp_token(client: Client, bank: RelyingParty, alice: Wallet, sign_in: SignIn)
 
 def test_a_client_id_looks_like_no_name_a_holder_has() -> None:
     for client_id in {new_client_id() for _ in range(50)}:
-        assert re.fullmatch("[0-9a-f]{32}", client_id)  # no e-mail address, no number of a row
-        assert str(UUID(client_id)) != client_id  # nor a wallet's id as we write it
+        assert re.fullmatch("[0-9a-f]{32}", client_id)  # neither an e-mail address nor the number of a row
+        assert str(UUID(client_id)) != client_id  # nor a wallet's id in our notation
 
 
-def test_nobody_chooses_a_client_id() -> None:
+def test_a_client_id_cannot_be_chosen() -> None:
     assert not RelyingParty._meta.get_field("client_id").editable
 
 
@@ -59,7 +59,7 @@ def test_an_access_token_is_of_the_client_and_nothing_presented_has_a_subject(
 
 def test_nothing_presented_is_an_access_token(bank: RelyingParty, vp_token: str) -> None:
     issued, *_, key_binding = vp_token.split("~")
-    assert key_set.find(read_jwt(issued).header["kid"])  # it is the kind that is refused, not the key
+    assert key_set.find(read_jwt(issued).header["kid"])  # refused for its type, not for its key
     for token in (issued, key_binding, vp_token):
         assert verify(bank, {"vp_token": vp_token, "nonce": NONCE}, token=token).status_code == 401
 

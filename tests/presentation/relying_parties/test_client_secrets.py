@@ -1,4 +1,4 @@
-"""Secrets of relying applications: what is kept of them, two at a time, with an overlap that ends."""
+"""Client secrets: what is stored, two at a time, and the overlap."""
 
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
@@ -52,7 +52,7 @@ def test_the_secret_before_works_on_for_a_week_and_then_ends(acme_bank: RelyingP
 
 
 def test_an_overlap_does_not_make_a_secret_live_longer(acme_bank: RelyingParty) -> None:
-    old = rotate(acme_bank, now=NOW, lifetime=timedelta(days=2))
+    old = rotate(acme_bank, now=NOW - LIFETIME + timedelta(days=2))
     rotate(acme_bank, now=NOW)
     old.row.refresh_from_db()
 
@@ -80,7 +80,7 @@ def test_without_an_overlap_everything_before_ends_at_once(acme_bank: RelyingPar
     assert works(acme_bank, new.text, at=NOW)
 
 
-def test_an_ended_secret_makes_room(acme_bank: RelyingParty) -> None:
+def test_an_ended_secret_frees_its_slot(acme_bank: RelyingParty) -> None:
     first, second = (rotate(acme_bank, now=NOW) for _ in range(2))
     assert client_secrets.end(first.row, now=NOW)
     assert not client_secrets.end(first.row, now=NOW)

@@ -1,4 +1,4 @@
-"""Keys that a relying party publishes itself (`jwks_uri`): fetched when needed, seldom, never in excess."""
+"""The keys at a `jwks_uri`: fetched when needed, and not too often."""
 
 import json
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("signing_key")]
 
 
 class Application:
-    """A relying party with a server of its own that publishes its keys."""
+    """A relying party with a server that publishes its keys."""
 
     def __init__(self, far: FarEnd, **fields: Any) -> None:
         self.far, self.key = far, new_key()
@@ -59,7 +59,7 @@ def application(monkeypatch: pytest.MonkeyPatch) -> Iterator[Application]:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Turns the clock of what is remembered."""
+    """Moves the clock of the cache."""
     past = [0.0]
     real = fetched_keys.monotonic
     monkeypatch.setattr(fetched_keys, "monotonic", lambda: real() + past[0])
@@ -87,7 +87,7 @@ def test_a_key_that_is_new_there_is_fetched_at_most_once_a_minute(
     assert application.asks(settings) == 200
     second = new_key()
     application.publish(one=application.key, two=second)
-    for _ in range(3):  # whoever invents key ids makes nobody ask again and again
+    for _ in range(3):  # invented key ids cause no further fetches
         assert application.asks(settings, key=second, kid="two") == 401
     assert len(application.far.requests) == 1
     clock(fetched_keys.FETCHED_EVERY)
@@ -104,7 +104,7 @@ def test_a_key_that_is_gone_there_is_gone_here_after_five_minutes(
     assert application.asks(settings) == 401
 
 
-def test_a_server_that_fails_is_asked_once_a_minute_and_its_old_keys_end(
+def test_a_failing_server_is_called_once_a_minute_and_its_cached_keys_expire(
     application: Application, settings: Any, clock: Any
 ) -> None:
     assert application.asks(settings) == 200
@@ -200,17 +200,17 @@ def test_any_value_is_a_key_set_or_refused(value: Any) -> None:
 def test_many_at_once_ask_the_other_side_once(application: Application, settings: Any) -> None:
     statuses = together(lambda _: application.asks(settings), 8)
     assert 200 in statuses
-    assert set(statuses) <= {200, 503}  # whoever finds it being asked is to come again, and waits for nobody
+    assert set(statuses) <= {200, 503}  # a request during the fetch is told to come again
     assert len(application.far.requests) == 1
     assert together(lambda _: application.asks(settings), 8) == [200] * 8
     assert len(application.far.requests) == 1
 
 
-# --- While the other side is slow -------------------------------------------------------------------------
+# --- While the relying party's server is slow -------------------------------------------------------------
 
 
 class Slow:
-    """The far end of an application answers only once it is let."""
+    """The relying party's server, which answers only when the test lets it."""
 
     def __init__(self, application: Application) -> None:
         self.asked, self.may_answer = Event(), Event()
@@ -233,7 +233,9 @@ class Slow:
         self._asking.join()
 
 
-def test_nobody_waits_for_keys_that_somebody_else_fetches(application: Application, settings: Any) -> None:
+def test_no_request_waits_for_keys_that_another_request_fetches(
+    application: Application, settings: Any
+) -> None:
     with Slow(application):
         text = assertion(application.party.client_id, application.key, issuer=settings.BASE_URL)
         response = ask(Client(), by_assertion(text))
@@ -243,14 +245,14 @@ def test_nobody_waits_for_keys_that_somebody_else_fetches(application: Applicati
     assert len(application.far.requests) == 1
 
 
-def test_the_keys_from_before_count_until_somebody_else_has_fetched_new_ones(
+def test_the_cached_keys_count_until_another_request_has_fetched_new_ones(
     application: Application, settings: Any, clock: Any
 ) -> None:
     assert application.asks(settings) == 200
     clock(fetched_keys.KEPT)
     with Slow(application):
         assert application.asks(settings) == 200
-        assert application.asks(settings, key=new_key(), kid="two") == 503  # it may be among the new ones
+        assert application.asks(settings, key=new_key(), kid="two") == 503  # it may be a new key
     assert application.asks(settings, key=new_key(), kid="two") == 401
     assert len(application.far.requests) == 2
 
@@ -292,7 +294,7 @@ def test_the_addresses_that_were_used_last_are_remembered(
     monkeypatch.setattr(fetched_keys, "MOST", 2)
     far = application.far
     one, two, three = (far.url(f"/{number}") for number in range(3))
-    for uri in (one, two, one, three):  # for the third, the second is forgotten: it was used longest ago
+    for uri in (one, two, one, three):  # the second was used longest ago
         assert fetched_keys.published_at(uri, kid="one").keys() == {"one"}
     assert len(far.requests) == 3
     for uri in (one, three):

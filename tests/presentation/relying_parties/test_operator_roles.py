@@ -1,4 +1,4 @@
-"""Four roles of operators: each does its part in the real admin, and nothing else."""
+"""The four roles of operators in the real admin: what each may do, and nothing else."""
 
 import contextlib
 import os
@@ -28,7 +28,7 @@ IDENTITY_REVIEW = "Identity review"
 KEYS = "Keys"
 AUDIT = "Audit (read only)"
 
-# Every list of the admin, and who may read it. Whoever is not named may not even know it is there.
+# Every list of the admin, and the roles that may read it. Other roles do not see that it exists.
 LISTS = {
     "presentation/relyingparty": {RELYING_PARTIES, AUDIT},
     "presentation/interaction": {RELYING_PARTIES, AUDIT},
@@ -51,7 +51,7 @@ NAMES = [RELYING_PARTIES, IDENTITY_REVIEW, KEYS, AUDIT]
 
 @pytest.fixture(autouse=True)
 def _groups() -> None:
-    """As the migration makes them; Django's own way of emptying the database takes them away."""
+    """Creates the roles as the migration does, because emptying the database deletes them."""
     if not Group.objects.exists():
         make_roles()
 
@@ -138,7 +138,7 @@ def test_the_audit_role_can_only_read() -> None:
     assert all(codename.startswith("view_") for codename in permissions)
 
 
-def test_nobody_may_touch_what_holds_secrets_or_traces() -> None:
+def test_no_role_may_change_secrets_or_histories() -> None:
     for model in (
         "logincode",
         "holdersession",
@@ -173,7 +173,7 @@ def test_no_other_role_can_change_a_relying_party(role: str, acme_bank: RelyingP
     assert client.get("/admin/presentation/relyingparty/add/").status_code == 403
     for path, data in (("change", {"name": "x"}), ("suspend", {"reason": "x"}), ("reinstate", {})):
         assert client.post(f"{base}/{path}/", data).status_code == 403
-    for row in (acme_bank.pk, 4711):  # nobody learns which there are
+    for row in (acme_bank.pk, 4711):  # the page does not reveal which exist
         assert client.get(f"/admin/presentation/relyingparty/{row}/suspend/").status_code == 403
     assert "/suspend/" not in client.get(f"{base}/change/").content.decode()
     acme_bank.refresh_from_db()

@@ -1,4 +1,4 @@
-"""Sizes of pictures from their headers: Chromium, which draws and encodes them, is the second opinion."""
+"""Sizes of pictures from their headers, compared with Chromium, which encodes and draws them."""
 
 import base64
 import zlib
@@ -33,7 +33,7 @@ def chunk(kind: bytes, data: bytes) -> bytes:
 
 
 def png(width: int, height: int) -> bytes:
-    """A whole PNG file, also of sizes that nobody would draw."""
+    """A complete PNG file, also of sizes that no browser would draw."""
     header = width.to_bytes(4, "big") + height.to_bytes(4, "big") + b"\x01\0\0\0\0"  # one bit per pixel
     pixels = zlib.compress(bytes(min((width // 8 + 2) * height, 1_000_000)), 9)
     return PNG_BEGINS + chunk(b"IHDR", header) + chunk(b"IDAT", pixels) + chunk(b"IEND", b"")
@@ -56,8 +56,8 @@ def webp(kind: bytes, data: bytes) -> bytes:
 @pytest.mark.parametrize("sides", [(1, 1), (300, 7), (5, 2048), (1025, 511)])
 def test_the_size_is_that_which_a_browser_drew(page: Any, sides: tuple[int, int]) -> None:
     for kind in TYPES:
-        for quality in (0.5, 1):  # WebP of quality 1 is lossless, which is another format
-            for clear in (True, False):  # and a transparent one is an extended file
+        for quality in (0.5, 1):  # WebP of quality 1 is lossless, which is another chunk
+            for clear in (True, False):  # a transparent one is an extended file
                 said, encoded = page.evaluate(DRAW, [kind, *sides, quality, clear])
                 picture = base64.b64decode(encoded)
                 assert (said, logos.content_type(picture)) == (kind, kind)
@@ -118,9 +118,9 @@ def test_a_header_that_is_cut_off_has_no_size(data: Any, picture: bytes) -> None
 @pytest.mark.parametrize(
     "picture",
     [
-        PNG_BEGINS + chunk(b"tEXt", b"\0" * 13) + png(8, 8)[8:],  # IHDR comes first or not at all
+        PNG_BEGINS + chunk(b"tEXt", b"\0" * 13) + png(8, 8)[8:],  # IHDR must be first
         png(0, 8),
-        jpeg(8, 0),  # the height would come after the picture (DNL), which browsers do not show
+        jpeg(8, 0),  # the height would follow the picture (DNL), which browsers do not support
         jpeg(8, 8, before=b"\xff\xda\0\x02"),  # a scan without a frame
         jpeg(8, 8, before=b"\xff\xd8"),
         jpeg(8, 8, before=b"\0"),
@@ -150,12 +150,12 @@ def test_a_logo_with_too_many_pixels_is_refused(sides: tuple[int, int]) -> None:
     assert "too many pixels" in str(logos.problem_with(png(*sides)))
 
 
-def test_the_largest_logo_is_taken() -> None:
+def test_the_largest_logo_is_accepted() -> None:
     assert logos.problem_with(png(2048, 2048)) is None
 
 
 @pytest.mark.django_db
-def test_a_stored_logo_with_too_many_pixels_is_shown_to_nobody(acme_bank: RelyingParty, alice: Any) -> None:
+def test_a_stored_logo_with_too_many_pixels_is_not_shown(acme_bank: RelyingParty, alice: Any) -> None:
     RelyingParty.objects.filter(pk=acme_bank.pk).update(logo=bomb())
     acme_bank.refresh_from_db()
 

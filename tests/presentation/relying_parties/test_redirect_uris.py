@@ -1,4 +1,4 @@
-"""Which addresses may be registered."""
+"""The rules for redirect URIs."""
 
 from urllib.parse import urlsplit
 
@@ -123,7 +123,7 @@ def test_an_exact_address_of_an_application_may_be_registered(uri: str) -> None:
 
 
 @pytest.mark.parametrize("uri", REFUSED.values(), ids=REFUSED.keys())
-def test_anything_else_may_not_and_the_reason_is_said(uri: str) -> None:
+def test_every_other_uri_is_refused_with_a_reason(uri: str) -> None:
     with pytest.raises(RedirectUriError) as refused:
         validate(uri)
 

@@ -103,7 +103,7 @@ def test_every_mistake_names_its_option_and_changes_nothing(arguments: list[str]
 
 
 @pytest.mark.parametrize("missing", ["--name", "--redirect-uri", "--scope"])
-def test_what_is_needed_is_asked_for(missing: str) -> None:
+def test_required_options_are_required(missing: str) -> None:
     with pytest.raises(CommandError, match=missing):
         run(*[argument for argument in GOOD if not argument.startswith(missing)])
 

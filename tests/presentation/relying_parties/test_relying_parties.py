@@ -1,4 +1,4 @@
-"""Relying parties as they are kept: what may be registered, and the moves between active and suspended."""
+"""The model of relying parties: what may be registered, and the states active and suspended."""
 
 import re
 import threading
@@ -30,7 +30,7 @@ def test_a_registered_relying_party_is_active_and_has_a_client_id_of_its_own() -
 
     party = RelyingParty.objects.get(client_id=party.client_id)
     assert party.state == RelyingParty.State.ACTIVE
-    assert re.fullmatch("[0-9a-f]{32}", party.client_id)  # a command never takes it for an option
+    assert re.fullmatch("[0-9a-f]{32}", party.client_id)  # so that no command takes it for an option
     assert ":" not in party.client_id
     assert [row.uri for row in party.redirect_uris.all()] == [
         "https://bank.example/b",
@@ -130,7 +130,7 @@ def test_localhost_is_a_redirect_uri_only_where_the_settings_say_so(settings: An
     ],
 )
 def test_a_logo_is_known_by_its_content(picture: bytes, content_type: str) -> None:
-    assert RelyingParty(logo=picture).logo_content_type == content_type
+    assert logos.content_type(picture) == content_type
 
 
 @pytest.mark.django_db
@@ -155,7 +155,7 @@ def test_a_suspension_without_a_reason_is_none() -> None:
 
 
 @pytest.mark.django_db
-def test_a_move_that_was_made_already_is_said_to_be() -> None:
+def test_suspending_twice_is_reported() -> None:
     party = registered()
     with pytest.raises(admission.MoveError):
         admission.reinstate(party)

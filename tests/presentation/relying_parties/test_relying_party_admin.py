@@ -114,14 +114,14 @@ def test_scopes_and_types_are_boxes_to_tick(operator: Client) -> None:
         ),
     ],
 )
-def test_mistakes_are_said_on_the_page(operator: Client, uris: list[str], changes: Any, says: str) -> None:
+def test_the_page_explains_mistakes(operator: Client, uris: list[str], changes: Any, says: str) -> None:
     response = operator.post(f"{LIST}add/", form(*uris, **changes))
 
     assert says in page(response)
     assert not RelyingParty.objects.exists()
 
 
-def test_an_address_without_a_scheme_is_taken_for_https(operator: Client) -> None:
+def test_an_address_without_a_scheme_is_read_as_https(operator: Client) -> None:
     operator.post(f"{LIST}add/", form("https://b.example/", terms_url="b.example/terms"))
 
     assert RelyingParty.objects.get().terms_url == "https://b.example/terms"
@@ -253,7 +253,7 @@ def test_reinstating_asks_first_and_is_in_the_history(operator: Client, acme_ban
 def test_a_confirmation_page_asks_about_its_own_operation_and_shows_the_state(
     operator: Client, acme_bank: RelyingParty, state: str, name: str, asks: str
 ) -> None:
-    """Also the page that an operator opened before somebody else was faster."""
+    """Also a page that an operator opened before another operator changed the relying party."""
     RelyingParty.objects.update(state=state, suspension_reason="Complaints" if state == "suspended" else "")
 
     said = page(operator.get(f"{LIST}{acme_bank.pk}/{name}/"))
@@ -263,7 +263,7 @@ def test_a_confirmation_page_asks_about_its_own_operation_and_shows_the_state(
     assert f"<strong>Acme Bank</strong> · {state}" in said
 
 
-def test_the_second_of_two_operators_is_told_that_nothing_changed(
+def test_the_second_of_two_operators_learns_that_nothing_changed(
     operator: Client, acme_bank: RelyingParty
 ) -> None:
     address = f"{LIST}{acme_bank.pk}/suspend/"
@@ -284,7 +284,7 @@ def test_a_relying_party_that_never_asked_can_be_deleted(operator: Client, acme_
     assert not RelyingParty.objects.exists()
 
 
-def test_one_that_has_asked_is_suspended_instead(
+def test_a_relying_party_with_requests_is_suspended_instead(
     operator: Client, acme_bank: RelyingParty, interaction: Interaction
 ) -> None:
     said = page(operator.get(f"{LIST}{acme_bank.pk}/change/"))
@@ -315,7 +315,7 @@ def interaction(acme_bank: RelyingParty) -> Interaction:
     )
 
 
-def test_interactions_are_shown_without_what_was_asked(operator: Client, interaction: Interaction) -> None:
+def test_interactions_are_shown_without_their_parameters(operator: Client, interaction: Interaction) -> None:
     address = f"/admin/presentation/interaction/{interaction.pk}/change/"
 
     for said in (page(operator.get("/admin/presentation/interaction/")), page(operator.get(address))):
@@ -324,7 +324,7 @@ def test_interactions_are_shown_without_what_was_asked(operator: Client, interac
             assert private not in said
 
 
-def test_interactions_cannot_be_changed_by_anybody(operator: Client, interaction: Interaction) -> None:
+def test_no_operator_can_change_interactions(operator: Client, interaction: Interaction) -> None:
     base = "/admin/presentation/interaction/"
 
     assert operator.get(f"{base}add/").status_code == 403

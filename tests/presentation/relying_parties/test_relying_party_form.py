@@ -1,4 +1,4 @@
-"""The operators' form for a relying party: says what its choices mean, and each mistake once."""
+"""The admin's form for a relying party explains its choices and reports each mistake once."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""From when and until when a JWT that a relying party has signed is good, to the second."""
+"""The moments from which and until which a relying party's JWT is valid, to the second."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""The token endpoint over HTTP: who gets a token, what is in it, and what everybody else is told."""
+"""The token endpoint over HTTP: who gets a token, what it contains, and every error."""
 
 import base64
 import json
@@ -36,7 +36,7 @@ GRANTED = "presentation:verify presentation:push presentation:read"
 
 
 def refused(response: Any, error: str, status: int = 400) -> str:
-    """It is this error, as RFC 6749 §5.2 has it; gives the description."""
+    """Checks the error against RFC 6749 §5.2; returns the description."""
     assert (response.status_code, response.json()["error"]) == (status, error)
     assert response.json().keys() == {"error", "error_description"}
     assert response.headers["Content-Type"].startswith("application/json")
@@ -121,7 +121,9 @@ def test_credentials_are_form_encoded_before_they_go_into_the_header(client: Cli
         ("presentation:read presentation:read", "presentation:read"),
     ],
 )
-def test_a_scope_is_given_as_asked_and_all_without(client: Client, scope: str, given: str) -> None:
+def test_the_requested_scope_is_granted_and_all_scopes_without_one(
+    client: Client, scope: str, given: str
+) -> None:
     party, secret = with_secret()
     answer = good(ask(client, {"scope": scope}, **basic(party.client_id, secret)))
 
@@ -151,10 +153,10 @@ def test_no_other_grant_is_offered(client: Client, grant_type: str) -> None:
     refused(ask(client, form, **basic(party.client_id, secret)), "unsupported_grant_type")
 
 
-# --- Who is not let in ------------------------------------------------------------------------------------
+# --- Client authentication that fails ---------------------------------------------------------------------
 
 
-def test_nobody_is_let_in_without_proof(client: Client) -> None:
+def test_without_client_authentication_there_is_no_token(client: Client) -> None:
     party, secret = with_secret()
     other, other_secret = with_secret("Corner Shop")
     header = lambda text: {"Authorization": text}  # noqa: E731
@@ -228,7 +230,7 @@ def test_both_secrets_work_while_one_replaces_the_other(client: Client) -> None:
         good(ask(client, **basic(party.client_id, secret)))
 
 
-# --- What is no request -----------------------------------------------------------------------------------
+# --- Invalid requests -------------------------------------------------------------------------------------
 
 
 def test_two_methods_at_once_are_refused(client: Client, settings: Any) -> None:
@@ -307,7 +309,7 @@ def test_it_takes_posts_only(client: Client, method: str) -> None:
     assert "POST" in response.headers["Allow"]
 
 
-# --- How often, and at what cost --------------------------------------------------------------------------
+# --- Limits and statements --------------------------------------------------------------------------------
 
 
 def test_an_address_that_asks_too_often_has_to_wait(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -387,7 +389,7 @@ def test_neither_secret_nor_assertion_nor_token_is_logged(
         assert private not in written
 
 
-def test_a_relying_party_without_secret_or_key_is_nobody(client: Client, settings: Any) -> None:
+def test_a_relying_party_without_secret_or_key_cannot_authenticate(client: Client, settings: Any) -> None:
     party = registered()
     refused(ask(client, **basic(party.client_id, "")), "invalid_client", 401)
     proof = assertion(party.client_id, new_key(), issuer=settings.BASE_URL)

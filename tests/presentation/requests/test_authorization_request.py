@@ -1,4 +1,4 @@
-"""What a request may say: one table of every mistake, and what a good request means."""
+"""Parsing an authorization request: one table of every mistake, and the meaning of a good request."""
 
 import base64
 import json
@@ -94,7 +94,7 @@ def query(*claims: dict[str, Any], **more: Any) -> str:
 
 
 def asking(dcql_query: str, **changes: str) -> Parameters:
-    """The good request with a query in the place of its scope."""
+    """The good request with a DCQL query instead of its scope."""
     return Parameters(without("scope") | {"dcql_query": dcql_query} | changes)
 
 
@@ -172,7 +172,7 @@ WRONG = [
     ("space after it", changed(login_hint="a@example.org "), errors.InvalidRequestError, "e-mail"),
     ("newline after it", changed(login_hint="a@example.org\n"), errors.InvalidRequestError, "e-mail"),
     ("a name", changed(login_hint="Alice <alice@example.org>"), errors.InvalidRequestError, "e-mail"),
-    # `K` (Kelvin) and `ſ` become other letters in another case, and so another person's address.
+    # Lower case turns `K` (Kelvin) and `ſ` into ASCII letters, and so into another person's address.
     ("Kelvin", changed(login_hint="\u212aelly@example.org"), errors.InvalidRequestError, "e-mail"),
     ("long s", changed(login_hint="\u017fam@example.org"), errors.InvalidRequestError, "e-mail"),
     (
@@ -296,7 +296,7 @@ LICENCE = {
 }
 
 
-def test_credentials_of_other_formats_ask_for_no_claims_of_ours_and_cannot_be_all_that_is_asked() -> None:
+def test_queries_for_other_formats_select_no_claims_and_cannot_be_the_only_ones() -> None:
     name = json.loads(two_queries())["credentials"][0]
     either = {"credentials": [LICENCE, name], "credential_sets": [{"options": [["mdl"], ["given_name"]]}]}
 

@@ -1,4 +1,4 @@
-"""The authorization endpoint: every row of the error table, and nothing goes where nobody vouched for it."""
+"""The authorization endpoint: every row of the error table; errors go to proven addresses only."""
 
 import base64
 import json
@@ -30,7 +30,7 @@ def session_data(**changes: Any) -> dict[str, Any]:
 
 
 def asked(party: RelyingParty, **changes: str | None) -> dict[str, str]:
-    """A request as Acme Bank would send it, with parameters changed, added, or (None) left out."""
+    """A request of Acme Bank, with parameters changed, added, or (None) left out."""
     parameters: dict[str, str | None] = {
         "response_type": "vp_token",
         "client_id": party.client_id,
@@ -44,7 +44,7 @@ def asked(party: RelyingParty, **changes: str | None) -> dict[str, str]:
 
 
 def fragment(location: str) -> dict[str, str]:
-    """The parameters of an answer, each exactly once."""
+    """The parameters of an answer; each must occur once."""
     pairs = parse_qsl(urlsplit(location).fragment, keep_blank_values=True, strict_parsing=True)
     assert len(pairs) == len({name for name, _ in pairs})
     return dict(pairs)
@@ -161,7 +161,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize(("changes", "error"), WRONG.values(), ids=WRONG.keys())
-def test_every_other_mistake_goes_home_with_its_code(
+def test_every_other_mistake_redirects_with_its_error_code(
     client: Client, acme_bank: RelyingParty, changes: dict[str, Any], error: str
 ) -> None:
     response = client.get(PATH, asked(acme_bank, **changes))
@@ -220,7 +220,7 @@ def test_a_transaction_type_that_is_not_allowed_for_the_relying_party_is_invalid
 
 @pytest.mark.parametrize("method", ["post", "put", "patch", "delete", "options", "trace"])
 def test_only_get_and_head_are_allowed(acme_bank: RelyingParty, method: str) -> None:
-    client = Client(enforce_csrf_checks=True)  # as in a browser, where no form has a token for this
+    client = Client(enforce_csrf_checks=True)  # as in a browser, which has no CSRF token here
 
     response = getattr(client, method)(f"{PATH}?{urlencode(asked(acme_bank))}")
 
@@ -258,7 +258,7 @@ def test_a_query_in_the_registered_uri_is_kept(client: Client, acme_bank: Relyin
     assert location.startswith("https://bank.example/other?lang=en#error=")
 
 
-def test_a_stranger_is_sent_to_sign_in_and_the_way_back_is_never_in_the_address(
+def test_sign_in_is_asked_for_and_the_return_address_is_never_in_its_url(
     client: Client, acme_bank: RelyingParty
 ) -> None:
     response = client.get(PATH, asked(acme_bank))

@@ -1,4 +1,4 @@
-"""What RFC 9700 asks of pages in browsers: nobody frames them, reads them or learns where people were."""
+"""RFC 9700 for pages in browsers: no framing, no reading by other sites, no leaking of referrers."""
 
 import re
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from django.test import Client
 from presentation.models import Interaction, RelyingParty
 from tests.people import NORA
 from tests.presentation.requests.test_authorize import PATH, asked
-from tests.presentation.requests.test_flow import SignIn, ask, decide, hub_of
+from tests.presentation.requests.test_flow import SignIn, ask, decide, url_of_interaction
 from tests.receiver import Receiver, listening
 from wallet.models import Wallet
 
@@ -37,12 +37,12 @@ def refused_page(client: Client, bank: RelyingParty, receiver: Receiver) -> Any:
 
 def gone_page(client: Client, bank: RelyingParty, _receiver: Receiver) -> Any:
     client.get(decide(client, ask(client, bank)))
-    return client.get(hub_of())
+    return client.get(url_of_interaction())
 
 
 def delivery_page(client: Client, bank: RelyingParty, receiver: Receiver) -> Any:
     ask(client, bank, **posted_to(receiver))
-    return client.post(hub_of(), {"decision": "share"}, follow=True)
+    return client.post(url_of_interaction(), {"decision": "share"}, follow=True)
 
 
 def posted_to(receiver: Receiver) -> dict[str, Any]:
@@ -99,7 +99,7 @@ def test_the_consent_page_names_the_policies_without_saying_where_it_was_read(
 def test_no_script_of_another_site_reads_what_the_authorization_endpoint_says(
     client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
 ) -> None:
-    """CORS must not be there (RFC 9700 §2.6), for the request or for asking whether it may be sent."""
+    """CORS headers must be absent (RFC 9700 §2.6), also in the answer to a preflight request."""
     sign_in(alice)
     preflight = {**EVIL, "Access-Control-Request-Method": "GET"}
 
@@ -107,7 +107,7 @@ def test_no_script_of_another_site_reads_what_the_authorization_endpoint_says(
         client.get(PATH, asked(acme_bank), headers=EVIL),
         client.get(PATH, {"client_id": "nobody"}, headers=EVIL),
         client.options(PATH, headers=preflight),
-        client.get(hub_of(Interaction.objects.get()), headers=EVIL),
+        client.get(url_of_interaction(Interaction.objects.get()), headers=EVIL),
     ]
 
     assert [answer.status_code for answer in answers] == [303, 400, 405, 303]

@@ -1,4 +1,4 @@
-"""Answers that are posted (OpenID4VP 1.0 §8.2, §8.3), to a real web server: delivered or tried again."""
+"""Answers that are posted (OpenID4VP 1.0 §8.2, §8.3) to a real web server: delivered or retried."""
 
 import json
 import threading
@@ -39,7 +39,7 @@ HERE = "https://bank.example/welcome?response_code=091535f699ea575c7937fa5f0f454
 
 @pytest.fixture(autouse=True)
 def _fresh_documents() -> None:
-    """Prepared bytes outlive a test and its keys."""
+    """Empties the cached documents, which would outlive a test and its keys."""
     from config.urls import PUBLISHED_DOCUMENTS, PUBLISHED_FAMILIES
 
     for document in (*PUBLISHED_DOCUMENTS.values(), *PUBLISHED_FAMILIES.values()):
@@ -54,14 +54,14 @@ def receiver() -> Iterator[Receiver]:
 
 @pytest.fixture
 def bank(acme_bank: RelyingParty, receiver: Receiver) -> RelyingParty:
-    """Acme Bank, which may have its answers posted to `receiver`."""
+    """Acme Bank, which has `receiver` registered as its response URI."""
     ResponseURI.objects.create(relying_party=acme_bank, uri=receiver.uri)
     return acme_bank
 
 
 @pytest.fixture
 def asks(client: Client, bank: RelyingParty, receiver: Receiver, alice: Wallet, sign_in: SignIn) -> Any:
-    """Alice is signed in; gives where the browser is sent for a request with these changes."""
+    """Signs Alice in; returns a function that sends a changed request and returns the redirect."""
     sign_in(alice)
 
     def asks(browser: Client = client, **changes: Any) -> Any:
@@ -72,19 +72,19 @@ def asks(client: Client, bank: RelyingParty, receiver: Receiver, alice: Wallet, 
 
 
 @pytest.fixture
-def hub(client: Client, asks: Any) -> str:
-    """Where the answer to Alice's consent page goes."""
+def interaction_url(client: Client, asks: Any) -> str:
+    """The address to which Alice's consent page is submitted."""
     asks()
-    return hub_of()
+    return url_of_interaction()
 
 
-def hub_of() -> str:
+def url_of_interaction() -> str:
     interaction = Interaction.objects.latest("created_at")
     return f"{PATH.removesuffix('authorize')}interactions/{interaction.id}/"
 
 
 def verifier(bank: RelyingParty, settings: Any, **changes: Any) -> tests.relying_party.RelyingParty:
-    """Acme Bank's own code, which sent the request of `asked`."""
+    """Acme Bank's response code, as in the request of `asked`."""
     party = tests.relying_party.RelyingParty(
         bank.client_id,
         "",
@@ -96,19 +96,19 @@ def verifier(bank: RelyingParty, settings: Any, **changes: Any) -> tests.relying
     return party
 
 
-def share(client: Client, hub: str) -> Any:
-    return client.post(hub, {"decision": "share"})
+def share(client: Client, interaction_url: str) -> Any:
+    return client.post(interaction_url, {"decision": "share"})
 
 
 # --- Delivered --------------------------------------------------------------------------------------------
 
 
 def test_a_token_is_posted_and_the_browser_sent_where_the_application_says(
-    client: Client, hub: str, bank: RelyingParty, receiver: Receiver, settings: Any
+    client: Client, interaction_url: str, bank: RelyingParty, receiver: Receiver, settings: Any
 ) -> None:
     receiver.redirects_to(HERE)
 
-    response = share(client, hub)
+    response = share(client, interaction_url)
 
     assert (response.status_code, response.headers["Location"]) == (303, HERE)
     assert response.headers["Cache-Control"] == "no-store"
@@ -121,9 +121,9 @@ def test_a_token_is_posted_and_the_browser_sent_where_the_application_says(
 
 
 def test_without_a_redirect_uri_a_page_says_that_it_is_done(
-    client: Client, hub: str, receiver: Receiver
+    client: Client, interaction_url: str, receiver: Receiver
 ) -> None:
-    response = client.post(hub, {"decision": "share"}, follow=True)
+    response = client.post(interaction_url, {"decision": "share"}, follow=True)
 
     assert response.status_code == 200
     text = response.content.decode()
@@ -136,19 +136,19 @@ def test_without_a_redirect_uri_a_page_says_that_it_is_done(
 
 
 def test_declining_is_posted_with_the_state(
-    client: Client, hub: str, bank: RelyingParty, receiver: Receiver, settings: Any
+    client: Client, interaction_url: str, bank: RelyingParty, receiver: Receiver, settings: Any
 ) -> None:
     receiver.redirects_to(HERE)
 
-    response = client.post(hub, {"decision": "decline"})
+    response = client.post(interaction_url, {"decision": "decline"})
 
     assert response.headers["Location"] == HERE
     answer = verifier(bank, settings).read_posted(receiver.posted[0].body)
     assert (answer.error, answer.state) == ("access_denied", "af0ifjsldkj")
 
 
-def test_leaving_is_posted_as_declining_is(client: Client, hub: str, receiver: Receiver) -> None:
-    page = client.get(f"{hub}leave/", follow=True).content.decode()
+def test_leaving_is_posted_as_declining_is(client: Client, interaction_url: str, receiver: Receiver) -> None:
+    page = client.get(f"{interaction_url}leave/", follow=True).content.decode()
 
     assert "error=access_denied" in receiver.posted[0].body
     assert "Nothing was shared." in page
@@ -160,7 +160,7 @@ def test_openid4vp_1_0_posts_an_object_and_the_issuer(
     RelyingParty.objects.update(wire_format=RelyingParty.WireFormat.OPENID4VP_1_0)
     asks()
 
-    share(client, hub_of())
+    share(client, url_of_interaction())
 
     party = verifier(bank, settings, wire_format="openid4vp-1.0")
     answer = party.read_posted(receiver.posted[0].body)
@@ -192,7 +192,7 @@ def test_direct_post_jwt_is_encrypted_to_the_key_of_the_request(
     receiver.redirects_to(HERE)
     asks(response_mode="direct_post.jwt", client_metadata=json.dumps(metadata))
 
-    response = share(client, hub_of())
+    response = share(client, url_of_interaction())
 
     assert response.headers["Location"] == HERE
     header = tests.relying_party.read_json(receiver.posted[0].body.removeprefix("response=").split(".")[0])
@@ -202,7 +202,7 @@ def test_direct_post_jwt_is_encrypted_to_the_key_of_the_request(
 
 
 def encryption(methods: Any = None) -> tuple[dict[str, Any], dict[str, Any]]:
-    """A fresh private key, and the client metadata that asks to encrypt to it."""
+    """A new private key, and client metadata with its public key."""
     key = ECKey.generate_key("P-256", {"kid": "fresh", "use": "enc", "alg": "ECDH-ES"})
     metadata: dict[str, Any] = {"jwks": {"keys": [key.as_dict(private=False)]}}
     if methods:
@@ -220,7 +220,7 @@ def test_direct_post_jwt_is_encrypted_to_a_registered_key_when_the_request_bring
     bank.save()
     asks(response_mode="direct_post.jwt")
 
-    share(client, hub_of())
+    share(client, url_of_interaction())
 
     party = verifier(bank, settings)
     party.verify(party.read_posted(receiver.posted[0].body, key=key))
@@ -232,21 +232,21 @@ def test_an_error_of_direct_post_jwt_can_be_read_without_the_key(
 ) -> None:
     asks(response_mode="direct_post.jwt", client_metadata=json.dumps(encryption()[1]))
 
-    client.post(hub_of(), {"decision": "decline"})
+    client.post(url_of_interaction(), {"decision": "decline"})
 
     assert receiver.posted[0].body.startswith("error=access_denied&")
 
 
 def test_operators_see_whether_an_answer_arrived_and_nothing_of_it(
-    client: Client, hub: str, receiver: Receiver, admin_client: Client
+    client: Client, interaction_url: str, receiver: Receiver, admin_client: Client
 ) -> None:
     receiver.status = 500
-    share(client, hub)
+    share(client, interaction_url)
     page = f"/admin/presentation/interaction/{Interaction.objects.get().pk}/change/"
     waiting = admin_client.get(page).content.decode()
     receiver.status = 200
 
-    client.post(f"{hub}delivery/", {"choice": "again"})
+    client.post(f"{interaction_url}delivery/", {"choice": "again"})
     arrived = admin_client.get(page).content.decode()
 
     assert "has not arrived; tried 1 times" in waiting
@@ -268,7 +268,7 @@ def test_the_consent_page_says_who_gets_the_answer_and_how(client: Client, asks:
     assert "default-src 'none'" in page.headers["Content-Security-Policy"]
 
 
-def test_the_consent_page_of_a_fragment_says_what_it_always_said(
+def test_the_consent_page_for_a_fragment_is_unchanged(
     client: Client, bank: RelyingParty, alice: Wallet, sign_in: SignIn
 ) -> None:
     sign_in(alice)
@@ -278,20 +278,20 @@ def test_the_consent_page_of_a_fragment_says_what_it_always_said(
     assert "Share and continue to Acme Bank" in page
 
 
-# --- Not delivered, and again -----------------------------------------------------------------------------
+# --- Not delivered, and retried ----------------------------------------------------------------------------
 
 
 def test_an_answer_that_did_not_arrive_is_kept_and_the_very_same_sent_again(
-    client: Client, hub: str, receiver: Receiver
+    client: Client, interaction_url: str, receiver: Receiver
 ) -> None:
     receiver.status = 503
-    page = client.post(hub, {"decision": "share"}, follow=True)
+    page = client.post(interaction_url, {"decision": "share"}, follow=True)
     assert "did not accept your answer" in page.content.decode()
     assert "Try again" in page.content.decode()
     receiver.status = 200
     receiver.redirects_to(HERE)
 
-    again = client.post(f"{hub}delivery/", {"choice": "again"})
+    again = client.post(f"{interaction_url}delivery/", {"choice": "again"})
 
     assert again.headers["Location"] == HERE
     assert len({posted.body for posted in receiver.posted}) == 1
@@ -299,10 +299,10 @@ def test_an_answer_that_did_not_arrive_is_kept_and_the_very_same_sent_again(
 
 
 def test_the_page_to_try_again_is_as_strict_as_the_consent_page(
-    client: Client, hub: str, receiver: Receiver
+    client: Client, interaction_url: str, receiver: Receiver
 ) -> None:
     receiver.status = 503
-    page = client.post(hub, {"decision": "share"}, follow=True)
+    page = client.post(interaction_url, {"decision": "share"}, follow=True)
 
     assert page.headers["Cache-Control"] == "no-store"
     assert "default-src 'none'" in page.headers["Content-Security-Policy"]
@@ -310,41 +310,45 @@ def test_the_page_to_try_again_is_as_strict_as_the_consent_page(
     assert "csrfmiddlewaretoken" in page.content.decode()
 
 
-def test_what_is_kept_is_sealed_and_gone_once_delivered(client: Client, hub: str, receiver: Receiver) -> None:
+def test_what_is_kept_is_sealed_and_gone_once_delivered(
+    client: Client, interaction_url: str, receiver: Receiver
+) -> None:
     receiver.status = 500
-    share(client, hub)
+    share(client, interaction_url)
     kept = bytes(Delivery.objects.get().sealed_body)
     receiver.status = 200
 
-    client.post(f"{hub}delivery/", {"choice": "again"})
+    client.post(f"{interaction_url}delivery/", {"choice": "again"})
 
     assert len(kept) > 1000
     assert b"vp_token" not in kept
     assert bytes(Delivery.objects.get().sealed_body) == b""
 
 
-def test_reloading_and_second_tabs_deliver_nothing_more(client: Client, hub: str, receiver: Receiver) -> None:
+def test_reloading_and_second_tabs_deliver_nothing_more(
+    client: Client, interaction_url: str, receiver: Receiver
+) -> None:
     receiver.redirects_to(HERE)
-    share(client, hub)
+    share(client, interaction_url)
 
-    reloaded = share(client, hub)
-    looked_at = client.get(hub)
-    page = client.get(f"{hub}delivery/")
-    tried = client.post(f"{hub}delivery/", {"choice": "again"})
+    reloaded = share(client, interaction_url)
+    looked_at = client.get(interaction_url)
+    page = client.get(f"{interaction_url}delivery/")
+    tried = client.post(f"{interaction_url}delivery/", {"choice": "again"})
 
     for response in (page, tried):
         assert response.headers["Location"] == HERE
     for response in (reloaded, looked_at):
-        assert response.headers["Location"] in (HERE, f"{hub}delivery/")
+        assert response.headers["Location"] in (HERE, f"{interaction_url}delivery/")
     assert len(receiver.posted) == 1
 
 
-def test_giving_up_forgets_the_answer(client: Client, hub: str, receiver: Receiver) -> None:
+def test_giving_up_forgets_the_answer(client: Client, interaction_url: str, receiver: Receiver) -> None:
     receiver.status = 500
-    share(client, hub)
+    share(client, interaction_url)
 
-    page = client.post(f"{hub}delivery/", {"choice": "give_up"}, follow=True).content.decode()
-    again = client.post(f"{hub}delivery/", {"choice": "again"}, follow=True)
+    page = client.post(f"{interaction_url}delivery/", {"choice": "give_up"}, follow=True).content.decode()
+    again = client.post(f"{interaction_url}delivery/", {"choice": "again"}, follow=True)
 
     assert bytes(Delivery.objects.get().sealed_body) == b""
     assert "They may have received it all the same." in page
@@ -354,14 +358,14 @@ def test_giving_up_forgets_the_answer(client: Client, hub: str, receiver: Receiv
 
 
 def test_an_expired_answer_is_not_sent_any_more_and_forgotten(
-    client: Client, hub: str, receiver: Receiver
+    client: Client, interaction_url: str, receiver: Receiver
 ) -> None:
     receiver.status = 500
-    share(client, hub)
+    share(client, interaction_url)
     Delivery.objects.update(expires_at=timezone.now())
     receiver.status = 200
 
-    client.post(f"{hub}delivery/", {"choice": "again"})
+    client.post(f"{interaction_url}delivery/", {"choice": "again"})
     forgotten = deliveries.forget_expired(now=timezone.now(), batch=1)
 
     assert len(receiver.posted) == 1
@@ -372,10 +376,10 @@ def test_an_expired_answer_is_not_sent_any_more_and_forgotten(
 
 @pytest.mark.parametrize(("before", "posted"), [(timedelta(microseconds=1), 2), (timedelta(0), 1)])
 def test_an_answer_is_not_posted_from_the_instant_at_which_it_expires(
-    client: Client, hub: str, receiver: Receiver, before: timedelta, posted: int
+    client: Client, interaction_url: str, receiver: Receiver, before: timedelta, posted: int
 ) -> None:
     receiver.status = 500
-    share(client, hub)
+    share(client, interaction_url)
 
     deliveries.deliver(Interaction.objects.get(), now=Delivery.objects.get().expires_at - before)
 
@@ -383,25 +387,25 @@ def test_an_answer_is_not_posted_from_the_instant_at_which_it_expires(
 
 
 def test_where_the_application_sent_the_browser_is_forgotten_too(
-    client: Client, hub: str, receiver: Receiver
+    client: Client, interaction_url: str, receiver: Receiver
 ) -> None:
     receiver.redirects_to(HERE)
-    share(client, hub)
+    share(client, interaction_url)
     Delivery.objects.update(expires_at=timezone.now())
 
-    page = client.get(f"{hub}delivery/")
+    page = client.get(f"{interaction_url}delivery/")
     deliveries.forget_expired(now=timezone.now(), batch=10)
 
     assert "has your answer" in page.content.decode()
     assert bytes(Delivery.objects.get().sealed_onward) == b""
 
 
-def test_tries_come_to_an_end(client: Client, hub: str, receiver: Receiver) -> None:
+def test_tries_come_to_an_end(client: Client, interaction_url: str, receiver: Receiver) -> None:
     receiver.status = 500
-    share(client, hub)
+    share(client, interaction_url)
 
     for _ in range(deliveries.MOST_TRIES + 2):
-        page = client.post(f"{hub}delivery/", {"choice": "again"}, follow=True)
+        page = client.post(f"{interaction_url}delivery/", {"choice": "again"}, follow=True)
 
     assert len(receiver.posted) == deliveries.MOST_TRIES
     assert "Try again" not in page.content.decode()
@@ -413,11 +417,11 @@ def test_when_nothing_was_sent_the_receipt_says_so(
     nobody = "http://127.0.0.1:9/answers"
     ResponseURI.objects.create(relying_party=bank, uri=nobody)
     asks(response_uri=nobody)
-    hub = hub_of()
-    page = client.post(hub, {"decision": "share"}, follow=True)
+    interaction_url = url_of_interaction()
+    page = client.post(interaction_url, {"decision": "share"}, follow=True)
     assert "We could not reach" in page.content.decode()
 
-    gone = client.post(f"{hub}delivery/", {"choice": "give_up"}, follow=True).content.decode()
+    gone = client.post(f"{interaction_url}delivery/", {"choice": "give_up"}, follow=True).content.decode()
 
     assert "Nothing was shared." in gone
     assert decisions.last_shared(alice, bank.client_id) is None
@@ -425,31 +429,33 @@ def test_when_nothing_was_sent_the_receipt_says_so(
 
 
 def test_when_it_may_have_arrived_the_receipt_says_shared(
-    client: Client, hub: str, bank: RelyingParty, alice: Wallet, receiver: Receiver
+    client: Client, interaction_url: str, bank: RelyingParty, alice: Wallet, receiver: Receiver
 ) -> None:
     receiver.status = 500
-    share(client, hub)
+    share(client, interaction_url)
 
-    client.post(f"{hub}delivery/", {"choice": "give_up"})
+    client.post(f"{interaction_url}delivery/", {"choice": "give_up"})
 
     assert decisions.last_shared(alice, bank.client_id) is not None
 
 
 @pytest.mark.parametrize("status", [201, 204, 302, 400, 404, 429, 500])
-def test_only_status_200_is_delivered(client: Client, hub: str, receiver: Receiver, status: int) -> None:
+def test_only_status_200_is_delivered(
+    client: Client, interaction_url: str, receiver: Receiver, status: int
+) -> None:
     receiver.status, receiver.body = status, b""
     receiver.headers = {"Location": "https://bank.example/elsewhere"} if status == 302 else {}
 
-    share(client, hub)
+    share(client, interaction_url)
 
     assert Delivery.objects.get().delivered_at is None
     assert len(receiver.posted) == 1
 
 
-def test_no_transaction_is_open_while_the_application_is_asked(
-    client: Client, hub: str, receiver: Receiver
+def test_no_transaction_is_open_while_the_relying_party_is_called(
+    client: Client, interaction_url: str, receiver: Receiver
 ) -> None:
-    """Another connection can write the row meanwhile, and sees the answer as given."""
+    """Another connection can write the row during the post, and sees the interaction as answered."""
     seen: list[Any] = []
 
     def look() -> None:
@@ -459,14 +465,14 @@ def test_no_transaction_is_open_while_the_application_is_asked(
 
     receiver.before = look
 
-    share(client, hub)
+    share(client, interaction_url)
 
     assert seen == ["token", 1]
 
 
 @pytest.mark.parametrize("answer", ["status", "redirect", "two media types"])
 def test_who_answers_otherwise_did_not_accept_it_and_who_does_not_was_not_reached(
-    client: Client, asks: Any, bank: RelyingParty, hub: str, receiver: Receiver, answer: str
+    client: Client, asks: Any, bank: RelyingParty, interaction_url: str, receiver: Receiver, answer: str
 ) -> None:
     if answer == "two media types":
         receiver.redirects_to(HERE)
@@ -476,9 +482,9 @@ def test_who_answers_otherwise_did_not_accept_it_and_who_does_not_was_not_reache
     nobody = "http://127.0.0.1:9/answers"
     ResponseURI.objects.create(relying_party=bank, uri=nobody)
 
-    not_accepted = client.post(hub, {"decision": "share"}, follow=True).content.decode()
+    not_accepted = client.post(interaction_url, {"decision": "share"}, follow=True).content.decode()
     asks(response_uri=nobody, nonce="another-nonce-0123456")
-    not_reached = client.post(hub_of(), {"decision": "share"}, follow=True).content.decode()
+    not_reached = client.post(url_of_interaction(), {"decision": "share"}, follow=True).content.decode()
 
     assert "<bdi>Acme Bank</bdi> did not accept your answer" in not_accepted
     assert "We could not reach" not in not_accepted
@@ -489,12 +495,12 @@ def test_who_answers_otherwise_did_not_accept_it_and_who_does_not_was_not_reache
 
 
 def test_an_address_that_is_gone_ends_the_tries(
-    client: Client, hub: str, receiver: Receiver, admin_client: Client
+    client: Client, interaction_url: str, receiver: Receiver, admin_client: Client
 ) -> None:
     receiver.status = 410
 
-    page = client.post(hub, {"decision": "share"}, follow=True).content.decode()
-    client.post(f"{hub}delivery/", {"choice": "again"})
+    page = client.post(interaction_url, {"decision": "share"}, follow=True).content.decode()
+    client.post(f"{interaction_url}delivery/", {"choice": "again"})
 
     assert "did not accept your answer" in page
     assert "it is not kept any longer" in page
@@ -509,15 +515,15 @@ def test_an_address_that_is_gone_ends_the_tries(
 @pytest.mark.parametrize("status", [429, 503])
 @pytest.mark.parametrize("asked_for", ["20", "a date", "86400"])
 def test_who_asks_to_wait_is_not_tried_again_before(
-    client: Client, hub: str, receiver: Receiver, status: int, asked_for: str
+    client: Client, interaction_url: str, receiver: Receiver, status: int, asked_for: str
 ) -> None:
     in_20_seconds = format_datetime(timezone.now() + timedelta(seconds=21), usegmt=True)
     receiver.status = status
     receiver.headers["Retry-After"] = in_20_seconds if asked_for == "a date" else asked_for
     longest = 120 if asked_for == "86400" else 21
 
-    page = client.post(hub, {"decision": "share"}, follow=True).content.decode()
-    client.post(f"{hub}delivery/", {"choice": "again"})
+    page = client.post(interaction_url, {"decision": "share"}, follow=True).content.decode()
+    client.post(f"{interaction_url}delivery/", {"choice": "again"})
 
     assert "asked to wait for" in page
     assert "Try again" not in page
@@ -527,31 +533,31 @@ def test_who_asks_to_wait_is_not_tried_again_before(
     assert 1 <= deliveries.held_for(kept, now=timezone.now()) <= longest
     Delivery.objects.update(held_until=timezone.now())
     receiver.status = 200
-    assert "Try again" in client.get(f"{hub}delivery/").content.decode()
-    client.post(f"{hub}delivery/", {"choice": "again"})
+    assert "Try again" in client.get(f"{interaction_url}delivery/").content.decode()
+    client.post(f"{interaction_url}delivery/", {"choice": "again"})
     assert Delivery.objects.get().delivered_at is not None
 
 
-def test_who_is_to_wait_may_still_give_up(client: Client, hub: str, receiver: Receiver) -> None:
+def test_who_is_to_wait_may_still_give_up(client: Client, interaction_url: str, receiver: Receiver) -> None:
     receiver.status, receiver.headers = 503, {"Retry-After": "60"}
-    share(client, hub)
+    share(client, interaction_url)
 
-    client.post(f"{hub}delivery/", {"choice": "give_up"})
+    client.post(f"{interaction_url}delivery/", {"choice": "give_up"})
 
     assert bytes(Delivery.objects.get().sealed_body) == b""
 
 
 def test_a_retry_after_of_another_status_holds_nothing_back(
-    client: Client, hub: str, receiver: Receiver
+    client: Client, interaction_url: str, receiver: Receiver
 ) -> None:
     receiver.status, receiver.headers = 500, {"Retry-After": "60"}
 
-    page = client.post(hub, {"decision": "share"}, follow=True).content.decode()
+    page = client.post(interaction_url, {"decision": "share"}, follow=True).content.decode()
 
     assert "Try again" in page
 
 
-# --- Webhooks of what is posted ---------------------------------------------------------------------------
+# --- Webhooks about posted answers ------------------------------------------------------------------------
 
 
 def told() -> list[str]:
@@ -561,37 +567,37 @@ def told() -> list[str]:
 @pytest.mark.parametrize(
     ("decision", "kind"), [("share", "presentation.completed"), ("decline", "presentation.denied")]
 )
-def test_it_is_told_when_the_answer_has_arrived_and_not_before(
-    client: Client, hub: str, bank: RelyingParty, receiver: Receiver, decision: str, kind: str
+def test_the_event_is_inserted_with_the_delivery_and_not_before(
+    client: Client, interaction_url: str, bank: RelyingParty, receiver: Receiver, decision: str, kind: str
 ) -> None:
     opted_in(bank)
     receiver.status = 500
-    client.post(hub, {"decision": decision})
+    client.post(interaction_url, {"decision": decision})
     assert told() == []
     receiver.status = 200
 
-    client.post(f"{hub}delivery/", {"choice": "again"})
-    client.post(f"{hub}delivery/", {"choice": "again"})
+    client.post(f"{interaction_url}delivery/", {"choice": "again"})
+    client.post(f"{interaction_url}delivery/", {"choice": "again"})
 
     assert told() == [kind]
     data = json.loads(WebhookEvent.objects.get().body)["data"]
     assert data.get("error") == (None if decision == "share" else "access_denied")
 
 
-def test_of_an_answer_that_never_arrives_nothing_is_told(
-    client: Client, hub: str, bank: RelyingParty, receiver: Receiver
+def test_an_undelivered_answer_causes_no_event(
+    client: Client, interaction_url: str, bank: RelyingParty, receiver: Receiver
 ) -> None:
     opted_in(bank)
     receiver.status = 500
-    share(client, hub)
+    share(client, interaction_url)
 
-    client.post(f"{hub}delivery/", {"choice": "give_up"})
+    client.post(f"{interaction_url}delivery/", {"choice": "give_up"})
 
     assert told() == []
 
 
-def test_killed_between_posting_and_writing_it_down_it_is_told_once(
-    client: Client, hub: str, bank: RelyingParty, receiver: Receiver
+def test_killed_between_the_post_and_the_commit_it_inserts_one_event(
+    client: Client, interaction_url: str, bank: RelyingParty, receiver: Receiver
 ) -> None:
     def kill(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
         if sql.startswith("INSERT") and "_webhookevent" in sql:
@@ -600,22 +606,22 @@ def test_killed_between_posting_and_writing_it_down_it_is_told_once(
 
     opted_in(bank)
     with connection.execute_wrapper(kill), pytest.raises(KilledError):
-        share(client, hub)
+        share(client, interaction_url)
     assert (told(), Delivery.objects.get().delivered_at) == ([], None)
     Delivery.objects.update(taken_until=timezone.now())
 
-    client.post(f"{hub}delivery/", {"choice": "again"})
+    client.post(f"{interaction_url}delivery/", {"choice": "again"})
 
     assert told() == ["presentation.completed"]
     assert len({posted.body for posted in receiver.posted}) == 1
 
 
 class KilledError(BaseException):
-    """As when the process ends there."""
+    """Simulates that the process dies at this point."""
 
 
 def test_killed_before_it_began_to_post_the_page_says_that_nothing_was_sent(
-    client: Client, hub: str, receiver: Receiver
+    client: Client, interaction_url: str, receiver: Receiver
 ) -> None:
     def kill(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
         if sql.startswith("UPDATE") and "_delivery" in sql:
@@ -623,66 +629,68 @@ def test_killed_before_it_began_to_post_the_page_says_that_nothing_was_sent(
         return execute(sql, params, many, context)
 
     with connection.execute_wrapper(kill), pytest.raises(KilledError):
-        share(client, hub)
+        share(client, interaction_url)
 
-    page = client.get(hub, follow=True).content.decode()
+    page = client.get(interaction_url, follow=True).content.decode()
     assert "Your answer has not been sent yet" in page
     assert "We could not reach" not in page
     assert "Try again" in page
     assert receiver.posted == []
-    given_up = client.post(f"{hub}delivery/", {"choice": "give_up"}, follow=True).content.decode()
+    given_up = client.post(f"{interaction_url}delivery/", {"choice": "give_up"}, follow=True).content.decode()
     assert "Your answer was not sent" in given_up
     assert "Nothing was shared." in given_up
 
 
 def test_killed_at_the_second_try_the_page_does_not_speak_of_the_first(
-    client: Client, hub: str, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+    client: Client, interaction_url: str, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def kill(*_: Any, **__: Any) -> None:
         raise KilledError
 
     receiver.status = 500
-    share(client, hub)
+    share(client, interaction_url)
     monkeypatch.setattr(posting, "post", kill)
     with pytest.raises(KilledError):
-        client.post(f"{hub}delivery/", {"choice": "again"})
+        client.post(f"{interaction_url}delivery/", {"choice": "again"})
     Delivery.objects.update(taken_until=timezone.now())
 
-    page = client.get(f"{hub}delivery/").content.decode()
+    page = client.get(f"{interaction_url}delivery/").content.decode()
 
     assert "did not accept your answer" not in page
     assert "did not confirm your answer" in page
 
 
-def test_what_was_told_with_the_answer_is_not_told_again_with_its_arrival(
-    client: Client, hub: str, bank: RelyingParty, receiver: Receiver
+def test_an_event_inserted_with_the_answer_is_not_inserted_with_the_delivery(
+    client: Client, interaction_url: str, bank: RelyingParty, receiver: Receiver
 ) -> None:
     opted_in(bank)
     now, interaction = timezone.now(), Interaction.objects.get()
     already = {"relying_party": bank, "type": "presentation.completed", "subject": str(interaction.pk)}
     WebhookEvent.objects.create(**already, created_at=now, due_at=now, give_up_at=now)
 
-    share(client, hub)
+    share(client, interaction_url)
 
     assert told() == ["presentation.completed"]
     assert Delivery.objects.get().delivered_at is not None
 
 
 @pytest.mark.postgresql
-def test_of_racing_tries_one_is_told(
-    client: Client, hub: str, bank: RelyingParty, receiver: Receiver
+def test_racing_tries_insert_one_event(
+    client: Client, interaction_url: str, bank: RelyingParty, receiver: Receiver
 ) -> None:
     opted_in(bank)
     receiver.status = 500
-    share(client, hub)
+    share(client, interaction_url)
     receiver.status = 200
 
-    all_at_once(client, 6, lambda racer: racer.post(f"{hub}delivery/", {"choice": "again"}).status_code)
+    all_at_once(
+        client, 6, lambda racer: racer.post(f"{interaction_url}delivery/", {"choice": "again"}).status_code
+    )
 
     assert told() == ["presentation.completed"]
 
 
-# --- Nobody answered in time ------------------------------------------------------------------------------
+# --- Expired without an answer ----------------------------------------------------------------------------
 
 
 def expired() -> None:
@@ -691,29 +699,29 @@ def expired() -> None:
 
 
 @pytest.mark.parametrize("page", ["", "leave/", "delivery/"])
-def test_on_the_first_visit_after_it_expired_the_application_is_told(
-    client: Client, hub: str, bank: RelyingParty, receiver: Receiver, settings: Any, page: str
+def test_the_first_visit_after_the_expiry_notifies_the_relying_party(
+    client: Client, interaction_url: str, bank: RelyingParty, receiver: Receiver, settings: Any, page: str
 ) -> None:
     receiver.redirects_to(HERE)
     expired()
 
-    first, second = client.get(f"{hub}{page}"), client.get(f"{hub}{page}")
+    first, second = client.get(f"{interaction_url}{page}"), client.get(f"{interaction_url}{page}")
 
     (posted,) = receiver.posted
     answer = verifier(bank, settings).read_posted(posted.body)
     assert (answer.error, answer.state) == ("access_denied", "af0ifjsldkj")
     assert first.headers["Location"] == HERE
-    assert second.headers["Location"] in (HERE, f"{hub}delivery/")
+    assert second.headers["Location"] in (HERE, f"{interaction_url}delivery/")
     assert Interaction.objects.get().error == "access_denied"
 
 
 @pytest.mark.parametrize("decision", ["share", "decline"])
-def test_a_decision_that_comes_too_late_is_told_as_too_late(
-    client: Client, hub: str, alice: Wallet, receiver: Receiver, decision: str
+def test_the_page_says_that_a_decision_came_too_late(
+    client: Client, interaction_url: str, alice: Wallet, receiver: Receiver, decision: str
 ) -> None:
     expired()
 
-    page = client.post(hub, {"decision": decision}, follow=True).content.decode()
+    page = client.post(interaction_url, {"decision": decision}, follow=True).content.decode()
 
     assert "This request has expired" in page
     assert "has been told" in page
@@ -724,34 +732,36 @@ def test_a_decision_that_comes_too_late_is_told_as_too_late(
 
 
 def test_a_yes_that_expired_before_it_was_answered_shares_nothing_and_says_so(
-    client: Client, hub: str, bank: RelyingParty, alice: Wallet, receiver: Receiver
+    client: Client, interaction_url: str, bank: RelyingParty, alice: Wallet, receiver: Receiver
 ) -> None:
     decisions.grant(Consent.objects.get().id, alice, now=timezone.now())
     expired()
 
-    client.get(hub)
+    client.get(interaction_url)
 
     assert "error=access_denied" in receiver.posted[0].body
     assert decisions.last_shared(alice, bank.client_id) is None
 
 
-def test_another_browser_makes_nobody_be_told(client: Client, hub: str, receiver: Receiver) -> None:
+def test_another_browser_causes_no_notification(
+    client: Client, interaction_url: str, receiver: Receiver
+) -> None:
     expired()
 
     for page in ("", "leave/", "delivery/"):
-        assert Client().get(f"{hub}{page}").status_code == 410
+        assert Client().get(f"{interaction_url}{page}").status_code == 410
     assert receiver.posted == []
     assert Interaction.objects.get().outcome == ""
 
 
-def test_suspended_meanwhile_it_is_not_told_that_nobody_answered(
-    client: Client, hub: str, bank: RelyingParty, receiver: Receiver
+def test_a_suspended_relying_party_is_not_told_that_a_request_expired(
+    client: Client, interaction_url: str, bank: RelyingParty, receiver: Receiver
 ) -> None:
     expired()
     bank.state, bank.suspension_reason = RelyingParty.State.SUSPENDED, "complaints"
     bank.save()
 
-    response = client.get(hub)
+    response = client.get(interaction_url)
 
     assert response.status_code == 410
     assert receiver.posted == []
@@ -759,19 +769,19 @@ def test_suspended_meanwhile_it_is_not_told_that_nobody_answered(
 
 @pytest.mark.postgresql
 def test_of_racing_visits_after_it_expired_one_tells_the_application(
-    client: Client, hub: str, receiver: Receiver
+    client: Client, interaction_url: str, receiver: Receiver
 ) -> None:
     receiver.redirects_to(HERE)
     expired()
 
-    answers = all_at_once(client, 6, lambda racer: racer.get(hub).headers.get("Location"))
+    answers = all_at_once(client, 6, lambda racer: racer.get(interaction_url).headers.get("Location"))
 
     assert len(receiver.posted) == 1
     assert answers.count(HERE) >= 1
-    assert set(answers) <= {HERE, f"{hub}delivery/"}
+    assert set(answers) <= {HERE, f"{interaction_url}delivery/"}
 
 
-# --- What a relying application may answer ----------------------------------------------------------------
+# --- Responses of the relying party -----------------------------------------------------------------------
 
 NOT_FOLLOWED = {
     "a script": b'{"redirect_uri": "javascript:alert(1)"}',
@@ -801,45 +811,45 @@ NOT_FOLLOWED = {
 
 @pytest.mark.parametrize("body", NOT_FOLLOWED.values(), ids=NOT_FOLLOWED.keys())
 def test_an_answer_that_may_not_be_followed_leads_to_the_page_that_says_done(
-    client: Client, hub: str, receiver: Receiver, body: bytes
+    client: Client, interaction_url: str, receiver: Receiver, body: bytes
 ) -> None:
     receiver.body = body
 
-    response = share(client, hub)
+    response = share(client, interaction_url)
 
-    assert response.headers["Location"] == f"{hub}delivery/"
+    assert response.headers["Location"] == f"{interaction_url}delivery/"
     assert Delivery.objects.get().delivered_at is not None
-    assert "has your answer" in client.get(f"{hub}delivery/").content.decode()
+    assert "has your answer" in client.get(f"{interaction_url}delivery/").content.decode()
 
 
-def test_a_redirect_uri_counts_only_in_json(client: Client, hub: str, receiver: Receiver) -> None:
+def test_a_redirect_uri_counts_only_in_json(client: Client, interaction_url: str, receiver: Receiver) -> None:
     receiver.redirects_to(HERE)
     receiver.content_type = "text/html"
 
-    assert share(client, hub).headers["Location"] == f"{hub}delivery/"
+    assert share(client, interaction_url).headers["Location"] == f"{interaction_url}delivery/"
 
 
-def test_an_endless_answer_counts_as_none(client: Client, hub: str, receiver: Receiver) -> None:
+def test_an_endless_answer_counts_as_none(client: Client, interaction_url: str, receiver: Receiver) -> None:
     receiver.body = b'{"redirect_uri": "https://bank.example/", "more": "' + b"a" * 200_000 + b'"}'
 
-    assert share(client, hub).headers["Location"] == f"{hub}delivery/"
+    assert share(client, interaction_url).headers["Location"] == f"{interaction_url}delivery/"
     assert Delivery.objects.get().delivered_at is None
 
 
 def test_a_receiver_that_keeps_silent_is_not_waited_for(
-    client: Client, hub: str, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+    client: Client, interaction_url: str, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answered = threading.Event()
     receiver.before = lambda: answered.wait(10) and None
     monkeypatch.setattr(calls, "DONE_WITHIN", 0.3)
 
-    response = share(client, hub)
+    response = share(client, interaction_url)
 
     assert not answered.is_set()
     answered.set()
-    assert response.headers["Location"] == f"{hub}delivery/"
+    assert response.headers["Location"] == f"{interaction_url}delivery/"
     assert Delivery.objects.get().left_here is True
-    assert "Try again" in client.get(f"{hub}delivery/").content.decode()
+    assert "Try again" in client.get(f"{interaction_url}delivery/").content.decode()
 
 
 @pytest.mark.parametrize(
@@ -851,15 +861,15 @@ def test_a_receiver_that_keeps_silent_is_not_waited_for(
     ],
 )
 def test_https_and_registered_schemes_are_followed(
-    client: Client, hub: str, bank: RelyingParty, receiver: Receiver, uri: str
+    client: Client, interaction_url: str, bank: RelyingParty, receiver: Receiver, uri: str
 ) -> None:
     bank.redirect_uris.create(uri="com.example.app:/callback")
     receiver.redirects_to(uri)
 
-    assert share(client, hub).headers["Location"] == uri
+    assert share(client, interaction_url).headers["Location"] == uri
 
 
-# --- Requests that are wrong ------------------------------------------------------------------------------
+# --- Invalid requests -------------------------------------------------------------------------------------
 
 UNTRUSTED = {
     "no response_uri": {"response_uri": None},
@@ -900,7 +910,7 @@ def test_the_response_uri_of_another_relying_party_is_not_registered(asks: Any, 
 def test_without_a_response_uri_a_good_redirect_uri_learns_of_the_mistake(
     client: Client, bank: RelyingParty, mode: str, response_uri: str | None
 ) -> None:
-    """OpenID4VP 1.0 §8.2: a redirect URI beside these modes is `invalid_request`, not an unproven address."""
+    """A redirect URI with these modes is `invalid_request` (OpenID4VP 1.0 §8.2), not an untrusted request."""
     wrong = asked(bank, response_mode=mode, response_uri=response_uri)
     home = client.get(PATH, wrong).headers["Location"]
     elsewhere = client.get(PATH, wrong | {"redirect_uri": "https://evil.example/"})
@@ -911,7 +921,7 @@ def test_without_a_response_uri_a_good_redirect_uri_learns_of_the_mistake(
     assert not Interaction.objects.exists()
 
 
-def test_an_unknown_mode_is_told_where_answers_would_be_posted(
+def test_an_unknown_response_mode_is_reported_to_the_response_uri(
     client: Client, bank: RelyingParty, receiver: Receiver
 ) -> None:
     for mode in ("query", "x" * 101):
@@ -931,7 +941,7 @@ def test_a_response_uri_does_not_make_a_redirect_uri(
 
 
 def test_the_port_of_a_response_uri_is_not_free(asks: Any, bank: RelyingParty) -> None:
-    """Unlike that of a redirect URI on loopback: no browser and no application on the device is involved."""
+    """Unlike a loopback redirect URI, because no browser and no application on the device is involved."""
     ResponseURI.objects.filter(relying_party=bank).update(uri="http://127.0.0.1:1/answers")
 
     response = asks(response_uri="http://127.0.0.1:2/answers")
@@ -951,7 +961,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize(("changes", "error"), WRONG.values(), ids=WRONG.keys())
-def test_what_is_wrong_with_a_request_is_posted_and_the_person_told(
+def test_an_error_is_posted_and_shown_to_the_holder(
     asks: Any, bank: RelyingParty, receiver: Receiver, settings: Any, changes: dict[str, Any], error: str
 ) -> None:
     response = asks(**changes)
@@ -968,12 +978,12 @@ def test_after_a_wrong_request_the_browser_goes_where_the_application_says(
 ) -> None:
     receiver.redirects_to(HERE)
 
-    assert asks(nonce=None).headers["Location"] == f"{HERE}#"  # so that none is taken along
+    assert asks(nonce=None).headers["Location"] == f"{HERE}#"  # so that the browser does not append one
     receiver.redirects_to(f"{HERE}#own")
     assert asks(nonce=None).headers["Location"] == f"{HERE}#own"
 
 
-def test_a_wrong_request_that_cannot_be_told_is_a_page(asks: Any, receiver: Receiver) -> None:
+def test_an_invalid_request_that_cannot_be_reported_leads_to_a_page(asks: Any, receiver: Receiver) -> None:
     receiver.status = 500
 
     response = asks(nonce=None)
@@ -1004,22 +1014,22 @@ def test_wrong_requests_cannot_be_made_a_flood(asks: Any, receiver: Receiver) ->
     assert receiver.posted == []
 
 
-# --- What an attacker tries -------------------------------------------------------------------------------
+# --- Attacks ----------------------------------------------------------------------------------------------
 
 
 def test_another_browser_can_neither_look_nor_try_again(
-    client: Client, hub: str, receiver: Receiver, alice: Wallet, sign_in: SignIn
+    client: Client, interaction_url: str, receiver: Receiver, alice: Wallet, sign_in: SignIn
 ) -> None:
     receiver.status = 500
-    share(client, hub)
+    share(client, interaction_url)
     stranger = Client()
     sign_in(alice, browser=stranger)
 
     for response in (
-        stranger.get(f"{hub}delivery/"),
-        stranger.post(f"{hub}delivery/", {"choice": "again"}),
-        stranger.post(f"{hub}delivery/", {"choice": "give_up"}),
-        stranger.get(hub),
+        stranger.get(f"{interaction_url}delivery/"),
+        stranger.post(f"{interaction_url}delivery/", {"choice": "again"}),
+        stranger.post(f"{interaction_url}delivery/", {"choice": "give_up"}),
+        stranger.get(interaction_url),
     ):
         assert response.status_code == 410
     assert len(receiver.posted) == 1
@@ -1027,61 +1037,63 @@ def test_another_browser_can_neither_look_nor_try_again(
 
 
 def test_another_browser_does_not_learn_where_the_application_sent_this_one(
-    client: Client, hub: str, receiver: Receiver
+    client: Client, interaction_url: str, receiver: Receiver
 ) -> None:
-    """The response code in it would let them take over the session there."""
+    """With the response code an attacker could take over the session at the relying party."""
     receiver.redirects_to(HERE)
-    share(client, hub)
+    share(client, interaction_url)
 
-    response = Client().get(f"{hub}delivery/")
+    response = Client().get(f"{interaction_url}delivery/")
 
     assert response.status_code == 410
     assert "response_code" not in response.content.decode()
 
 
-def test_trying_again_needs_the_token_of_our_page(client: Client, hub: str, receiver: Receiver) -> None:
+def test_trying_again_needs_the_token_of_our_page(
+    client: Client, interaction_url: str, receiver: Receiver
+) -> None:
     receiver.status = 500
-    share(client, hub)
+    share(client, interaction_url)
     careful = Client(enforce_csrf_checks=True)
     careful.cookies = client.cookies.copy()
 
-    response = careful.post(f"{hub}delivery/", {"choice": "again"})
+    response = careful.post(f"{interaction_url}delivery/", {"choice": "again"})
 
     assert response.status_code == 403
     assert len(receiver.posted) == 1
 
 
-def test_an_interaction_that_is_not_answered_has_no_delivery(client: Client, hub: str) -> None:
-    assert client.get(f"{hub}delivery/").status_code == 410
-    assert client.post(f"{hub}delivery/", {"choice": "again"}).status_code == 410
+def test_an_interaction_that_is_not_answered_has_no_delivery(client: Client, interaction_url: str) -> None:
+    assert client.get(f"{interaction_url}delivery/").status_code == 410
+    assert client.post(f"{interaction_url}delivery/", {"choice": "again"}).status_code == 410
 
 
 def test_suspended_meanwhile_nothing_is_posted_any_more(
-    client: Client, hub: str, bank: RelyingParty, receiver: Receiver
+    client: Client, interaction_url: str, bank: RelyingParty, receiver: Receiver
 ) -> None:
     receiver.status = 500
-    share(client, hub)
+    share(client, interaction_url)
     bank.state, bank.suspension_reason = RelyingParty.State.SUSPENDED, "complaints"
     bank.save()
 
-    client.post(f"{hub}delivery/", {"choice": "again"})
+    client.post(f"{interaction_url}delivery/", {"choice": "again"})
 
     assert len(receiver.posted) == 1
     assert bytes(Delivery.objects.get().sealed_body) == b""
 
 
 @pytest.mark.parametrize("when", ["before the decision", "before trying again"])
-def test_a_response_uri_taken_away_meanwhile_gets_nothing(
-    client: Client, hub: str, receiver: Receiver, when: str
+def test_a_response_uri_removed_during_the_flow_gets_no_answer(
+    client: Client, interaction_url: str, receiver: Receiver, when: str
 ) -> None:
     if when == "before trying again":
         receiver.status = 500
-        share(client, hub)
+        share(client, interaction_url)
     before = len(receiver.posted)
     ResponseURI.objects.update(uri="https://bank.example/another")
 
-    share(client, hub)
-    client.post(f"{hub}delivery/", {"choice": "again"})
+    share(client, interaction_url)
+    client.post(f"{interaction_url}delivery/", {"choice": "again"})
 
     assert len(receiver.posted) == before
 
@@ -1102,14 +1114,14 @@ def test_hosts_that_are_not_public_are_never_connected_to(
     ResponseURI.objects.create(relying_party=bank, uri=uri)
     asks(response_uri=uri)
 
-    page = client.post(hub_of(), {"decision": "share"}, follow=True)
+    page = client.post(url_of_interaction(), {"decision": "share"}, follow=True)
 
     assert "We could not reach" in page.content.decode()
     assert Delivery.objects.get().left_here is False
 
 
 @pytest.mark.parametrize("believed", [True, False])
-def test_over_https_only_who_has_a_believed_certificate_gets_the_answer(
+def test_an_answer_is_posted_only_to_a_server_with_a_trusted_certificate(
     client: Client, asks: Any, bank: RelyingParty, monkeypatch: pytest.MonkeyPatch, believed: bool
 ) -> None:
     body = json.dumps({"redirect_uri": HERE}).encode()
@@ -1119,19 +1131,21 @@ def test_over_https_only_who_has_a_believed_certificate_gets_the_answer(
         ResponseURI.objects.create(relying_party=bank, uri=end.url("/answers"))
         asks(response_uri=end.url("/answers"))
 
-        response = share(client, hub_of())
+        response = share(client, url_of_interaction())
 
-    assert response.headers["Location"] == (HERE if believed else f"{hub_of()}delivery/")
+    assert response.headers["Location"] == (HERE if believed else f"{url_of_interaction()}delivery/")
     assert len(end.requests) == (1 if believed else 0)
     assert Delivery.objects.get().left_here is believed
 
 
-def test_no_token_and_no_state_in_the_log(client: Client, hub: str, receiver: Receiver, caplog: Any) -> None:
+def test_no_token_and_no_state_in_the_log(
+    client: Client, interaction_url: str, receiver: Receiver, caplog: Any
+) -> None:
     receiver.status = 500
-    share(client, hub)
+    share(client, interaction_url)
     receiver.status = 200
     receiver.redirects_to(HERE)
-    client.post(f"{hub}delivery/", {"choice": "again"})
+    client.post(f"{interaction_url}delivery/", {"choice": "again"})
 
     logged = caplog.text + "".join(str(record.__dict__) for record in caplog.records)
     assert "answer_not_delivered" in logged
@@ -1140,16 +1154,16 @@ def test_no_token_and_no_state_in_the_log(client: Client, hub: str, receiver: Re
 
 
 def test_one_slow_application_does_not_take_every_thread(
-    client: Client, hub: str, bank: RelyingParty, receiver: Receiver
+    client: Client, interaction_url: str, bank: RelyingParty, receiver: Receiver
 ) -> None:
     with lane(bank.pk), lane(bank.pk):
-        share(client, hub)
+        share(client, interaction_url)
 
     assert receiver.posted == []
-    assert "Try again" in client.get(f"{hub}delivery/").content.decode()
+    assert "Try again" in client.get(f"{interaction_url}delivery/").content.decode()
 
 
-# --- What the plain flow costs ----------------------------------------------------------------------------
+# --- The cost for answers by redirect ---------------------------------------------------------------------
 
 
 def test_a_fragment_costs_no_statement_more(
@@ -1157,10 +1171,10 @@ def test_a_fragment_costs_no_statement_more(
 ) -> None:
     sign_in(alice)
     client.get(PATH, asked(bank))
-    hub = hub_of()
+    interaction_url = url_of_interaction()
 
     with statements() as seen:
-        answer = client.post(hub, {"decision": "share"})
+        answer = client.post(interaction_url, {"decision": "share"})
 
     assert "vp_token" in fragment(answer.headers["Location"])
     assert not [text for text in seen.texts if "_delivery" in text or "_responseuri" in text]
@@ -1168,10 +1182,10 @@ def test_a_fragment_costs_no_statement_more(
 
 @pytest.mark.parametrize("decision", ["share", "decline"])
 def test_where_an_answer_is_posted_is_checked_once_in_the_request_that_gives_it(
-    client: Client, hub: str, receiver: Receiver, statements: Any, decision: str
+    client: Client, interaction_url: str, receiver: Receiver, statements: Any, decision: str
 ) -> None:
     with statements() as seen:
-        client.post(hub, {"decision": decision})
+        client.post(interaction_url, {"decision": decision})
 
     assert len(receiver.posted) == 1
     assert len([text for text in seen.texts if "presentation_responseuri" in text]) == 1
@@ -1199,24 +1213,28 @@ def all_at_once(client: Client, count: int, work: Callable[[Client], Any]) -> li
 
 
 @pytest.mark.postgresql
-def test_racing_decisions_post_one_token_once(client: Client, hub: str, receiver: Receiver) -> None:
+def test_racing_decisions_post_one_token_once(
+    client: Client, interaction_url: str, receiver: Receiver
+) -> None:
     receiver.redirects_to(HERE)
 
-    answers = all_at_once(client, 6, lambda racer: share(racer, hub).headers.get("Location"))
+    answers = all_at_once(client, 6, lambda racer: share(racer, interaction_url).headers.get("Location"))
 
     assert len(receiver.posted) == 1
     assert answers.count(HERE) >= 1
-    assert set(answers) <= {HERE, f"{hub}delivery/"}
+    assert set(answers) <= {HERE, f"{interaction_url}delivery/"}
 
 
 @pytest.mark.postgresql
-def test_racing_tries_post_the_answer_once(client: Client, hub: str, receiver: Receiver) -> None:
+def test_racing_tries_post_the_answer_once(client: Client, interaction_url: str, receiver: Receiver) -> None:
     receiver.status = 500
-    share(client, hub)
+    share(client, interaction_url)
     receiver.status = 200
     receiver.redirects_to(HERE)
 
-    all_at_once(client, 6, lambda racer: racer.post(f"{hub}delivery/", {"choice": "again"}).status_code)
+    all_at_once(
+        client, 6, lambda racer: racer.post(f"{interaction_url}delivery/", {"choice": "again"}).status_code
+    )
 
     assert len(receiver.posted) == 2
     assert Delivery.objects.get().tries == 2
@@ -1224,7 +1242,7 @@ def test_racing_tries_post_the_answer_once(client: Client, hub: str, receiver: R
 
 @pytest.mark.postgresql
 def test_giving_up_while_it_is_posted_does_not_undo_the_delivery(
-    client: Client, hub: str, receiver: Receiver
+    client: Client, interaction_url: str, receiver: Receiver
 ) -> None:
     posting, looked = threading.Event(), threading.Event()
 
@@ -1236,31 +1254,31 @@ def test_giving_up_while_it_is_posted_does_not_undo_the_delivery(
     receiver.redirects_to(HERE)
     other = Client()
     other.cookies = client.cookies.copy()
-    sharing = threading.Thread(target=lambda: (share(client, hub), connection.close()))
+    sharing = threading.Thread(target=lambda: (share(client, interaction_url), connection.close()))
     sharing.start()
     assert posting.wait(4)
 
-    page = other.post(f"{hub}delivery/", {"choice": "give_up"}, follow=True).content.decode()
+    page = other.post(f"{interaction_url}delivery/", {"choice": "give_up"}, follow=True).content.decode()
     looked.set()
     sharing.join()
 
     assert "Your answer is on its way" in page
     assert Delivery.objects.get().delivered_at is not None
-    assert other.get(f"{hub}delivery/").headers["Location"] == HERE
+    assert other.get(f"{interaction_url}delivery/").headers["Location"] == HERE
 
 
 def test_a_process_that_died_while_posting_does_not_block_the_answer_for_ever(
-    client: Client, hub: str, receiver: Receiver
+    client: Client, interaction_url: str, receiver: Receiver
 ) -> None:
     receiver.status = 500
-    share(client, hub)
+    share(client, interaction_url)
     receiver.status = 200
     Delivery.objects.update(taken_until=timezone.now() + timedelta(seconds=5))
-    client.post(f"{hub}delivery/", {"choice": "again"})
+    client.post(f"{interaction_url}delivery/", {"choice": "again"})
     assert len(receiver.posted) == 1
     Delivery.objects.update(taken_until=timezone.now())
 
-    client.post(f"{hub}delivery/", {"choice": "again"})
+    client.post(f"{interaction_url}delivery/", {"choice": "again"})
 
     assert len(receiver.posted) == 2
     assert Delivery.objects.get().delivered_at is not None

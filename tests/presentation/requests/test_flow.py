@@ -1,4 +1,4 @@
-"""A request from beginning to answer, over HTTP: what is shared, what is answered once, what is refused."""
+"""A request from beginning to answer, over HTTP: what is shared, answered once, or refused."""
 
 import base64
 import re
@@ -27,15 +27,15 @@ SignIn = Callable[..., Any]
 
 
 def ask(client: Client, party: RelyingParty, **changes: Any) -> str:
-    """Send the browser off; where it is sent first."""
+    """Sends the request; returns the address of the first redirect."""
     response = client.get(PATH, asked(party, **changes))
     assert response.status_code == 303
     return response.headers["Location"]
 
 
 def decide(client: Client, page: str, decision: str = "share") -> str:
-    """Write the decision down as a request does whose process dies before it answers; where to go on."""
-    assert client.get(page).status_code in (200, 303, 410)  # 303: nothing can be shared any more
+    """Stores the decision as if the process died before it answered; returns the interaction's address."""
+    assert client.get(page).status_code in (200, 303, 410)  # 303: nothing can be shared
     consent = Consent.objects.get(id=page.split("/consent/")[1].split("/")[0])
     decides = {"share": decisions.grant, "decline": decisions.decline}[decision]
     decides(consent.id, consent.wallet, now=timezone.now())
@@ -49,24 +49,24 @@ def test_a_decision_whose_process_died_is_answered_by_the_next_request(
 
     page = ask(client, acme_bank)
     shown = client.get(page)
-    hub = decide(client, page)
-    answer = client.get(hub)
+    interaction_url = decide(client, page)
+    answer = client.get(interaction_url)
 
     assert "Archer" in shown.content.decode()
     assert answer.status_code == 303
     token = fragment(answer.headers["Location"])
     assert set(token) == {"vp_token", "state"}
     assert token["state"] == "af0ifjsldkj"
-    assert token["vp_token"].count("~") == 5  # two names, the age object, over 18, and the key binding
+    assert token["vp_token"].count("~") == 5  # two names, the age object, over 18, and the key binding JWT
 
 
-def test_declining_goes_home_with_access_denied_and_is_recorded(
+def test_declining_redirects_with_access_denied_and_is_recorded(
     client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn, settings: Any
 ) -> None:
     sign_in(alice)
 
-    hub = decide(client, ask(client, acme_bank), "decline")
-    answer = fragment(client.get(hub).headers["Location"])
+    interaction_url = decide(client, ask(client, acme_bank), "decline")
+    answer = fragment(client.get(interaction_url).headers["Location"])
 
     assert answer == {
         "error": "access_denied",
@@ -77,12 +77,12 @@ def test_declining_goes_home_with_access_denied_and_is_recorded(
     assert Consent.objects.get().decision == Consent.Decision.DECLINED
 
 
-def test_leaving_goes_home_with_the_very_same_answer_as_declining(
+def test_leaving_redirects_with_the_same_answer_as_declining(
     client: Client, acme_bank: RelyingParty, settings: Any
 ) -> None:
     ask(client, acme_bank)
 
-    answer = fragment(client.get(f"{hub_of()}leave/").headers["Location"])
+    answer = fragment(client.get(f"{url_of_interaction()}leave/").headers["Location"])
 
     assert answer == {
         "error": "access_denied",
@@ -92,25 +92,25 @@ def test_leaving_goes_home_with_the_very_same_answer_as_declining(
     }
 
 
-def hub_of(interaction: Interaction | None = None) -> str:
+def url_of_interaction(interaction: Interaction | None = None) -> str:
     return path_of(interaction or Interaction.objects.get())
 
 
-def test_an_answer_is_given_once_and_then_the_hub_leads_back(
+def test_an_answer_is_sent_once_and_then_the_page_has_a_link_back(
     client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
 ) -> None:
     sign_in(alice)
-    hub = decide(client, ask(client, acme_bank))
-    client.get(hub)
+    interaction_url = decide(client, ask(client, acme_bank))
+    client.get(interaction_url)
 
-    again = client.get(hub)
+    again = client.get(interaction_url)
 
     assert again.status_code == 410
     assert 'href="https://bank.example/"' in again.content.decode()
     assert "#" not in again.content.decode().split('rel="noreferrer"')[0].split("href=")[-1]
 
 
-def test_what_was_asked_is_forgotten_once_answered(
+def test_the_answer_erases_the_parameters(
     client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
 ) -> None:
     sign_in(alice)
@@ -152,14 +152,16 @@ def test_a_reload_before_the_answer_is_fine(
     assert "vp_token" in fragment(client.get(decide(client, second)).headers["Location"])
 
 
-@pytest.mark.django_db(transaction=True)  # the refused statement ends a transaction that others share
+@pytest.mark.django_db(transaction=True)  # the refused statement ends the transaction of the test
 def test_of_two_tabs_with_one_nonce_only_one_gets_a_token(
     client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
 ) -> None:
     sign_in(alice)
-    hubs = [decide(client, ask(client, acme_bank)) for _ in range(2)]
+    interaction_urls = [decide(client, ask(client, acme_bank)) for _ in range(2)]
 
-    answers = [fragment(client.get(hub).headers["Location"]) for hub in hubs]
+    answers = [
+        fragment(client.get(interaction_url).headers["Location"]) for interaction_url in interaction_urls
+    ]
 
     assert "vp_token" in answers[0]
     assert answers[1]["error"] == "invalid_request"
@@ -169,11 +171,11 @@ def test_another_browser_cannot_go_on_with_an_interaction(
     client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
 ) -> None:
     sign_in(alice)
-    hub = decide(client, ask(client, acme_bank))
+    interaction_url = decide(client, ask(client, acme_bank))
     stranger = Client()
     sign_in(alice, browser=stranger)
 
-    for path in (hub, f"{hub}leave/"):
+    for path in (interaction_url, f"{interaction_url}leave/"):
         response = stranger.get(path)
         assert response.status_code == 410
         assert "af0ifjsldkj" not in response.content.decode()
@@ -184,10 +186,10 @@ def test_an_expired_interaction_leads_back_with_the_refusal(
     client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn, settings: Any
 ) -> None:
     sign_in(alice)
-    hub = decide(client, ask(client, acme_bank))
+    interaction_url = decide(client, ask(client, acme_bank))
     Interaction.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
 
-    response = client.get(hub)
+    response = client.get(interaction_url)
 
     assert response.status_code == 410
     (home,) = re.findall('href="(https://bank.example/callback#[^"]*)"', response.content.decode())
@@ -234,22 +236,22 @@ def test_a_grant_does_not_outlive_the_credential(
     client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
 ) -> None:
     sign_in(alice)
-    hub = decide(client, ask(client, acme_bank))
+    interaction_url = decide(client, ask(client, acme_bank))
     Credential.objects.update(state=Credential.State.REVOKED)
 
-    assert client.get(hub).headers["Location"].endswith("/identity/")
+    assert client.get(interaction_url).headers["Location"].endswith("/identity/")
 
 
 def test_a_grant_for_another_request_is_worth_nothing(
     client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
 ) -> None:
     sign_in(alice)
-    hub = decide(client, ask(client, acme_bank))
+    interaction_url = decide(client, ask(client, acme_bank))
     interaction = Interaction.objects.get()
     interaction.parameters["nonce"] = "another-nonce-altogether"
     interaction.save()
 
-    answer = fragment(client.get(hub).headers["Location"])
+    answer = fragment(client.get(interaction_url).headers["Location"])
 
     assert answer["error"] == "server_error"
 
@@ -258,31 +260,31 @@ def test_suspended_in_mid_flow_nothing_is_redirected(
     client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
 ) -> None:
     sign_in(alice)
-    hub = decide(client, ask(client, acme_bank))
+    interaction_url = decide(client, ask(client, acme_bank))
     acme_bank.state, acme_bank.suspension_reason = RelyingParty.State.SUSPENDED, "complaints"
     acme_bank.save()
 
-    assert client.get(hub).status_code == 400
+    assert client.get(interaction_url).status_code == 400
 
 
-def test_a_redirect_uri_taken_away_in_mid_flow_gets_nothing(
+def test_a_redirect_uri_removed_during_the_flow_gets_no_answer(
     client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
 ) -> None:
     sign_in(alice)
-    hub = decide(client, ask(client, acme_bank))
+    interaction_url = decide(client, ask(client, acme_bank))
     acme_bank.redirect_uris.filter(uri="https://bank.example/callback").delete()
 
-    assert client.get(hub).status_code == 400
+    assert client.get(interaction_url).status_code == 400
 
 
-def test_a_scope_taken_away_in_mid_flow_is_invalid(
+def test_a_scope_removed_during_the_flow_is_invalid(
     client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
 ) -> None:
     sign_in(alice)
-    hub = decide(client, ask(client, acme_bank))
+    interaction_url = decide(client, ask(client, acme_bank))
     RelyingParty.objects.update(allowed_scopes=[])
 
-    assert fragment(client.get(hub).headers["Location"])["error"] == "invalid_scope"
+    assert fragment(client.get(interaction_url).headers["Location"])["error"] == "invalid_scope"
 
 
 def test_without_a_signing_key_the_error_is_ours(
@@ -292,10 +294,10 @@ def test_without_a_signing_key_the_error_is_ours(
 
     settings.SELF_CERTIFYING_AUTHORITY = False  # no other key is made in its place
     sign_in(alice)
-    hub = decide(client, ask(client, acme_bank))
+    interaction_url = decide(client, ask(client, acme_bank))
     moves.withdraw(signing_key.id, reason="lost", now=timezone.now())
 
-    assert fragment(client.get(hub).headers["Location"])["error"] == "server_error"
+    assert fragment(client.get(interaction_url).headers["Location"])["error"] == "server_error"
 
 
 def test_a_yes_that_came_to_nothing_is_no_sharing_on_the_receipt(
@@ -305,9 +307,9 @@ def test_a_yes_that_came_to_nothing_is_no_sharing_on_the_receipt(
 
     settings.SELF_CERTIFYING_AUTHORITY = False  # no other key is made in its place
     sign_in(alice)
-    hub = decide(client, ask(client, acme_bank))
+    interaction_url = decide(client, ask(client, acme_bank))
     moves.withdraw(signing_key.id, reason="lost", now=timezone.now())
-    client.get(hub)
+    client.get(interaction_url)
 
     receipts = client.get("/wallet/history/").content.decode()
 
@@ -324,7 +326,7 @@ def test_an_age_is_signed_as_it_was_shown_over_midnight_too(
     tom = enroll("tom@example.org", given_name="Tom", family_name="Young", birth_date=of_age_today)
     sign_in(tom)
     page = ask(client, acme_bank, login_hint="tom@example.org")
-    # Asked on the eve of the birthday, a minute before midnight as it were.
+    # The holder is asked a minute before midnight on the day before the birthday.
     eve = datetime.combine(of_age_today.replace(year=now.year), time(23, 59), UTC) - timedelta(days=1)
     Credential.objects.update(issued_at=eve - timedelta(hours=1))
     Consent.objects.update(asked_at=eve)
@@ -401,18 +403,18 @@ def test_a_private_use_scheme_gets_its_answer(client: Client, alice: Wallet, sig
 
 @pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
-def test_racing_requests_to_the_hub_get_one_token(
+def test_racing_requests_to_an_interaction_get_one_token(
     client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
 ) -> None:
     sign_in(alice)
-    hub = decide(client, ask(client, acme_bank))
+    interaction_url = decide(client, ask(client, acme_bank))
     barrier, statuses = threading.Barrier(8), []
 
     def fetch() -> None:
         racer = Client()
         racer.cookies = client.cookies.copy()
         barrier.wait()
-        statuses.append(racer.get(hub).status_code)
+        statuses.append(racer.get(interaction_url).status_code)
         connection.close()
 
     threads = [threading.Thread(target=fetch) for _ in range(8)]
@@ -430,21 +432,21 @@ def test_racing_tabs_with_one_nonce_get_one_token(
     client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
 ) -> None:
     sign_in(alice)
-    hubs = [decide(client, ask(client, acme_bank)) for _ in range(6)]
-    barrier, answers = threading.Barrier(len(hubs)), []
+    interaction_urls = [decide(client, ask(client, acme_bank)) for _ in range(6)]
+    barrier, answers = threading.Barrier(len(interaction_urls)), []
 
-    def fetch(hub: str) -> None:
+    def fetch(interaction_url: str) -> None:
         racer = Client()
         racer.cookies = client.cookies.copy()
         barrier.wait()
-        answers.append(fragment(racer.get(hub).headers["Location"]))
+        answers.append(fragment(racer.get(interaction_url).headers["Location"]))
         connection.close()
 
-    threads = [threading.Thread(target=fetch, args=[hub]) for hub in hubs]
+    threads = [threading.Thread(target=fetch, args=[interaction_url]) for interaction_url in interaction_urls]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
 
     assert sum("vp_token" in answer for answer in answers) == 1
-    assert sum(answer.get("error") == "invalid_request" for answer in answers) == len(hubs) - 1
+    assert sum(answer.get("error") == "invalid_request" for answer in answers) == len(interaction_urls) - 1

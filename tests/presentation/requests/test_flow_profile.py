@@ -1,11 +1,11 @@
-"""How many modules one request runs through, so that the number cannot grow unseen."""
+"""The number of modules and switches of one flow, so that it does not grow unnoticed."""
 
 import pytest
 
 from tests import flow_profile
 
-MOST_MODULES = 42
-MOST_SWITCHES = 191
+MOST_MODULES = 36
+MOST_SWITCHES = 146
 
 
 @pytest.mark.django_db(transaction=True)  # the application closes and opens connections

@@ -1,4 +1,4 @@
-"""What ends at an instant has ended at that instant: not a moment later, and not a moment before."""
+"""What expires at an instant has expired at exactly that instant, not before and not later."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -13,21 +13,21 @@ from consent.models import Consent
 from presentation.models import Interaction, PushedRequest, RelyingParty
 from tests.presentation.clients import basic, with_secret
 from tests.presentation.requests.test_authorize import PATH, encoded, fragment
-from tests.presentation.requests.test_flow import PAYMENT, SignIn, ask, hub_of
+from tests.presentation.requests.test_flow import PAYMENT, SignIn, ask, url_of_interaction
 from tests.presentation.requests.test_pushed_requests import pushed
 from wallet.models import HolderSession, Wallet
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("signing_key")]
-MOMENT = timedelta(microseconds=1)  # the smallest that the database keeps
+MOMENT = timedelta(microseconds=1)  # the smallest difference that the database stores
 SetClock = Callable[[datetime], None]
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> SetClock:
-    """Sets the time of day that the service goes by."""
+    """Sets the clock of the service."""
 
     def set_clock(moment: datetime) -> None:
-        HolderSession.objects.update(last_seen_at=moment)  # nobody is signed out meanwhile
+        HolderSession.objects.update(last_seen_at=moment)  # the session does not expire meanwhile
         monkeypatch.setattr(timezone, "now", lambda: moment)
 
     return set_clock
@@ -41,9 +41,9 @@ def test_an_interaction_is_over_from_the_instant_at_which_it_expires(
     expires_at = Interaction.objects.get().expires_at
 
     clock(expires_at - MOMENT)
-    assert client.get(hub_of()).headers["Location"] == page
+    assert client.get(url_of_interaction()).headers["Location"] == page
     clock(expires_at)
-    assert client.get(hub_of()).status_code == 410
+    assert client.get(url_of_interaction()).status_code == 410
 
 
 def test_a_yes_is_not_acted_on_from_the_instant_at_which_the_interaction_expires(
@@ -54,7 +54,7 @@ def test_a_yes_is_not_acted_on_from_the_instant_at_which_the_interaction_expires
     decisions.grant(Consent.objects.get().id, alice, now=timezone.now())
 
     clock(Interaction.objects.get().expires_at)
-    assert client.get(hub_of()).status_code == 410
+    assert client.get(url_of_interaction()).status_code == 410
     assert Interaction.objects.get().outcome == ""
 
 

@@ -1,4 +1,4 @@
-"""Nothing is parsed, matched, opened or looked up twice within one HTTP request."""
+"""Nothing is parsed, matched, unsealed or looked up twice within one HTTP request."""
 
 import json
 import sys
@@ -17,7 +17,7 @@ from infra import sealing
 from presentation.dcql import evaluation
 from presentation.dcql import parsing as dcql
 from presentation.models import Interaction, RelyingParty
-from presentation.requests import authorization_request, match
+from presentation.requests import authorization_request, next_step
 from presentation.requests.interactions import path_of
 from presentation.transaction_data import entries
 from tests.presentation.clients import access_token, assertion, by_assertion, with_key
@@ -34,7 +34,7 @@ STEPS: dict[str, Callable[..., Any]] = {
     "authorization request parsed": authorization_request.parse,
     "DCQL query parsed": dcql.parse,
     "transaction data parsed": entries.parse,
-    "request held against the credential": match.match,
+    "request matched with the credential": next_step._match,
     "query held against the credential": evaluation.select,
     "credential found valid": credentials.valid_credential,
     "hash of the parameters": authorization_request.parameters_hash,
@@ -44,7 +44,7 @@ FRESH = iter(range(10_000))
 
 
 class Counted:
-    """How often each of STEPS ran, each sealed value was opened, and the relying party was looked up."""
+    """Counts the runs of each of STEPS, of unsealing, and of reading the relying party."""
 
     def __init__(self, statements: Any) -> None:
         self.runs: Counter[str] = Counter()
@@ -61,7 +61,7 @@ class Counted:
 
     @contextmanager
     def request(self) -> Iterator[Counter[str]]:
-        """One HTTP request; afterwards nothing has been done twice in it."""
+        """One HTTP request; fails afterwards if anything was done twice."""
         self.runs.clear()
         with self.statements() as seen:
             sys.setprofile(self.note)
@@ -86,7 +86,7 @@ def bank() -> tuple[RelyingParty, Any]:
 
 
 def everything() -> dict[str, str | None]:
-    """Parameters that take every step: a query for a value, and a payment."""
+    """Parameters that need every step: a query for a value, and a payment."""
     said = query(path("given_name", values=["Alice"]), id="basic")
     return {
         "scope": None,
@@ -107,27 +107,27 @@ def test_nothing_is_done_twice_in_a_request_of_a_returning_holder(
     with counted.request() as asking:
         client.get(page.headers["Location"])
     shown = dict(asking)
-    hub = path_of(Interaction.objects.get())
+    interaction_url = path_of(Interaction.objects.get())
     with counted.request() as answering:
-        answer = client.post(hub, {"decision": "share"})
+        answer = client.post(interaction_url, {"decision": "share"})
 
     assert "vp_token" in answer.headers["Location"]
     taken = {"authorization request parsed", "DCQL query parsed", "transaction data parsed"}
-    taken |= {"request held against the credential", "credential found valid", "hash of the parameters"}
+    taken |= {"request matched with the credential", "credential found valid", "hash of the parameters"}
     taken |= {"relying party looked up", f"opened wallet_credential.sealed_identity:{alice.credential.id}"}
     assert taken <= once.keys()
     assert taken <= answering.keys()
     assert "credential found valid" in shown
 
 
-def test_nothing_is_done_twice_where_the_decision_was_taken_before(
+def test_nothing_is_done_twice_if_the_decision_was_stored_before(
     client: Client, counted: Counted, bank: tuple[RelyingParty, Any], alice: Wallet, sign_in: Any
 ) -> None:
     sign_in(alice)
     client.get(PATH, asked(bank[0], **everything()))
     interaction = Interaction.objects.get()
     with counted.request():
-        client.get(path_of(interaction))  # asked again
+        client.get(path_of(interaction))  # for the second time
     decisions.grant(interaction.consent.id, alice, now=timezone.now())
 
     with counted.request():

@@ -1,4 +1,4 @@
-"""How a request went, over HTTP: what its own relying party is told, and that nobody is told more."""
+"""The outcome endpoint over HTTP: what a relying party learns about its own requests, and nothing else."""
 
 import json
 import re
@@ -10,7 +10,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from presentation import clearing, outcomes
+from presentation import outcomes, retention
 from presentation.models import Interaction, RelyingParty, ResponseURI
 from presentation.relying_parties import registration as admission
 from presentation.relying_parties.authentication import access_tokens
@@ -37,7 +37,7 @@ def bank() -> RelyingParty:
 
 @pytest.fixture
 def begun(client: Client, bank: RelyingParty, alice: Wallet, sign_in: SignIn) -> str:
-    """Alice was asked by the bank; the page that asks."""
+    """The bank asks Alice for consent; returns the address of the page."""
     sign_in(alice)
     return ask(client, bank, nonce=NONCE)
 
@@ -71,7 +71,7 @@ def share(client: Client, page: str) -> None:
     client.get(decide(client, page))
 
 
-# --- How a request goes -----------------------------------------------------------------------------------
+# --- The states of a request ------------------------------------------------------------------------------
 
 
 def test_an_open_request_is_open_and_nothing_else(bank: RelyingParty, begun: str) -> None:
@@ -82,7 +82,7 @@ def test_an_open_request_is_open_and_nothing_else(bank: RelyingParty, begun: str
 def test_whether_the_person_has_signed_in_makes_no_difference(
     client: Client, bank: RelyingParty, begun: str
 ) -> None:
-    ask(Client(), bank, nonce="another-fresh-nonce")  # a stranger, sent to sign in
+    ask(Client(), bank, nonce="another-fresh-nonce")  # a browser without a session
     assert told(bank).keys() == told(bank, "another-fresh-nonce").keys()
 
 
@@ -109,7 +109,9 @@ def test_the_status_is_left_out_once_the_presentation_has_ended(
     assert told(bank).keys() == {"state", "begun_at", "answered_at"}
 
 
-def test_a_no_is_denied_as_it_was_told_at_home(client: Client, bank: RelyingParty, begun: str) -> None:
+def test_a_declined_request_is_denied_as_in_its_redirect(
+    client: Client, bank: RelyingParty, begun: str
+) -> None:
     client.get(decide(client, begun, "decline"))
 
     answer = told(bank)
@@ -132,13 +134,13 @@ def test_what_went_wrong_is_failed_with_its_code(bank: RelyingParty, begun: str)
     assert (told(bank)["state"], told(bank)["error"]) == ("failed", "server_error")
 
 
-def test_a_request_that_nobody_answered_expires_and_is_forgotten(bank: RelyingParty, begun: str) -> None:
+def test_a_request_without_an_answer_expires_and_is_deleted(bank: RelyingParty, begun: str) -> None:
     Interaction.objects.update(expires_at=timezone.now())
     assert told(bank).keys() == {"state", "begun_at"}
     assert told(bank)["state"] == "expired"
 
-    later = timezone.now() + clearing.WAY_BACK_KEPT + timedelta(minutes=1)
-    clearing.clear_interactions(now=later, batch=10)
+    later = timezone.now() + retention.WAY_BACK_KEPT + timedelta(minutes=1)
+    retention.clear_interactions(now=later, batch=10)
     unknown(read(bank))
 
 
@@ -162,11 +164,11 @@ def test_of_an_answer_that_is_posted_it_says_whether_it_arrived(
     assert (told(bank)["state"], told(bank)["delivery"]) == ("completed", delivery)
     if delivery == "waiting":
         later = timezone.now() + timedelta(minutes=6)
-        assert outcomes.tell(NONCE, client_id=bank.client_id, now=later)["delivery"] == "undelivered"
+        assert outcomes.outcome_of(NONCE, client_id=bank.client_id, now=later)["delivery"] == "undelivered"
 
 
 def test_there_is_a_word_for_every_standing_of_an_answer() -> None:
-    assert set(outcomes._DELIVERIES) == set(Standing)
+    assert set(outcomes.DELIVERIES) == set(Standing)
 
 
 def test_of_several_browsers_the_one_with_a_token_counts_else_what_happened_last(
@@ -186,10 +188,10 @@ def test_of_several_browsers_the_one_with_a_token_counts_else_what_happened_last
     assert told(bank)["state"] == "completed"
 
 
-# --- What nobody is told ----------------------------------------------------------------------------------
+# --- What is not revealed ---------------------------------------------------------------------------------
 
 
-def test_nothing_of_the_person_or_what_was_shared_is_told(
+def test_the_outcome_contains_neither_the_holder_nor_claims(
     client: Client, bank: RelyingParty, begun: str, alice: Wallet
 ) -> None:
     share(client, begun)
@@ -232,7 +234,7 @@ def test_another_partys_request_is_as_unknown_as_one_that_was_never_made(
     assert len(answers) == 1
 
 
-def test_two_parties_with_the_same_nonce_are_told_each_of_its_own(
+def test_two_relying_parties_with_the_same_nonce_see_their_own_requests(
     client: Client, bank: RelyingParty, begun: str
 ) -> None:
     shop = registered("Corner Shop")
@@ -243,15 +245,15 @@ def test_two_parties_with_the_same_nonce_are_told_each_of_its_own(
     assert told(bank)["state"] == "open"
 
 
-def test_a_suspended_party_is_told_nothing(bank: RelyingParty, begun: str) -> None:
+def test_a_suspended_relying_party_gets_no_webhooks(bank: RelyingParty, begun: str) -> None:
     before = access_token(bank)
     admission.suspend(bank, "complaints")
 
     for nonce in (NONCE, "a-nonce-of-nobody-at-all"):
         response = read(bank, nonce, token=before)
         assert (response.status_code, response.json()["error"]) == (401, "invalid_token")
-    with pytest.raises(outcomes.UnknownRequestError):  # should it be suspended just now
-        outcomes.tell(NONCE, client_id=bank.client_id, now=timezone.now())
+    with pytest.raises(outcomes.UnknownRequestError):  # if it is suspended between both statements
+        outcomes.outcome_of(NONCE, client_id=bank.client_id, now=timezone.now())
 
 
 @pytest.mark.parametrize("grants", [[], [VERIFY], [PUSH, VERIFY]])
@@ -263,7 +265,9 @@ def test_another_scope_opens_nothing(bank: RelyingParty, begun: str, grants: lis
     assert f'scope="{READ}"' in response.headers["WWW-Authenticate"]
 
 
-def test_without_a_token_nothing_is_told(client: Client, bank: RelyingParty, begun: str) -> None:
+def test_without_an_access_token_the_outcome_is_not_returned(
+    client: Client, bank: RelyingParty, begun: str
+) -> None:
     response = client.get(OUTCOME, {"nonce": NONCE})
     assert response.status_code == 401
     assert response.headers["WWW-Authenticate"] == 'Bearer realm="presentation"'
@@ -325,4 +329,4 @@ def test_what_it_costs_does_not_grow_with_how_often_a_browser_brought_it(
 
     assert len(once.texts) == len(again.texts) == 4, (
         once.texts
-    )  # who asks, how often, the request, the status
+    )  # the client, the limit, the request, the status

@@ -1,6 +1,6 @@
-"""What strangers send where text, numbers and JSON are expected: refused as such everywhere, never a 500.
+"""Untrusted text, numbers and JSON: refused as invalid everywhere, never a server error.
 
-The parsers themselves are tried with anything at the end; `tests.fuzz` tries every address with everything.
+Property-based tests of the parsers follow at the end; `tests.fuzz` sends arbitrary requests everywhere.
 """
 
 import json
@@ -28,7 +28,7 @@ from infra import base64url, strict_json
 from infra.base64url import Base64urlError
 from infra.strict_json import StrictJsonError
 from keys.jws import JwsError, take_apart
-from presentation import verification_request
+from presentation import verification as verification_endpoint
 from presentation.models import RelyingParty
 from presentation.relying_parties.authentication import access_tokens, assertion
 from presentation.relying_parties.authentication.access_tokens import TokenRefusedError
@@ -44,7 +44,7 @@ from presentation.relying_parties.metadata.public_keys import (
 from presentation.requests.carriers.posted_form import UnreadableFormError
 from presentation.requests.carriers.posted_form import read as read_form
 from presentation.transaction_data import entries
-from presentation.verification_request import VerificationRequestError
+from presentation.verification import VerificationRequestError
 from sandbox.holder.call import HolderCall, HolderCallError
 from sandbox.playground.posted_answers import NotAnAnswerError, _handle_of
 from tests.forgery import new_key, public_jwk, sign_jwt
@@ -63,29 +63,29 @@ KEY = new_key()
 ROOT = Path(__file__).resolve().parents[3]
 NOW = datetime(2026, 9, 21, tzinfo=UTC)
 
-# One segment each that no token has; the header in front may be good.
+# One segment each that no token has; the header before it may be valid.
 BEYOND_ASCII = ("é", "\u0660", "\x80", "\u20ac")
 each_stranger = pytest.mark.parametrize("text", BEYOND_ASCII)
 
 
 def spoilt(token: str, text: str) -> list[str]:
-    """A good token with the text in each of its segments."""
+    """A valid token with the text in each of its segments."""
     segments = token.split(".")
     return [".".join([*segments[:at], segments[at] + text, *segments[at + 1 :]]) for at in range(3)]
 
 
 def headers(token: str) -> dict[str, str]:
-    # As gunicorn hands it on: the octets of UTF-8 as Latin-1 (PEP 3333).
+    # As gunicorn passes it on: the bytes of UTF-8 as Latin-1 (PEP 3333).
     return {"Authorization": f"Bearer {token}".encode().decode("latin-1")}
 
 
-# --- Text beyond ASCII where a token belongs --------------------------------------------------------------
+# --- Text beyond ASCII in tokens --------------------------------------------------------------------------
 
 
 @pytest.mark.django_db
 @each_stranger
 @pytest.mark.usefixtures("signing_key")
-def test_no_access_token_beyond_ascii_is_taken_anywhere(client: Client, text: str) -> None:
+def test_an_access_token_beyond_ascii_is_refused_everywhere(client: Client, text: str) -> None:
     for token in spoilt(access_token(registered()), text):
         for path, kind in ((VERIFY, "application/json"), (PAR, FORM)):
             response = client.post(path, data=b"{}", content_type=kind, headers=headers(token))
@@ -97,7 +97,7 @@ def test_no_access_token_beyond_ascii_is_taken_anywhere(client: Client, text: st
 @pytest.mark.django_db
 @each_stranger
 @pytest.mark.parametrize("path", [TOKEN, PAR])
-def test_no_client_assertion_beyond_ascii_is_taken(client: Client, text: str, path: str) -> None:
+def test_a_client_assertion_beyond_ascii_is_refused(client: Client, text: str, path: str) -> None:
     party, key = with_key()
     good = sign_jwt({"alg": "ES256", "kid": "one"}, {"sub": party.client_id, "iss": party.client_id}, key)
     for token in spoilt(good, text):
@@ -108,7 +108,7 @@ def test_no_client_assertion_beyond_ascii_is_taken(client: Client, text: str, pa
 
 @pytest.mark.django_db
 @each_stranger
-def test_no_request_object_beyond_ascii_is_taken(client: Client, text: str) -> None:
+def test_a_request_object_beyond_ascii_is_refused(client: Client, text: str) -> None:
     party, key = with_key()
     good = sign_jwt(
         {"alg": "ES256", "kid": "one", "typ": "oauth-authz-req+jwt"}, {"client_id": party.client_id}, key
@@ -121,7 +121,7 @@ def test_no_request_object_beyond_ascii_is_taken(client: Client, text: str) -> N
 @pytest.mark.django_db
 @each_stranger
 @pytest.mark.usefixtures("signing_key")
-def test_no_pushed_request_object_beyond_ascii_is_taken(client: Client, text: str) -> None:
+def test_a_pushed_request_object_beyond_ascii_is_refused(client: Client, text: str) -> None:
     party, key = with_key()
     good = sign_jwt(
         {"alg": "ES256", "kid": "one", "typ": "oauth-authz-req+jwt"}, {"client_id": party.client_id}, key
@@ -133,7 +133,7 @@ def test_no_pushed_request_object_beyond_ascii_is_taken(client: Client, text: st
 
 
 @pytest.mark.django_db
-def test_no_published_request_object_beyond_ascii_is_taken(
+def test_a_published_request_object_beyond_ascii_is_refused(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from presentation.requests.carriers import signed_requests
@@ -170,7 +170,7 @@ def test_what_is_to_be_verified_is_refused_beyond_ascii(client: Client, text: st
 
 @pytest.mark.django_db
 @each_stranger
-def test_transaction_data_beyond_ascii_goes_home_as_an_error(
+def test_transaction_data_beyond_ascii_is_reported_to_the_relying_party(
     client: Client, acme_bank: RelyingParty, text: str
 ) -> None:
     from tests.presentation.requests.test_authorize import asked
@@ -182,7 +182,7 @@ def test_transaction_data_beyond_ascii_goes_home_as_an_error(
 
 @pytest.mark.django_db
 @each_stranger
-def test_neither_header_of_basic_nor_body_of_a_form_beyond_ascii_is_taken(client: Client, text: str) -> None:
+def test_a_basic_header_or_a_form_beyond_ascii_is_refused(client: Client, text: str) -> None:
     basic = {"Authorization": f"Basic {text}".encode().decode("latin-1")}
     for path in (TOKEN, PAR):
         body = b"grant_type=client_credentials"
@@ -192,11 +192,11 @@ def test_neither_header_of_basic_nor_body_of_a_form_beyond_ascii_is_taken(client
         assert (response.status_code, response.json()["error"]) == (400, "invalid_request")
 
 
-# --- Headers that come before any view --------------------------------------------------------------------
+# --- Headers that are read before any view ----------------------------------------------------------------
 
 
 def through_gunicorn(method: str, path: str, body: bytes = b"", **environ: str) -> tuple[int, bytes]:
-    """The answer of what gunicorn serves; the test client’s own request would not survive these headers."""
+    """The answer of the WSGI application; the test client could not send these headers."""
     said: list[Any] = []
     request = RequestFactory().generic(method, path, body)
     answer = application(request.environ | environ, lambda *words: said.extend(words))
@@ -248,7 +248,7 @@ def test_a_body_that_is_too_long_for_the_playground_is_answered_with_json(client
     assert (response.status_code, response.json()["error"]) == (400, "invalid_request")
 
 
-# --- JSON that is typed or fetched ------------------------------------------------------------------------
+# --- JSON in forms, files and fetched documents -----------------------------------------------------------
 
 HOSTILE_KEY_SETS = {
     "a number of thousands of digits": '{"keys": [{"kid": "one", "x": ' + "9" * 5000 + "}]}",
@@ -294,7 +294,7 @@ def test_no_file_with_a_key_set_breaks_the_command(text: str, tmp_path: Any) -> 
             )
 
 
-# --- Every parser, with anything --------------------------------------------------------------------------
+# --- Every parser with arbitrary input --------------------------------------------------------------------
 
 HUGE = 10**4000
 JSON = st.recursive(
@@ -303,7 +303,7 @@ JSON = st.recursive(
     max_leaves=12,
 )
 WRITTEN = JSON.map(json.dumps) | JSON.map(lambda value: json.dumps(value, ensure_ascii=False))
-SURROGATES = st.text(st.characters(categories=None), max_size=80)  # lone surrogates among them
+SURROGATES = st.text(st.characters(categories=None), max_size=80)  # including lone surrogates
 TOKENS = st.lists(SURROGATES | st.binary(max_size=40).map(lambda b: b.hex()), min_size=3, max_size=3).map(
     ".".join
 )
@@ -313,7 +313,7 @@ ANYTHING = (
 
 
 def only(expected: type[Exception], parse: Callable[[], object]) -> None:
-    """It is read, or refused with the parser’s own error; whatever else is raised fails the test."""
+    """Either reads the input or raises the parser’s own error; fails for every other exception."""
     with suppress(expected):
         parse()
 
@@ -391,7 +391,7 @@ def test_whatever_is_typed_for_a_key_set_is_read_or_refused_and_shown_again(text
 
 @given(JSON | st.fixed_dictionaries({"vp_token": JSON, "nonce": JSON, "transaction_data": JSON | SURROGATES}))
 def test_whatever_json_is_to_be_verified_is_read_or_refused(value: Any) -> None:
-    only(VerificationRequestError, lambda: verification_request.parse(json.dumps(value).encode()))
+    only(VerificationRequestError, lambda: verification_endpoint.parse(json.dumps(value).encode()))
 
 
 @given(st.lists(SURROGATES | st.just("e30"), min_size=1, max_size=3))
@@ -399,7 +399,7 @@ def test_whatever_json_is_to_be_verified_is_read_or_refused(value: Any) -> None:
 def test_transaction_data_to_be_verified_is_base64url_or_refused(values: list[str]) -> None:
     body = json.dumps({"vp_token": "x", "nonce": "n" * 16, "transaction_data": values}).encode()
     try:
-        read = verification_request.parse(body).transaction_data
+        read = verification_endpoint.parse(body).transaction_data
     except VerificationRequestError:
         return
     assert all(map(entries.is_base64url, read))
@@ -407,7 +407,7 @@ def test_transaction_data_to_be_verified_is_base64url_or_refused(values: list[st
 
 @given(st.binary() | ANYTHING.map(lambda text: text.encode("utf-8", "surrogatepass")))
 def test_whatever_body_is_read_or_refused_by_its_own_error(body: bytes) -> None:
-    only(VerificationRequestError, lambda: verification_request.parse(body))
+    only(VerificationRequestError, lambda: verification_endpoint.parse(body))
     only(UnreadableFormError, lambda: read_form(body))
     only(HolderCallError, lambda: HolderCall.from_json(body, endpoint="https://wallet.example/authorize"))
     only(NotAnAnswerError, lambda: _handle_of(body))

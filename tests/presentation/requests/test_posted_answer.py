@@ -1,4 +1,4 @@
-"""The form that is posted, and which of the addresses that come back may be followed."""
+"""The form that is posted, and which `redirect_uri` of the response the browser may follow."""
 
 import json
 from urllib.parse import parse_qsl, urlsplit

@@ -1,4 +1,4 @@
-"""Requests pushed ahead of the browser: every mistake is told at once, and a handle is answered once.
+"""Pushed requests: every mistake is reported at once, and a handle is answered once.
 
 The names with hyphens are modules of the OpenID Foundation's suite (`fapi2-security-profile-final-…`).
 """
@@ -21,7 +21,7 @@ from infra.limits import Limit
 from presentation.models import Interaction, PushedRequest, RelyingParty
 from presentation.relying_parties import registration as admission
 from presentation.relying_parties.authentication import client_secrets
-from presentation.requests.carriers import pushing
+from presentation.requests.carriers import pushed_requests
 from tests.people import ALICE, register
 from tests.presentation.clients import (
     FORM,
@@ -49,14 +49,14 @@ def send(client: Client, form: Any, **headers: str) -> Any:
 
 @pytest.fixture
 def bank() -> tuple[RelyingParty, dict[str, str]]:
-    """Acme Bank, and the header by which it proves who it is."""
+    """Acme Bank, and the header that authenticates it."""
     party, secret = with_secret()
     return party, basic(party.client_id, secret)
 
 
 @pytest.fixture
 def handle(client: Client, bank: tuple[RelyingParty, dict[str, str]]) -> str:
-    """A request of Acme Bank's for Alice."""
+    """A request of Acme Bank for Alice."""
     return pushed(client, bank)
 
 
@@ -69,7 +69,7 @@ def pushed(client: Client, bank: tuple[RelyingParty, dict[str, str]], **changes:
 
 
 def go(client: Client, handle: str, party: RelyingParty, **beside: str) -> Any:
-    """Send the browser off with a handle."""
+    """Opens the authorization endpoint with a handle."""
     return client.get(PATH, {"client_id": party.client_id, "request_uri": handle} | beside)
 
 
@@ -180,7 +180,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize(("changes", "error"), WRONG.values(), ids=WRONG.keys())
-def test_every_mistake_is_told_in_json_and_nothing_is_kept(
+def test_every_mistake_is_reported_as_json_and_nothing_is_stored(
     client: Client, bank: tuple[RelyingParty, dict[str, str]], changes: dict[str, Any], error: str
 ) -> None:
     party, header = bank
@@ -302,15 +302,15 @@ def test_any_body_is_answered(body: bytes) -> None:
     except UnreadableFormError:
         return
     with pytest.raises(MachineError):
-        pushing.push(form, "", address="192.0.2.1", now=timezone.now())
+        pushed_requests.push(form, "", address="192.0.2.1", now=timezone.now())
 
 
-def test_too_many_pushes_are_told_when_to_come_again(
+def test_too_many_pushes_get_retry_after(
     client: Client, bank: tuple[RelyingParty, dict[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("PER_ADDRESS", "PER_CLIENT"):
         with monkeypatch.context() as changed:
-            changed.setattr(pushing, name, Limit(f"few-{name}", most=1, window=timedelta(minutes=1)))
+            changed.setattr(pushed_requests, name, Limit(f"few-{name}", most=1, window=timedelta(minutes=1)))
             pushed(client, bank)
             response = send(client, asked(bank[0]), **bank[1])
         assert response.status_code == 429
@@ -399,12 +399,12 @@ def test_of_many_tabs_that_race_with_one_handle_one_gets_a_token(
 ) -> None:
     sign_in(alice)
     handle = pushed(client, bank)
-    hubs = [decide(client, go(client, handle, bank[0]).headers["Location"]) for _ in range(6)]
+    interaction_urls = [decide(client, go(client, handle, bank[0]).headers["Location"]) for _ in range(6)]
 
     def answered(number: int) -> dict[str, str]:
         racer = Client()
         racer.cookies = client.cookies.copy()
-        return fragment(racer.get(hubs[number]).headers["Location"])
+        return fragment(racer.get(interaction_urls[number]).headers["Location"])
 
     answers = together(answered, 6)
 
@@ -421,12 +421,14 @@ def test_a_yes_and_a_no_that_race_with_one_handle_get_one_answer_to_it(
     for turn in range(4):
         handle = pushed(client, bank, nonce=f"nonce-of-the-race-{turn}")
         pages = [go(client, handle, bank[0]).headers["Location"] for _ in range(2)]
-        hubs = [decide(client, page, said) for page, said in zip(pages, ["share", "decline"], strict=True)]
+        interaction_urls = [
+            decide(client, page, said) for page, said in zip(pages, ["share", "decline"], strict=True)
+        ]
 
-        def answered(number: int, hubs: list[str] = hubs) -> dict[str, str]:
+        def answered(number: int, interaction_urls: list[str] = interaction_urls) -> dict[str, str]:
             racer = Client()
             racer.cookies = client.cookies.copy()
-            return fragment(racer.get(hubs[number]).headers["Location"])
+            return fragment(racer.get(interaction_urls[number]).headers["Location"])
 
         yes, no = together(answered, 2)
 

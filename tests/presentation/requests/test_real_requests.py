@@ -1,4 +1,4 @@
-"""Libraries that relying applications use push and sign requests: npm openid-client, openid4vp, jose."""
+"""Libraries of relying parties push and sign requests: npm openid-client, openid4vp, jose."""
 
 import json
 import subprocess
@@ -117,7 +117,7 @@ def test_requests_that_others_push_and_sign_are_answered(
 
 
 def decided(browser: Client, url: str) -> Any:
-    """What Alice's browser is told when she has said yes to the request at this address."""
+    """The redirect after Alice has agreed to the request at this address."""
     parts = urlsplit(url)
     page = browser.get(f"{parts.path}?{parts.query}").headers["Location"]
     return browser.get(decide(browser, page))
@@ -132,7 +132,7 @@ def answered(browser: Client, url: str) -> dict[str, str]:
 def test_openid_client_accepts_our_answers_by_their_issuer(
     service: Any, alice: Wallet, sign_in: SignIn
 ) -> None:
-    """It insists on `iss`, because discovery says that there is one (RFC 9207 §2.4)."""
+    """The library requires `iss`, because discovery announces it (RFC 9207 §2.4)."""
     browser = Client()
     sign_in(alice, browser=browser)
     came: list[str] = []
@@ -148,5 +148,5 @@ def test_openid_client_accepts_our_answers_by_their_issuer(
     outcomes = by_node("responses.mjs", {"issuer": service.url, "clientId": "any", "responses": responses})
 
     assert outcomes[:3] == ["accepted", "access_denied", "invalid_scope"]
-    # The contract leaves no place for `iss` beside a token (README, "Where we differ").
+    # In the contract's wire format an answer with a token has no `iss` (README, “Where we differ”).
     assert outcomes[3:] == ['response parameter "iss" (issuer) missing', "access_denied", "invalid_scope"]

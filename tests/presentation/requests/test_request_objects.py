@@ -1,4 +1,4 @@
-"""Signed requests: wrong ones, one row each; sent along, pushed, or published; and that nothing else counts.
+"""Signed requests: sent, pushed or published; each invalid one is a row; other parameters do not count.
 
 The names with hyphens are modules of the OpenID Foundation's suite (`fapi2-security-profile-final-…`,
 `oid4vp-1final-wallet-…`).
@@ -60,7 +60,7 @@ def bank() -> Bank:
 
 
 def signed(bank: Bank, issuer: str, *, header: Any = None, key: Key | None = None, **changes: Any) -> str:
-    """The good request as an object; claims and members of the header that are None are left out."""
+    """The good request as a signed object; claims and header members that are None are left out."""
     now = int(time.time())
     claims = {
         "iss": bank[0].client_id,
@@ -75,11 +75,11 @@ def signed(bank: Bank, issuer: str, *, header: Any = None, key: Key | None = Non
 
 
 def bring(client: Client, bank: Bank, text: str, **beside: str) -> Any:
-    """The browser brings the object along."""
+    """Opens the authorization endpoint with the object as `request`."""
     return client.get(PATH, {"client_id": bank[0].client_id, "request": text} | beside)
 
 
-# --- What is wrong ----------------------------------------------------------------------------------------
+# --- Invalid objects --------------------------------------------------------------------------------------
 
 
 def claims(**changes: Any) -> Make:
@@ -119,7 +119,7 @@ def unsigned(party: RelyingParty, key: Key, issuer: str) -> str:
 
 
 def twice(name: str) -> Make:
-    """Good and well signed, with one claim there twice: readers differ on which of them counts."""
+    """A valid signature over a claim that occurs twice: readers differ on which one counts."""
 
     def make(party: RelyingParty, key: Key, issuer: str) -> str:
         head, payload, _ = signed((party, key), issuer).split(".")
@@ -131,7 +131,7 @@ def twice(name: str) -> Make:
 
 
 def by_secret(secret: Callable[[RelyingParty, Key], bytes]) -> Make:
-    """HMAC with what both sides have, or everybody: what is public is taken for a secret (RFC 8725 §2.1)."""
+    """An HMAC with a public value as its secret (RFC 8725 §2.1)."""
 
     def make(party: RelyingParty, key: Key, issuer: str) -> str:
         text = signed((party, key), issuer, header={"alg": "HS256"}).rpartition(".")[0]
@@ -148,7 +148,7 @@ def a_client_assertion(party: RelyingParty, key: Key, issuer: str) -> str:
     return assertion(party.client_id, key, issuer=issuer)
 
 
-# Nobody knows who says so: a page.
+# The signer is unknown: a page.
 NOT_ITS_OWN: dict[str, Make] = {
     "ensure-request-object-signature-algorithm-is-not-none": unsigned,
     "negative-test-invalid-request-object-signature": changed_afterwards,
@@ -188,7 +188,7 @@ NOT_ITS_OWN: dict[str, Make] = {
     "two segments": lambda *_: "e30.e30",
     "five segments, as if encrypted": lambda *_: "e30.e30.e30.e30.e30",
 }
-# Its own, but not good, or not now: told at home.
+# Signed by the client, but invalid or expired: the error is sent to the client.
 NOT_GOOD: dict[str, Make] = {
     "a response_type in a list": claims(response_type=["vp_token"]),
     "a response_mode that is a number": claims(response_mode=1),
@@ -252,7 +252,7 @@ def test_an_object_that_is_not_certainly_its_own_gets_a_page_and_is_not_pushed(
 
 
 @pytest.mark.parametrize("make", NOT_GOOD.values(), ids=NOT_GOOD.keys())
-def test_an_object_of_its_own_that_is_not_good_is_told_at_home(
+def test_an_invalid_object_of_the_client_is_reported_to_the_client(
     client: Client, bank: Bank, settings: Any, make: Make
 ) -> None:
     text = make(*bank, settings.BASE_URL)
@@ -269,7 +269,7 @@ def test_an_object_of_its_own_that_is_not_good_is_told_at_home(
 
 
 @pytest.mark.parametrize("state", [7, 1.5, True, ["a"], {"a": "b"}, "a\x00b"])
-def test_a_state_that_cannot_be_repeated_is_told_at_home_without_it(
+def test_an_unusable_state_is_reported_to_the_relying_party_without_it(
     client: Client, bank: Bank, settings: Any, state: Any
 ) -> None:
     home = bring(client, bank, signed(bank, settings.BASE_URL, state=state)).headers["Location"]
@@ -292,7 +292,7 @@ def test_a_redirect_uri_of_the_wrong_type_gets_a_page_that_names_it(
     assert "percent-encoded" not in response.content.decode()
 
 
-def test_a_posted_answers_object_of_the_wrong_type_is_told_where_answers_are_posted(
+def test_an_object_with_a_wrong_type_for_a_posted_answer_is_reported_by_post(
     client: Client, bank: Bank, settings: Any
 ) -> None:
     with listening() as receiver:
@@ -300,7 +300,7 @@ def test_a_posted_answers_object_of_the_wrong_type_is_told_where_answers_are_pos
         posted = {"redirect_uri": None, "response_uri": receiver.uri, "response_mode": "direct_post"}
         for mistake in ({"nonce": 7}, {"response_mode": ["direct_post"]}):
             response = bring(client, bank, signed(bank, settings.BASE_URL, **(posted | mistake)))
-            assert response.status_code == 400  # nobody said where the browser goes
+            assert response.status_code == 400  # no return address is known
 
     assert [dict(parse_qsl(told.body))["error"] for told in receiver.posted] == ["invalid_request_object"] * 2
 
@@ -315,7 +315,7 @@ def test_an_error_of_its_own_still_goes_only_to_a_registered_address(
         assert "Location" not in response.headers
 
 
-# --- What is good -----------------------------------------------------------------------------------------
+# --- Valid objects ----------------------------------------------------------------------------------------
 
 GOOD: dict[str, Make] = {
     "as it should be": claims(),
@@ -368,7 +368,7 @@ def test_json_values_are_values_in_an_object(
 def test_a_query_and_metadata_may_be_objects_or_the_same_as_text(
     client: Client, bank: Bank, settings: Any, alice: Wallet, sign_in: SignIn, as_text: bool
 ) -> None:
-    """Text is what openid-client sends, and what stands in an address; OpenID4VP 1.0 §5.1 has objects."""
+    """openid-client sends text, as in an address; OpenID4VP 1.0 §5.1 requires objects."""
     sign_in(alice)
     said = (lambda value: json.dumps(value)) if as_text else (lambda value: value)  # noqa: E731
     key = ECKey.generate_key("P-256", {"kid": "fresh", "use": "enc", "alg": "ECDH-ES"})
@@ -395,7 +395,7 @@ def test_a_query_and_metadata_may_be_objects_or_the_same_as_text(
 
 
 @pytest.mark.parametrize("text", ["{}", "[]", "x", "7", "null", '"{}"', '{"credentials": []}', "{" * 500])
-def test_a_query_that_is_text_but_no_query_is_told_as_in_an_address(
+def test_a_text_that_is_no_query_is_reported_as_in_an_address(
     client: Client, bank: Bank, settings: Any, text: str
 ) -> None:
     inside = bring(client, bank, signed(bank, settings.BASE_URL, scope=None, dcql_query=text))
@@ -405,7 +405,7 @@ def test_a_query_that_is_text_but_no_query_is_told_as_in_an_address(
     assert fragment(inside.headers["Location"])["error"] == "invalid_request"
 
 
-def test_the_mistakes_inside_are_told_at_home_as_those_outside(
+def test_mistakes_inside_an_object_are_reported_like_those_in_an_address(
     client: Client, bank: Bank, settings: Any
 ) -> None:
     for changes, error in (
@@ -420,12 +420,12 @@ def test_the_mistakes_inside_are_told_at_home_as_those_outside(
         assert fragment(home)["error"] == error
 
 
-# --- Nothing outside counts -------------------------------------------------------------------------------
+# --- Other parameters do not count ------------------------------------------------------------------------
 
 
 @pytest.fixture
 def answer_to(client: Client, bank: Bank, settings: Any, alice: Wallet, sign_in: SignIn) -> Any:
-    """Where Alice's answer to the good object goes, with these parameters beside it."""
+    """The address of Alice's answer to the good object, with these parameters beside the object."""
     sign_in(alice)
 
     def answer_to(**outside: str) -> str:
@@ -543,7 +543,7 @@ def test_another_clients_object_cannot_be_pushed(client: Client, bank: Bank, set
 def test_par_without_duplicate_parameters(
     client: Client, bank: Bank, settings: Any, alice: Wallet, sign_in: SignIn, way: str
 ) -> None:
-    """What was pushed is not said again: the browser brings `client_id` and the handle, and that is all."""
+    """The browser brings only `client_id` and the handle of a pushed request."""
     sign_in(alice)
     form = asked(bank[0]) if way == "plain" else {"request": signed(bank, settings.BASE_URL)}
     proof = by_assertion(assertion(bank[0].client_id, bank[1], issuer=settings.BASE_URL))
@@ -561,7 +561,7 @@ def test_par_without_duplicate_parameters(
 
 @pytest.fixture
 def publisher(bank: Bank, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Acme Bank's own server, below whose /requests/ it may publish."""
+    """Acme Bank's own server; the addresses below /requests/ are registered."""
     with far_end(says(b"")) as far:
         monkeypatch.setattr(signed_requests, "outbound", far.outbound())
         RelyingParty.objects.update(request_uri_prefix=far.url("/requests/"))
@@ -691,7 +691,7 @@ def test_what_is_published_wrongly_gets_a_page(
 def test_an_address_has_a_length(
     client: Client, bank: Bank, publisher: FarEnd, settings: Any, length: int, status: int
 ) -> None:
-    """RFC 9101 §5.2 has 512 characters for it, of which a called one may have 500, as it is registered."""
+    """RFC 9101 §5.2 allows 512 characters. An address that this service calls may have 500."""
     publishes(publisher, signed(bank, settings.BASE_URL))
     below = publisher.url("/requests/")
     uri = below + "x" * (length - len(below))
@@ -714,7 +714,7 @@ def test_a_published_address_must_be_signed_for_as_well(
 def test_in_a_sandbox_on_this_machine_requests_and_keys_may_be_published_on_it_as_well(
     client: Client, bank: Bank, settings: Any
 ) -> None:
-    """A developer's own machine, with the calls as the settings make them."""
+    """A developer's own machine, with outbound calls as the settings allow them."""
     jwks = json.dumps(bank[0].jwks).encode()
     request = signed(bank, settings.BASE_URL).encode()
 
@@ -740,11 +740,11 @@ def test_in_a_sandbox_on_this_machine_requests_and_keys_may_be_published_on_it_a
         assert far.connections == 2
 
 
-# --- Made for us, with a nonce ----------------------------------------------------------------------------
+# --- Posted nonce (`request_uri_method=post`) --------------------------------------------------------------
 
 
 def makes(far: FarEnd, make: Callable[[dict[str, str]], str]) -> None:
-    """The publisher answers a posted form with the object that `make` makes of it."""
+    """The relying party's server answers a posted form with the object that `make` returns."""
 
     def behaviour(connection: Any) -> None:
         form = dict(parse_qsl(far.requests[-1].partition(b"\r\n\r\n")[2].decode(), strict_parsing=True))
@@ -807,7 +807,7 @@ def test_where_a_nonce_may_be_posted_is_as_registered_as_any_other(
 
 
 @pytest.mark.parametrize("method", ["POST", "Get", "put", "p" * 101])
-def test_no_other_method_is_used_to_fetch_and_that_is_told_at_home(
+def test_an_unknown_request_uri_method_is_reported_to_the_client(
     client: Client, bank: Bank, publisher: FarEnd, settings: Any, method: str
 ) -> None:
     publishes(publisher, signed(bank, settings.BASE_URL))
@@ -819,7 +819,7 @@ def test_no_other_method_is_used_to_fetch_and_that_is_told_at_home(
     assert publisher.requests[0].startswith(b"GET ")
 
 
-def test_get_may_be_said_and_twice_is_a_mistake(
+def test_request_uri_method_may_be_get_but_not_repeated(
     client: Client, bank: Bank, publisher: FarEnd, settings: Any
 ) -> None:
     publishes(publisher, signed(bank, settings.BASE_URL))
@@ -843,7 +843,7 @@ def test_a_method_without_an_address_is_refused(client: Client, bank: Bank, sett
     assert (pushed.status_code, pushed.json()["error"]) == (400, "invalid_request")
 
 
-def test_a_strangers_browser_cannot_make_us_fetch_without_end(
+def test_the_number_of_fetches_for_one_client_address_is_limited(
     client: Client, bank: Bank, publisher: FarEnd, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(signed_requests, "FETCHES", Limit("few-fetches", most=2, window=timedelta(minutes=1)))
@@ -916,7 +916,7 @@ def test_only_what_begins_with_it_is_below_it(rest: str) -> None:
         assert not set("\\;\x00") & set(path)
 
 
-# --- Whatever comes ---------------------------------------------------------------------------------------
+# --- Arbitrary input --------------------------------------------------------------------------------------
 
 JSON = st.recursive(
     st.none()
@@ -962,7 +962,7 @@ def test_any_claims_are_parameters_or_refused(changes: dict[str, Any]) -> None:
 
 
 MEMBERS = sorted({*LIMITS, *NAMES, "iss", "jti", "wallet_nonce"} - {"client_id", "redirect_uri"})
-# Also what is right for another member, and what only just is not.
+# Also values that are valid for another member, and values just beyond a limit.
 LIKELY = st.sampled_from(
     [
         "vp_token",
@@ -983,15 +983,17 @@ WHOLE = st.dictionaries(st.sampled_from(["credentials", "id", "format", "jwks", 
 
 @hypothesis_settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.dictionaries(st.sampled_from(MEMBERS), JSON | LIKELY | WHOLE, min_size=1, max_size=3))
-def test_any_value_of_any_member_works_or_is_told_at_home(
+def test_any_value_of_any_member_works_or_is_reported_to_the_client(
     client: Client, bank: Bank, settings: Any, monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any]
 ) -> None:
-    """Signed by its client and with its redirect URI: never a page, never a failure."""
-    monkeypatch.setattr(interactions, "STRANGERS", Limit("all", most=10**6, window=timedelta(minutes=1)))
+    """An object with a valid signature and redirect URI leads neither to a page nor to a failure."""
+    monkeypatch.setattr(
+        interactions, "UNAUTHENTICATED", Limit("all", most=10**6, window=timedelta(minutes=1))
+    )
     now = int(time.time())
     good = {"iss": bank[0].client_id, "aud": settings.BASE_URL, "iat": now, "exp": now + 60, **asked(bank[0])}
     text = sign_jwt({"alg": "ES256", "typ": TYPE, "kid": "one"}, good | changes, bank[1])
-    assume(len(text) < 7000)  # what an address may have
+    assume(len(text) < 7000)  # the longest query of an address
 
     response = bring(client, bank, text)
 

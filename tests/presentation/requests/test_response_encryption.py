@@ -1,4 +1,4 @@
-"""Whom an answer is encrypted to, and that a second implementation can read it (RFC 7516, RFC 7518 §4.6)."""
+"""The key that an answer is encrypted to; a second implementation decrypts it (RFC 7516, RFC 7518 §4.6)."""
 
 import json
 from contextlib import suppress
@@ -25,7 +25,7 @@ def without(*names: str) -> dict[str, Any]:
 
 
 @given(st.dictionaries(st.text(), st.text()), st.sampled_from(["A128GCM", "A256GCM"]))
-def test_a_second_implementation_decrypts_what_was_said(members: dict[str, str], method: str) -> None:
+def test_a_second_implementation_decrypts_the_answer(members: dict[str, str], method: str) -> None:
     chosen = recipient(metadata(PUBLIC, encrypted_response_enc_values_supported=[method]))
 
     token = jwe.decrypt_compact(chosen.encrypt(members), KEY, algorithms=["ECDH-ES", method])
@@ -82,7 +82,7 @@ def test_a_key_for_agreement_may_say_so(operations: list[str]) -> None:
     assert recipient(metadata({**PUBLIC, "key_ops": operations})).kid == "one"
 
 
-def test_a_registered_key_is_taken_when_the_request_brings_none() -> None:
+def test_a_registered_key_is_used_if_the_request_has_none() -> None:
     other = ECKey.generate_key("P-256", {"kid": "two", "use": "enc", "alg": "ECDH-ES"}).as_dict(private=False)
     both_methods = json.dumps({"encrypted_response_enc_values_supported": ["A128GCM", "A256GCM"]})
     for_signatures = {**PUBLIC, "use": "sig", "alg": "ES256"}
@@ -123,7 +123,7 @@ NOBODY = {
 
 
 @pytest.mark.parametrize("said", NOBODY.values(), ids=NOBODY.keys())
-def test_without_a_key_and_a_method_there_is_nobody_to_encrypt_to(said: str | None) -> None:
+def test_without_a_key_and_a_method_nothing_can_be_encrypted(said: str | None) -> None:
     with pytest.raises(NoRecipientError):
         recipient(said)
 

@@ -1,4 +1,4 @@
-"""An answer goes where it is registered to go, and nowhere else."""
+"""An answer goes to a registered address and nowhere else."""
 
 import re
 
@@ -133,5 +133,5 @@ def test_two_different_texts_are_never_the_same_address(uri: str, registered: st
         ("com.example.bank:/callback", "com.example.bank"),
     ],
 )
-def test_people_are_told_in_short_where_the_answer_goes(uri: str, shown: str) -> None:
+def test_the_destination_is_shown_in_short(uri: str, shown: str) -> None:
     assert ReturnAddress(uri).destination == shown

@@ -1,6 +1,6 @@
-"""Text that no database takes (lone surrogates, NUL): refused wherever a machine can send it, never a 500.
+"""Text that a database cannot store (lone surrogates, NUL): refused everywhere, never a server error.
 
-PostgreSQL takes neither; SQLite takes NUL. So each row says something on both.
+PostgreSQL stores neither; SQLite stores NUL. So each row is useful on both.
 """
 
 import base64
@@ -56,11 +56,11 @@ def post(path: str, form: dict[str, str] | bytes, **headers: str) -> Any:
 
 
 def raw(text: str) -> str:
-    """Percent-encoded, half characters too: what only a program sends."""
+    """Percent-encoded text with lone surrogates, which only a program sends."""
     return quote(text.encode("utf-8", "surrogatepass"), safe="")
 
 
-# --- Who asks ---------------------------------------------------------------------------------------------
+# --- Client authentication --------------------------------------------------------------------------------
 
 
 @each_endpoint
@@ -74,7 +74,7 @@ def test_whom_an_assertion_is_of_is_no_text_for_the_database(path: str, text: st
 
 @each_endpoint
 @each_unsayable
-def test_the_jti_of_a_good_assertion_is_text_that_can_be_said(path: str, text: str, settings: Any) -> None:
+def test_a_jti_that_cannot_be_stored_is_refused(path: str, text: str, settings: Any) -> None:
     party, key = with_key()
     response = post(path, by_assertion(assertion(party.client_id, key, issuer=settings.BASE_URL, jti=text)))
 
@@ -110,7 +110,7 @@ def test_neither_is_any_part_of_an_access_token(text: str, part: str) -> None:
         assert (response.status_code, response.json()["error"]) == (401, "invalid_token")
 
 
-# --- What is asked ----------------------------------------------------------------------------------------
+# --- Requests ---------------------------------------------------------------------------------------------
 
 PARAMETERS = ("client_id", "redirect_uri", "login_hint", "nonce", "state", "scope", "response_mode")
 
@@ -185,7 +185,7 @@ INSIDE: dict[str, Callable[[str], dict[str, str | None]]] = {
 def test_nothing_inside_a_parameter_is(
     client: Client, alice: Wallet, sign_in: SignIn, text: str, where: str
 ) -> None:
-    """What is taken all the same, because it can be shown written out, goes through to the answer."""
+    """Accepted text that the page shows as code points reaches the answer unchanged."""
     party, secret = with_secret()
     ResponseURI.objects.create(relying_party=party, uri="https://bank.example/response")
     form = asked(party, **INSIDE[where](text))
@@ -198,11 +198,11 @@ def test_nothing_inside_a_parameter_is(
     if location.startswith("/"):
         page = client.get(location)
         assert page.status_code == 200, page.content
-        if b'name="decision"' in page.content and where != "a key to encrypt to":  # that one would be posted
+        if b'name="decision"' in page.content and where != "a key to encrypt to":  # this one is posted
             assert client.get(decide(client, location)).status_code == 303
 
 
-# --- What is sent to be verified, and to the holder for tests ---------------------------------------------
+# --- Verification, and the holder for CI ------------------------------------------------------------------
 
 
 @each_unsayable
@@ -257,8 +257,8 @@ def test_no_header_is(client: Client, text: str, header: str) -> None:
         assert response.status_code < 500
 
 
-def test_there_is_somebody_to_ask() -> None:
-    """So that the rows above are refused for what they say."""
+def test_the_relying_party_of_these_rows_can_authenticate() -> None:
+    """Shows that the rows above are refused because of their text."""
     party, secret = with_secret()
     assert post(TOKEN, {}, **basic(party.client_id, secret)).status_code == 200
     assert RelyingParty.objects.count() == 1

@@ -1,4 +1,4 @@
-"""A holder whose sealed identity does not open any more: what they and the relying application meet."""
+"""A holder whose sealed identity cannot be unsealed: what they and the relying party see."""
 
 import secrets
 from collections.abc import Callable
@@ -25,7 +25,7 @@ NONCE = "another-nonce-of-many-characters"
 
 @pytest.fixture(autouse=True)
 def identity(settings: Any, request: pytest.FixtureRequest) -> Identity:
-    """Alice's, sealed under a key that everything else does without."""
+    """Alice's identity, sealed under a key that is no longer configured."""
     settings.KEY_SEALING_KEYS = [LOST]
     alice = request.getfixturevalue("alice")
     known = credentials._identity(alice.credential)
@@ -61,14 +61,14 @@ def test_a_holder_whose_identity_was_forgotten_is_verified_again_and_goes_on(
     credential = Credential.objects.select_related("wallet", "verification").get()
     with transaction.atomic():
         credentials.issue(credential.wallet, identity, credential.verification, now=timezone.now())
-    hub = client.get(page).headers["Location"]
-    page = client.get(hub).headers["Location"]
+    interaction_url = client.get(page).headers["Location"]
+    page = client.get(interaction_url).headers["Location"]
     assert "Archer" in client.get(page).content.decode()
     assert "vp_token" in fragment(client.get(decide(client, page)).headers["Location"])
 
 
 @pytest.mark.parametrize("happen", [lose, damage])
-def test_an_identity_that_does_not_open_is_said_to_be_our_fault_and_nothing_of_it_is_lost(
+def test_an_identity_that_does_not_unseal_is_our_fault_and_stays_stored(
     client: Client,
     acme_bank: RelyingParty,
     settings: Any,
@@ -89,16 +89,16 @@ def test_an_identity_that_does_not_open_is_said_to_be_our_fault_and_nothing_of_i
 
 
 @pytest.mark.parametrize("happen", [lose, damage])
-def test_whoever_has_the_question_before_them_then_is_led_home(
+def test_a_holder_who_already_sees_the_question_is_redirected_with_an_error(
     client: Client, acme_bank: RelyingParty, settings: Any, happen: Callable[[Any], None]
 ) -> None:
     shown, shown_and_answered = ask(client, acme_bank), ask(client, acme_bank, nonce=NONCE)
-    hub = decide(client, shown_and_answered)
+    interaction_url = decide(client, shown_and_answered)
     happen(settings)
 
     reloaded = client.get(shown)
     assert reloaded.status_code == 303
-    for leads in (reloaded.headers["Location"], hub):
+    for leads in (reloaded.headers["Location"], interaction_url):
         assert fragment(client.get(leads).headers["Location"])["error"] == "server_error"
 
 

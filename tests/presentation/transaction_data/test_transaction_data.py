@@ -1,4 +1,4 @@
-"""The `transaction_data` parameter: what is accepted, and what is said about everything else."""
+"""The `transaction_data` parameter: what is accepted, and the error for everything else."""
 
 import json
 from decimal import Decimal
@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from presentation.errors import InvalidTransactionDataError
 from presentation.transaction_data.entries import LONGEST_VALUE, TransactionData, parse
-from presentation.transaction_data.types import TYPES
+from presentation.transaction_data.fields import Amount, Field, ListOf, Object
+from presentation.transaction_data.types import TYPES, TransactionDataType
 from tests.presentation.payloads import (
     FULL,
     ITEMIZED,
@@ -27,6 +28,35 @@ from tests.presentation.payloads import (
 
 def read(parameter: str) -> tuple[TransactionData, ...]:
     return parse(parameter, credential_ids=["basic"], allowed_types=list(TYPES))
+
+
+def amounts_in(declared: Field) -> list[Amount]:
+    """Every Amount in a field, at any depth."""
+    match declared:
+        case Amount():
+            return [declared]
+        case ListOf():
+            return amounts_in(declared.item)
+        case Object():
+            return [found for inner in declared.fields.values() for found in amounts_in(inner)]
+    return []
+
+
+@pytest.mark.parametrize("declared", TYPES.values(), ids=TYPES)
+def test_every_amount_is_the_one_the_holder_approves(declared: TransactionDataType) -> None:
+    """Only that one is checked against the minor units of its currency, and shown."""
+    shown = [declared.fields[declared.amount]] if declared.amount else []
+
+    assert amounts_in(declared.payload) == [field for field in shown if isinstance(field, Amount)]
+    assert all(isinstance(field, Amount | ListOf) for field in shown)
+
+
+@pytest.mark.parametrize("urn", TYPES)
+def test_the_consent_page_lays_out_every_field(urn: str) -> None:
+    declared = TYPES[urn]
+    laid_out = {name for part in declared.layout for name in ([part] if isinstance(part, str) else part)}
+
+    assert laid_out | {declared.amount, "currency"} >= set(declared.fields)
 
 
 @pytest.mark.parametrize("urn", FULL)

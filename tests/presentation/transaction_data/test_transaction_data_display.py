@@ -1,4 +1,4 @@
-"""What people read before they agree to a transaction."""
+"""What the consent page shows of a transaction."""
 
 import json
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ from tests.presentation.payloads import FULL, ITEMIZED, MANDATE, SESSION, WIRE, 
 
 
 def shown(urn: str, changes: dict[str, Any] | None = None) -> dict[str, Any]:
-    """What is displayed, with ordinary spaces for the no-break ones in amounts."""
+    """The displayed blocks, with ordinary spaces instead of no-break ones."""
     (data,) = parse(
         value(urn, with_changes(urn, changes or {})), credential_ids=["basic"], allowed_types=list(TYPES)
     )
@@ -191,7 +191,7 @@ LINES = st.lists(st.tuples(st.integers(1, 1_000_000), PRICES), min_size=1, max_s
 
 
 def in_whole_numbers(quantity: int, cost: Decimal | int, places: int) -> int:
-    """A line's total in minor units, rounded with integers only: an independent way to the same figure."""
+    """A line's total in minor units, computed with integers only, as an independent check."""
     millionths = int(Decimal(cost) * 10**6) * quantity
     unit = 10 ** (6 - places)
     size = (abs(millionths) + unit // 2) // unit
@@ -271,7 +271,7 @@ def leaves(tree: Any) -> Iterator[Any]:
 
 @pytest.mark.parametrize("urn", FULL)
 def test_every_text_that_is_signed_is_shown(urn: str) -> None:
-    """Each field is given a text of its own; all of them must turn up on the page."""
+    """Every field gets its own text; all of them must be on the page."""
     numbered = {"n": 0}
 
     def mark(tree: Any) -> Any:

@@ -1,4 +1,7 @@
-"""docs/transaction-data.md, written from the declared types so that it cannot say anything else."""
+"""Writes docs/transaction-data.md from the declared types, so that both always agree.
+
+`python -m tests.transaction_data_reference > docs/transaction-data.md`
+"""
 
 import hashlib
 import json
@@ -20,7 +23,7 @@ from presentation.transaction_data.types import TYPES, TransactionDataType
 
 _HEAD = f"""# Transaction data
 
-<!-- Written by `manage.py transaction_data_reference` from presentation/transaction_data/types.py. -->
+<!-- Written by `python -m tests.transaction_data_reference` from presentation/transaction_data/types.py. -->
 
 `transaction_data` binds a presentation to something the person agrees to together with sharing their
 claims. The person sees it before they decide, and the Key Binding JWT carries a hash of it.
@@ -52,7 +55,7 @@ from 0.
 
 
 def documentation() -> str:
-    """The whole page as Markdown."""
+    """The page as Markdown."""
     envelope = next(iter(TYPES.values())).envelope  # the same for all but the payload
     sections = (_type_section(declared) for declared in TYPES.values())
     return _HEAD + "\n".join(_table("Each object", envelope)) + _CHECKING + "".join(sections)
@@ -118,7 +121,7 @@ _EXAMPLES: dict[str, Any] = {
 
 
 def example(declared: TransactionDataType) -> dict[str, Any]:
-    """A value of the type with every field, that is accepted as it stands."""
+    """A valid value of the type that has every field."""
     return {
         "type": declared.urn,
         "credential_ids": ["basic"],
@@ -142,3 +145,7 @@ def _example(name: str, field: Field) -> Any:
             return "DE89370400440532013000"
         case _:
             return _EXAMPLES[name]
+
+
+if __name__ == "__main__":
+    print(documentation(), end="")
