@@ -391,6 +391,6 @@ def test_one_document_that_is_slow_to_make_keeps_no_other_from_being_served() ->
 
 def test_first_requests_that_wait_for_nothing_are_told_to_come_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(documents, "_PATIENCE", 0.01)
-    with documents._one_asks:  # another thread hangs
+    with documents._database_lock:  # another thread hangs
         response = get(PublishedDocument(Source()))
     assert (response.status_code, response["Retry-After"]) == (503, "5")
