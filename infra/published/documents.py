@@ -17,7 +17,7 @@ from time import monotonic
 from typing import Any
 
 import structlog
-from django.db import close_old_connections
+from django.db import close_old_connections, connection
 from django.http import HttpRequest, HttpResponse
 from django.utils.http import parse_etags
 
@@ -199,8 +199,9 @@ class PublishedDocument:
 def usable_database() -> Iterator[None]:
     """For queries outside Django's request handling: drops stale connections first and limits the waits."""
     with bounded(SHORT):
-        close_old_connections()
-        close_dead_connections()
+        if not connection.in_atomic_block:
+            close_old_connections()
+            close_dead_connections()
         yield
 
 

@@ -29,7 +29,6 @@ def test_a_chain_that_fits_exists_and_gives_what_headers_and_key_sets_need() -> 
     assert fitting.x5c == fitting.x5c_with_root[:2]
     assert fitting.leaf == LEAF.certificate
     assert fitting.root == ROOT.certificate
-    assert fitting.pem == pem(LEAF, ISSUING, ROOT)
 
 
 def test_a_chain_may_have_more_than_one_ca_between() -> None:

@@ -16,10 +16,11 @@ import pytest
 from pkcs11 import Attribute, ObjectClass
 
 from keys.jwk import public_key_from_der
-from keys.jws import sign_compact, verify_compact, verify_signature
+from keys.jws import verify_signature
 from keys.private_keys import hardware_module
 from keys.private_keys.hardware_module import HardwareModule
 from keys.private_keys.signer import SignerUnavailableError
+from tests.keys.compact_jws import sign_compact, verify_compact
 from tests.softhsm import LABEL, SOFTHSM, Server, Token
 
 ROOT = Path(__file__).resolve().parents[2]

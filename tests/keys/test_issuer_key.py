@@ -12,10 +12,11 @@ from infra.sealing import SealError
 from keys.certificates.chain import BrokenChainError
 from keys.issuer_key import NoSigningKeyError, active_issuer_key
 from keys.jwk import public_key_from_der
-from keys.jws import decode_segment, sign_segments, verify_compact
+from keys.jws import decode_segment, sign_segments
 from keys.models import SigningKey
 from keys.rotation import due_steps, moves
 from keys.rotation.states import State, in_state
+from tests.keys.compact_jws import verify_compact
 
 pytestmark = pytest.mark.django_db
 

@@ -24,7 +24,6 @@ from keys.checks import hardware_module, keys_in_hardware
 from keys.endpoints import key_set
 from keys.issuer_key import active_issuer_key
 from keys.jwk import public_der
-from keys.jws import sign_compact, verify_compact
 from keys.models import Authority, KeyEvent, SigningKey
 from keys.private_keys import key_stores
 from keys.private_keys.backup import export
@@ -35,6 +34,7 @@ from keys.rotation.key_events import shell_user
 from keys.rotation.plan import outlook
 from keys.rotation.schedule import IN_FLIGHT
 from keys.rotation.states import State, find, in_state
+from tests.keys.compact_jws import sign_compact, verify_compact
 from tests.keys.test_admin import LIST, operator, page
 from tests.keys.test_authority import openssl
 from tests.keys.test_rotation import chain_for
@@ -383,7 +383,7 @@ def test_a_restore_where_the_module_lacks_the_key_says_so(
     ("changes", "said"),
     [
         ({}, []),
-        ({"PKCS11_TOKEN": ""}, ["PKCS11_TOKEN does not say which token"]),
+        ({"PKCS11_TOKEN": ""}, ["PKCS11_TOKEN does not name the token"]),
         ({"PKCS11_PIN": ""}, ["neither PKCS11_PIN nor PKCS11_PIN_FILE"]),
         ({"PKCS11_PIN": "", "PKCS11_PIN_FILE": "/nowhere"}, ["PKCS11_PIN_FILE: /nowhere cannot be read"]),
         ({"PKCS11_MODULE": "/nowhere.so"}, ["there is no file /nowhere.so"]),

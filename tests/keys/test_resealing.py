@@ -189,7 +189,7 @@ def test_what_is_lost_for_good_can_be_forgotten_and_nothing_else(sealed: Wallet,
 
 
 def test_who_sealed_anew_or_forgot_is_recorded_with_the_reason(sealed: Wallet, settings: Any) -> None:
-    def told() -> list[tuple[str, Any, str, str]]:
+    def entry() -> list[tuple[str, Any, str, str]]:
         rows = KeyEvent.objects.filter(action__in=[Action.RESEALED, Action.FORGOTTEN]).order_by("id")
         return list(rows.values_list("action", "kid", "actor", "reason"))
 
