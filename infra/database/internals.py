@@ -1,7 +1,7 @@
 """Whether code that depends on Django's internals may run: only with a version of Django it was tested with.
 
-With any other version `prepared_statements`, `kept_connections` and `hung_database` use Django's public
-interfaces instead, which give the same results in more time.
+With any other version `prepared_statements` and `kept_connections` use Django's public interfaces instead,
+which give the same results in more time.
 """
 
 import django

@@ -15,7 +15,7 @@ from keys.private_keys.signer import SignerUnavailableError
 from keys.rotation.key_events import SERVICE, Action
 from keys.rotation.moves import activate, certify, new_key, save_staged
 from keys.rotation.plan import Step, What, outlook, plan
-from keys.rotation.report import Report, Entry
+from keys.rotation.report import Entry, Report
 from keys.rotation.states import RotationRefusedError, State, find, in_state, move_to
 
 log = structlog.get_logger(__name__)

@@ -15,7 +15,7 @@ from infra.moments import moment
 from keys.certificates import authority
 from keys.models import SigningKey
 from keys.private_keys.key_stores import to_destroy
-from keys.rotation.report import Report, Entry
+from keys.rotation.report import Entry, Report
 from keys.rotation.schedule import destroyed_from, ended_at, fits, next_staged_at, takes_over_at
 from keys.rotation.states import State
 

@@ -1,4 +1,4 @@
-"""What monitoring reads, and who may."""
+"""The metrics, and who may read them."""
 
 import re
 from datetime import timedelta
@@ -29,7 +29,7 @@ def scrape(client: Client, **headers: str) -> Any:
 
 
 def numbers(client: Client) -> dict[tuple[str, ...], float]:
-    """Every sample under its name and the values of its labels, in the order of their names."""
+    """Every sample by its name and the values of its labels, in the order of the labels' names."""
     text = scrape(client).content.decode()
     families = text_string_to_metric_families(text)
     return {

@@ -1,4 +1,4 @@
-"""The front page, and the pages for what went wrong: plain words, a reference, nothing internal."""
+"""The front page and the error pages: plain words, a reference, no internals."""
 
 import re
 import uuid
@@ -124,7 +124,7 @@ def test_only_the_admin_knows_who_operates(client: Client, db: None) -> None:
 
 
 def _addresses(resolver: URLResolver, ahead: str = "/") -> Iterator[str]:
-    """Every address outside the admin, with something in the place of what varies."""
+    """Every URL outside the admin, with values for its parameters."""
     for entry in resolver.url_patterns:
         route = ahead + str(entry.pattern)
         if isinstance(entry, URLPattern):

@@ -1,4 +1,4 @@
-"""A connection that the server has closed is not used again, and nobody waits for finding that out."""
+"""A connection that the server has closed is not used again, and detecting that takes no query."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.postgresql, pytest.mark.django_db(transaction=True)]
 
 @pytest.fixture
 def hung_up() -> Iterator[None]:
-    """The server has ended this thread's connection, as it does when it restarts."""
+    """The server closes this thread's connection, as it does when it restarts."""
     connection.ensure_connection()
     raw: Any = connection.connection
     with psycopg.connect(raw.info.dsn) as other:
@@ -64,10 +64,10 @@ def test_a_connection_that_lives_is_kept_without_asking_the_server(statements: A
 @pytest.mark.usefixtures("either_django")
 def test_a_connection_with_news_that_still_works_is_kept() -> None:
     with connection.cursor() as cursor:
-        cursor.execute("LISTEN somebody")
+        cursor.execute("LISTEN channel")
     kept: Any = connection.connection
     with psycopg.connect(kept.info.dsn, autocommit=True) as other:
-        other.execute("NOTIFY somebody")
+        other.execute("NOTIFY channel")
 
     close_dead_connections()
 

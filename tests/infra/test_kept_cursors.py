@@ -1,4 +1,4 @@
-"""The statements of a request share a cursor, which reads as Django's cursors do and outlives no request."""
+"""The statements of a request share a cursor, which works like Django's and is dropped after the request."""
 
 from typing import Any
 from weakref import ref

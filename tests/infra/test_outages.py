@@ -1,4 +1,4 @@
-"""Which errors mean that the database is away, and which are mistakes of ours."""
+"""The errors that mean that the database is away, and those that are mistakes in the code."""
 
 import sqlite3
 from typing import Any

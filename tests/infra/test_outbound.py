@@ -1,4 +1,4 @@
-"""Calls to registered addresses: whoever leads us astray or holds us up is refused, and soon."""
+"""Calls to registered addresses: forbidden targets and slow servers fail within the time limit."""
 
 import ssl
 import threading
@@ -18,7 +18,7 @@ from infra.outbound.targets import Target, TargetError, is_public, parse
 from tests.presentation.far_ends import NAME, Behaviour, answers, far_end, says
 from tests.presentation.webhooks import receiving
 
-SOON = 30.0  # seconds: far more than the second that is allowed here, on a busy machine too
+SOON = 30.0  # seconds; much more than the allowed second, because the machine may be busy
 
 
 @pytest.fixture(autouse=True)
@@ -28,7 +28,7 @@ def _short_patience(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def refused(caller: Outbound, url: str) -> str:
-    """It is refused, and nobody waits for long; gives the reason."""
+    """Checks that the call fails in time; gives the reason."""
     begin = time.monotonic()
     with pytest.raises(OutboundError) as caught:
         caller.get(url, accept="application/json")
@@ -96,7 +96,7 @@ def test_one_that_does_not_hang_up_is_not_waited_for() -> None:
         assert far.outbound().get(far.url(), accept="*/*").body == b"{}"
 
 
-# --- Where it goes ----------------------------------------------------------------------------------------
+# --- Targets ----------------------------------------------------------------------------------------------
 
 NOT_PUBLIC = [
     *("0.0.0.0", "10.0.0.1", "100.64.0.1", "127.0.0.1", "127.255.255.254", "169.254.169.254"),  # noqa: S104
@@ -279,7 +279,7 @@ def test_any_text_is_a_target_or_refused(text: str) -> None:
         assert "@" not in target.host
 
 
-# --- How long it takes, and how much it is ------------------------------------------------------------------
+# --- Limits of time and size --------------------------------------------------------------------------------
 
 
 def dripping(piece: bytes, first: bytes = b"") -> Behaviour:
@@ -362,7 +362,7 @@ def test_whatever_bytes_come_are_an_answer_or_an_error_that_is_expected(received
         assert len(calls._answer(received, "GET").body) <= LONGEST
 
 
-# --- Whom it believes -------------------------------------------------------------------------------------
+# --- Authorities ------------------------------------------------------------------------------------------
 
 
 def test_a_certificate_nobody_vouches_for_is_not_believed() -> None:

@@ -1,4 +1,4 @@
-"""Statements composed once: they give and do what Django's own do, and refuse what they cannot."""
+"""Prepared statements give and do the same as the ORM, and refuse what they cannot do."""
 
 import sys
 import uuid
@@ -32,7 +32,7 @@ by_email = PreparedRead(lambda value: Wallet.objects.filter(email=value("email")
 
 
 def all_of(instance: Any) -> Any:
-    """A row as it was read: its own columns and those of what was read with it."""
+    """The columns of a row and of the rows that were read with it."""
     if not isinstance(instance, Model):
         return instance
     related = instance._state.fields_cache
@@ -220,14 +220,14 @@ def test_with_an_untried_django_every_statement_is_djangos_own(
 
 
 @TRIED_ONLY
-def test_an_untried_django_is_told_by_the_check_and_in_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_untested_django_is_reported_by_the_check_and_in_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
     assert django_version(None) == []
     monkeypatch.setattr(internals, "ARE_TRIED", False)
 
-    (told,) = django_version(None)
+    (message,) = django_version(None)
     with capture_logs() as logged:
         internals.warn()
 
-    assert (told.id, told.level) == ("infra.I001", INFO)
-    assert "was tested with Django 5.2, not with 5.2" in told.msg
+    assert (message.id, message.level) == ("infra.I001", INFO)
+    assert "was tested with Django 5.2, not with 5.2" in message.msg
     assert [(line["event"], line["log_level"]) for line in logged] == [("django_not_tried", "warning")]

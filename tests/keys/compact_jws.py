@@ -1,4 +1,4 @@
-"""Signs and verifies whole tokens, as tests need it."""
+"""Signs and verifies whole tokens, for tests."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""The sandbox's authority, judged by tools that are not ours."""
+"""The sandbox's authority, verified by independent tools."""
 
 import json
 import subprocess
@@ -52,7 +52,7 @@ def test_the_verifier_of_cryptography_accepts_the_chain(now: datetime) -> None:
 
 @pytest.mark.node
 def test_nodes_x509certificate_accepts_the_chain(now: datetime) -> None:
-    """Each certificate verifies under the next, and the leaf is for the host; no packages of npm needed."""
+    """Verifies that each certificate is signed by the next, and that the leaf is for the host."""
     program = """
         const { X509Certificate } = require("node:crypto");
         const pems = require("node:fs").readFileSync(0, "utf8").match(/-----BEGIN[^]*?-----END [A-Z]+-----/g);

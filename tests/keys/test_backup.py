@@ -1,4 +1,4 @@
-"""Keys survive the loss of the database, and a backup gives nothing to whoever lacks its passphrase."""
+"""Keys survive the loss of the database, and a backup reveals nothing without its passphrase."""
 
 import json
 import os
@@ -47,7 +47,7 @@ def run(*words: str) -> str:
 
 @pytest.fixture
 def keys(db: None, now: datetime) -> bytes:
-    """A withdrawn, a retired, an active and a staged key; the key set they make."""
+    """A withdrawn, a retired, an active and a staged key; gives their key set."""
     for days in (4, 3, 0):
         due_steps.rotate(now=now - timedelta(days=days))
         moves.activate(moves.stage(now=now - timedelta(days=days)).pk, now=now - timedelta(days=days - 1))
@@ -66,7 +66,7 @@ def secret(tmp_path: Path) -> list[str]:
 
 @pytest.fixture
 def file(keys: bytes, tmp_path: Path, secret: list[str]) -> Path:
-    """An export; the database is lost after it."""
+    """An export, after which the database is lost."""
     path = tmp_path / "keys.jwe"
     run("export_keys", str(path), *secret)
     lose()
@@ -102,7 +102,7 @@ def test_rows_come_back_as_they_were(keys: bytes, tmp_path: Path, secret: list[s
     assert list(SigningKey.objects.values_list(*columns)) == before
 
 
-def test_export_and_import_are_told_in_the_record(file: Path, secret: list[str]) -> None:
+def test_export_and_import_are_recorded(file: Path, secret: list[str]) -> None:
     run("import_keys", str(file), *secret)
     assert list(KeyEvent.objects.filter(kid=None).values_list("action", "actor", "reason", "kid")) == [
         ("imported", shell_user(), "the yearly backup", None),
@@ -120,7 +120,7 @@ def test_the_file_is_its_owners_alone_and_shows_nothing(file: Path) -> None:
 
 
 def test_another_implementation_of_the_key_derivation_opens_it(file: Path) -> None:
-    """RFC 7518 §4.8.1.1 and RFC 3394 by hand, with the primitives only."""
+    """Decrypts by RFC 7518 §4.8.1.1 and RFC 3394 with primitives only."""
     import hashlib
 
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -360,7 +360,7 @@ def _own_terminal() -> None:
 def _read(terminal: int) -> bytes:
     try:
         return os.read(terminal, 1000)
-    except OSError:  # Linux says so when the other side is closed
+    except OSError:  # Linux raises this when the other side is closed
         return b""
 
 

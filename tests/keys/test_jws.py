@@ -32,7 +32,7 @@ payloads = st.dictionaries(texts, json_values, max_size=6)
 
 
 def signed(header: dict[str, Any] | str, payload: str = "{}") -> str:
-    """A token with a true signature over whatever header and payload text."""
+    """A token with a valid signature over any header and payload text."""
     parts = (header if isinstance(header, str) else json.dumps(header), payload)
     head, body = (urlsafe_b64encode(part.encode()).decode().rstrip("=") for part in parts)
     return jws.sign_segments(head, body, SIGNER)
@@ -150,7 +150,7 @@ def test_segments_round_trip(payload: dict[str, Any]) -> None:
 
 
 def test_every_length_of_signature_integers_is_cut_right() -> None:
-    # One signature in 128 or so has an r or s with a leading zero byte.
+    # About one signature in 128 has an r or s with a leading zero byte.
     for round_ in range(1500):
         message = round_.to_bytes(4, "big")
         signature = SIGNER.sign(message)

@@ -1,4 +1,4 @@
-"""Whatever is done with keys leaves a row that says who did it and why."""
+"""Every operation on keys adds a key event with the actor and the reason."""
 
 from datetime import datetime, timedelta
 from io import StringIO
@@ -27,7 +27,7 @@ def recorded() -> list[tuple[str, str, str]]:
     return list(KeyEvent.objects.order_by("id").values_list("action", "actor", "reason"))
 
 
-def test_a_life_of_keys_is_told_step_by_step(now: datetime, settings: Any) -> None:
+def test_every_step_of_a_keys_life_is_recorded(now: datetime, settings: Any) -> None:
     settings.SELF_CERTIFYING_AUTHORITY = False
     first = moves.stage(now=now, actor="ann", reason="the first")
     moves.certify(first.pk, chain_for(first, now), now=now, actor="ben", reason="from Example CA")
@@ -49,7 +49,7 @@ def test_a_life_of_keys_is_told_step_by_step(now: datetime, settings: Any) -> No
     assert set(KeyEvent.objects.values_list("at", flat=True)) == {now}
 
 
-def test_what_the_schedule_does_is_told_as_due(now: datetime) -> None:
+def test_steps_of_the_schedule_are_recorded_as_due(now: datetime) -> None:
     due_steps.rotate(now=now, actor="timer")
     due_steps.rotate(now=now + 88 * DAY, actor="timer")
     due_steps.rotate(now=now + 90 * DAY, actor="timer")
@@ -64,7 +64,7 @@ def test_what_the_schedule_does_is_told_as_due(now: datetime) -> None:
     }
 
 
-def test_what_was_refused_left_no_row(now: datetime) -> None:
+def test_a_refused_step_adds_no_event(now: datetime) -> None:
     due_steps.rotate(now=now)
     staged = moves.stage(now=now)
     before = recorded()

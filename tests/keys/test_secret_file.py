@@ -1,4 +1,4 @@
-"""Secrets from files: what is read, what is refused in one sentence, and who else could read it."""
+"""Secrets in files: reading, refusals in one sentence, and permissions."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""What hangs on a key, counted by rooms that this one does not know."""
+"""The credentials of a key are counted by apps that register for it."""
 
 from uuid import uuid4
 

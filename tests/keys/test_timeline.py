@@ -1,4 +1,4 @@
-"""The picture of the keys' life."""
+"""The timeline of the signing keys."""
 
 import re
 from datetime import datetime, timedelta
@@ -23,12 +23,12 @@ LIST = "/admin/keys/signingkey/"
 
 @pytest.fixture
 def a_year(now: datetime) -> datetime:
-    """Rotations every 90 days, the newest key staged yesterday; when now is."""
+    """Rotations every 90 days, the newest key staged yesterday; gives the present time."""
     begun = now - timedelta(days=359)
     moment = begun
     while moment < now:
         due_steps.rotate(now=moment)
-        moment += 2 * DAY  # whatever is due is due on an even day
+        moment += 2 * DAY  # all steps are due on even days
     return now
 
 
@@ -45,7 +45,9 @@ def test_a_key_is_drawn_through_its_states_and_ahead_to_the_end_of_the_present_o
     assert states(staged) == ["staged", "staged planned"]
     assert states(active) == ["staged", "active", "active planned"]
     assert [states(life) for life in withdrawn] == [["staged", "active", "retired", "withdrawn"]] * 2
-    assert staged.spans[-1].ends == active.spans[-1].ends  # one hands over to the other
+    assert (
+        staged.spans[-1].ends == active.spans[-1].ends
+    )  # the staged key takes over when the active one ends
     assert staged.ahead.startswith(f"Key {in_state(State.STAGED)} takes over on ")
     for life in (staged, active, *withdrawn):
         for before, after in zip(life.spans, life.spans[1:], strict=False):
