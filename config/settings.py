@@ -71,9 +71,8 @@ def _sandbox_secret(name: str) -> str:
 ENVIRONMENT_BANNER = "Sandbox" if _sandbox else ""
 # `migrate` writes this into a database, and every process compares it (infra.database.database_mark).
 DATABASE_MARK = _environment
-_port = (
-    variables.number("PORT", default=8000, most=65_535) if _sandbox else 0
-)  # platforms set PORT for their own use
+# Only the sandbox reads PORT, because platforms set it for their own use.
+_port = variables.number("PORT", default=8000, most=65_535) if _sandbox else 0
 BASE_URL = _required("BASE_URL", sandbox=f"http://localhost:{_port}").removesuffix("/")
 if BASE_URL and (_fault := origins.fault(BASE_URL)):
     raise ImproperlyConfigured(f"BASE_URL {_fault}.")
@@ -341,9 +340,8 @@ STORAGES = {
 }
 WHITENOISE_USE_FINDERS = _sandbox
 if _sandbox:
-    STATIC_ROOT.mkdir(
-        parents=True, exist_ok=True
-    )  # stays empty, because the sandbox serves files from their sources
+    # Stays empty, because the sandbox serves files from their sources.
+    STATIC_ROOT.mkdir(parents=True, exist_ok=True)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [],

@@ -124,9 +124,8 @@ def _page_to_return_to(request: HttpRequest) -> str:
     own_origin = f"{request.scheme}://{request.get_host()}"
     if match is None or page is None or request.headers.get("Origin") != own_origin:
         return ""
-    if (
-        settings.CSRF_COOKIE_NAME not in request.COOKIES
-    ):  # without cookies the form would fail again each time
+    # Without cookies the form would fail again each time.
+    if settings.CSRF_COOKIE_NAME not in request.COOKIES:
         return ""
     return reverse(page, kwargs=match.kwargs if page != HISTORY else {}, query={TRY_AGAIN: 1})
 

@@ -13,7 +13,7 @@ _INVISIBLE_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _JOINERS = "\u200c\u200d"
 # Variation selectors choose a variant of the previous character; they turn a symbol into an emoji.
 _VARIANTS = re.compile("[\u180b-\u180d\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef]")
-_MOST_MARKS = 4  # on one character; no script needs more, and many would cover the lines around
+_MOST_MARKS = 4  # on one character; no script needs more, and a pile of marks would cover other lines
 
 
 def legible(text: str, *, keep_lines: bool = False) -> str:

@@ -74,8 +74,7 @@ class Limit:
         return int(now.timestamp() // self.window.total_seconds())
 
     def _key(self, subject: str, now: datetime) -> str:
-        value = f"{self._index(now)}\n{subject}"
-        return salted_hmac(f"wallet.limits.{self.purpose}", value, algorithm="sha256").hexdigest()
+        return _key(self.purpose, f"{self._index(now)}\n{subject}")
 
 
 @dataclass(frozen=True)
@@ -118,11 +117,7 @@ class RollingLimit:
 
     def slots(self, subject: str) -> list[str]:
         """The keys of all slots, taken or not."""
-        values = (f"{number}\n{subject}" for number in range(self.most))
-        return [
-            salted_hmac(f"wallet.limits.{self.purpose}", value, algorithm="sha256").hexdigest()
-            for value in values
-        ]
+        return [_key(self.purpose, f"{number}\n{subject}") for number in range(self.most)]
 
 
 def take(limit: Limit | RollingLimit, subject: str, *, now: datetime, taken: ExitStack) -> None:
@@ -141,3 +136,8 @@ def take_all(*wanted: tuple[Limit | RollingLimit, str], now: datetime, taken: Ex
                 return False
         taken.callback(all_of_them.pop_all().close)
     return True
+
+
+def _key(purpose: str, value: str) -> str:
+    # The name is older than this module, and part of every stored key.
+    return salted_hmac(f"wallet.limits.{purpose}", value, algorithm="sha256").hexdigest()

@@ -20,8 +20,6 @@ from keys.operations import OPERATIONS, REFUSALS
 from keys.rotation.plan import outlook, plan
 from keys.rotation.timeline import Timeline, lives
 
-TIMES = ("staged_at", "certified_at", "activated_at", "retired_at", "withdrawn_at", "destroyed_at")
-
 
 @admin.register(SigningKey)
 class SigningKeyAdmin(OperationsAdmin):
@@ -34,7 +32,7 @@ class SigningKeyAdmin(OperationsAdmin):
     one_transaction = False  # each move commits itself, and then drops cached keys
     fieldsets: ClassVar[Any] = (
         (None, {"fields": ("id", "state", "private_key", "reason")}),
-        (_("Times"), {"fields": TIMES}),
+        (_("Times"), {"fields": SigningKey.TIMES}),
         (_("Certificate"), {"fields": ("subject", "issuer", "names", "certificate_ends", "fingerprint")}),
         (_("Chain"), {"fields": ("chain_pem",), "classes": ("collapse",)}),
     )

@@ -1,9 +1,9 @@
 """System checks of the keys and their settings, so that mistakes show at the start and not at a request."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Info, Tags, Warning, register
@@ -13,10 +13,13 @@ from django.db import transaction
 from django.utils.timezone import now
 
 from keys.certificates.authority import SubjectError, requested_subject
+from keys.certificates.watch import ending_certificates
 from keys.models import SigningKey
 from keys.private_keys.secret_file import SecretFileError, others_can_read, secret_in
 from keys.rotation.schedule import PUBLISHED_BEFORE_SIGNING
+from keys.sealed_columns import sealed_columns
 
+Row = TypeVar("Row")
 SHORTEST = 32  # characters; `secrets.token_urlsafe(32)` gives 43
 
 
@@ -126,12 +129,8 @@ def certificates(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     Gives no warnings, because `deploy/systemd` starts the service only without any. While operators wait for
     the authority, the service must start: the key set and the admin are needed most then.
     """
-    from keys.certificates.watch import ending_certificates
-
-    try:
-        with transaction.atomic():
-            found = ending_certificates(now=now())
-    except (DatabaseError, ImproperlyConfigured):
+    found = _from_database(lambda: ending_certificates(now=now()))
+    if found is None:
         return [Info("The database does not answer: certificates were not checked.", id="keys.I001")]
     return [Info(str(ending), id="keys.I003" if ending.stage else "keys.I004") for ending in found]
 
@@ -141,12 +140,8 @@ def sealed_values(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """Every value is sealed under one of KEY_SEALING_KEYS. Queries the database, if there is one."""
     if not settings.KEY_SEALING_KEYS:
         return []  # `sealing_keys` reports it
-    from keys.sealed_columns import sealed_columns
-
-    try:
-        with transaction.atomic():
-            lost = [(column, column.lost()) for column in sealed_columns()]
-    except (DatabaseError, ImproperlyConfigured):
+    lost = _from_database(lambda: [(column, column.lost()) for column in sealed_columns()])
+    if lost is None:
         return [Info("The database does not answer: sealed values were not checked.", id="keys.I002")]
     return [
         Error(
@@ -166,14 +161,16 @@ def keys_in_hardware(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     if settings.PKCS11_MODULE:
         return []
     signs = SigningKey.objects.filter(store=SigningKey.Store.PKCS11, state__in=["staged", "active"])
+    return [
+        Error(f"Signing key {key} is in a hardware module, and PKCS11_MODULE is not set.", id="keys.E009")
+        for key in _from_database(lambda: list(signs)) or ()
+    ]
+
+
+def _from_database(query: Callable[[], list[Row]]) -> list[Row] | None:
+    """The result of a query; None if there is no database or no table, which other checks report."""
     try:
         with transaction.atomic():
-            return [
-                Error(
-                    f"Signing key {key} is in a hardware module, and PKCS11_MODULE is not set.",
-                    id="keys.E009",
-                )
-                for key in signs
-            ]
+            return query()
     except (DatabaseError, ImproperlyConfigured):
-        return []  # the other checks report it
+        return None

@@ -92,9 +92,8 @@ def take_apart(token: str) -> UnverifiedJws:
     """The parts of a token, before its signature is verified; raises JwsError."""
     if len(token) > MAX_LENGTH:
         raise JwsError(f"longer than {MAX_LENGTH} characters")
-    if (
-        not token.isascii()
-    ):  # the signature covers ASCII (RFC 7515 §5.2) and is verified before the payload is decoded
+    # The signature covers ASCII (RFC 7515 §5.2) and is verified before the payload is decoded.
+    if not token.isascii():
         raise JwsError("a character that no token has")
     if token.count(".") != 2:
         raise JwsError("not three segments")

@@ -22,6 +22,7 @@ class SigningKey(models.Model):
     """
 
     SEALED = {"sealed_private_key": "keys_signingkey.sealed_private_key:{pk}"}  # see `sealed_columns`
+    TIMES = ("staged_at", "certified_at", "activated_at", "retired_at", "withdrawn_at", "destroyed_at")
 
     class State(models.TextChoices):
         STAGED = "staged", _("staged: next to sign")

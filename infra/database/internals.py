@@ -1,7 +1,7 @@
 """Whether code that depends on Django's internals may run: only with a version of Django it was tested with.
 
-With any other version `prepared_statements` and `kept_connections` use Django's public interfaces instead,
-which give the same results in more time.
+With any other version `prepared_statements` uses Django's public interfaces instead, which give the same
+results in more time.
 """
 
 import django
@@ -22,5 +22,5 @@ def what_is_slower() -> str:
 
 def warn() -> None:
     """Logs one line when a process starts with an untested version of Django."""
-    if what_is_slower():
+    if not ARE_TRIED:
         log.warning("django_not_tried", version=django.get_version())

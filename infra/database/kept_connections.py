@@ -12,19 +12,13 @@ from typing import Any
 
 from django.db import connections
 
-from infra.database import internals
-
 
 def close_dead_connections(**_: Any) -> None:
     """Closes this thread's connections that the server has closed; a receiver of `request_started`."""
     for connection in connections.all(initialized_only=True):
         kept = connection.vendor == "postgresql" and connection.connection and not connection.in_atomic_block
-        if kept and _may_be_dead(connection) and not connection.is_usable():
+        if kept and _has_news(connection.connection) and not connection.is_usable():
             connection.close()
-
-
-def _may_be_dead(connection: Any) -> bool:
-    return not internals.ARE_TRIED or _has_news(connection.connection)
 
 
 def _has_news(raw: Any) -> bool:

@@ -212,11 +212,11 @@ def _answer(received: bytes, method: str) -> Answer:
     if 300 <= response.status < 400:
         raise UnusableAnswerError("It redirects; the registered address itself has to answer.")
     if response.getheader("Content-Encoding", "identity").lower() != "identity":
-        raise UnusableAnswerError("The answer is compressed, which was not asked for.")
+        raise UnusableAnswerError("The answer is compressed, which we did not request.")
     if len(response.headers.get_all("Content-Type", [])) > 1:
-        raise UnusableAnswerError("The answer says its media type twice.")
+        raise UnusableAnswerError("The answer has two media types.")
     if "Content-Length" in response.headers and response.length is None and not response.chunked:
-        raise UnusableAnswerError("The answer says a length that is none.")
+        raise UnusableAnswerError("The answer has an unreadable length.")
     body = response.read(LONGEST + 1)
     if len(body) > LONGEST:
         raise UnusableAnswerError(f"The answer is longer than {LONGEST} bytes.")

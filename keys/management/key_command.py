@@ -4,13 +4,11 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from infra.sealing import SealError
-from keys.certificates.chain import BrokenChainError
+from keys.operations import REFUSALS
 from keys.private_keys.backup_file import BackupError
-from keys.private_keys.signer import SignerUnavailableError
-from keys.rotation.states import RotationRefusedError, State, in_state
+from keys.rotation.states import State, in_state
 
-_REFUSALS = (BackupError, BrokenChainError, RotationRefusedError, SealError, SignerUnavailableError)
+_REFUSALS: tuple[type[Exception], ...] = (BackupError, *REFUSALS)
 
 
 class KeyCommand(BaseCommand):

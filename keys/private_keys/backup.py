@@ -25,7 +25,6 @@ from keys.private_keys.signer import SoftwareSigner
 from keys.rotation.key_events import Action, record
 
 VERSION = 1
-_TIMES = ("staged_at", "certified_at", "activated_at", "retired_at", "withdrawn_at", "destroyed_at")
 _SIGNS = (SigningKey.State.STAGED, SigningKey.State.ACTIVE)
 _PEMS = ("root_pem", "issuing_pem")
 
@@ -94,7 +93,7 @@ def _parse(document: bytes) -> dict[str, Any]:
 
 
 def _key_facts(key: SigningKey) -> dict[str, Any]:
-    times = {name: time.isoformat() if (time := getattr(key, name)) else None for name in _TIMES}
+    times = {name: time.isoformat() if (time := getattr(key, name)) else None for name in SigningKey.TIMES}
     return {
         "id": str(key.id),
         "state": key.state,
@@ -110,7 +109,7 @@ def _key_facts(key: SigningKey) -> dict[str, Any]:
 def _key(facts: dict[str, Any]) -> SigningKey:
     """The row. Raises an error if the private key is missing or wrong, or if the chain is not valid."""
     facts = {"store": Store.SOFTWARE, "destroyed_at": None, **facts}  # early exports lack these members
-    times = {name: datetime.fromisoformat(facts[name]) if facts[name] else None for name in _TIMES}
+    times = {name: datetime.fromisoformat(facts[name]) if facts[name] else None for name in SigningKey.TIMES}
     key = SigningKey(
         id=UUID(facts["id"]),
         state=SigningKey.State(facts["state"]),

@@ -35,9 +35,8 @@ def rotate(*, now: datetime, actor: str = SERVICE) -> Report:
         try:
             done += _STEPS[step.what](step, now, actor)
         except RotationRefusedError as refusal:
-            log.info(
-                "rotation_step_left", step=step.what, why=str(refusal)
-            )  # another instance takes this step
+            # Another instance takes this step.
+            log.info("rotation_step_left", step=step.what, why=str(refusal))
         except (BrokenChainError, SignerUnavailableError) as error:
             log.error("rotation_step_failed", step=step.what, why=str(error))
             failed.append(Entry("step_failed", step.kid, now, str(error)))

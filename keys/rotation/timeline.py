@@ -16,13 +16,8 @@ from keys.rotation.plan import Step, What
 State = SigningKey.State
 SHOWN_FOR = timedelta(days=200)  # after its withdrawal
 MOST_WITHDRAWN = 6
-HEAD, ROW, LABEL, BAR, FOOT = (
-    26,
-    50,
-    18,
-    28,
-    26,
-)  # pixels: above the rows, per row, from its top to the label and to the bar, below the rows
+# Pixels: above the rows, per row, from its top to the label and to the bar, below the rows.
+HEAD, ROW, LABEL, BAR, FOOT = 26, 50, 18, 28, 26
 THICK = 12
 LEAST = 0.5  # per cent of the width; narrower bars would be invisible
 

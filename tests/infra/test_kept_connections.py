@@ -10,7 +10,6 @@ from django.db import OperationalError, connection
 from django.test import Client
 
 from infra.database.kept_connections import close_dead_connections
-from tests.infra.django_versions import either_django  # noqa: F401
 from wallet.models import Wallet
 
 pytestmark = [pytest.mark.postgresql, pytest.mark.django_db(transaction=True)]
@@ -33,7 +32,7 @@ def test_a_connection_that_was_closed_by_the_server_does_not_work() -> None:
         Wallet.objects.count()
 
 
-@pytest.mark.usefixtures("hung_up", "either_django")
+@pytest.mark.usefixtures("hung_up")
 def test_it_is_replaced_before_it_is_used() -> None:
     close_dead_connections()
 
@@ -51,7 +50,6 @@ def test_no_request_meets_it_once_the_application_is_loaded() -> None:
     assert Wallet.objects.count() == 0
 
 
-@pytest.mark.usefixtures("either_django")
 def test_a_connection_that_lives_is_kept_without_asking_the_server(statements: Any) -> None:
     connection.ensure_connection()
     kept = connection.connection
@@ -61,7 +59,6 @@ def test_a_connection_that_lives_is_kept_without_asking_the_server(statements: A
     assert connection.connection is kept
 
 
-@pytest.mark.usefixtures("either_django")
 def test_a_connection_with_news_that_still_works_is_kept() -> None:
     with connection.cursor() as cursor:
         cursor.execute("LISTEN channel")

@@ -59,7 +59,7 @@ def test_a_good_answer_is_read_whole_and_asked_for_plainly() -> None:
 def test_an_answer_of_two_media_types_is_refused(second: str) -> None:
     headers = ("Content-Type: application/json", f"content-type: {second}")
     with far_end(answers(b"{}", *headers)) as far:
-        assert refused(far.outbound(), far.url()) == "The answer says its media type twice."
+        assert refused(far.outbound(), far.url()) == "The answer has two media types."
 
 
 def test_how_long_to_wait_is_handed_on_as_it_was_said() -> None:

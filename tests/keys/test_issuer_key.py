@@ -125,10 +125,8 @@ def test_threads_do_not_wait_for_one_that_asks(active: SigningKey, now: datetime
         return execute(*question)
 
     def ask() -> None:
-        with (
-            connection.execute_wrapper(slowly),
-            suppress(NoSigningKeyError),
-        ):  # the thread has another connection
+        # The thread has another connection.
+        with connection.execute_wrapper(slowly), suppress(NoSigningKeyError):
             active_issuer_key(now=now, fresh=True)
         connection.close()
 

@@ -45,9 +45,7 @@ def test_a_key_is_drawn_through_its_states_and_ahead_to_the_end_of_the_present_o
     assert states(staged) == ["staged", "staged planned"]
     assert states(active) == ["staged", "active", "active planned"]
     assert [states(life) for life in withdrawn] == [["staged", "active", "retired", "withdrawn"]] * 2
-    assert (
-        staged.spans[-1].ends == active.spans[-1].ends
-    )  # the staged key takes over when the active one ends
+    assert staged.spans[-1].ends == active.spans[-1].ends  # the staged key takes over then
     assert staged.ahead.startswith(f"Key {in_state(State.STAGED)} takes over on ")
     for life in (staged, active, *withdrawn):
         for before, after in zip(life.spans, life.spans[1:], strict=False):

@@ -48,9 +48,8 @@ class Command(BaseCommand):
             for column in columns:
                 self.stdout.write(f"{column}: {column.waiting().count()} to move.")
             return
-        if any(
-            column.waiting().exists() for column in columns
-        ):  # recorded first, because the run may be stopped at any point
+        # Recorded first, because the run may be stopped at any point.
+        if any(column.waiting().exists() for column in columns):
             record(Action.RESEALED, None, actor=shell_user(), reason=reason, now=now())
         refused = [why for column in columns for why in self._reseal(column, batch)]
         left = sum(column.waiting().count() for column in columns)
