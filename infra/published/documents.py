@@ -46,7 +46,7 @@ _PREFLIGHT = {
     "Access-Control-Allow-Headers": "*",
     "Access-Control-Max-Age": "86400",
 }
-_Response = tuple[int, dict[str, str], bytes]
+_Response = tuple[str, list[tuple[str, str]], bytes]  # the status line, the headers, the body
 
 
 class NothingToPublishError(Exception):
@@ -61,18 +61,18 @@ class _Representation:
     """The bytes of a document in one content coding, with the headers of every response that carries them."""
 
     def __init__(self, body: bytes, headers: dict[str, str], *, status: int = 200) -> None:
-        self.body, self.status = body, status
+        self.body, self._status = body, f"{status} {responses[status]}"
         self.gzipped: _Representation | None = None  # the same document in the other coding
         self.etag = f'"{hashlib.sha256(body).hexdigest()[:32]}"' if status == 200 else ""
         tagged = {**_ALWAYS, **headers, **({"ETag": self.etag} if self.etag else {})}
-        self._headers = {**tagged, "Content-Length": str(len(body))}
-        self._headers_of_304 = {name: value for name, value in tagged.items() if name != "Content-Type"}
+        self._headers = [*tagged.items(), ("Content-Length", str(len(body)))]
+        self._headers_of_304 = [(name, value) for name, value in tagged.items() if name != "Content-Type"]
 
     def response(self, method: str, condition: str | None) -> _Response:
         """The response to GET or HEAD: 304 when the client has these bytes already (RFC 9110 §13.1.2)."""
         if condition and self.etag and self._matches(condition):
-            return 304, self._headers_of_304, b""
-        return self.status, self._headers, self.body if method == "GET" else b""
+            return "304 Not Modified", self._headers_of_304, b""
+        return self._status, self._headers, self.body if method == "GET" else b""
 
     def _matches(self, condition: str) -> bool:
         if condition == self.etag:
@@ -120,15 +120,15 @@ class PublishedDocument:
     def __call__(self, request: HttpRequest, **_: Any) -> HttpResponse:
         """The response for Django; `wsgi` gives the same in less time."""
         status, headers, body = self._response(request.method or "", request.META)
-        response = HttpResponse(body, status=status, headers=headers)
-        if "Content-Type" not in headers:
+        response = HttpResponse(body, status=int(status[:3]), headers=dict(headers))
+        if "Content-Type" not in dict(headers):
             del response.headers["Content-Type"]
         return response
 
     def wsgi(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> list[bytes]:
         """Answers as a WSGI application (PEP 3333), without entering Django's request handling."""
         status, headers, body = self._response(environ["REQUEST_METHOD"], environ)
-        start_response(f"{status} {responses[status]}", list(headers.items()))
+        start_response(status, headers.copy())
         return [body]
 
     def refresh(self) -> None:
@@ -137,9 +137,10 @@ class PublishedDocument:
 
     def _response(self, method: str, environ: dict[str, Any]) -> _Response:
         if method == "OPTIONS":
-            return 204, {**_ALWAYS, **_PREFLIGHT}, b""
+            return "204 No Content", [*_ALWAYS.items(), *_PREFLIGHT.items()], b""
         if method not in ("GET", "HEAD"):
-            return 405, {**_ALWAYS, "Allow": _METHODS, "Content-Length": "0"}, b""
+            refusal = [*_ALWAYS.items(), ("Allow", _METHODS), ("Content-Length", "0")]
+            return "405 Method Not Allowed", refusal, b""
         current = self._current
         if current is None or monotonic() >= self._due:
             current = self._refreshed()

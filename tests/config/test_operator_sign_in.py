@@ -195,7 +195,7 @@ def test_a_failed_attempt_is_logged_without_what_was_typed(
     assert not any(typed in str(entry) for entry in logs for typed in (f"'{name}'", password))
 
 
-def test_strangers_at_their_limit_do_not_keep_an_operator_out_of_the_browser_they_use(
+def test_attackers_at_their_limit_do_not_lock_an_operator_out_of_a_known_browser(
     olga: User, client: Client
 ) -> None:
     assert sign_in(client).status_code == 302

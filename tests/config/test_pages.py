@@ -35,7 +35,7 @@ def test_a_page_for_an_error_says_what_happened_and_a_reference(rf, view, status
 
 
 @pytest.mark.parametrize("view", [views.forbidden, views.not_found])
-def test_an_error_in_the_admin_leads_operators_on_and_nobody_else(rf: RequestFactory, view) -> None:
+def test_only_error_pages_of_the_admin_link_to_the_admin(rf: RequestFactory, view) -> None:
     way_on = 'href="/admin/"'
     assert way_on in view(rf.get("/admin/keys/nowhere/")).content.decode()
     assert way_on not in view(rf.get("/nowhere/")).content.decode()

@@ -279,7 +279,7 @@ def test_a_schedule_that_is_too_short_is_refused_before_anything_starts() -> Non
     assert "SIGNING_KEY_STAGED_HOURS is too short" in refused.stderr
 
 
-def test_production_has_no_sandbox_rooms_and_no_debug() -> None:
+def test_production_has_no_sandbox_pages_and_no_debug() -> None:
     code = (
         "from django.urls import resolve, Resolver404\n"
         "assert not settings.DEBUG\n"

@@ -129,7 +129,7 @@ def test_a_form_from_another_site_is_not_redirected(
     assert Consent.objects.get().decision == Consent.Decision.ASKED
 
 
-def test_a_browser_that_keeps_no_cookies_is_told_so_and_not_led_in_a_circle(db: None) -> None:
+def test_a_browser_without_cookies_gets_an_explanation_and_no_redirect_loop(db: None) -> None:
     response = send(Client(enforce_csrf_checks=True), reverse("wallet_front_door"), {"email": NORA})
     assert response.status_code == 403
     assert "allow cookies" in response.content.decode()
@@ -229,7 +229,7 @@ def test_a_stale_pick_at_the_simulated_check_is_asked_again(
     assert attempt.state == "started"
 
 
-def test_a_stale_sign_out_signs_nobody_out_and_offers_it_again(
+def test_a_stale_sign_out_does_nothing_and_offers_it_again(
     client: Client, tab: Client, nora: Wallet, sign_in: Any
 ) -> None:
     errand = make_errand(client, now=timezone.now())

@@ -174,7 +174,7 @@ def test_each_kind_of_accepted_address_is_on_the_wire_as_it_was_entered(
     assert sent(address, mail_server, mail.get_connection()) == ([address], address)
 
 
-def test_the_mailer_would_still_send_an_encoded_word_to_somebody_else(mail_server: MailServer) -> None:
+def test_the_mailer_would_still_send_an_encoded_word_to_another_address(mail_server: MailServer) -> None:
     """The reason for the rule. If Django stops to do this, the rule does no harm."""
     validate_email(STOLEN)
     recipients, _ = sent(STOLEN, mail_server, mail.get_connection())

@@ -125,7 +125,7 @@ def test_an_address_of_the_public_internet_may_be_called(address: str) -> None:
 @pytest.mark.parametrize(
     "host", ["127.0.0.1", "[::1]", "localhost", "127.1", "2130706433", "0x7f000001", "0177.0.0.1", "0"]
 )
-def test_however_loopback_is_written_nobody_knocks_there(host: str) -> None:
+def test_loopback_is_never_called_however_it_is_spelt(host: str) -> None:
     with far_end(answers(b"{}")) as far:
         refused(Outbound(), far.url(host=host))
         time.sleep(0.05)
@@ -257,7 +257,7 @@ def test_a_developers_machine_may_be_called_without_tls_where_that_is_allowed(ho
         "https://localhost/",
     ],
 )
-def test_elsewhere_nobody_is_called_without_tls(url: str) -> None:
+def test_other_hosts_are_never_called_without_tls(url: str) -> None:
     refused(SANDBOX, url)
 
 
@@ -333,7 +333,7 @@ HELD_UP: dict[str, tuple[Behaviour, str]] = {
 
 
 @pytest.mark.parametrize("name", HELD_UP)
-def test_whoever_holds_us_up_or_fills_us_is_left(name: str) -> None:
+def test_a_call_to_a_slow_or_endless_server_ends(name: str) -> None:
     behaviour, reason = HELD_UP[name]
     with far_end(behaviour) as far:
         assert reason in refused(far.outbound(), far.url())
@@ -365,7 +365,7 @@ def test_whatever_bytes_come_are_an_answer_or_an_error_that_is_expected(received
 # --- Authorities ------------------------------------------------------------------------------------------
 
 
-def test_a_certificate_nobody_vouches_for_is_not_believed() -> None:
+def test_a_certificate_of_an_unknown_authority_is_refused() -> None:
     with far_end(answers(b"{}")) as far:
         caller = Outbound(resolve=lambda host, port: [far.address], allowed=lambda address: True)
         assert "TLS failed" in refused(caller, far.url())

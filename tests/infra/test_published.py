@@ -389,7 +389,7 @@ def test_one_document_that_is_slow_to_make_keeps_no_other_from_being_served() ->
     thread.join(10)
 
 
-def test_first_requests_that_wait_for_nothing_are_told_to_come_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_first_request_that_waits_in_vain_gets_a_retry_after(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(documents, "_PATIENCE", 0.01)
     with documents._database_lock:  # another thread hangs
         response = get(PublishedDocument(Source()))

@@ -59,7 +59,9 @@ def test_a_call_that_fails_releases_its_slot() -> None:
             raise ZeroDivisionError
 
 
-def test_a_lane_that_gets_free_soon_is_waited_for(monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
+def test_a_call_waits_for_a_slot_that_becomes_free_soon(
+    monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
     settings.WEB_THREADS = 5
     monkeypatch.setattr(waiting, "QUEUED_FOR", 30)
     with waiting_for("quick"):

@@ -188,7 +188,7 @@ def test_a_header_of_another_kind_is_refused_before_it_costs_anything(header: di
         unlock(text, PASSPHRASE)
 
 
-def test_the_limit_for_strangers_headers_is_kept() -> None:
+def test_the_limit_of_the_library_for_other_headers_is_kept() -> None:
     before = jwa.default_max_pbkdf2_iterations
     assert unlock(lock(b"x", PASSPHRASE), PASSPHRASE) == b"x"
     assert jwa.default_max_pbkdf2_iterations == before < 600_000
@@ -338,7 +338,7 @@ def test_a_passphrase_typed_at_the_keyboard_is_not_echoed(tmp_path: Path) -> Non
     assert typed.encode() not in shown
 
 
-def test_where_nobody_can_type_one_sentence_says_what_to_do(tmp_path: Path) -> None:
+def test_without_a_keyboard_one_sentence_says_what_to_do(tmp_path: Path) -> None:
     words = [sys.executable, "manage.py", "export_keys", str(tmp_path / "keys.jwe"), "--reason", "x"]
     ran = subprocess.run(
         words, cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True, start_new_session=True

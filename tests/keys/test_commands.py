@@ -91,7 +91,7 @@ def test_a_dry_run_before_the_first_key_makes_none() -> None:
     assert not SigningKey.objects.exists()
 
 
-def test_what_is_wrong_is_told_beside_what_is_done(settings: Any) -> None:
+def test_problems_are_reported_beside_the_steps_that_were_taken(settings: Any) -> None:
     settings.SELF_CERTIFYING_AUTHORITY = False
     report = as_json()
     kid = str(in_state(State.STAGED))
@@ -286,7 +286,7 @@ def test_where_ciphertexts_are_damaged_one_sentence_names_the_place_and_nothing_
     assert not Path(file).exists()
 
 
-def test_every_key_is_listed_with_its_state_its_end_and_what_hangs_on_it(
+def test_every_key_is_listed_with_its_state_its_end_and_its_unexpired_credentials(
     long_ago: None, alice: Wallet, settings: Any
 ) -> None:
     present(alice)

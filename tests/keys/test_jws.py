@@ -98,9 +98,7 @@ def test_a_token_with_any_character_changed_is_refused(data: st.DataObject) -> N
         ("[" * 30_000, "JSON"),
     ],
 )
-def test_a_header_this_room_does_not_accept_is_refused_whatever_its_signature(
-    header: Any, reason: str
-) -> None:
+def test_a_header_that_is_not_accepted_is_refused_despite_a_valid_signature(header: Any, reason: str) -> None:
     with pytest.raises(JwsError, match=reason):
         verify_compact(signed(header), KEY, typ="kb+jwt")
 

@@ -179,7 +179,7 @@ def test_nothing_is_destroyed_when_the_withdrawal_is_rolled_back(
     assert active_issuer_key(now=now).signer.sign(b"message")
 
 
-def test_whoever_found_a_key_active_may_still_sign_and_then_it_is_destroyed(
+def test_requests_that_read_a_key_as_active_may_still_sign_before_it_is_destroyed(
     succession: dict[str, SigningKey], token: Token, now: datetime
 ) -> None:
     old = active_issuer_key(now=now)

@@ -154,7 +154,7 @@ def test_a_batch_of_no_size_or_any_size_is_refused(batch: str) -> None:
         run("reseal", "--batch", batch)
 
 
-def test_a_lost_sealing_key_is_told_of_before_deployment(sealed: Wallet, settings: Any) -> None:
+def test_a_lost_sealing_key_is_reported_before_deployment(sealed: Wallet, settings: Any) -> None:
     assert "keys.E006" not in run("check", "--deploy", "--tag", "security")
     run("reseal")
     settings.KEY_SEALING_KEYS = [LOST]
@@ -218,7 +218,7 @@ Race = Callable[..., list[Any]]
 
 @pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
-def test_whoever_rewrites_a_value_meanwhile_wins(settings: Any, now: datetime, at_once: Race) -> None:
+def test_a_value_rewritten_meanwhile_is_left_alone(settings: Any, now: datetime, at_once: Race) -> None:
     settings.KEY_SEALING_KEYS = [OLD]
     authority(now=now)
     written = [seal(str(number).encode(), context=ROOT_KEY) for number in range(200)]

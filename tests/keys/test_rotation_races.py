@@ -91,9 +91,7 @@ def test_a_withdrawal_wins_against_activation_at_the_same_moment(now: datetime, 
         due_steps.rotate(now=later)
 
 
-def test_whoever_signs_during_a_rotation_signs_with_a_key_published_long_enough(
-    now: datetime, at_once: Any
-) -> None:
+def test_signatures_during_a_rotation_are_by_a_key_published_long_enough(now: datetime, at_once: Any) -> None:
     due_steps.rotate(now=now)
     first = in_state(State.ACTIVE)
     staged, later = moves.stage(now=now), now + timedelta(hours=2)
