@@ -1,4 +1,4 @@
-"""The operators' site: Django's own admin under this service's name, saying its environment on every page."""
+"""The admin site of the operators: Django's own, with the name and environment of this service."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -18,12 +18,12 @@ from infra.again import again_after
 
 
 class ServiceAdminConfig(AdminConfig):
-    """Installed in place of `django.contrib.admin`; everything registers on `ServiceAdminSite`."""
+    """Installed in place of `django.contrib.admin`, so that all models register on `ServiceAdminSite`."""
 
     default_site = "config.admin.ServiceAdminSite"
 
     def ready(self) -> None:
-        """The form counts tries in a model, and models exist only now."""
+        """Sets the sign-in form, which cannot be imported before the models are loaded."""
         from config.operator_sign_in import OperatorSignInForm
 
         super().ready()
@@ -31,7 +31,7 @@ class ServiceAdminConfig(AdminConfig):
 
 
 class ServiceAdminSite(AdminSite):
-    """The stock site, branded. Its look is `admin-brand.css`; its pages need no inline script or style."""
+    """Django's site with our name, styled by `admin-brand.css`, without inline scripts and styles."""
 
     site_header = _("Credential presentation · operators")
     site_title = _("Operators")
@@ -39,19 +39,19 @@ class ServiceAdminSite(AdminSite):
     empty_value_display = "–"
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
-        """Adds the environment banner to what every admin page knows."""
+        """Adds the environment banner to the context of every admin page."""
         return {**super().each_context(request), "environment_banner": settings.ENVIRONMENT_BANNER}
 
     def register(self, model_or_iterable: Any, admin_class: Any = None, **options: Any) -> None:
-        """Gives every list, also those of Django's own models, the class that survives unusable filters."""
+        """Gives every list, also those of Django's own models, the class that handles unusable filters."""
         super().register(model_or_iterable, admin_class, **{"get_changelist": _get_changelist, **options})
 
     def get_urls(self) -> list[URLResolver | URLPattern]:
-        """Leaves out "view on site": no model here has a public page, and the view fails on UUIDs."""
+        """Leaves out "view on site": no model has a public page, and the view raises an error for UUIDs."""
         return [entry for entry in super().get_urls() if getattr(entry, "name", "") != "view_on_site"]
 
     def admin_view(self, view: Callable[..., Any], cacheable: bool = False) -> Any:
-        """Answers 400 where the address names no field (`_to_field=`), or a value that no column can hold."""
+        """Answers 400 if the URL has an unknown field (`_to_field=`) or a value that no column can store."""
 
         @wraps(view)
         def careful(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
@@ -63,7 +63,7 @@ class ServiceAdminSite(AdminSite):
         return super().admin_view(careful, cacheable)
 
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        """Sends the status that belongs to a refused attempt; remembers the browser of a good one."""
+        """Sets the status of a refused attempt, and remembers the browser after a successful one."""
         response = super().login(request, extra_context)
         if request.method == "POST" and response.status_code == 302:
             from config.operator_sign_in import remember_browser
@@ -77,7 +77,7 @@ class ServiceAdminSite(AdminSite):
 
 
 def _get_changelist(own: Any, request: HttpRequest, **kwargs: Any) -> type:
-    """In place of `ModelAdmin.get_changelist`. Imported late, because Django's module needs the models."""
+    """Replaces `ModelAdmin.get_changelist`. Imports late, because Django's module needs the models."""
     from config.operator_lists import CarefulChangeList
 
     return CarefulChangeList

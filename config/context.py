@@ -1,4 +1,4 @@
-"""What every page may show about where it runs."""
+"""The template context of every page."""
 
 from django.conf import settings
 from django.http import HttpRequest
@@ -9,7 +9,7 @@ from wallet.pages import TRY_AGAIN
 def environment(request: HttpRequest) -> dict[str, str | bool]:
     """`environment_banner`: the word of the banner on every page, empty in production.
 
-    `try_again`: the page is shown because its form could not be taken (`views.csrf_failure`).
+    `try_again`: True if the page is shown because its form was refused (`views.csrf_failure`).
     """
     return {
         "environment_banner": settings.ENVIRONMENT_BANNER,

@@ -1,6 +1,6 @@
-"""The database connection that DATABASE_URL and DATABASE_POOLER describe. Reads no environment itself.
+"""The database settings that DATABASE_URL and DATABASE_POOLER describe. Pure.
 
-What DATABASE_URL says about a connection is kept; what it leaves out is set here.
+Options in DATABASE_URL are kept; the others get the defaults of this module.
 """
 
 import re
@@ -12,13 +12,13 @@ from django.core.exceptions import ImproperlyConfigured
 
 from config.variables import truth, url_config
 
-# `session` and `transaction`: a pooler such as PgBouncer, in that mode, is between us and the server.
+# `session`, `transaction`: a pooler such as PgBouncer in that mode is between us and the server.
 POOLERS = ("none", "session", "transaction")
 _SWITCHES_OF_DJANGO = ("ATOMIC_REQUESTS", "AUTOCOMMIT", "CONN_HEALTH_CHECKS", "DISABLE_SERVER_SIDE_CURSORS")
 
 
 def connection_settings(url: str, *, pooler: str, connect_timeout: int, conn_max_age: int) -> dict[str, Any]:
-    """The entry of `DATABASES`. Raises ImproperlyConfigured for what cannot be meant."""
+    """The entry of `DATABASES`; raises ImproperlyConfigured for values that cannot be right."""
     if pooler not in POOLERS:
         raise ImproperlyConfigured(f"DATABASE_POOLER must be one of {', '.join(POOLERS)}.")
     found: dict[str, Any] = url_config("DATABASE_URL", url, environ.Env.db_url_config)
@@ -29,8 +29,9 @@ def connection_settings(url: str, *, pooler: str, connect_timeout: int, conn_max
     options = found.setdefault("OPTIONS", {})
     _read_options(options)
     found |= {name: _switch(name, found[name]) for name in _SWITCHES_OF_DJANGO if name in found}
-    # Connections are kept and statements prepared: both dominate what a short request costs. config.wsgi
-    # drops connections that the server has closed, without the round trip of CONN_HEALTH_CHECKS.
+    # Connections are kept and statements prepared, because opening and preparing take most of the time of a
+    # short request. config.wsgi drops connections that the server has closed, without the round trip of
+    # CONN_HEALTH_CHECKS.
     found.setdefault("CONN_MAX_AGE", conn_max_age)
     options.setdefault("connect_timeout", connect_timeout)
     options.setdefault("server_side_binding", True)
@@ -41,9 +42,9 @@ def connection_settings(url: str, *, pooler: str, connect_timeout: int, conn_max
 
 
 def limits(pooler: str, *, statement: int, lock: int, answer: int) -> str:
-    """The statement and lock timeouts that a connection for requests sends when it opens (libpq's `options`).
+    """The statement and lock timeouts of connections for requests, as libpq's `options`.
 
-    Empty behind a pooler, because PgBouncer refuses `options` or silently drops them; docs/operate.md says
+    Empty behind a pooler, because PgBouncer refuses or silently drops `options`; docs/operate.md describes
     what to set in the database instead. Raises ImproperlyConfigured when the timeouts contradict each other.
     """
     if not lock <= statement < answer:
@@ -55,7 +56,7 @@ def limits(pooler: str, *, statement: int, lock: int, answer: int) -> str:
 
 
 def _sqlite() -> dict[str, Any]:
-    """SQLite queues writers only under IMMEDIATE, and readers pass them only under WAL."""
+    """IMMEDIATE lets SQLite queue writers, and WAL lets it read during a write."""
     return {
         "transaction_mode": "IMMEDIATE",
         "timeout": 20,
@@ -64,9 +65,9 @@ def _sqlite() -> dict[str, Any]:
 
 
 def _share_connections(found: dict[str, Any]) -> None:
-    """Turn off what is tied to one server connection, because each transaction may run on another one.
+    """Turns off what depends on one server connection, because each transaction may run on another one.
 
-    Two clients give their prepared statements the same names, so one would run the other's.
+    Clients give their prepared statements the same names, so one client would run those of another.
     """
     if found["OPTIONS"].setdefault("prepare_threshold", None) is not None:
         raise ImproperlyConfigured(
@@ -81,7 +82,7 @@ def _share_connections(found: dict[str, Any]) -> None:
 
 
 def _read_options(options: dict[str, Any]) -> None:
-    """The values of a URL are texts; these options have other types."""
+    """Converts the options that are not texts; raises ImproperlyConfigured."""
     if "server_side_binding" in options:
         options["server_side_binding"] = _switch("server_side_binding", options["server_side_binding"])
     threshold = options.get("prepare_threshold", 0)
@@ -97,7 +98,7 @@ def _read_options(options: dict[str, Any]) -> None:
 
 
 def _switch(name: str, value: Any) -> bool:
-    said = truth(str(value))
-    if said is None:
+    parsed = truth(str(value))
+    if parsed is None:
         raise ImproperlyConfigured(f"DATABASE_URL: {name.lower()} must be true or false.")
-    return said
+    return parsed

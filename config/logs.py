@@ -1,7 +1,7 @@
-"""How the service logs: structured events, JSON for machines, coloured text for a person at a terminal.
+"""Logging: structured events, as JSON in production and as text in the sandbox.
 
-Codes, keys, tokens and personal values are never passed to a logger; events carry ids and outcomes. Other
-people's exceptions may say them all the same, so what they say is gone through once more.
+Events contain ids and outcomes; no code passes codes, keys, tokens or personal values to a logger. Exceptions
+of libraries may contain personal values nevertheless, so a filter removes them from messages and tracebacks.
 """
 
 import logging
@@ -10,27 +10,27 @@ from typing import Any
 
 import structlog
 
-# A database names the row it refused, a mail server the recipient.
+# A database names the refused row, a mail server the recipient.
 _ROW = re.compile(r"^(DETAIL|CONTEXT):.*?(?=\n\n|\Z)", re.MULTILINE | re.DOTALL)
 _ADDRESS = re.compile(r"[^\s@'\"<>(){}\[\]=,:;]{1,254}@[^\s@'\"<>(){}\[\],:;]+")
 
 
 def without_personal_values(logger: Any, method: str, event: dict[str, Any]) -> dict[str, Any]:
-    """A structlog processor: rows and e-mail addresses taken out of messages and tracebacks."""
+    """A structlog processor that removes rows and e-mail addresses from messages and tracebacks."""
     for key in ("event", "exception"):
-        if isinstance(said := event.get(key), str):
-            event[key] = _ADDRESS.sub("(address)", _ROW.sub(r"\1: (left out)", said))
+        if isinstance(text := event.get(key), str):
+            event[key] = _ADDRESS.sub("(address)", _ROW.sub(r"\1: (left out)", text))
     return event
 
 
 class WithoutPath(logging.Filter):
-    """Takes the path out of what Django says of a failed request: the paths of links carry their secrets.
+    """Removes the path from Django's messages about failed requests, because paths of links contain secrets.
 
-    The request's own line has the route, under the same reference.
+    The line of the request log has the route and the same reference.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Let every record through, without the path."""
+        """Lets every record pass, without the path."""
         if request := getattr(record, "request", None):
             record.msg, record.args = record.getMessage().replace(request.path, "(path)"), ()
         return True
@@ -45,7 +45,7 @@ _SHARED: list[Any] = [
 
 
 def logging_config(*, level: str, as_json: bool) -> dict[str, Any]:
-    """The `LOGGING` dictionary; also configures structlog to end in the same handlers."""
+    """The `LOGGING` dictionary. Also configures structlog to use the same handlers."""
     structlog.configure(
         processors=[*_SHARED, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
         logger_factory=structlog.stdlib.LoggerFactory(),
@@ -63,11 +63,11 @@ def logging_config(*, level: str, as_json: bool) -> dict[str, Any]:
                 "formatter": "structured",
                 "filters": ["without_path"],
             },
-            "nowhere": {"class": "logging.NullHandler"},  # with no handler at all Python would use its own
+            "nowhere": {"class": "logging.NullHandler"},  # without a handler Python would use its own
         },
         "root": {"handlers": ["stderr"], "level": level},
         "loggers": {
-            # Django would mail tracebacks and repeat each 4xx; our own request log says it once.
+            # Django would mail tracebacks and log each 4xx, which the request log has already.
             "django": {"handlers": ["stderr"], "level": level, "propagate": False},
             "django.request": {"handlers": ["stderr"], "level": "ERROR", "propagate": False},
             "django.security.DisallowedHost": {"handlers": ["nowhere"], "propagate": False},

@@ -1,4 +1,4 @@
-"""What a Prometheus server scrapes, for whoever has METRICS_TOKEN (text format 0.0.4, OpenMetrics 1.0)."""
+"""Metrics for Prometheus, protected by METRICS_TOKEN (text format 0.0.4, OpenMetrics 1.0)."""
 
 import hmac
 
@@ -12,15 +12,15 @@ from keys.metrics import KeyCollector
 from presentation.machine_errors import for_machines
 from presentation.webhooks.metrics import WebhookCollector
 
-_registry = CollectorRegistry()  # of this service's facts only; numbers of a process differ between workers
+_registry = CollectorRegistry()  # without metrics of the process, which differ between workers
 _registry.register(KeyCollector())
 _registry.register(WebhookCollector())
 
 
 @for_machines
-@csrf_exempt  # other methods are refused as such
+@csrf_exempt  # so that other methods are answered with 405
 def metrics(request: HttpRequest) -> HttpResponse:
-    """The numbers. Without METRICS_TOKEN this address does not exist."""
+    """The metrics. Without METRICS_TOKEN this URL does not exist."""
     if not settings.METRICS_TOKEN:
         raise Http404
     if request.method not in ("GET", "HEAD"):
@@ -33,6 +33,6 @@ def metrics(request: HttpRequest) -> HttpResponse:
 
 
 def _allowed(authorization: str) -> bool:
-    """Whether it is the token as RFC 6750 §2.1 has it; the comparison takes as long wherever they differ."""
+    """Whether the header has the token (RFC 6750 §2.1); compares in constant time."""
     scheme, _, token = authorization.partition(" ")
     return scheme.lower() == "bearer" and hmac.compare_digest(token.encode(), settings.METRICS_TOKEN.encode())

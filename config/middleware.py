@@ -1,6 +1,4 @@
-"""What happens to every request before and after the rooms: one log line, a path that can be looked up,
-the CSP, and who operates.
-"""
+"""Middleware: the request log, the check of paths, the CSP, and the operators' sessions."""
 
 import re
 import secrets
@@ -23,9 +21,9 @@ _SESSION_KEY = re.compile("[a-z0-9]{32}")
 
 
 class RequestLogMiddleware:
-    """One line per request: method, route, status, milliseconds and a reference people can quote.
+    """Logs one line per request: method, route, status, milliseconds, and a reference that people can quote.
 
-    The path and query are left out on purpose: they carry e-mail addresses, nonces and payments.
+    The path and the query are left out, because they contain e-mail addresses, nonces and payments.
     """
 
     def __init__(self, get_response: GetResponse) -> None:
@@ -52,7 +50,7 @@ class RequestLogMiddleware:
 
 
 class ReadablePathMiddleware:
-    """No address of ours has a NUL in it, and PostgreSQL takes none: there is nothing there (404)."""
+    """Answers 404 to paths with NUL: none of our URLs has one, and PostgreSQL cannot store it."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
@@ -64,9 +62,9 @@ class ReadablePathMiddleware:
 
 
 class ContentSecurityPolicyMiddleware:
-    """Sends `SECURE_CSP` with every response; a view may put its own policy on `response._csp_config`.
+    """Sends SECURE_CSP with every response (W3C CSP Level 3); a view may set `response._csp_config` instead.
 
-    Named and shaped as in Django 6.0, which brings its own (W3C CSP Level 3).
+    The names are those of Django 6.0, which has such a middleware.
     """
 
     def __init__(self, get_response: GetResponse) -> None:
@@ -83,7 +81,7 @@ class ContentSecurityPolicyMiddleware:
 
 
 class _InTheAdmin(MiddlewareMixin):
-    """Django's sessions, users and messages are the operators': holders pass them by (`wallet.sessions`)."""
+    """Runs a middleware of Django for the admin only; holders have `wallet.sessions` instead."""
 
     def __call__(self, request: HttpRequest) -> Any:
         answer = super().__call__ if request.path_info.startswith(ADMIN) else self.get_response
@@ -92,13 +90,13 @@ class _InTheAdmin(MiddlewareMixin):
 
 class OperatorSessionMiddleware(_InTheAdmin, SessionMiddleware):
     def process_request(self, request: HttpRequest) -> None:
-        """Only what Django itself could have sent is looked up: a cookie can spell NUL (`"\\000"`)."""
+        """Ignores cookies that Django cannot have sent: a cookie can contain NUL, spelt `"\\000"`."""
         if not _SESSION_KEY.fullmatch(request.COOKIES.get(settings.SESSION_COOKIE_NAME, "")):
             request.COOKIES.pop(settings.SESSION_COOKIE_NAME, None)
         super().process_request(request)
 
     def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
-        """What operators see is kept nowhere; Django itself says so of most pages, not of all."""
+        """Forbids to cache any page of the admin; Django forbids it for most pages only."""
         response = super().process_response(request, response)
         response.headers.setdefault("Cache-Control", "no-store")
         return response
@@ -113,5 +111,5 @@ class OperatorMessageMiddleware(_InTheAdmin, MessageMiddleware):
 
 
 def serialise(policy: dict[str, list[str]]) -> str:
-    """A policy as the header's value."""
+    """The policy as the value of the header."""
     return "; ".join(f"{directive} {' '.join(sources)}" for directive, sources in policy.items())

@@ -1,4 +1,4 @@
-"""Lists of the operators' site: filters, search and page come from the address, which anybody may edit."""
+"""Lists of the admin site, whose filters, search and page number come from the URL and may be wrong."""
 
 from typing import Any
 
@@ -7,14 +7,14 @@ from django.contrib.admin.views.main import ChangeList
 from django.db import DataError, ProgrammingError
 from django.http import HttpRequest
 
-# What Django, Python's dates and the databases raise for NUL, huge numbers and dates that do not exist.
+# Raised by Django, Python's dates and the databases for NUL, huge numbers and impossible dates.
 UNUSABLE = (ValueError, IndexError, OverflowError, DataError, ProgrammingError)
 
 
 class CarefulChangeList(ChangeList):
-    """A list that leads to itself without filters (`?e=1`) when a value in its address is unusable.
+    """A list that redirects to itself without filters (`?e=1`) when a value in its URL is unusable.
 
-    Django does this for errors while a filter is built, but not while the database evaluates it.
+    Django does this for errors when it builds a filter, but not when the database evaluates it.
     """
 
     def __init__(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:

@@ -1,7 +1,7 @@
-"""Operators sign in with a password, and passwords can be guessed: tries are counted, right ones too.
+"""The sign-in of operators: limits the attempts to guess a password. Successful attempts count, too.
 
-A browser that has signed in as the operator before has tries of its own, so that no stranger can use up an
-operator's tries and keep them out.
+A browser in which the operator has signed in before has a limit of its own, so that attackers who use up the
+other limits do not lock the operator out.
 """
 
 from collections.abc import Iterator
@@ -26,45 +26,46 @@ from wallet.known_browsers import OPERATOR
 log = structlog.get_logger(__name__)
 
 TRIES_PER_CLIENT = Limit("operator-tries-per-client", most=20, window=timedelta(minutes=15))
-# Against many clients at once; of strangers only. `manage.py` asks no password.
+# Against attacks from many clients; does not count known browsers. `manage.py` needs no password.
 TRIES_PER_ACCOUNT = Limit("operator-tries-per-account", most=100, window=timedelta(hours=1))
 TRIES_PER_BROWSER = Limit("operator-tries-per-browser", most=20, window=timedelta(minutes=15))
-# Checking a password is slow on purpose. One at a time in a process leaves all other threads to holders. A
-# known browser may wait for its turn, one of them at a time; strangers could otherwise keep it out by trying
-# all the time.
-_checking, _next = Lock(), Lock()
+# Checking a password is deliberately slow. Each process checks one at a time, which leaves all other threads
+# to holders. One known browser at a time may wait for its turn, so that constant attempts by attackers do not
+# lock it out.
+_checking, _waiting = Lock(), Lock()
 LONGEST_WAIT = 3.0  # seconds
 
 
 class Refusal(NamedTuple):
-    """The HTTP status of an attempt whose password was not even checked, and when to try again."""
+    """The HTTP status of an attempt whose password was not checked, and the seconds to wait."""
 
     status: int
     seconds: int
 
 
 class OperatorSignInForm(AdminAuthenticationForm):
-    """Django's, with limits that are the same whether or not the account exists."""
+    """Django's form with limits, which are the same whether or not the account exists."""
 
     refusal: Refusal | None = None
 
     def clean(self) -> dict[str, Any]:
-        """A try is paid for before the password is looked at."""
+        """Counts the attempt before it checks the password."""
         try:
             known = self._count(timezone.now())
-            with self._turn(known):
+            with self._password_check(known):
                 return super().clean()
         except ValidationError as error:
             log.warning("operator_not_signed_in", operator=self._operator(), reason=error.code)
             raise
 
     @contextmanager
-    def _turn(self, known: bool) -> Iterator[None]:
+    def _password_check(self, known: bool) -> Iterator[None]:
+        """Holds the lock for one check; raises ValidationError when another check is running."""
         with ExitStack() as held:
             if not _checking.acquire(blocking=False):
-                if not (known and _next.acquire(blocking=False)):
+                if not (known and _waiting.acquire(blocking=False)):
                     raise self._busy()
-                held.callback(_next.release)
+                held.callback(_waiting.release)
                 if not _checking.acquire(timeout=LONGEST_WAIT):
                     raise self._busy()
             held.callback(_checking.release)
@@ -76,7 +77,7 @@ class OperatorSignInForm(AdminAuthenticationForm):
         return ValidationError(text, code="busy")
 
     def _count(self, now: datetime) -> bool:
-        """Whether this browser is known for the operator."""
+        """Counts the attempt, and gives whether the browser is known; raises ValidationError at a limit."""
         known, limits = self._limits(now)
         try:
             for limit, subject in limits:
@@ -98,13 +99,13 @@ class OperatorSignInForm(AdminAuthenticationForm):
         return False, [(TRIES_PER_CLIENT, browser.address(self.request)), (TRIES_PER_ACCOUNT, name)]
 
     def _operator(self) -> int | None:
-        """The ID of the account that was named, if it exists: what was typed may be a password."""
+        """The ID of the named account, if it exists. The name itself is not logged: it may be a password."""
         named = get_user_model().objects.filter(username=self.cleaned_data.get("username", ""))
         return named.values_list("pk", flat=True).first()
 
 
 def remember_browser(request: HttpRequest, response: HttpResponse, *, now: datetime) -> None:
-    """An operator has just signed in with this browser."""
+    """Remembers this browser after the operator has signed in with it."""
     secret, digest = browser.ensure(request)
     known_browsers.remember(digest, request.user.get_username().casefold(), now=now, purpose=OPERATOR)
     browser.remember(response, secret)

@@ -1,21 +1,21 @@
-"""The base address of the service: an origin, written exactly as browsers write it (RFC 6454 §6.1). Pure.
+"""Checks the base address of the service: an origin exactly as browsers write it (RFC 6454 §6.1). Pure.
 
-It is compared character for character (the issuer, `Origin` headers, certificates), so another spelling of
-the same address is refused.
+The issuer, `Origin` headers and certificates are compared character for character, so another spelling of the
+same address is refused.
 """
 
 import ipaddress
 import re
 from contextlib import suppress
 
-LONGEST = 300  # a host name has 253 characters at most (RFC 1035 §2.3.4)
+LONGEST = 300  # characters; a host name has at most 253 (RFC 1035 §2.3.4)
 _SHAPE = re.compile(r"(https?)://(\[[0-9a-f:]+\]|[a-z0-9.-]+)(?::([1-9][0-9]{0,4}))?")
 _LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 def fault(url: str) -> str:
-    """What is wrong with the base address, as the end of a sentence; empty when nothing is."""
+    """The fault of the base address, as the end of a sentence; empty if there is none."""
     shape = _SHAPE.fullmatch(url) if len(url) <= LONGEST else None
     if shape is None:
         return "must be an origin such as https://wallet.example: lower case, without a path or a user"

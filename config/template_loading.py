@@ -1,8 +1,7 @@
-"""Reads templates once and renders what is the same on every page once: text, literal phrases, static files.
+"""A template loader that renders the constant parts of templates once: text, literal phrases, static files.
 
-Most of a page is phrases. `{% translate "literal" %}` and `{% static "literal" %}` count, and the text beside
-them; a variable, a condition or a block ends a run. It leans on how Django's nodes look inside, like
-`infra.database.prepared_statements`, which says with which version.
+Constant parts are text, `{% translate "literal" %}` and `{% static "literal" %}`. A run of them ends at a
+variable, a condition or a block. The loader depends on internals of Django's template nodes.
 """
 
 from collections.abc import Iterator
@@ -26,11 +25,11 @@ class _Reader(base.Loader):
 
 
 class Loader(cached.Loader, _Reader):
-    """Django's caching loader; what it caches has its constant parts joined."""
+    """Django's caching loader, which joins the constant parts of a template before it caches it."""
 
 
 class _Constant(Node):
-    """Neighbours that depend on the language alone: rendered once in each, without the page's context."""
+    """Neighbouring nodes that depend only on the language: rendered once in each, without a context."""
 
     child_nodelists = ()
 
@@ -45,11 +44,11 @@ class _Constant(Node):
             text = self._rendered[language] = self._nodes.render(Context())
         return text
 
-    render_annotated = render  # nothing here can fail at the fault of a page
+    render_annotated = render  # constant nodes cause no error that needs the page's context
 
 
 def _join(nodes: NodeList) -> None:
-    """Put a `_Constant` in the place of every run of constant nodes, here and in all that is inside."""
+    """Replaces every run of constant nodes by a `_Constant`, also inside the other nodes."""
     joined: list[Node] = []
     for constant, run in groupby(nodes, _is_constant):
         parts = list(run)

@@ -1,4 +1,4 @@
-"""Every address of the service. The protocol's paths are a contract, so they are written out here."""
+"""All URLs of the service. The paths of the protocol are a contract, so they are written out in full."""
 
 from django.apps import apps
 from django.contrib import admin
@@ -16,7 +16,7 @@ from config.metrics import metrics
 from infra.published.documents import PublishedDocument
 from infra.published.families import PublishedFamily
 
-# Public, constant documents. `config.wsgi` answers them ahead of Django; the routes are for everything else.
+# Public documents. `config.wsgi` answers them without Django; the routes are for other servers and tests.
 PUBLISHED_DOCUMENTS: dict[str, PublishedDocument] = {
     ".well-known/openid-configuration": presentation.metadata.discovery,
     # RFC 8414 §3.1: the issuer has no path, so nothing follows the inserted name.
@@ -28,12 +28,12 @@ PUBLISHED_DOCUMENTS: dict[str, PublishedDocument] = {
     "trust/root.der": keys.endpoints.root_der,
     "status-lists": wallet.status_lists.endpoints.aggregation,
 }
-# The same, with a number at the end of the address.
+# The same with a number at the end of the URL.
 PUBLISHED_FAMILIES: dict[str, PublishedFamily] = {"status-lists": wallet.status_lists.endpoints.lists}
 
 PRESENTATION = "verifiable-credentials/v1/presentation"
-# Clients that take an address of ours for the issuer insert the well-known name before its path: the root, or
-# where the authorization endpoint is. The document names the issuer, and clients compare it (RFC 8414 §3.3).
+# Some clients take the URL of our authorization endpoint for the issuer and insert the well-known name before
+# its path. That is safe, because clients compare the issuer in the document (RFC 8414 §3.3).
 INSERTED_BEFORE = ("", PRESENTATION, f"{PRESENTATION}/authorize")
 
 urlpatterns = [
@@ -65,7 +65,7 @@ urlpatterns = [
     ),
     *(path(f"{address}/<int:number>", family) for address, family in PUBLISHED_FAMILIES.items()),
 ]
-# Only a sandbox installs that app (settings), and only then has its addresses.
+# Only a sandbox installs this app (settings), so only a sandbox has its URLs.
 if apps.is_installed("sandbox"):
     urlpatterns.append(path("", include("sandbox.urls")))
 

@@ -1,6 +1,6 @@
-"""Environment variables, read strictly: a malformed value ends the start with one sentence.
+"""Reads environment variables strictly: raises ImproperlyConfigured with one sentence for a malformed value.
 
-An empty variable counts as one that is not set. No sentence repeats a value, because values may be secrets.
+An empty variable counts as not set. No sentence contains a value, because values may be secrets.
 """
 
 import os
@@ -15,12 +15,12 @@ _TRUTHS = dict.fromkeys(("true", "1", "yes", "on"), True) | dict.fromkeys(("fals
 
 
 def text(name: str, default: str = "") -> str:
-    """The value as it is written; django-environ takes `$NAME` for the name of another variable."""
+    """The value unchanged; django-environ would replace `$NAME` by another variable."""
     return os.environ.get(name, "") or default
 
 
 def number(name: str, default: int, *, least: int = 1, most: int = 10_000) -> int:
-    """A whole number within bounds."""
+    """A whole number from `least` to `most`."""
     value = text(name, default=str(default))
     if not re.fullmatch("0|[1-9][0-9]{0,9}", value) or not least <= int(value) <= most:
         raise ImproperlyConfigured(f"{name} must be a whole number from {least} to {most}.")
@@ -28,7 +28,7 @@ def number(name: str, default: int, *, least: int = 1, most: int = 10_000) -> in
 
 
 def switch(name: str, *, default: bool) -> bool:
-    """`true` or `false`; a misspelt value is refused, because it would count as `false`."""
+    """`true` or `false`. A misspelt value is refused, because it would count as `false`."""
     value = truth(text(name, default=str(default)))
     if value is None:
         raise ImproperlyConfigured(f"{name} must be 'true' or 'false'.")
@@ -36,17 +36,17 @@ def switch(name: str, *, default: bool) -> bool:
 
 
 def truth(value: str) -> bool | None:
-    """What a word says; None if it is neither a yes nor a no."""
+    """The meaning of a word; None if it means neither true nor false."""
     return _TRUTHS.get(value.lower())
 
 
 def listed(name: str) -> list[str]:
-    """The values between the commas."""
+    """The values, which are separated by commas."""
     return [part for part in text(name).split(",") if part]
 
 
 def file_instead_of(name: str) -> str:
-    """The path in NAME_FILE, which takes the place of NAME."""
+    """The path in NAME_FILE, which replaces NAME; raises ImproperlyConfigured if both are set."""
     path = text(f"{name}_FILE")
     if path and text(name):
         raise ImproperlyConfigured(f"{name} and {name}_FILE are both set; keep one of them.")
@@ -54,7 +54,7 @@ def file_instead_of(name: str) -> str:
 
 
 def url_config(name: str, url: str, read: Callable[[str], dict[str, Any]]) -> dict[str, Any]:
-    """What django-environ reads from a URL; what it says of a bad one would show the password in it."""
+    """What django-environ reads from a URL. Its own errors would show the password in a malformed URL."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")

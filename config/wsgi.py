@@ -1,7 +1,7 @@
-"""The WSGI application gunicorn serves: published documents at once, everything else by Django.
+"""The WSGI application: serves published documents directly, and everything else through Django.
 
-Relying parties poll the documents. They are bytes that are there already, so nothing that Django does for a
-request (sessions, CSRF, hosts, the request log) means anything for them.
+Relying parties poll the documents, which are prepared bytes. They need nothing of what Django does for a
+request, such as sessions, the CSRF check, the check of the host, and the request log.
 """
 
 import os
@@ -17,20 +17,21 @@ from django.core.handlers.wsgi import WSGIHandler, WSGIRequest
 from django.core.signals import request_finished, request_started
 from django.utils.http import parse_header_parameters
 
-from infra.database.kept_connections import close_dead_connections, drop_cursors
+from infra.database.kept_connections import close_dead_connections
+from infra.database.prepared_statements import drop_cursors
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-GUNICORN_GIVES_UP = 3  # exit status; after any other one gunicorn starts the worker again, for ever
+GUNICORN_GIVES_UP = 3  # exit status; after any other one gunicorn restarts the worker without end
 
 
 class Request(WSGIRequest):
-    """Django's, except that no `Content-Type` breaks it: it is read before any view or middleware."""
+    """Django's request, which accepts any `Content-Type`; Django reads it before any view or middleware."""
 
     def _set_content_type_params(self, meta: dict[str, Any]) -> None:
-        """An unreadable media type counts as none, and `charset` is ignored: all text is read as UTF-8."""
+        """Treats an unreadable media type as missing, and ignores `charset`: all text is read as UTF-8."""
         try:
             read = parse_header_parameters(meta.get("CONTENT_TYPE", ""))
-        except (ValueError, LookupError):  # an encoding that nobody knows (RFC 2231)
+        except (ValueError, LookupError):  # such as an unknown encoding (RFC 2231)
             read = ("", {})
         self.content_type, self.content_params = read
 
@@ -43,11 +44,11 @@ Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
 
 def _documents_before(handler: Application) -> Application:
-    # Only now that Django is set up.
+    # Imported here, because Django has to be set up first.
     from config.urls import PUBLISHED_DOCUMENTS, PUBLISHED_FAMILIES
     from infra.database import hung_database
 
-    request_finished.connect(hung_database.end)  # after Django's own receiver, which may ask the database
+    request_finished.connect(hung_database.end)  # after Django's own receiver, which may query the database
 
     documents: dict[str, Application] = {
         f"/{path}": document.wsgi for path, document in PUBLISHED_DOCUMENTS.items()
@@ -67,11 +68,11 @@ def _documents_before(handler: Application) -> Application:
     return application
 
 
-def _started() -> Application:
-    """The application; if the settings or the database are wrong, prints one sentence and exits instead."""
+def _checked_application() -> Application:
+    """The application; prints one sentence and exits if the settings or the database are wrong."""
     try:
         django.setup(set_prefix=False)
-        # What every command checks first. Without it gunicorn alone would start with what `check` refuses.
+        # The checks that every command runs first. Without them gunicorn would start with faulty settings.
         errors = [found.msg for found in run_checks() if found.is_serious() and not found.is_silenced()]
         if errors:
             raise ImproperlyConfigured(" ".join(errors))
@@ -86,4 +87,4 @@ def _started() -> Application:
 
 request_started.connect(close_dead_connections)
 request_finished.connect(drop_cursors)
-application = _started()
+application = _checked_application()

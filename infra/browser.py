@@ -1,6 +1,6 @@
-"""Which browser this is: a secret in a cookie, of which only the SHA-256 is ever stored; and its address.
+"""Identifies a browser by a secret in a cookie, of which only the SHA-256 is stored, and by its address.
 
-The cookie proves nothing about a person. It keeps what one browser began from being continued in another.
+The cookie authenticates nobody. It prevents that one browser continues what another one began.
 """
 
 import hashlib
@@ -12,24 +12,24 @@ from datetime import timedelta
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
-KEPT = timedelta(days=180)  # so that `known_browsers` serves holders who come a few times a year
+KEPT = timedelta(days=180)  # `known_browsers` should recognise holders who come a few times a year
 _SECRET = re.compile(r"[A-Za-z0-9_-]{43}")
 
 
 def digest(request: HttpRequest) -> str | None:
-    """The digest of this browser's cookie, or None when it brought none of ours."""
+    """The digest of this browser's secret, or None when it sent no valid cookie."""
     secret = _secret(request)
     return _digest(secret) if secret else None
 
 
 def ensure(request: HttpRequest) -> tuple[str, str]:
-    """This browser's secret, a new one if it has none, and its digest. Send the secret with `remember`."""
+    """The secret of this browser, if necessary a new one, and its digest. Send it with `remember`."""
     secret = _secret(request) or secrets.token_urlsafe(32)
     return secret, _digest(secret)
 
 
 def remember(response: HttpResponse, secret: str) -> None:
-    """Send the browser its secret, or send it again so that it is kept for another while."""
+    """Sets the cookie, or renews its expiry."""
     response.set_cookie(
         settings.BROWSER_COOKIE_NAME,
         secret,
@@ -41,9 +41,9 @@ def remember(response: HttpResponse, secret: str) -> None:
 
 
 def address(request: HttpRequest) -> str:
-    """The network address that limits count by; a whole /64 for IPv6, because one person has all of it.
+    """The client address for limits; for IPv6 the /64 network, because one subscriber has a whole one.
 
-    `X-Forwarded-For` is believed only as far as `TRUSTED_PROXY_COUNT` proxies wrote it, from the right.
+    From the right of `X-Forwarded-For`, only the entries of TRUSTED_PROXY_COUNT proxies are trusted.
     """
     count = settings.TRUSTED_PROXY_COUNT
     written = request.META.get("HTTP_X_FORWARDED_FOR", "")[-1000:].split(",")

@@ -1,6 +1,6 @@
-"""E-mail addresses: which ones this service accepts, decided here alone (RFC 5321 §4.1.2, RFC 5322 §3.4.1).
+"""The e-mail addresses that this service accepts (RFC 5321 §4.1.2, RFC 5322 §3.4.1). Pure.
 
-Pure. An address proves something only if the e-mail goes where the address says.
+An address proves who its owner is only if e-mails go exactly where the address says.
 """
 
 import re
@@ -19,13 +19,13 @@ LONGEST_LOCAL_PART = 64  # RFC 5321 §4.5.3.1.1
 
 _ATOM = r"[a-z0-9!#$%&'*+/=?^_`{|}~-]+"
 _LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
-_TOP_LABEL = r"(?=[a-z0-9-]{2})(?![0-9]+\Z)" + _LABEL  # no number: `user@127.0.0.1` names a machine
+_TOP_LABEL = r"(?=[a-z0-9-]{2})(?![0-9]+\Z)" + _LABEL  # no number, because `user@127.0.0.1` names a machine
 _LOCAL_PART = re.compile(rf"{_ATOM}(?:\.{_ATOM})*")
 _DOMAIN = re.compile(rf"localhost|(?:{_LABEL}\.)+{_TOP_LABEL}")
 
 
 class EmailAddressError(ValueError):
-    """The text is no address that this service accepts."""
+    """The text is no e-mail address that this service accepts."""
 
     def __init__(self) -> None:
         super().__init__("not an e-mail address that this service accepts")
@@ -34,7 +34,7 @@ class EmailAddressError(ValueError):
 def parse(text: str) -> str:
     """The address in lower case, as wallets keep it; raises `EmailAddressError`.
 
-    The text is taken as it is: spaces around it are the caller's to remove.
+    The caller has to remove spaces around the text.
     """
     if len(text) > LONGEST or not text.isascii():
         raise EmailAddressError

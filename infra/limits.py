@@ -1,6 +1,6 @@
-"""How often something may be done: counted in the database, so that all instances count together.
+"""Rate limits, counted in the database so that all instances share them.
 
-A subject (an e-mail address, a client address) is stored as a keyed digest only.
+A subject, such as an e-mail address or a client address, is stored as a keyed digest only.
 """
 
 import math
@@ -15,15 +15,12 @@ from django.utils.crypto import salted_hmac
 
 from infra.models import Allowance
 
-# The first time makes the row, each further one counts it up while it may: one statement, so that no race and
-# no more than one query lies in it. Both databases have it; the ORM has not.
+# One atomic upsert: insert 1, or increment while below the limit. Django's ORM cannot express it.
 _TAKE = """
     INSERT INTO wallet_allowance (key, count, expires_at) VALUES (%s, 1, %s)
     ON CONFLICT (key) DO UPDATE SET count = wallet_allowance.count + 1 WHERE wallet_allowance.count < %s
 """
-
-
-# The row of a time that is over may be taken again.
+# Inserts a slot, or takes over one that has expired.
 _TAKE_SLOT = """
     INSERT INTO wallet_allowance (key, count, expires_at) VALUES (%s, 1, %s)
     ON CONFLICT (key) DO UPDATE SET count = 1, expires_at = excluded.expires_at
@@ -32,7 +29,7 @@ _TAKE_SLOT = """
 
 
 class LimitReachedError(Exception):
-    """It was done as often as it may be; `retry_at` says when it may be done again."""
+    """The limit is reached; `retry_at` is the time when the action is allowed again."""
 
     def __init__(self, retry_at: datetime) -> None:
         super().__init__("limit reached")
@@ -45,14 +42,14 @@ class LimitReachedError(Exception):
 
 @dataclass(frozen=True)
 class Limit:
-    """At most `most` times per fixed `window` for one subject; `purpose` keeps limits apart."""
+    """Allows an action `most` times per fixed `window` for each subject; `purpose` distinguishes limits."""
 
     purpose: str
     most: int
     window: timedelta
 
     def take(self, subject: str, *, now: datetime) -> None:
-        """Count one more time, atomically; raises `LimitReachedError` instead of going over."""
+        """Counts one more use, atomically; raises `LimitReachedError` when there is none left."""
         renewed_at = self.renewed_at(now)
         with connection.cursor() as cursor:
             cursor.execute(_TAKE, [self._key(subject, now), renewed_at, self.most])
@@ -60,12 +57,12 @@ class Limit:
                 raise LimitReachedError(renewed_at)
 
     def give_back(self, subject: str, *, taken_at: datetime) -> None:
-        """Uncount one time that was taken at `taken_at`."""
+        """Undoes one use that was counted at `taken_at`."""
         row = Allowance.objects.filter(key=self._key(subject, taken_at), count__gt=0)
         row.update(count=F("count") - 1)
 
     def left(self, subject: str, *, now: datetime) -> int:
-        """How many more times it may be done in this window."""
+        """How many uses are left in this window."""
         row = Allowance.objects.filter(key=self._key(subject, now)).values_list("count", flat=True)
         return max(0, self.most - (row.first() or 0))
 
@@ -77,16 +74,15 @@ class Limit:
         return int(now.timestamp() // self.window.total_seconds())
 
     def _key(self, subject: str, now: datetime) -> str:
-        value = f"{self._index(now)}\n{subject}"
-        return salted_hmac(f"wallet.limits.{self.purpose}", value, algorithm="sha256").hexdigest()
+        return _key(self.purpose, f"{self._index(now)}\n{subject}")
 
 
 @dataclass(frozen=True)
 class RollingLimit:
-    """At most `most` times in any stretch of time as long as `window`, for one subject.
+    """Allows an action `most` times within any period of the length `window`, for each subject.
 
     Each use occupies one of `most` slots, each a row, for the length of the window. A fixed window would
-    allow up to twice as many uses around the moment when the next window begins.
+    allow up to twice as many uses around its end.
     """
 
     purpose: str
@@ -94,7 +90,7 @@ class RollingLimit:
     window: timedelta
 
     def take(self, subject: str, *, now: datetime) -> None:
-        """Take a free slot, atomically; raises `LimitReachedError` when there is none."""
+        """Takes a free slot, atomically; raises `LimitReachedError` when there is none."""
         slots = self.slots(subject)
         while True:
             rows = Allowance.objects.filter(key__in=slots, expires_at__gt=now)
@@ -102,13 +98,13 @@ class RollingLimit:
             free = [slot for slot in slots if slot not in taken]
             if not free:
                 raise LimitReachedError(min(taken.values()))
-            if self._take_slot(secrets.choice(free), now):  # else another request was faster
+            if self._take_slot(secrets.choice(free), now):  # else another request took it first
                 return
 
     def give_back(self, subject: str, *, taken_at: datetime) -> None:
-        """Free one slot that was taken at `taken_at`."""
+        """Frees one slot that was taken at `taken_at`."""
         rows = Allowance.objects.filter(expires_at=taken_at + self.window, key__in=self.slots(subject))
-        # Slots taken at one moment are alike: another request may free the one seen here, and leave its own.
+        # Slots taken at the same time are equal: another request may free this one and leave its own.
         while (slot := rows.values_list("key", flat=True).first()) is not None:
             if rows.filter(key=slot).delete()[0]:
                 return
@@ -120,22 +116,18 @@ class RollingLimit:
             return bool(cursor.rowcount == 1)
 
     def slots(self, subject: str) -> list[str]:
-        """The keys of the rows, whether or not the slots are taken."""
-        values = (f"{number}\n{subject}" for number in range(self.most))
-        return [
-            salted_hmac(f"wallet.limits.{self.purpose}", value, algorithm="sha256").hexdigest()
-            for value in values
-        ]
+        """The keys of all slots, taken or not."""
+        return [_key(self.purpose, f"{number}\n{subject}") for number in range(self.most)]
 
 
 def take(limit: Limit | RollingLimit, subject: str, *, now: datetime, taken: ExitStack) -> None:
-    """Take from one limit, to be given back when `taken` is closed; raises `LimitReachedError`."""
+    """Takes from a limit, and gives it back when `taken` is closed; raises `LimitReachedError`."""
     limit.take(subject, now=now)
     taken.callback(limit.give_back, subject, taken_at=now)
 
 
 def take_all(*wanted: tuple[Limit | RollingLimit, str], now: datetime, taken: ExitStack) -> bool:
-    """Whether all of them could be taken; if not, none is."""
+    """Takes from all limits or from none; gives whether all could be taken."""
     with ExitStack() as all_of_them:
         for limit, subject in wanted:
             try:
@@ -144,3 +136,8 @@ def take_all(*wanted: tuple[Limit | RollingLimit, str], now: datetime, taken: Ex
                 return False
         taken.callback(all_of_them.pop_all().close)
     return True
+
+
+def _key(purpose: str, value: str) -> str:
+    # The name is older than this module, and part of every stored key.
+    return salted_hmac(f"wallet.limits.{purpose}", value, algorithm="sha256").hexdigest()

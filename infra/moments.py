@@ -1,8 +1,8 @@
-"""How operators read a time: as the admin writes it, in UTC, and saying so. Pure."""
+"""The format of times for operators, in UTC as in the admin. Pure."""
 
 from datetime import datetime
 
 
 def moment(when: datetime) -> str:
-    """Such as 1 Feb 2027, 09:30 UTC."""
+    """The time as in “1 Feb 2027, 09:30 UTC”."""
     return f"{when.day} {when:%b %Y, %H:%M} UTC"

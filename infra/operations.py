@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 Text = str | Promise
 Wording = Text | Callable[[Any], Text]  # one text for all rows, or a function of the row
-# Exceptions with which operations refuse, and the text for the operator ("": the exception's own).
+# The exceptions by which operations refuse, and the text for the operator ("": the text of the exception).
 Refusals = Mapping[type[Exception], Text]
 
 SOMEBODY_WAS_FASTER = _("Somebody was faster: nothing was changed.")
@@ -35,19 +35,19 @@ def _has_a_page_of_its_own(row: Any, values: dict[str, Any], operator: str, now:
 
 @dataclass(frozen=True, kw_only=True)
 class Operation:
-    """One thing that an operator may do with a row or, `on_list`, without one.
+    """An action that an operator may run on a row or, with `on_list`, without a row.
 
-    `run` takes the row (None without one), the form's values, the operator's name and the time. It raises
-    one of the admin's `refusals` if nothing was changed.
+    `run` takes the row (None with `on_list`), the form's values, the operator's name and the time. It raises
+    one of the admin's `refusals` if it changes nothing.
     """
 
     label: Wording  # of the button
-    title: Wording = ""  # of the page; the label if this is empty
+    title: Wording = ""  # of the page; empty: the label
     question: Wording = ""
     run: Run = _has_a_page_of_its_own
     on_list: bool = False
-    states: Collection[Any] = ()  # of the rows that have its button; any state if this is empty
-    suits: Callable[[Any], bool] = lambda row: True  # what else a row with its button fulfils
+    states: Collection[Any] = ()  # of the rows that show its button; empty: any state
+    suits: Callable[[Any], bool] = lambda row: True  # a further condition for the button
     form: type[Form] = Form
     initial: Callable[[Any], dict[str, Any]] = lambda row: {}
     details: Callable[[Any, datetime], list[str]] = lambda row, now: []  # for the confirmation page

@@ -1,4 +1,4 @@
-"""Pages that are only read: every method but GET and HEAD is refused as such (RFC 9110 §15.5.6)."""
+"""Read-only pages: every method except GET and HEAD is refused (RFC 9110 §15.5.6)."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -10,8 +10,8 @@ View = TypeVar("View", bound=Callable[..., object])
 
 
 def only_read(view: View) -> View:
-    """A view that answers other methods with 405 and `Allow`.
+    """The view, which answers other methods with 405 and `Allow`.
 
-    The check of forms comes before any view and would speak of a page left open; here it guards nothing.
+    Exempt from the CSRF check, which would run first and refuse them with a misleading page.
     """
     return csrf_exempt(require_safe(view))

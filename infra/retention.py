@@ -1,7 +1,7 @@
-"""What is kept of people, why, how long, and what clears it: each app lists it in a module `retention`.
+"""The personal data that each app keeps: why, for how long, and what deletes it.
 
-`manage.py clear_expired` walks the entries. The table in docs/operate.md lists the same; a test compares
-both, and looks for columns without an entry.
+Each app lists its data in a module `retention`. `manage.py clear_expired` runs through the entries. A test
+compares them with the table in docs/operate.md, and searches for columns without an entry.
 """
 
 import re
@@ -17,15 +17,15 @@ from django.utils.module_loading import module_has_submodule
 
 from infra.models import Allowance
 
-Clear = Callable[..., int]  # takes `now` and `batch`; returns how many rows it cleared
+Clear = Callable[..., int]  # takes `now` and `batch`; gives the number of rows it cleared
 
 
 @dataclass(frozen=True)
 class Kept:
     """One kind of data.
 
-    Without `clear` the data stays as long as `how_long` says: it is deleted with the rows of another entry,
-    emptied by the code that uses it, or stays for ever.
+    Data without `clear` is deleted with the rows of another entry, emptied by the code that uses it, or kept
+    for ever, as `how_long` says.
     """
 
     model: str
@@ -39,10 +39,10 @@ class Kept:
 
 
 def entries() -> tuple[Kept, ...]:
-    """The ENTRIES of every app's module `retention`, in the order of INSTALLED_APPS and so of clearing.
+    """The ENTRIES of all apps in the order of INSTALLED_APPS, which is also the order of clearing.
 
-    An app stands there before those that it refers to, because rows that refer to others are cleared first.
-    The sandbox is the last: questions of a relying party that it deletes wait for the next run.
+    In that order an app precedes the apps that its rows refer to, because referring rows are cleared first.
+    The sandbox is last; the consents of a relying party that it deletes are cleared by the next run.
     """
     having = (app for app in apps.get_app_configs() if module_has_submodule(app.module, "retention"))
     return tuple(entry for app in having for entry in import_module(f"{app.name}.retention").ENTRIES)
@@ -54,11 +54,12 @@ def table(
     periods: Mapping[str, timedelta | str] | None = None,
     clear: Mapping[str, Clear] | None = None,
 ) -> tuple[Kept, ...]:
-    """The entries of an app. Each begins in the first column of the text and has the cells
+    """The entries of an app, one per line of the text; indented lines continue an entry. The cells:
 
         model: columns | what | how | why | how long | name in `clear`, if something clears it
 
-    `{name}` in "how long" stands for the period of that name: a duration, or the name of a setting.
+    In "how long", `{name}` is replaced by the period of that name: a duration, or the name of a setting.
+    Raises ValueError when no entry uses a function of `clear`.
     """
     words = {name: _words(period) for name, period in (periods or {}).items()}
     unused, found = dict(clear or {}), []
@@ -74,9 +75,9 @@ def table(
 
 
 def delete(rows: QuerySet[Any], *, by: str, batch: int) -> int:
-    """Delete the rows, the oldest first by the column `by`, `batch` per transaction; returns their number.
+    """Deletes the rows, the oldest by the column `by` first, `batch` per transaction; gives their number.
 
-    Rows that go along by a foreign key are not counted.
+    Rows deleted with them because of a foreign key are not counted.
     """
     deleted, label = 0, rows.model._meta.label
     while found := list(rows.order_by(by).values_list("pk", flat=True)[:batch]):
@@ -85,7 +86,7 @@ def delete(rows: QuerySet[Any], *, by: str, batch: int) -> int:
 
 
 def expired(rows: QuerySet[Any], *, kept: timedelta = timedelta(0)) -> Clear:
-    """A `clear` that deletes rows whose `expires_at` passed `kept` ago or earlier."""
+    """A `clear` that deletes the rows whose `expires_at` is at least `kept` ago."""
 
     def clear(*, now: datetime, batch: int) -> int:
         return delete(rows.filter(expires_at__lte=now - kept), by="expires_at", batch=batch)

@@ -1,6 +1,6 @@
-"""Values at rest: AES-256-GCM (NIST SP 800-38D) under KEY_SEALING_KEYS; the first seals, all open.
+"""Encrypts values at rest: AES-256-GCM (NIST SP 800-38D) under KEY_SEALING_KEYS. The first key seals.
 
-A sealed value is bound to its place by associated data, so ciphertexts cannot be swapped between rows.
+Associated data binds a sealed value to its column and row, so ciphertexts cannot be swapped between rows.
 Layout: version (1 byte), key id (4), nonce (12), ciphertext with tag.
 """
 
@@ -16,19 +16,19 @@ from django.conf import settings
 _VERSION = b"\x01"
 _KEY_ID, _NONCE, _TAG = 4, 12, 16
 _HEADER = 1 + _KEY_ID + _NONCE
-# Part of every derived key: with another value nothing that is sealed in a database opens any more.
+# Part of every key derivation: with another value no sealed value can be opened any more.
 _PURPOSE = b"keys.sealing"
-MARK = 1 + _KEY_ID  # what a sealed value begins with: the same for all under one key
+MARK = 1 + _KEY_ID  # bytes at the beginning of a sealed value that identify the sealing key
 
 
 class SealError(Exception):
-    """A sealed value does not open: no key fits, it was changed, or it belongs elsewhere."""
+    """A sealed value cannot be opened: its key is missing, or it was changed or moved."""
 
 
 def seal(plain: bytes, *, context: str) -> bytes:
-    """`plain` encrypted under the first sealing key, to be opened only with the same `context`.
+    """Encrypts under the first sealing key; the value opens only with the same `context`.
 
-    `context` names the place, as "<table>.<column>:<row id>".
+    `context` is the associated data, "<table>.<column>:<row id>". Raises SealError without a key.
     """
     key_id, cipher = _keyring(tuple(settings.KEY_SEALING_KEYS))[0]
     nonce = os.urandom(_NONCE)
@@ -36,7 +36,7 @@ def seal(plain: bytes, *, context: str) -> bytes:
 
 
 def unseal(sealed: bytes | memoryview, *, context: str) -> bytes:
-    """What was sealed for `context`; raises SealError when it does not open."""
+    """The value that was sealed with this `context`; raises SealError."""
     sealed = bytes(sealed)
     if sealed[:1] != _VERSION or len(sealed) < _HEADER + _TAG:
         raise SealError(f"{context} does not hold a sealed value")
@@ -53,13 +53,13 @@ def unseal(sealed: bytes | memoryview, *, context: str) -> bytes:
 
 
 def marks() -> list[bytes]:
-    """What values sealed under each of KEY_SEALING_KEYS begin with, in their order."""
+    """The marks of KEY_SEALING_KEYS, with which sealed values begin, in the same order."""
     return [_VERSION + key_id for key_id, _ in _keyring(tuple(settings.KEY_SEALING_KEYS))]
 
 
 @lru_cache(maxsize=8)
 def _keyring(secrets: tuple[str, ...]) -> tuple[tuple[bytes, AESGCM], ...]:
-    """Key id and cipher of each secret, in order (HKDF-SHA256, RFC 5869)."""
+    """The key id and the cipher of each secret, in the same order (HKDF-SHA256, RFC 5869)."""
     if not secrets:
         raise SealError("KEY_SEALING_KEYS is empty")
     derived = (HKDF(SHA256(), 32 + _KEY_ID, None, _PURPOSE).derive(s.encode()) for s in secrets)

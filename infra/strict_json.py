@@ -1,8 +1,7 @@
-"""JSON that can be read in one way only (RFC 8259 §4, §6): no name twice, no NaN, and only text that can be
-written in UTF-8 (§8.2). Pure.
+"""Unambiguous JSON (RFC 8259 §4, §6, §8.2): no duplicate names, no NaN, no lone surrogates. Pure.
 
-`loads` is for what somebody wrote: amounts of money stay exact, and the depth is limited.
-`read` is for tokens: it takes a fraction of the time, and their size is limited elsewhere.
+`loads` is for input by people and applications: amounts of money stay exact, and the depth is limited.
+`read` is for tokens, whose size is limited elsewhere: it takes a fraction of the time.
 """
 
 import json
@@ -13,19 +12,19 @@ from typing import Any, NoReturn
 
 import orjson
 
-_HALF = re.compile(r"[\ud800-\udfff]|\\u[dD][89a-fA-F]")  # or both halves of one
+_HALF = re.compile(r"[\ud800-\udfff]|\\u[dD][89a-fA-F]")  # a lone surrogate, or a pair of them
 
 
 class StrictJsonError(ValueError):
-    """This is no such JSON; the text says why, for developers."""
+    """The text is not such JSON; the message gives the reason, for developers."""
 
 
 class RepeatedNameError(StrictJsonError):
-    """An object has a name twice."""
+    """An object has a duplicate name."""
 
 
 class NoNumberError(StrictJsonError):
-    """NaN or Infinity, as it was `written`."""
+    """The text contains NaN or Infinity, spelt as in `written`."""
 
     def __init__(self, written: str) -> None:
         super().__init__(f"must not contain {written}")
@@ -49,13 +48,13 @@ def read(octets: bytes) -> Any:
     """The value of JSON in UTF-8; fractions are floats. Raises StrictJsonError."""
     try:
         value = orjson.loads(octets)
-        if orjson.dumps(value) == octets:  # written again it is the same: no name is there twice, no NaN
+        if orjson.dumps(value) == octets:  # so there is no duplicate name and no NaN
             return value
     except (ValueError, TypeError):
-        pass  # the other one has fewer limits, and finds out what is wrong
+        pass  # Python's decoder has fewer limits, and finds the reason
     try:
         value = _floating(octets.decode())
-        _written(value).encode()  # half a surrogate pair is a JSON string and yet no text, 1e999 no number
+        _written(value).encode()  # refuses lone surrogates, which are JSON but no text, and 1e999
     except StrictJsonError:
         raise
     except (ValueError, RecursionError):
@@ -64,7 +63,7 @@ def read(octets: bytes) -> Any:
 
 
 def _check_depth(level: Sequence[Any], deepest: int) -> None:
-    """Level by level, so that depth costs no stack."""
+    """Goes level by level, because recursion could exhaust the stack."""
     for _depth in range(deepest + 1):
         level = [
             member
@@ -78,7 +77,7 @@ def _check_depth(level: Sequence[Any], deepest: int) -> None:
 
 
 def _check_text(text: str, value: Any) -> None:
-    """Half a character (a lone surrogate) can be written neither to a database nor to anybody else."""
+    """Refuses lone surrogates (half characters), which neither UTF-8 nor a database can store."""
     if not _HALF.search(text):
         return
     try:
@@ -100,7 +99,7 @@ def _no_number(written: str) -> NoReturn:
     raise NoNumberError(written)
 
 
-# Made once: with arguments, json.loads and json.dumps would make one for every call.
+# json.loads and json.dumps with arguments would make a decoder or encoder at every call.
 _exact = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_number, parse_float=Decimal).decode
 _floating = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_number).decode
 _written = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=str).encode

@@ -1,8 +1,8 @@
-"""Threads of this process that wait for an outside party: a mail server, a relying application.
+"""Limits how many threads of this process wait for outside parties: a mail server, a relying party.
 
-All of them are counted together, so that slow parties never hold the last thread. Those that do not wait for
-the mail server leave it another one, because nobody signs in without an e-mail. Threads that wait for the
-database are counted apart, in `infra.database.hung_database`.
+All these threads are counted together, so that slow parties never occupy the last thread. Threads that do not
+wait for the mail server leave one more free, because nobody can sign in without an e-mail. Threads that wait
+for the database are counted separately, in `infra.database.hung_database`.
 """
 
 import threading
@@ -13,30 +13,32 @@ from threading import Condition
 
 from django.conf import settings
 
+from infra.outbound.calls import NotReachedError
+
 MAIL_SERVER = "mail server"  # threads that wait for it are counted under this name
 MOST_FOR_ONE = 2
-QUEUED_FOR = 0.5  # seconds; a party that answers as it should is done by then
-QUEUED_FOR_MAIL = 3.0  # seconds; a person waits for that e-mail, and a mail server may take a second for each
+QUEUED_FOR = 0.5  # seconds; a party that works properly has answered by then
+QUEUED_FOR_MAIL = 3.0  # seconds; a mail server may take a second for each e-mail, and a person waits for it
 
 _busy: Counter[Hashable] = Counter()
 _queued: Counter[Hashable] = Counter()
 _changed = Condition()
-_thread = threading.local()  # `guard`: what `one_at_a_time` set
+_thread = threading.local()  # `guard`: the argument of `one_at_a_time`; `refused`: for `was_refused`
 
 
-class NoThreadFreeError(OSError):
-    """No thread may wait for this party at the moment. Nothing was sent to it."""
+class NoThreadFreeError(NotReachedError, OSError):
+    """Too many threads wait already. Nothing was sent to the party."""
 
 
 class Guard:
-    """Held by the one thread that waits for calls of a kind; the same thread may take it again."""
+    """A reentrant lock for the only thread that may wait for calls of a kind."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Raises NoThreadFreeError at once when another thread holds it."""
+        """Holds the lock; raises NoThreadFreeError at once when another thread holds it."""
         if not self._lock.acquire(blocking=False):
             _thread.refused = True
             raise NoThreadFreeError("Another call of this kind is waiting already.")
@@ -48,7 +50,7 @@ class Guard:
 
 @contextmanager
 def one_at_a_time(guard: Guard) -> Iterator[None]:
-    """Whatever this thread waits for inside, it waits for with `guard` held."""
+    """Every `waiting_for` of this thread inside the block holds the `guard`."""
     _thread.guard, _thread.refused = guard, False
     try:
         yield
@@ -57,17 +59,17 @@ def one_at_a_time(guard: Guard) -> Iterator[None]:
 
 
 def was_refused() -> bool:
-    """Whether this thread would have had to wait inside `one_at_a_time`, and another one did already."""
+    """Whether the last `one_at_a_time` of this thread refused a wait because another thread was waiting."""
     return getattr(_thread, "refused", False)
 
 
 def most_in_all() -> int:
-    """How many threads of this process may wait at once."""
+    """The number of threads of this process that may wait at once."""
     return max(1, settings.WEB_THREADS - 1)
 
 
 def most_for_applications() -> int:
-    """How many of them may wait for parties other than the mail server."""
+    """The number of threads that may wait for parties other than the mail server."""
     return max(1, most_in_all() - 1)
 
 
@@ -75,9 +77,9 @@ def most_for_applications() -> int:
 def waiting_for(party: Hashable) -> Iterator[None]:
     """Counts this thread as waiting for `party` while the block runs.
 
-    Raises NoThreadFreeError when as many threads wait as may. When MOST_FOR_ONE threads wait for this party,
-    a thread may queue: several for three seconds for the mail server, and a single one for half a second
-    for any other party. All others are refused at once.
+    Raises NoThreadFreeError when too many threads wait already. When MOST_FOR_ONE threads wait for this
+    party, a thread may queue: for the mail server any number of threads, for QUEUED_FOR_MAIL seconds; for
+    all other parties together a single thread, for QUEUED_FOR seconds.
     """
     guard = getattr(_thread, "guard", None)
     with ExitStack() as held:

@@ -1,4 +1,4 @@
-"""Operators' pages for signing keys: what each is, and the operations, each confirmed on its own page."""
+"""Admin pages for signing keys: the keys and their operations, the sandbox's authority, the key events."""
 
 from typing import Any, ClassVar
 
@@ -14,42 +14,41 @@ from infra.admin.read_only import ReadOnly
 from infra.admin.row_ids import pointed_at, short_id
 from infra.moments import moment
 from keys.certificates.authority import fingerprint
+from keys.certificates.chain import extension
 from keys.models import Authority, KeyEvent, SigningKey
 from keys.operations import OPERATIONS, REFUSALS
 from keys.rotation.plan import outlook, plan
 from keys.rotation.timeline import Timeline, lives
 
-TIMES = ("staged_at", "certified_at", "activated_at", "retired_at", "withdrawn_at", "destroyed_at")
-
 
 @admin.register(SigningKey)
 class SigningKeyAdmin(OperationsAdmin):
-    """Keys are read here and moved by operations; nothing can be typed into them."""
+    """Shows keys read-only. Operations change them, each after a confirmation page."""
 
     list_display = (short_id, "state", "private_key", "staged_at", "activated_at", "certificate_ends")
     actions = None
     operations = OPERATIONS
     refusals = REFUSALS
-    one_transaction = False  # moves commit themselves, and drop cached keys after that
+    one_transaction = False  # each move commits itself, and then drops cached keys
     fieldsets: ClassVar[Any] = (
         (None, {"fields": ("id", "state", "private_key", "reason")}),
-        (_("Times"), {"fields": TIMES}),
+        (_("Times"), {"fields": SigningKey.TIMES}),
         (_("Certificate"), {"fields": ("subject", "issuer", "names", "certificate_ends", "fingerprint")}),
         (_("Chain"), {"fields": ("chain_pem",), "classes": ("collapse",)}),
     )
     readonly_fields = [field for _title, section in fieldsets for field in section["fields"]]
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        return False  # keys are made by staging
+        return False  # staging makes keys
 
     def has_delete_permission(self, request: HttpRequest, obj: SigningKey | None = None) -> bool:
         return False  # withdrawn keys stay, for the record
 
     def save_model(self, request: HttpRequest, obj: SigningKey, form: Any, change: bool) -> None:
-        """Nothing: nothing was typed in, and a row read before a move must not be written after it."""
+        """Saves nothing: no field can be edited, and a save could undo a move made since the row was read."""
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
-        context = {"title": _("Signing keys"), "buttons": self.buttons(request), **_picture()}
+        context = {"title": _("Signing keys"), "buttons": self.buttons(request), **_overview()}
         return super().changelist_view(request, context)
 
     def change_view(
@@ -60,7 +59,7 @@ class SigningKeyAdmin(OperationsAdmin):
         return super().change_view(request, object_id, form_url, {**titles, **nothing_to_save})
 
     def message_for(self, row: Any, text: str) -> str:
-        return text  # it names the key
+        return text  # the text names the key itself
 
     @admin.display(description=_("private key"))
     def private_key(self, key: SigningKey) -> Any:
@@ -74,24 +73,19 @@ class SigningKeyAdmin(OperationsAdmin):
 
     @admin.display(description=_("subject"))
     def subject(self, key: SigningKey) -> str:
-        leaf = _leaf(key)
-        return leaf.subject.rfc4514_string() if leaf else ""
+        chain = key.certified_chain
+        return chain.leaf.subject.rfc4514_string() if chain else ""
 
     @admin.display(description=_("issued by"))
     def issuer(self, key: SigningKey) -> str:
-        leaf = _leaf(key)
-        return leaf.issuer.rfc4514_string() if leaf else ""
+        chain = key.certified_chain
+        return chain.leaf.issuer.rfc4514_string() if chain else ""
 
     @admin.display(description=_("valid for"))
     def names(self, key: SigningKey) -> str:
-        leaf = _leaf(key)
-        if leaf is None:
-            return ""
-        try:
-            names = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-        except x509.ExtensionNotFound:
-            return ""
-        return ", ".join(str(name.value) for name in names)
+        chain = key.certified_chain
+        names = extension(chain.leaf, x509.SubjectAlternativeName) if chain else None
+        return ", ".join(str(name.value) for name in names or ())
 
     @admin.display(description=_("certificates end"))
     def certificate_ends(self, key: SigningKey) -> Any:
@@ -100,13 +94,13 @@ class SigningKeyAdmin(OperationsAdmin):
 
     @admin.display(description=_("SHA-256 fingerprint"))
     def fingerprint(self, key: SigningKey) -> str:
-        leaf = _leaf(key)
-        return fingerprint(leaf) if leaf else ""
+        chain = key.certified_chain
+        return fingerprint(chain.leaf) if chain else ""
 
 
 @admin.register(Authority)
 class AuthorityAdmin(ReadOnly, admin.ModelAdmin):
-    """The sandbox's authority, to be read: what relying parties have to trust."""
+    """Shows the sandbox's authority, whose root relying parties have to trust."""
 
     list_display = ("subject", "ends", "fingerprint")
     fields = ("subject", "ends", "fingerprint", "root_pem", "issuing_pem", "created_at")
@@ -130,7 +124,7 @@ class AuthorityAdmin(ReadOnly, admin.ModelAdmin):
 
 @admin.register(KeyEvent)
 class KeyEventAdmin(ReadOnly, admin.ModelAdmin):
-    """What was done with the keys, by whom and why: to be read by whoever may see keys."""
+    """Shows what was done with keys, by whom and why, to every operator who may see keys."""
 
     list_display = ("at", "action", "key", "actor", "reason")
     fields = readonly_fields = ("at", "action", "kid", "actor", "reason")
@@ -141,23 +135,18 @@ class KeyEventAdmin(ReadOnly, admin.ModelAdmin):
 
     @admin.display(description=_("key"), ordering="kid")
     def key(self, event: KeyEvent) -> str:
-        """The beginning of the key's ID; empty for what concerns them all."""
+        """The beginning of the key's ID; empty for events that concern all keys."""
         return pointed_at(event.kid) if event.kid else ""
 
     def has_view_permission(self, request: HttpRequest, obj: KeyEvent | None = None) -> bool:
         return request.user.has_perm("keys.view_signingkey")
 
 
-def _picture() -> dict[str, Any]:
-    """The keys' life drawn, and what comes next in words."""
-    moment, waiting = now(), settings.SIGNING_KEY_STAGED_FOR
-    drawn = lives(SigningKey.objects.all(), plan(now=moment), staged_for=waiting, now=moment)
-    return {"timeline": Timeline(drawn, now=moment), "outlook": outlook(now=moment).lines()}
-
-
-def _leaf(key: SigningKey) -> x509.Certificate | None:
-    chain = key.certified_chain
-    return chain.leaf if chain else None
+def _overview() -> dict[str, Any]:
+    """The timeline of the keys, and the next steps in words."""
+    at, staged_for = now(), settings.SIGNING_KEY_STAGED_FOR
+    drawn = lives(SigningKey.objects.all(), plan(now=at), staged_for=staged_for, now=at)
+    return {"timeline": Timeline(drawn, now=at), "outlook": outlook(now=at).lines()}
 
 
 def _root(authority: Authority) -> x509.Certificate:

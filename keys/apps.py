@@ -4,10 +4,9 @@ from django.apps import AppConfig
 class KeysConfig(AppConfig):
     name = "keys"
     verbose_name = "Signing keys"
-    default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Registers the system checks, and what tells whose keys are in a database that has no mark."""
+        """Registers the system checks, and the check of the keys in a database that has no mark."""
         from infra.database import database_mark
         from keys import checks  # noqa: F401 (registers itself)
         from keys.environment import keys_of_another

@@ -1,9 +1,9 @@
-"""What must be right before this room opens: told by `manage.py check`, not by a failing request at noon."""
+"""System checks of the keys and their settings, so that mistakes show at the start and not at a request."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Info, Tags, Warning, register
@@ -12,17 +12,20 @@ from django.db import Error as DatabaseError
 from django.db import transaction
 from django.utils.timezone import now
 
-from keys.certificates.authority import Place, SubjectError, requested_subject
+from keys.certificates.authority import SubjectError, requested_subject
+from keys.certificates.watch import ending_certificates
 from keys.models import SigningKey
 from keys.private_keys.secret_file import SecretFileError, others_can_read, secret_in
 from keys.rotation.schedule import PUBLISHED_BEFORE_SIGNING
+from keys.sealed_columns import sealed_columns
 
+Row = TypeVar("Row")
 SHORTEST = 32  # characters; `secrets.token_urlsafe(32)` gives 43
 
 
 @register(Tags.security)
 def sealing_keys(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """KEY_SEALING_KEYS is there, long enough, and names no key twice."""
+    """KEY_SEALING_KEYS is set, its keys are long enough, and no key occurs twice."""
     keys = settings.KEY_SEALING_KEYS
     found: list[CheckMessage] = []
     if not keys:
@@ -39,7 +42,7 @@ def sealing_keys(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 @register(Tags.security)
 def secret_files(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """What holds secrets is not for every account of the machine to read."""
+    """Files with secrets must not be readable by every account of the machine."""
     paths = {name: getattr(settings, name) for name in ("KEY_SEALING_KEYS_FILE", "PKCS11_PIN_FILE")}
     return [
         Warning(
@@ -52,26 +55,28 @@ def secret_files(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 @register(Tags.security)
 def hardware_module(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """The settings of the hardware module go together. It is not opened: each wrong pin would count."""
-    return [Error(text, id="keys.E008") for text in _wrong_about_hardware()]
+    """The settings of the hardware module are complete. Does not log in: tokens count wrong pins."""
+    return [Error(text, id="keys.E008") for text in _faults_of_hardware_settings()]
 
 
-def _wrong_about_hardware() -> Iterator[str]:
+def _faults_of_hardware_settings() -> Iterator[str]:
     module, store = settings.PKCS11_MODULE, settings.SIGNING_KEY_STORE
     if store not in SigningKey.Store.values:
         yield f"SIGNING_KEY_STORE must be {' or '.join(SigningKey.Store.values)}."
     if not module:
-        said = [name for name in ("PKCS11_TOKEN", "PKCS11_PIN", "PKCS11_PIN_FILE") if getattr(settings, name)]
-        said += ["SIGNING_KEY_STORE=pkcs11"] if store == SigningKey.Store.PKCS11 else []
-        if said:
-            yield f"PKCS11_MODULE is not set, and this is: {', '.join(said)}."
+        alone = [
+            name for name in ("PKCS11_TOKEN", "PKCS11_PIN", "PKCS11_PIN_FILE") if getattr(settings, name)
+        ]
+        alone += ["SIGNING_KEY_STORE=pkcs11"] if store == SigningKey.Store.PKCS11 else []
+        if alone:
+            yield f"PKCS11_MODULE is not set, and this is: {', '.join(alone)}."
         return
     if not Path(module).is_file():
         yield f"PKCS11_MODULE: there is no file {module}."
     if find_spec("pkcs11") is None:
         yield "PKCS11_MODULE is set, and the packages of requirements/hsm.txt are not installed."
     if not settings.PKCS11_TOKEN:
-        yield "PKCS11_MODULE is set, and PKCS11_TOKEN does not say which token."
+        yield "PKCS11_MODULE is set, and PKCS11_TOKEN does not name the token."
     if not settings.PKCS11_PIN and not settings.PKCS11_PIN_FILE:
         yield "PKCS11_MODULE is set, and neither PKCS11_PIN nor PKCS11_PIN_FILE."
     if settings.PKCS11_PIN_FILE:
@@ -85,7 +90,7 @@ def _wrong_about_hardware() -> Iterator[str]:
 def certificate_subject(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """CERTIFICATE_SUBJECT, when it is set, is a distinguished name."""
     try:
-        requested_subject(Place.of(settings.BASE_URL))
+        requested_subject()
     except SubjectError as error:
         return [Error(str(error), id="keys.E004")]
     return []
@@ -93,7 +98,7 @@ def certificate_subject(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 @register()
 def schedule(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """A key is published long enough before it signs, and signs longer than the next one waits."""
+    """A key is published long enough before it signs, and signs for longer than its successor waits."""
     found: list[CheckMessage] = []
     staged_for, least = settings.SIGNING_KEY_STAGED_FOR, PUBLISHED_BEFORE_SIGNING
     if staged_for < least:
@@ -119,33 +124,25 @@ def schedule(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 @register(Tags.security, deploy=True)
 def certificates(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """Whether a certificate in use has ended or ends soon. Looks into the database, if there is one.
+    """Reports certificates in use that have ended or end soon. Queries the database, if there is one.
 
-    Told and no more: the service has to start again while the authority takes its time, since the key set
-    and the admin are needed most just then, and `deploy/systemd` starts it only without warnings.
+    Gives no warnings, because `deploy/systemd` starts the service only without any. While operators wait for
+    the authority, the service must start: the key set and the admin are needed most then.
     """
-    from keys.certificates.watch import ending_certificates
-
-    try:
-        with transaction.atomic():
-            found = ending_certificates(now=now())
-    except (DatabaseError, ImproperlyConfigured):
-        return [Info("The database does not answer: certificates were not looked at.", id="keys.I001")]
+    found = _from_database(lambda: ending_certificates(now=now()))
+    if found is None:
+        return [Info("The database does not answer: certificates were not checked.", id="keys.I001")]
     return [Info(str(ending), id="keys.I003" if ending.stage else "keys.I004") for ending in found]
 
 
 @register(Tags.security, deploy=True)
 def sealed_values(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """Every sealed value names one of KEY_SEALING_KEYS. Looks into the database, if there is one."""
+    """Every value is sealed under one of KEY_SEALING_KEYS. Queries the database, if there is one."""
     if not settings.KEY_SEALING_KEYS:
-        return []  # `sealing_keys` says so
-    from keys.sealed_columns import sealed_columns
-
-    try:
-        with transaction.atomic():
-            lost = [(column, column.lost()) for column in sealed_columns()]
-    except (DatabaseError, ImproperlyConfigured):
-        return [Info("The database does not answer: sealed values were not looked at.", id="keys.I002")]
+        return []  # `sealing_keys` reports it
+    lost = _from_database(lambda: [(column, column.lost()) for column in sealed_columns()])
+    if lost is None:
+        return [Info("The database does not answer: sealed values were not checked.", id="keys.I002")]
     return [
         Error(
             f"{column}: {count} values are sealed under the key {key_id}, not among KEY_SEALING_KEYS.",
@@ -160,18 +157,20 @@ def sealed_values(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 @register(Tags.security, deploy=True)
 def keys_in_hardware(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """A key that signs from a hardware module needs one. Looks into the database, if there is one."""
+    """A key in a hardware module needs PKCS11_MODULE. Queries the database, if there is one."""
     if settings.PKCS11_MODULE:
         return []
     signs = SigningKey.objects.filter(store=SigningKey.Store.PKCS11, state__in=["staged", "active"])
+    return [
+        Error(f"Signing key {key} is in a hardware module, and PKCS11_MODULE is not set.", id="keys.E009")
+        for key in _from_database(lambda: list(signs)) or ()
+    ]
+
+
+def _from_database(query: Callable[[], list[Row]]) -> list[Row] | None:
+    """The result of a query; None if there is no database or no table, which other checks report."""
     try:
         with transaction.atomic():
-            return [
-                Error(
-                    f"Signing key {key} is in a hardware module, and PKCS11_MODULE is not set.",
-                    id="keys.E009",
-                )
-                for key in signs
-            ]
+            return query()
     except (DatabaseError, ImproperlyConfigured):
-        return []  # the others say so
+        return None

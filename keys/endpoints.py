@@ -1,4 +1,4 @@
-"""What machines fetch from this room: the key set (RFC 7517 §5) and the sandbox's root certificate."""
+"""Published documents of the keys: the key set (RFC 7517 §5) and the sandbox's root certificate."""
 
 import json
 from datetime import datetime
@@ -19,7 +19,10 @@ _ORDER: list[str] = [State.ACTIVE, State.STAGED, State.RETIRED]
 
 
 def key_set() -> bytes:
-    """Every certified key from staged to retired, the signing one first."""
+    """Every certified key that is staged, active or retired, the active one first.
+
+    Raises NothingToPublishError before the first key is made.
+    """
     columns = ("state", "id", "public_key", "chain_pem", "certified_at")
     rows = sorted(
         SigningKey.objects.filter(state__in=_ORDER, certified_at__isnull=False).values_list(*columns),
@@ -33,8 +36,8 @@ def key_set() -> bytes:
 
 @lru_cache(maxsize=32)
 def _jwk(kid: str, public_key: bytes, chain_pem: str, certified_at: datetime) -> dict[str, Any]:
-    """One key, with the members the contract names and no other."""
-    # As it was when it was accepted: a retired key stays published when a certificate ends.
+    """A key as a JWK, with exactly the members that the contract names."""
+    # Checked at the time of its installation: a retired key stays published when a certificate ends.
     chain = CertificateChain.from_pem(chain_pem, public_key=public_key, now=certified_at)
     point = public_jwk(public_key_from_der(public_key))
     return {

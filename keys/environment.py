@@ -1,4 +1,4 @@
-"""What the keys in a database say about the environment that it belongs to."""
+"""Tells from its keys to which environment a database belongs."""
 
 from typing import Any
 
@@ -8,9 +8,9 @@ from keys.models import Authority, SigningKey
 
 
 def keys_of_another(connection: Any) -> str:
-    """Why a database that has no mark is not this environment's; empty where its keys do not say that.
+    """Why a database without a mark does not belong to this environment; empty if its keys do not show that.
 
-    Only a sandbox has a certificate authority of its own in the database; it makes one at its first start.
+    Only a sandbox keeps a certificate authority in the database; it makes one at its first start.
     """
     tables = connection.introspection.table_names()
     if not {Authority._meta.db_table, SigningKey._meta.db_table} <= set(tables):

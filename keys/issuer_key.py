@@ -1,4 +1,4 @@
-"""The key that signs now, opened once per process and followed through rotations within seconds."""
+"""The active signing key, opened once per process; a rotation is noticed within seconds."""
 
 from base64 import b64decode
 from dataclasses import dataclass, field
@@ -24,27 +24,27 @@ class NoSigningKeyError(Exception):
 
 @dataclass(frozen=True)
 class IssuerKey:
-    """An opened signing key: what its tokens say about it, and what signs them."""
+    """An opened signing key: the facts for the header of its tokens, and the signer."""
 
     kid: str
     x5c: tuple[str, ...]  # leaf and issuing CA, for the token's header
     signer: Signer
-    not_after: datetime  # nothing it signs may be valid beyond
+    not_after: datetime  # no token that it signs may be valid for longer
     _headers: dict[str, str] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
     def authority_key_ids(self) -> frozenset[str]:
-        """The key identifiers of the authorities above it, base64url (OpenID4VP 1.0 §6.1.1.1)."""
+        """Key identifiers of the authorities in its chain, in base64url (OpenID4VP 1.0 §6.1.1.1)."""
         chain = [x509.load_der_x509_certificate(b64decode(certificate)) for certificate in self.x5c]
         named = [c.extensions.get_extension_for_class(x509.AuthorityKeyIdentifier).value for c in chain]
         return frozenset(base64url.encode(value.key_identifier) for value in named if value.key_identifier)
 
     def header(self, typ: str) -> dict[str, Any]:
-        """The JOSE header of a token of kind `typ`."""
+        """The JOSE header of a token of type `typ`."""
         return {"alg": "ES256", "typ": typ, "kid": self.kid, "x5c": list(self.x5c)}
 
     def header_segment(self, typ: str) -> str:
-        """The same, encoded for `jws.sign_segments`, once per kind."""
+        """The same, encoded for `jws.sign_segments`, once per type."""
         segment = self._headers.get(typ)
         if segment is None:
             segment = self._headers[typ] = encode_segment(self.header(typ))
@@ -53,47 +53,47 @@ class IssuerKey:
 
 REMEMBERED = 5.0  # seconds
 
-# Asked by every process every few seconds, so in plain SQL: the ORM costs several times what it asks.
+# Every process runs this query every few seconds. The ORM would take several times as long as the query.
 _ACTIVE = "SELECT id, certified_at FROM keys_signingkey WHERE state = 'active'"
 
 
 @dataclass(frozen=True)
 class _Known:
-    """The key as the database had it: opened from this row, and good until `due` (monotonic clock)."""
+    """The key opened from this row of the database, used until `due` on the monotonic clock."""
 
     row: tuple[Any, ...]
     issuer_key: IssuerKey
     due: float
 
 
-# Replaced whole, so threads need no lock, and none waits for one that asks.
+# Always replaced as a whole, so threads need no lock and no thread waits for another one's query.
 _known: _Known | None = None
 
 
 def active_issuer_key(*, now: datetime, fresh: bool = False) -> IssuerKey:
-    """The key to sign with. Every few seconds that is one query, and a second one when the key is another.
+    """The key to sign with. Queries the database every REMEMBERED seconds, and again when the key changed.
 
-    Between, a key withdrawn elsewhere may still be answered: whoever signs checks its state in the database
-    with what they write, and asks again, `fresh`. Raises NoSigningKeyError, BrokenChainError (also when a
-    certificate has ended), SealError, SignerUnavailableError.
+    In between it may give a key that another instance has withdrawn. So callers check the key's state in the
+    statement that records the signed token, and call this again with `fresh`. Raises NoSigningKeyError,
+    BrokenChainError (also when a certificate has ended), SealError, SignerUnavailableError.
     """
     known = _known
     if fresh or known is None or monotonic() >= known.due or now >= known.issuer_key.not_after:
-        known = _asked(known, now)
+        known = _queried(known, now)
     if now >= known.issuer_key.not_after:
         raise BrokenChainError(f"A certificate of signing key {known.issuer_key.kid} has ended.")
     return known.issuer_key
 
 
 def forget() -> None:
-    """Ask the database next time; after a key has moved, so that this process follows at once."""
+    """Has the next call query the database; called after a key changed its state in this process."""
     global _known
     _known = None
 
 
-def _asked(known: _Known | None, now: datetime) -> _Known:
+def _queried(known: _Known | None, now: datetime) -> _Known:
     global _known
-    due = monotonic() + REMEMBERED  # counted from before the question
+    due = monotonic() + REMEMBERED  # before the query, so that a slow query does not extend the cache
     with connection.cursor() as cursor:
         cursor.execute(_ACTIVE)
         row = cursor.fetchone()

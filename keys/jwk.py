@@ -1,4 +1,4 @@
-"""P-256 public keys as JSON Web Keys (RFC 7517, RFC 7518 §6.2.1). Pure; private members do not occur."""
+"""Public keys on P-256 as JSON Web Keys (RFC 7517, RFC 7518 §6.2.1). Pure."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -18,7 +18,7 @@ def public_jwk(public_key: ec.EllipticCurvePublicKey) -> dict[str, str]:
 
 
 def public_key_of(jwk: Mapping[str, Any]) -> ec.EllipticCurvePublicKey:
-    """The key in a JWK; raises JwsError unless it is a public key on P-256 with full-length coordinates."""
+    """The key of a JWK; raises JwsError unless it is a public key on P-256 with full-length coordinates."""
     x, y = jwk.get("x"), jwk.get("y")
     if (
         jwk.get("kty") != "EC"
@@ -28,7 +28,7 @@ def public_key_of(jwk: Mapping[str, Any]) -> ec.EllipticCurvePublicKey:
     ):
         raise JwsError("not a P-256 key")
     if "d" in jwk:
-        raise JwsError("a private key where a public one belongs")
+        raise JwsError("a private key in the place of a public key")
     coordinates = [octets(x), octets(y)]
     if any(len(coordinate) != 32 for coordinate in coordinates):
         raise JwsError("not the coordinates of a P-256 key")
@@ -39,7 +39,7 @@ def public_key_of(jwk: Mapping[str, Any]) -> ec.EllipticCurvePublicKey:
 
 
 def public_key_from_der(subject_public_key_info: bytes | memoryview) -> ec.EllipticCurvePublicKey:
-    """The key of a SubjectPublicKeyInfo; raises ValueError unless it is on an elliptic curve."""
+    """The key of a SubjectPublicKeyInfo (DER); raises ValueError unless it is on an elliptic curve."""
     key = load_der_public_key(bytes(subject_public_key_info))
     if not isinstance(key, ec.EllipticCurvePublicKey):
         raise ValueError("not an elliptic-curve key")
@@ -47,5 +47,5 @@ def public_key_from_der(subject_public_key_info: bytes | memoryview) -> ec.Ellip
 
 
 def public_der(public_key: ec.EllipticCurvePublicKey) -> bytes:
-    """A key as SubjectPublicKeyInfo."""
+    """The key as SubjectPublicKeyInfo (DER)."""
     return public_key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)

@@ -1,6 +1,7 @@
-"""Compact JWS (RFC 7515) with ES256 and nothing else; strict on the way in, fast on the way out. Pure.
+"""Compact JWS (RFC 7515) with ES256 only. Pure.
 
-Strict (RFC 8725 §3): canonical base64url, JSON without duplicate names, `alg` exactly ES256, no `crit`.
+Verification is strict (RFC 8725 §3): canonical base64url, JSON without duplicate names, `alg` exactly ES256,
+no `crit`.
 """
 
 import json
@@ -18,9 +19,9 @@ from infra.base64url import Base64urlError
 from infra.strict_json import NoNumberError, RepeatedNameError, StrictJsonError
 from keys.private_keys.signer import Signer
 
-MAX_LENGTH = 65_536  # of a token taken in
+MAX_LENGTH = 65_536  # of a received token
 _ES256 = ec.ECDSA(SHA256())
-# An encoder made once: json.dumps with arguments would make one for every call.
+# json.dumps with arguments would make an encoder at every call.
 _to_json = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
 
 
@@ -29,7 +30,7 @@ class JwsError(ValueError):
 
 
 def encode_segment(value: Mapping[str, Any]) -> str:
-    """A JSON object as one segment of a token; raises ValueError for what JSON cannot say (NaN)."""
+    """A JSON object as a segment of a token; raises ValueError for values that JSON lacks, such as NaN."""
     return base64url.encode(_to_json(value).encode())
 
 
@@ -49,28 +50,21 @@ def decode_segment(segment: str) -> dict[str, Any]:
 
 
 def octets(text: str) -> bytes:
-    """What stands in base64url in a token or a key; raises JwsError for what is no base64url."""
+    """The bytes that base64url text in a token or key encodes; raises JwsError when it is not base64url."""
     try:
         return base64url.decode(text)
     except Base64urlError as error:
         raise JwsError(str(error)) from None
 
 
-def sign_compact(header: Mapping[str, Any], payload: Mapping[str, Any], signer: Signer) -> str:
-    """The signed token; `header` carries `alg` ES256 and whatever else the token's kind asks for."""
-    if header.get("alg") != "ES256":
-        raise ValueError("this room signs with ES256 only")
-    return sign_segments(encode_segment(header), encode_segment(payload), signer)
-
-
 def sign_segments(header: str, payload: str, signer: Signer) -> str:
-    """The signed token from segments encoded already: a header that never changes is encoded once."""
+    """The signed token. It takes encoded segments, so that a constant header is encoded only once."""
     signed = f"{header}.{payload}"
     return f"{signed}.{base64url.encode(signer.sign(signed.encode('ascii')))}"
 
 
 class UnverifiedJws(NamedTuple):
-    """A token taken apart. The header is good for finding the key, and for nothing else."""
+    """A token split into its parts. Use the header only to find the key."""
 
     header: dict[str, Any]
     signed: str
@@ -78,7 +72,7 @@ class UnverifiedJws(NamedTuple):
     signature_segment: str
 
     def verified(self, public_key: ec.EllipticCurvePublicKey, *, typ: str | None) -> dict[str, Any]:
-        """The payload of a token of kind `typ` (None: it says none) signed by `public_key`, or JwsError."""
+        """The payload, if the `typ` (None: it has none) and the signature are right; raises JwsError."""
         if self.header.get("alg") != "ES256":
             raise JwsError("alg is not ES256")
         if self.header.get("typ") != typ:
@@ -95,10 +89,11 @@ class UnverifiedJws(NamedTuple):
 
 
 def take_apart(token: str) -> UnverifiedJws:
-    """The token before any signature was looked at; raises JwsError."""
+    """The parts of a token, before its signature is verified; raises JwsError."""
     if len(token) > MAX_LENGTH:
         raise JwsError(f"longer than {MAX_LENGTH} characters")
-    if not token.isascii():  # the signature is over ASCII (RFC 7515 §5.2), and looked at before the payload
+    # The signature covers ASCII (RFC 7515 §5.2) and is verified before the payload is decoded.
+    if not token.isascii():
         raise JwsError("a character that no token has")
     if token.count(".") != 2:
         raise JwsError("not three segments")
@@ -107,13 +102,8 @@ def take_apart(token: str) -> UnverifiedJws:
     return UnverifiedJws(dict(_header(header)), signed, payload, signature)
 
 
-def verify_compact(token: str, public_key: ec.EllipticCurvePublicKey, *, typ: str) -> dict[str, Any]:
-    """The payload of a token of kind `typ` signed by `public_key`; raises JwsError otherwise."""
-    return take_apart(token).verified(public_key, typ=typ)
-
-
 def verify_signature(signature: bytes, message: bytes, public_key: ec.EllipticCurvePublicKey) -> bool:
-    """Whether `signature` is the 64 bytes r‖s of `public_key`, which is on P-256, over `message`."""
+    """Whether `signature` is the 64 bytes r‖s that the P-256 key made over `message` (RFC 7518 §3.4)."""
     if len(signature) != 64 or not isinstance(public_key.curve, ec.SECP256R1):
         return False
     r, s = int.from_bytes(signature[:32], "big"), int.from_bytes(signature[32:], "big")
@@ -126,5 +116,5 @@ def verify_signature(signature: bytes, message: bytes, public_key: ec.EllipticCu
 
 @lru_cache(maxsize=64)
 def _header(segment: str) -> dict[str, Any]:
-    """An issuer's tokens share their header, and it is most of what there is to decode. Not to be changed."""
+    """The decoded header, cached because an issuer's tokens share it. Callers must not change it."""
     return decode_segment(segment)

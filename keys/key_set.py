@@ -1,4 +1,4 @@
-"""The key set as this process knows it, for telling what this issuer signed; asked for every few seconds."""
+"""The key set in the memory of this process, to find the key of a token that this issuer signed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,16 +12,16 @@ from keys.certificates.chain import CertificateChain
 from keys.jwk import public_key_from_der
 from keys.models import SigningKey
 
-REMEMBERED = 5.0  # seconds; so long what a withdrawn key signed may still be taken
-# Seconds; so often an unknown key is asked for, because anybody can make one up. So late at most is one found
-# that another instance activated just now; one that was staged is known long before.
+REMEMBERED = 5.0  # seconds; a token of a key withdrawn by another instance may be accepted for this long
+# Query the database for an unknown kid at most once per second, because attackers can invent kids. A key that
+# another instance has just made and activated is found that late; a staged key is known long before.
 UNKNOWN_ASKED_EVERY = 1.0
 _PUBLISHED = (SigningKey.State.STAGED, SigningKey.State.ACTIVE, SigningKey.State.RETIRED)
 
 
 @dataclass(frozen=True)
 class PublishedKey:
-    """One key of the set: it is certified, and from staged to retired."""
+    """A key of the set: it is certified, and staged, active or retired."""
 
     kid: str
     public_key: ec.EllipticCurvePublicKey = field(repr=False)
@@ -35,31 +35,31 @@ class _Known:
     due: float  # on the monotonic clock
 
 
-# Replaced whole, so threads need no lock.
+# Always replaced as a whole, so threads need no lock.
 _known: _Known | None = None
-_unknown_due = float("-inf")  # when an unknown key may be asked for again, on the same clock
+_unknown_due = float("-inf")  # when an unknown kid may be queried again, on the same clock
 
 
 def find(kid: str) -> PublishedKey | None:
-    """The published key of this id. One that is not known is asked for, once a second at most."""
+    """The published key of this id, or None. Queries unknown ids once per UNKNOWN_ASKED_EVERY at most."""
     global _unknown_due
     known, now = _known, monotonic()
     if known is not None and now < known.due and kid not in known.keys and now >= _unknown_due:
         known, _unknown_due = None, now + UNKNOWN_ASKED_EVERY
     if known is None or now >= known.due:
-        known = _asked()
+        known = _queried()
     return known.keys.get(kid)
 
 
 def forget() -> None:
-    """Ask the database next time."""
+    """Has the next call query the database."""
     global _known, _unknown_due
     _known, _unknown_due = None, float("-inf")
 
 
-def _asked() -> _Known:
+def _queried() -> _Known:
     global _known
-    due = monotonic() + REMEMBERED  # counted from before the question
+    due = monotonic() + REMEMBERED  # before the query, so that a slow query does not extend the cache
     rows = SigningKey.objects.filter(state__in=_PUBLISHED, certified_at__isnull=False)
     columns = rows.values_list("id", "public_key", "chain_pem", "certified_at")
     keys = {str(kid): _read(str(kid), bytes(public_key), *chain) for kid, public_key, *chain in columns}
@@ -69,6 +69,6 @@ def _asked() -> _Known:
 
 @lru_cache(maxsize=32)
 def _read(kid: str, public_key: bytes, chain_pem: str, certified_at: datetime) -> PublishedKey:
-    # As it was when it was accepted; whether it has ended since is for the caller to ask.
+    # Checked at the time of its installation; the caller checks `not_after`.
     chain = CertificateChain.from_pem(chain_pem, public_key=public_key, now=certified_at)
     return PublishedKey(kid, public_key_from_der(public_key), tuple(chain.x5c), chain.not_after)

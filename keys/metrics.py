@@ -1,5 +1,4 @@
-"""The signing keys in numbers for monitoring, computed from the database when asked, so that every worker of
-every instance tells the same."""
+"""Metrics of the signing keys, computed from the database, so that all workers report the same."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -15,7 +14,7 @@ from keys.rotation.states import State
 
 
 class KeyCollector(Collector):
-    """docs/keys.md has the names and what to alert on."""
+    """docs/keys.md documents the metrics and the alerts."""
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         moment = now()
@@ -34,7 +33,7 @@ def _states(counts: Counter[str]) -> GaugeMetricFamily:
 
 
 def _certificates(keys: list[SigningKey], moment: datetime) -> GaugeMetricFamily:
-    """Those in use: of what signs or is next to sign."""
+    """The certificates of the active and the staged key."""
     family = GaugeMetricFamily(
         "signing_key_certificate_ends_seconds",
         "Seconds until a certificate in use ends; negative once it has.",

@@ -1,4 +1,4 @@
-"""The signing keys of this issuer, one row per key; how they move is in `rotation`."""
+"""Signing keys, the sandbox's authority and the key events; `rotation` changes the keys' states."""
 
 import uuid
 from datetime import datetime
@@ -17,11 +17,12 @@ class SigningKey(models.Model):
     staged ──(published for the JWKS max-age)──► active ──(next key takes over)──► retired ──► withdrawn
        └───────────────────────────────(compromised, in any state)──────────────────────────────▲
 
-    A key is published from the moment it is certified until it is withdrawn; the private key is
-    forgotten as soon as the key can never sign again, and destroyed where a hardware module holds it.
+    A key is published from its certification until its withdrawal. Once a key can never sign again, its
+    private key is deleted from the database, or destroyed in its hardware module.
     """
 
     SEALED = {"sealed_private_key": "keys_signingkey.sealed_private_key:{pk}"}  # see `sealed_columns`
+    TIMES = ("staged_at", "certified_at", "activated_at", "retired_at", "withdrawn_at", "destroyed_at")
 
     class State(models.TextChoices):
         STAGED = "staged", _("staged: next to sign")
@@ -40,7 +41,7 @@ class SigningKey(models.Model):
     store = models.CharField(
         _("private key"), max_length=8, choices=Store, default=Store.SOFTWARE, editable=False
     )
-    # PKCS#8 DER under `sealing`; empty once forgotten, and always where a module holds the key
+    # PKCS#8 in DER, sealed; empty once deleted, and always when a hardware module holds the key.
     sealed_private_key = models.BinaryField(editable=False)
     public_key = models.BinaryField(editable=False)  # SubjectPublicKeyInfo DER
     # Leaf first; empty until certified.
@@ -96,16 +97,16 @@ class SigningKey(models.Model):
 
     @property
     def sealing_context(self) -> str:
-        """What the sealed private key is bound to."""
+        """The associated data that the sealed private key is bound to."""
         return self.SEALED["sealed_private_key"].format(pk=self.id)
 
     def chain(self, *, at: datetime) -> CertificateChain:
-        """The certificate chain as it holds `at` that time; raises BrokenChainError when it does not."""
+        """The certificate chain; raises BrokenChainError when it is not valid at that time."""
         return CertificateChain.from_pem(self.chain_pem, public_key=self.public_key, now=at)
 
     @property
     def certified_chain(self) -> CertificateChain | None:
-        """The chain as it was accepted, whether or not it holds today; None until certified."""
+        """The chain, checked at the time of its installation, so it may have ended; None until certified."""
         return self.chain(at=self.certified_at) if self.certified_at else None
 
 
@@ -137,7 +138,7 @@ class Authority(models.Model):
 
 
 class KeyEvent(AppendOnly):
-    """Something done with signing keys, by whom and why. Append-only; outlives the keys it tells of."""
+    """A record of what was done with signing keys, by whom and why; stays when the key is gone."""
 
     class Action(models.TextChoices):
         STAGED = "staged", _("staged")
@@ -152,7 +153,7 @@ class KeyEvent(AppendOnly):
         FORGOTTEN = "forgotten", _("values under a lost sealing key emptied")
 
     action = models.CharField(_("what"), max_length=9, choices=Action, editable=False)
-    kid = models.UUIDField(_("key"), null=True, editable=False)  # none: all of them
+    kid = models.UUIDField(_("key"), null=True, editable=False)  # None: all keys
     actor = models.CharField(_("who"), max_length=150, editable=False)  # operator or shell user
     reason = models.CharField(_("why"), max_length=200, editable=False)
     at = models.DateTimeField(_("when"), editable=False)
@@ -161,7 +162,7 @@ class KeyEvent(AppendOnly):
         verbose_name = _("key event")
         verbose_name_plural = _("key events")
         ordering = ["-at", "-id"]
-        default_permissions = []  # whoever may see keys may see what was done with them
+        default_permissions = []  # operators who may see keys may see these
         constraints = [
             models.CheckConstraint(
                 condition=Q(

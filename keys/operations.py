@@ -1,4 +1,4 @@
-"""What an operator may do with signing keys in the admin: each step, whom it suits, and its question."""
+"""The operations on signing keys in the admin, with their forms."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -26,7 +26,7 @@ REFUSALS: Refusals = dict.fromkeys(
 
 
 class ConfirmationForm(forms.Form):
-    """The button is the answer; a reason may be given."""
+    """Asks for an optional reason."""
 
     required_css_class = "required"
 
@@ -46,7 +46,7 @@ class WithdrawalForm(forms.Form):
 
 
 class StageForm(ConfirmationForm):
-    """Where there is a hardware module, it is asked where the private key is to live."""
+    """Also asks where to keep the private key, if there is a hardware module."""
 
     field_order = ["store", "reason"]
 
@@ -66,7 +66,7 @@ class SeveralFilesInput(forms.ClearableFileInput):
 
 
 class FilesField(forms.FileField):
-    """The contents of however many files were chosen, together no longer than a chain may be."""
+    """The contents of the chosen files, in total at most as long as a chain may be."""
 
     widget = SeveralFilesInput
 
@@ -78,7 +78,7 @@ class FilesField(forms.FileField):
 
 
 class ChainForm(ConfirmationForm):
-    """Text, files, or both; `received` has everything that was given."""
+    """Takes pasted text, files, or both; `received` in the cleaned data has all of them."""
 
     field_order = ["chain", "chain_files", "reason"]
 
@@ -118,12 +118,12 @@ def _certify(key: SigningKey, values: Values, actor: str, now: datetime) -> Done
     return Done(gettext("Certified key %(kid)s.") % {"kid": key})
 
 
-def _moved(move: Callable[..., SigningKey], said: Any) -> Run:
-    """Runs a move of one key; `said` is for the history."""
+def _moved(move: Callable[..., SigningKey], text: Any) -> Run:
+    """The `run` of an operation that makes one move; `text` is for the history."""
 
     def run(key: SigningKey, values: Values, actor: str, now: datetime) -> Done:
         moved = move(key.pk, now=now, actor=actor, reason=values["reason"])
-        return Done(said % {"kid": moved, "reason": moved.reason})
+        return Done(text % {"kid": moved, "reason": moved.reason})
 
     return run
 

@@ -1,7 +1,7 @@
-"""Moving sealed values to the first of KEY_SEALING_KEYS while the service runs.
+"""Moves sealed values to the first of KEY_SEALING_KEYS while the service runs.
 
-Each value is moved by a conditional update of its own: whoever rewrites or forgets it meanwhile wins, and a
-run that is stopped anywhere has lost nothing. The next one goes on where values are left.
+A conditional update moves each value, so a value that another process changes or deletes meanwhile is left
+alone. A run can be stopped at any point; the next run moves the remaining values.
 """
 
 from collections.abc import Iterator
@@ -19,14 +19,14 @@ log = structlog.get_logger(__name__)
 
 @dataclass
 class Batch:
-    """What became of a batch: values moved, and why the others do not open."""
+    """The result of a batch: the number of values moved, and why the others cannot be opened."""
 
     moved: int = 0
     refused: list[str] = field(default_factory=list)
 
 
 def reseal(column: SealedColumn, *, size: int = BATCH) -> Iterator[Batch]:
-    """Moves the column's values, a batch at each step; those that do not open are left and told of."""
+    """Moves the column's values, one batch per step. Values that cannot be opened stay as they are."""
     last = None
     while True:
         rows = column.waiting().order_by("pk")

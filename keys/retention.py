@@ -1,4 +1,4 @@
-"""What this app keeps of operators, why and how long."""
+"""The personal data of operators that this app keeps, why and for how long."""
 
 from infra.retention import table
 

@@ -1,6 +1,6 @@
-"""Which folder keeps a sandbox, so that commands typed in it need not set `ENVIRONMENT=sandbox`.
+"""Marks the state folder of a sandbox, so that commands run there need not set `ENVIRONMENT=sandbox`.
 
-`make sandbox` leaves a mark in the state folder. Only `manage.py` reads it, never the web server.
+`make sandbox` writes the mark. Only `manage.py` reads it, never the web server.
 """
 
 from collections.abc import Mapping
@@ -8,8 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 
 MARK = "sandbox.folder"
-# Where one of these is set, the shell or unit is set up for a service, and ENVIRONMENT was forgotten.
-# BASE_URL counts when it is not http: developers' guides have it exported for their own machine.
+# If one of these is set, the shell or unit is set up for a service, and ENVIRONMENT was forgotten. BASE_URL
+# counts only if it is not http, because developers export it for their own machine.
 SET_FOR_A_SERVICE = (
     "SECRET_KEY",
     "KEY_SEALING_KEYS",
@@ -22,14 +22,14 @@ SET_FOR_A_SERVICE = (
 
 
 def leave_mark(folder: Path) -> None:
-    """Mark the folder as the state folder of a sandbox; raises OSError."""
+    """Marks the folder as the state folder of a sandbox; raises OSError."""
     (folder / MARK).write_text(_content(folder))
 
 
 def says_sandbox(folder: Path, environment: Mapping[str, str]) -> bool:
-    """Whether a command that was not given an environment belongs to the sandbox of this folder.
+    """Whether a command without ENVIRONMENT belongs to the sandbox of this folder.
 
-    Never when a variable is set, be it empty, that belongs to a service.
+    False if a variable of SET_FOR_A_SERVICE is set, even to nothing.
     """
     if any(name in environment for name in SET_FOR_A_SERVICE):
         return False
@@ -41,5 +41,5 @@ def says_sandbox(folder: Path, environment: Mapping[str, str]) -> bool:
 
 
 def _content(folder: Path) -> str:
-    """The path and the inode of the folder: a copy of the folder, here or on a server, has another."""
+    """The path and the inode of the folder, which differ for every copy of the folder."""
     return f"{folder.resolve()}\n{folder.stat().st_ino}\n"

@@ -1,8 +1,8 @@
-"""Every column that holds sealed values, of whatever app: its model says so in `SEALED`.
+"""All columns with sealed values, of all apps. Each model names its own in `SEALED`:
 
-    SEALED = {"sealed_identity": "wallet_credential.sealed_identity:{pk}"}    # column → what it is sealed to
+    SEALED = {"sealed_identity": "wallet_credential.sealed_identity:{pk}"}    # column → its associated data
 
-Found through Django's registry of models, because this floor imports none of those above.
+They are found through Django's registry of models, because this app must not import the apps above it.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ from infra.sealing import MARK, marks
 
 @dataclass(frozen=True)
 class SealedColumn:
-    """One column, and the pattern of the contexts its values are bound to."""
+    """A column, and the pattern of the associated data that its values are bound to."""
 
     model: type[Model]
     name: str
@@ -28,11 +28,11 @@ class SealedColumn:
         return f"{self.model._meta.db_table}.{self.name}"
 
     def context(self, pk: Any) -> str:
-        """What the value in the row `pk` is sealed to."""
+        """The associated data of the value in the row `pk`."""
         return self.pattern.format(pk=pk)
 
     def rows(self) -> QuerySet[Model]:
-        """The rows that hold a value here; `mark` says which key it is sealed under."""
+        """The rows with a value in this column; the annotation `mark` identifies the sealing key."""
         under = Substr(self.name, 1, MARK, output_field=BinaryField())
         held = self.model._base_manager.filter(**{f"{self.name}__isnull": False}).exclude(**{self.name: b""})
         rows: QuerySet[Model] = held.annotate(mark=under)
@@ -43,19 +43,19 @@ class SealedColumn:
         return self.rows().exclude(mark=marks()[0])
 
     def lost(self) -> dict[str, int]:
-        """How many values are sealed under keys that are not among KEY_SEALING_KEYS, by the key's id."""
+        """The number of values sealed under each key that is not among KEY_SEALING_KEYS, by the key's id."""
         lost = self.rows().exclude(mark__in=marks())
         counted = lost.order_by().values_list("mark").annotate(Count("pk"))
         return {bytes(mark)[1:].hex(): count for mark, count in counted}
 
     def forget(self, key_id: str) -> int:
-        """Empties the values sealed under a key that is not among KEY_SEALING_KEYS; how many."""
+        """Empties the values sealed under a key that is not among KEY_SEALING_KEYS; gives their number."""
         lost = self.rows().exclude(mark__in=marks()).filter(mark=marks()[0][:1] + bytes.fromhex(key_id))
         return lost.update(**{self.name: b""})
 
 
 def sealed_columns() -> Iterator[SealedColumn]:
-    """All of them, in a steady order."""
+    """All sealed columns, in a stable order."""
     for model in sorted(apps.get_models(), key=lambda model: model._meta.label):
         for name, pattern in sorted(getattr(model, "SEALED", {}).items()):
             yield SealedColumn(model, name, pattern)

@@ -16,8 +16,8 @@ from django.views.decorators.http import require_GET, require_http_methods
 from consent.views import NOT_ME, take_decision
 from infra import browser
 from infra.outbound.calls import OutboundError
-from infra.outbound.lanes import NoLaneFreeError
 from infra.reading import only_read
+from infra.waiting import NoThreadFreeError
 from presentation import pages
 from presentation.errors import AccessDeniedError, AuthorizationError, UntrustedRequestError
 from presentation.models import Interaction, RelyingParty
@@ -233,7 +233,7 @@ def _refuse_at_once(request: HttpRequest, client: Client, error: AuthorizationEr
     accepted, onward = True, None
     try:
         onward = posting.report(party, address, refusal, client=browser.address(request), now=timezone.now())
-    except NoLaneFreeError:
+    except NoThreadFreeError:
         return pages.refused_later(request, party, error)
     except OutboundError:
         accepted = False

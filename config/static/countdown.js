@@ -1,5 +1,5 @@
-// A button that may not be pressed yet says for how long. Without JavaScript it can be pressed, and the next page
-// says how long to wait.
+// Shows on a disabled button how long the user has to wait. Without JavaScript the button works, and the next
+// page shows the time.
 
 for (const button of document.querySelectorAll("button[data-ready-in]")) {
   const words = button.textContent;

@@ -1,6 +1,6 @@
-// A click that was meant for something else must not decide. A page may lure somebody into a double click on
-// its own window and bring this page under the pointer in between; frame-ancestors does not prevent that.
-// So the two answers take no click until they have been in view for a moment. Without JavaScript they do at once.
+// Prevents clickjacking by a double click: a hostile page can make the user double-click on its own window and
+// bring this page under the pointer between the clicks; frame-ancestors does not prevent that. So the two buttons
+// ignore clicks until they have been visible for a moment. Without JavaScript they work at once.
 
 const LONG_ENOUGH_TO_SEE = 600; // milliseconds, more than a double click takes
 

@@ -1,10 +1,10 @@
-// Asks whether an identity check has moved on and changes nothing else on the page, so that focus and a screen
-// reader's place stay. It asks less and less often, and not while nobody can see the page. Without JavaScript the
+// Polls the state of an identity check and changes only the announcement, so that the focus and the position of a
+// screen reader are kept. The interval grows, and polling stops while the page is hidden. Without JavaScript the
 // page refreshes itself.
 
-const SOON = 5_000; // milliseconds until the first question
-const AT_MOST = 30_000; // between two questions
-const TO_BE_READ = 1_500; // how long the last announcement stands before the page goes on
+const SOON = 5_000; // milliseconds until the first poll
+const AT_MOST = 30_000; // milliseconds at most between two polls
+const TO_BE_READ = 1_500; // milliseconds for which the last announcement is shown
 
 const announcement = document.querySelector(".waiting");
 const heading = document.querySelector("h1");
@@ -36,7 +36,7 @@ async function ask() {
   if (asking || over) return;
   asking = true;
   try {
-    // A redirect leads on, perhaps to another site: only the browser itself is to follow it.
+    // Only the browser itself may follow a redirect, which may lead to another site.
     const answer = await fetch(location.pathname, { redirect: "manual", cache: "no-store" });
     if (answer.type === "opaqueredirect") return goOn();
     if (answer.status !== 429 && answer.status < 500) {
@@ -49,7 +49,7 @@ async function ask() {
       }
     }
   } catch {
-    // No connection at the moment: the next question may get through.
+    // No connection at the moment: the next poll may succeed.
   } finally {
     asking = false;
   }
@@ -59,7 +59,7 @@ async function ask() {
 document.addEventListener("visibilitychange", () => (document.hidden ? clearTimeout(timer) : askNow()));
 window.addEventListener("pageshow", (event) => {
   if (!event.persisted) return;
-  over = false; // Back has revived the page: perhaps after it had gone on
+  over = false; // restored by the Back button, perhaps after it was left
   askNow();
 });
 askLater();

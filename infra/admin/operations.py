@@ -1,4 +1,4 @@
-"""The admin of rows that operators change by operations only: buttons, confirmation page and history."""
+"""The admin of models that operators change only by operations: buttons, confirmation pages, history."""
 
 from collections.abc import Mapping
 from contextlib import nullcontext
@@ -21,18 +21,18 @@ from infra.operations import Done, Operation, Refusals, Text, text_for
 
 
 class OperationsAdmin(ModelAdmin):
-    """Operators with the change permission are offered the operations that suit a row.
+    """Offers the operations that fit a row to operators with the change permission.
 
     The history of a row shows the newest entry first.
     """
 
-    operations: ClassVar[Mapping[str, Operation]] = {}  # by the name in the address
+    operations: ClassVar[Mapping[str, Operation]] = {}  # by their names in URLs
     refusals: ClassVar[Refusals] = {}
-    permitted_with = ""  # the model of the same app whose permissions count; the admin's own if this is empty
+    permitted_with = ""  # the model of this app whose permissions are checked; by default the admin's own
     state_field = "state"
-    checks_state_first = False  # False: the confirmation page opens in any state, and `run` refuses
+    checks_state_first = False  # False: the confirmation page opens in any state, and `run` raises a refusal
     one_transaction = True  # the operation and its entry in the history are committed together
-    short_addresses = False  # an operation is at `suspend/` below its row, not at `do/suspend/`
+    short_addresses = False  # a row's operation has the URL `suspend/` below the row, not `do/suspend/`
 
     def get_urls(self) -> list[URLPattern]:
         routes: dict[str, dict[str, str]] = {"<path:object_id>/do/<str:name>/": {}}
@@ -45,12 +45,12 @@ class OperationsAdmin(ModelAdmin):
         return own + super().get_urls()
 
     def get_paginator(self, request: Any, queryset: Any, *args: Any, **kwargs: Any) -> Any:
-        """Reverses the order of the history only."""
+        """Reverses the order of the history; other lists keep theirs."""
         ordered = queryset.reverse() if queryset.model is LogEntry else queryset
         return super().get_paginator(request, ordered, *args, **kwargs)
 
     def has_permission_to(self, request: HttpRequest, action: str) -> bool:
-        """The permission alone: `has_change_permission` may be False because no field can be edited."""
+        """Checks the permission only; `has_change_permission` may be False because no field can be edited."""
         model = self.permitted_with or self.opts.model_name
         return cast(AbstractUser, request.user).has_perm(f"{self.opts.app_label}.{action}_{model}")
 
@@ -58,14 +58,14 @@ class OperationsAdmin(ModelAdmin):
         return self.has_permission_to(request, "view") or self.has_permission_to(request, "change")
 
     def address(self, row: Any = None, operation: str = "") -> str:
-        """The address of a row or of the list, or of an operation there."""
+        """The URL of a row or of the list, or of an operation there."""
         page = "do" if operation else "changelist" if row is None else "change"
-        words = {"object_id": row.pk} if row is not None else {}
-        words |= {"name": operation} if operation else {}
-        return reverse(f"admin:{self._stem}_{page}", kwargs=words, current_app=self.admin_site.name)
+        arguments = {"object_id": row.pk} if row is not None else {}
+        arguments |= {"name": operation} if operation else {}
+        return reverse(f"admin:{self._stem}_{page}", kwargs=arguments, current_app=self.admin_site.name)
 
     def buttons(self, request: HttpRequest, row: Any = None) -> list[tuple[str, Text]]:
-        """Address and label of each operation that the operator may do with this row, or on the list."""
+        """URL and label of each operation that the operator may run on this row, or on the list."""
         return [
             (self.address(row, name), text_for(operation.label, row))
             for name, operation in self.operations.items()
@@ -102,7 +102,7 @@ class OperationsAdmin(ModelAdmin):
         return self._confirmation_page(request, operation, row, form)
 
     def render(self, request: HttpRequest, template: str, row: Any, **context: Any) -> HttpResponse:
-        """A page about a row, or about the list, with what all such pages need."""
+        """A page about a row, or about the list, with the context that all such pages need."""
         site = self.admin_site.each_context(request)
         known = {"opts": self.opts, "original": row, "back": self.address(row)}
         return TemplateResponse(request, template, {**site, **known, **context})
@@ -161,7 +161,7 @@ class OperationsAdmin(ModelAdmin):
         return str(self.refusals.get(type(refusal)) or refusal)
 
     def _record(self, request: HttpRequest, row: Any, done: Done) -> None:
-        """Writes the entry that both the row and the operator have in their histories."""
+        """Adds the entry to the histories of the row and of the operator."""
         subject = done.added or row
         LogEntry.objects.create(
             user_id=cast(AbstractUser, request.user).pk,

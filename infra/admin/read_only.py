@@ -1,4 +1,4 @@
-"""Rows that operators read in the admin and nothing else."""
+"""Models that operators can only read in the admin."""
 
 from typing import Any, ClassVar
 
@@ -6,7 +6,7 @@ from django.http import HttpRequest
 
 
 class ReadOnly:
-    """Nothing can be added, typed in or deleted; stands before the admin class it is for."""
+    """Forbids to add, change and delete rows. Name it before `ModelAdmin` among the base classes."""
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False

@@ -1,4 +1,4 @@
-"""How lists of the admin name a row whose ID is long: by its beginning, with the whole at hand."""
+"""Short forms of long row IDs, for lists of the admin."""
 
 from django.contrib import admin
 from django.db.models import Model
@@ -10,17 +10,17 @@ LONG = 36  # a UUID
 
 
 def short(row_id: object) -> str:
-    """The beginning of a long ID, enough to tell rows of one list apart; a short one as it is."""
+    """The beginning of a long ID, enough to tell the rows of a list apart; a short ID unchanged."""
     text = str(row_id)
     return text if len(text) < LONG else text[:SHOWN]
 
 
 def pointed_at(row_id: object) -> str:
-    """The same for a list: whoever points at it reads the whole ID."""
+    """The same as HTML whose tooltip shows the whole ID."""
     return format_html('<span title="{}">{}</span>', row_id, short(row_id))
 
 
 @admin.display(description=_("ID"), ordering="id")
 def short_id(row: Model) -> str:
-    """A column with the IDs of the rows themselves."""
+    """A column with the IDs of the rows."""
     return pointed_at(row.pk)

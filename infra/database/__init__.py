@@ -1,1 +1,1 @@
-"""Connections, statements and tables: what Django does not do by itself."""
+"""Database connections, statements and tables: additions to Django."""

@@ -1,4 +1,4 @@
-"""Records that are written once: nothing of a row is changed or removed through its model."""
+"""Append-only models: a row is neither changed nor deleted through its model."""
 
 from typing import Any
 
@@ -6,22 +6,22 @@ from django.db import models
 
 
 class AppendOnlyError(Exception):
-    """The record is written once; nothing of it is changed or removed."""
+    """An append-only row was to be changed or deleted."""
 
 
 class AppendOnly(models.Model):
-    """What a record inherits. Use cases that may do more say so with a queryset."""
+    """The base class of append-only models. Use cases that may change rows do it with a queryset."""
 
     class Meta:
         abstract = True
 
     def save(self, *args: Any, **kwargs: Any) -> None:
-        """Only writes what is new; raises AppendOnlyError for a row that is there already."""
+        """Inserts a new row; raises AppendOnlyError for a row that was saved before."""
         if not self._state.adding:
             raise AppendOnlyError
         kwargs["force_insert"] = True
         super().save(*args, **kwargs)
 
     def delete(self, *args: Any, **kwargs: Any) -> Any:
-        """Never."""
+        """Raises AppendOnlyError."""
         raise AppendOnlyError

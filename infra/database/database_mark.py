@@ -1,7 +1,7 @@
-"""Which environment a database belongs to: `migrate` writes it once, every process compares it.
+"""The mark of the environment that a database belongs to: `migrate` writes it, every process compares it.
 
-A sandbox with a production database would show people's sign-in codes to anybody; production with a sandbox's
-database would present identities that nobody verified.
+A sandbox with a production database would show people's sign-in codes to the public; production with a
+sandbox database would present identities that nobody verified.
 """
 
 from collections.abc import Callable
@@ -17,8 +17,8 @@ from django.utils import timezone
 from infra.database.outages import means_no_table
 from infra.models import DatabaseMark
 
-_compared: set[tuple[str, ...]] = set()  # databases whose mark this process found to be right
-_told_by: list[Callable[[Any], str]] = []
+_compared: set[tuple[str, ...]] = set()  # databases whose mark this process has found to be right
+_checks: list[Callable[[Any], str]] = []
 
 
 class ForeignDatabaseError(ImproperlyConfigured):
@@ -26,7 +26,7 @@ class ForeignDatabaseError(ImproperlyConfigured):
 
 
 def compare(connection: Any) -> None:
-    """Raises ForeignDatabaseError when the mark names another environment. No mark says nothing."""
+    """Raises ForeignDatabaseError when the mark names another environment. A missing mark is accepted."""
     mark = DatabaseMark.objects.using(connection.alias).values_list("environment", flat=True).first()
     if mark and mark != settings.DATABASE_MARK:
         raise ForeignDatabaseError(
@@ -34,36 +34,36 @@ def compare(connection: Any) -> None:
             f"{settings.DATABASE_MARK}; each environment needs a database of its own."
         )
     if mark:
-        _compared.add(_place(connection))
+        _compared.add(_location(connection))
 
 
 def compare_first_connection(sender: Any, connection: Any, **_: Any) -> None:
-    """A receiver of `connection_created`: one SELECT per connection, until one has found the right mark.
+    """A receiver of `connection_created`: compares the mark of each connection until one has the right mark.
 
-    A connection that could not be compared must not be used: every error closes it and is raised, and the
-    next connection compares. Only a missing table lets it pass, because `migrate` has to make that table.
+    A connection whose mark cannot be read must not be used, so every error closes it and is raised. Only a
+    missing table is accepted, because `migrate` has to make it.
     """
-    if connection.alias != DEFAULT_DB_ALIAS or _place(connection) in _compared:
+    if connection.alias != DEFAULT_DB_ALIAS or _location(connection) in _compared:
         return
     try:
         compare(connection)
     except (ForeignDatabaseError, Error) as error:
         if isinstance(error, Error) and means_no_table(error):
             return
-        connection.close()  # Django keeps it otherwise, and the next statement would run
+        connection.close()  # Django would keep it, and run the next statement on it
         raise
 
 
 def refuse_foreign_database(*, within: float = 5) -> None:
-    """Compare before the first request; raises ForeignDatabaseError.
+    """Compares the mark before the first request; raises ForeignDatabaseError.
 
-    A database that is away or hangs must not keep the service from starting, so this waits `within` seconds
-    at most; the first connection compares again.
+    Waits at most `within` seconds, because the service must start even while the database is away or hangs;
+    the first connection compares again.
     """
     refused: list[ForeignDatabaseError] = []
-    connections[DEFAULT_DB_ALIAS]  # imports the driver, which is not to count
+    connections[DEFAULT_DB_ALIAS]  # imports the driver outside the time limit
 
-    def ask() -> None:
+    def compare_in_thread() -> None:
         try:
             connection.ensure_connection()
         except ForeignDatabaseError as error:
@@ -73,28 +73,29 @@ def refuse_foreign_database(*, within: float = 5) -> None:
         finally:
             connection.close()
 
-    asking = Thread(target=ask, daemon=True)
-    asking.start()
-    asking.join(within)
+    thread = Thread(target=compare_in_thread, daemon=True)
+    thread.start()
+    thread.join(within)
     if refused:
         raise refused[0]
 
 
-def register(told_by: Callable[[Any], str]) -> None:
-    """Have `told_by` asked about a database without a mark: why, by what an app keeps in it, it is foreign.
+def register(check: Callable[[Any], str]) -> None:
+    """Adds an app's check of databases without a mark.
 
-    It gets the connection and answers with half a sentence, which is empty where nothing is foreign.
+    The check takes the connection. It gives the reason why the database belongs to the other environment, as
+    half a sentence; empty if there is none.
     """
-    _told_by.append(told_by)
+    _checks.append(check)
 
 
 def refuse_to_adopt(connection: Any) -> None:
-    """For `migrate`: raises ForeignDatabaseError when a database without a mark looks like the other's."""
+    """For `migrate`: raises ForeignDatabaseError when a check refuses a database without a mark."""
     tables = connection.introspection.table_names()
     if DatabaseMark._meta.db_table in tables and DatabaseMark.objects.using(connection.alias).exists():
-        return  # compared when it was opened
-    for told_by in _told_by:
-        if reason := told_by(connection):
+        return  # compared when the connection was opened
+    for check in _checks:
+        if reason := check(connection):
             raise ForeignDatabaseError(
                 f"This database does not say which environment it belongs to, and {reason}. "
                 f"If it belongs to {settings.DATABASE_MARK} all the same, run: manage.py migrate --adopt"
@@ -102,18 +103,18 @@ def refuse_to_adopt(connection: Any) -> None:
 
 
 def write(sender: Any, using: str, apps: Any = apps, **_: Any) -> None:
-    """A receiver of `post_migrate`, which `flush` sends as well: the first environment owns the database."""
+    """A receiver of `post_migrate`, which `flush` sends too: marks a database that has no mark."""
     if using != DEFAULT_DB_ALIAS:
         return
     try:
         mark = apps.get_model("infra", "DatabaseMark")
-    except LookupError:  # migrated back to before there were marks
+    except LookupError:  # migrated back to a state without the table
         return
     mark.objects.using(using).get_or_create(
         only=True, defaults={"environment": settings.DATABASE_MARK, "marked_at": timezone.now()}
     )
 
 
-def _place(connection: Any) -> tuple[str, ...]:
+def _location(connection: Any) -> tuple[str, ...]:
     named = connection.settings_dict
     return tuple(str(named[name]) for name in ("HOST", "PORT", "NAME"))

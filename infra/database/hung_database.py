@@ -1,15 +1,14 @@
-"""A database that accepts connections and answers nothing must not hold the threads of this process.
+"""Limits the waits for a database that accepts connections but does not answer.
 
-While the server is suspended, its kernel still acknowledges what we send: no timeout of the server ends the
-wait, and none of TCP. So the client disconnects after a while. The thread gets an OperationalError; whether a
-COMMIT on its way was done is then unknown. When all other threads wait for the database already, the last one
-waits two seconds at most and is then free for the documents that are served from memory.
+While the server is suspended, its kernel still acknowledges what we send, so neither a timeout of the server
+nor one of TCP ends the wait. Therefore the client disconnects after a while. The thread gets an
+OperationalError; whether a COMMIT in progress succeeded is then unknown. When all other threads already wait
+for the database, the last one waits two seconds at most, so that it can serve the documents in memory.
 
-Once a wait was cut off, a thread in the background asks the server again and again whether it answers. While
-it does not, whatever needs a new connection or a new answer fails at once.
+After a wait was cut off, a background thread probes the server until it answers. While it does not, every
+statement and every new connection fails at once.
 """
 
-import re
 import socket
 import threading
 from collections.abc import Iterator
@@ -22,37 +21,36 @@ import structlog
 from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, connections
 
-from infra.database import internals
 from infra.waiting import most_in_all
 
 log = structlog.get_logger(__name__)
 
-SHORT = 2.0  # seconds that every thread may wait
+SHORT = 2.0  # seconds for which every thread may wait
 PROBE_INTERVAL = 1.0  # seconds between two probes
-PROMPT = 1.0  # seconds within which a refusal shows that the server answers
+PROMPT = 1.0  # seconds; a refusal within this time shows that the server answers
 PROBE_TIMEOUT = 3  # seconds that a probe may take
 
-_thread = threading.local()  # `seconds`: how long this thread may wait for one answer
-_long_waits = threading.BoundedSemaphore(most_in_all())  # taken by threads that wait long
-_state = threading.Lock()  # guards the two below
+_thread = threading.local()  # `seconds`: the limit of this thread; `probes`: True in the probing thread
+_long_waits = threading.BoundedSemaphore(most_in_all())  # held by threads that wait longer than SHORT
+_state = threading.Lock()  # guards the next two
 _probing = False  # whether a thread probes the database
-_is_hung = False  # whether that thread got no answer
+_is_hung = False  # whether the last probe got no answer
 
 
 def begin(seconds: float) -> None:
-    """From now on this thread waits no longer than this for an answer of the database."""
+    """Limits each wait of this thread for the database to so many seconds, until `end`."""
     _thread.seconds = seconds
     _watch(connections[DEFAULT_DB_ALIAS])
 
 
 def end(**_: Any) -> None:
-    """It waits as long as it takes again; a receiver of `request_finished`."""
+    """Ends the limit of this thread; a receiver of `request_finished`."""
     _thread.seconds = None
 
 
 @contextmanager
 def bounded(seconds: float) -> Iterator[None]:
-    """Limits the waits within a block. A shorter limit that is already set stays in force."""
+    """Limits the waits inside the block. A shorter limit that is set already stays in force."""
     before = getattr(_thread, "seconds", None)
     begin(seconds if before is None else min(seconds, before))
     try:
@@ -62,7 +60,7 @@ def bounded(seconds: float) -> Iterator[None]:
 
 
 class _BoundedConnection(psycopg.Connection[Any]):
-    """Every wait for the server goes through `wait`, also those of BEGIN and COMMIT."""
+    """Limits `wait`, through which every wait for the server goes, including BEGIN and COMMIT."""
 
     def wait(self, gen: Any, *args: Any, **kwargs: Any) -> Any:
         seconds = getattr(_thread, "seconds", None)
@@ -70,30 +68,13 @@ class _BoundedConnection(psycopg.Connection[Any]):
 
 
 def _watch(connection: Any) -> None:
-    """Have Django's connection of this thread, and those it will open, waited for within the bound."""
+    """Applies the limits to this thread's connection, and to those that Django opens in its place."""
     if connection.vendor != "postgresql":
         return
     _bind(connection.connection)
-    if not internals.ARE_TRIED or "get_new_connection" in connection.__dict__:
-        return
-    connect = connection.get_new_connection
-    connection.get_new_connection = lambda params: _connected(connect, params)
-
-
-def watch_opened(connection: Any, **_: Any) -> None:
-    """A receiver of `connection_created`, for a Django whose connections we do not open ourselves.
-
-    How long it may take to connect is then for `connect_timeout` alone, and how many threads connect is not
-    counted.
-    """
-    untried = not internals.ARE_TRIED and connection.vendor == "postgresql"
-    if not untried or getattr(_thread, "seconds", None) is None:
-        return
-    raw = _bind(connection.connection)
-    said = connection.settings_dict["OPTIONS"].get("options", "")
-    for name, limit in re.findall(r"-c (\w+)=(\S+)", settings.DATABASE_LIMITS):
-        if f"{name}=" not in said:
-            raw.execute("SELECT set_config(%s, %s, false)", [name, limit])
+    if "get_new_connection" not in connection.__dict__:
+        connect = connection.get_new_connection
+        connection.get_new_connection = lambda params: _connected(connect, params)
 
 
 def _bind(raw: Any) -> Any:
@@ -103,11 +84,12 @@ def _bind(raw: Any) -> Any:
 
 
 def _connected(connect: Any, params: dict[str, Any]) -> Any:
-    """A new connection; for a request it begins with the limits of requests."""
+    """A new connection. One for a request has the timeouts of requests (DATABASE_LIMITS)."""
     if getattr(_thread, "seconds", None) is None:
         return connect(params)
     _refuse_while_it_hangs()
-    if not _long_waits.acquire(timeout=0 if _probing else SHORT):  # 0: a wait was cut off a moment ago
+    # While probing there is no timeout, because a wait was cut off a moment ago.
+    if not _long_waits.acquire(timeout=0 if _probing else SHORT):
         raise psycopg.OperationalError("All other threads are waiting for the database already.")
     try:
         options = f"{settings.DATABASE_LIMITS} {params.get('options', '')}".strip()
@@ -120,7 +102,7 @@ def _connected(connect: Any, params: dict[str, Any]) -> Any:
 
 
 def _limited(gen: Any, raw: Any, seconds: float) -> Any:
-    """psycopg's generator, which is sent 0 every 0.1 s while nothing arrives; disconnects at the limit."""
+    """psycopg's generator with a limit. It receives 0 every 0.1 s while nothing arrives from the server."""
     if not getattr(_thread, "probes", False):
         _refuse_while_it_hangs()
     began, waits_long, over = monotonic(), False, False
@@ -143,10 +125,11 @@ def _limited(gen: Any, raw: Any, seconds: float) -> Any:
 
 
 def _disconnect(raw: Any) -> None:
-    """End the conversation, so that libpq finds it ended. Not `cancel`, which asks the server that hangs."""
+    """Shuts down the socket, so that libpq notices. `cancel` would need an answer of the hung server."""
     log.error("database_did_not_answer")
-    with suppress(OSError, psycopg.Error):  # it is closed already
-        connected = socket.socket(fileno=raw.pgconn.socket)  # no duplicate: no file descriptor may be free
+    with suppress(OSError, psycopg.Error):  # the socket is closed already
+        # The socket is not duplicated, because there may be no free file descriptor.
+        connected = socket.socket(fileno=raw.pgconn.socket)
         try:
             connected.shutdown(socket.SHUT_RDWR)
         finally:
@@ -160,7 +143,7 @@ def _refuse_while_it_hangs() -> None:
 
 
 def _start_probe() -> None:
-    """Find out in the background whether the server hangs, and when it is back."""
+    """Starts to probe the server in the background, unless a thread does so already."""
     global _probing
     if getattr(_thread, "probes", False):
         return
@@ -171,7 +154,7 @@ def _start_probe() -> None:
     try:
         params = connections[DEFAULT_DB_ALIAS].get_connection_params()
         threading.Thread(target=_probe, args=(params,), daemon=True, name="database-probe").start()
-    except Exception:  # no thread may be free either; the next wait that is cut off tries again
+    except Exception:  # such as no free thread; the next wait that is cut off tries again
         log.exception("database_probe_not_started")
         with _state:
             _probing = False
@@ -188,9 +171,9 @@ def _probe(params: dict[str, Any]) -> None:
 
 
 def _answers(params: dict[str, Any]) -> bool:
-    """Whether a connection and a statement come to an end in time.
+    """Whether the server answers a connection and a statement in time.
 
-    A refusal that comes promptly, such as "too many connections", is an answer too: it holds no thread.
+    A prompt refusal, such as "too many connections", counts as an answer, because it blocks no thread.
     """
     began = monotonic()
     try:
@@ -198,6 +181,6 @@ def _answers(params: dict[str, Any]) -> bool:
             _bind(raw).execute("SELECT 1")
     except psycopg.Error:
         return monotonic() - began < PROMPT
-    except Exception:  # as OSError, when no file descriptor is free: this thread must not end by it
+    except Exception:  # such as OSError without a free file descriptor; it must not end this thread
         return False
     return True

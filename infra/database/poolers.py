@@ -1,7 +1,7 @@
-"""A connection pooler such as PgBouncer: one that the settings do not know about is refused.
+"""Detects a connection pooler such as PgBouncer, and refuses one that DATABASE_POOLER does not name.
 
-Poolers give each client a process id of their own making. In transaction mode two clients share a server
-connection, and with it the names of their prepared statements: one of them silently gets rows of the other.
+A pooler gives each client a process id of its own. In transaction mode two clients share a server connection
+and the names of their prepared statements, so one client could silently get the rows of the other.
 """
 
 from typing import Any
@@ -11,13 +11,16 @@ from django.core.exceptions import ImproperlyConfigured
 
 
 def is_behind_pooler(raw: Any) -> bool:
-    """Whether the server knows this psycopg connection under another process id than the client does."""
+    """Whether server and client have different process ids for this psycopg connection."""
     row = raw.execute("SELECT pg_backend_pid()", prepare=False).fetchone()
     return bool(row[0] != raw.info.backend_pid)
 
 
 def refuse_unknown_pooler(connection: Any, **_: Any) -> None:
-    """A receiver of `connection_created`; asks once per connection, and only where a swap is possible."""
+    """A receiver of `connection_created`; raises ImproperlyConfigured for a pooler that is not configured.
+
+    It queries each new connection that uses prepared statements once.
+    """
     raw = connection.connection
     if connection.vendor != "postgresql" or settings.DATABASE_POOLER != "none":
         return
@@ -31,7 +34,7 @@ def refuse_unknown_pooler(connection: Any, **_: Any) -> None:
 
 
 def runs_statements_forever(connection: Any) -> bool:
-    """Whether the server behind a pooler ends no statement: through one we cannot send it a limit of ours."""
+    """Whether the server behind a pooler has no statement timeout; we cannot set one through the pooler."""
     if connection.vendor != "postgresql" or settings.DATABASE_POOLER == "none":
         return False
     with connection.cursor() as cursor:

@@ -1,29 +1,32 @@
-"""Statements whose SQL is composed once per process, for the path that every presentation takes.
+"""Statements whose SQL is composed once per process, for the requests that every presentation makes.
 
-Django composes the SQL of a queryset each time it is used, which takes several times as long as the database
-takes to answer. What is prepared here keeps the SQL and fills in the values; it gives what the queryset gives
-(tests/infra/test_prepared_statements.py). It leans on internals of Django's compiler: with a Django that
-it was not tried with (`internals`), every statement is Django's own.
+Django composes the SQL of a queryset at each use, which takes several times as long as the database takes to
+answer. A prepared statement keeps the SQL and the cursor, and fills in the values. It gives the same as the
+queryset (tests/infra/test_prepared_statements.py). It depends on internals of Django's compiler; with a
+version of Django that is not known to work (`internals`) every statement goes through the ORM.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
+import psycopg
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.models import Model, QuerySet
 from django.db.models.expressions import Expression, Subquery
 
 from infra.database import internals
-from infra.database.kept_connections import kept_cursor
 
-Value = Callable[[str], Any]  # names the place of a value in a queryset
+Value = Callable[[str], Any]  # a placeholder for the value of this name in a queryset
 Row = TypeVar("Row")
+_CURSOR = "_kept_cursor"  # an attribute of Django's connection, which belongs to one thread
+# psycopg's own loader, in C where that is installed; Django's is in Python, to allow a zone for each cursor.
+_TIMES = psycopg.adapters.get_loader(psycopg.adapters.types["timestamptz"].oid, psycopg.pq.Format.TEXT)
 
 
 class PreparedRead(Generic[Row]):
-    """A queryset that is read again and again with other values.
+    """A queryset that is read many times with different values.
 
-    `rows` makes it, with `value("name")` wherever a value goes that is different each time:
+    `rows` makes the queryset, with `value("name")` in the place of each value that differs:
 
         wallets = PreparedRead(lambda value: Wallet.objects.filter(email=value("email")))
         wallets.first(email="alice@example.org")
@@ -34,25 +37,24 @@ class PreparedRead(Generic[Row]):
         self._composed: _ComposedRead | None = None
 
     def all(self, **values: Any) -> list[Row]:
-        """The rows, in one statement. Takes exactly the values that the queryset names, none of them None."""
+        """The rows, in one statement. Takes exactly the values that the queryset names.
+
+        Raises TypeError for missing or additional values, ValueError for None.
+        """
         if not internals.ARE_TRIED:
-            return list(_Plain(values).rows(self._rows))
+            return list(_queryset(self._rows, values))
         if self._composed is None:
             self._composed = _ComposedRead(self._rows(_Place))
         return self._composed.read(values)
 
     def first(self, **values: Any) -> Row | None:
-        """The first of `all`; a queryset that may have many rows says `[:1]` itself."""
+        """The first row of `all`, or None. Slice a queryset that may have many rows with `[:1]`."""
         found = self.all(**values)
         return found[0] if found else None
 
-    def queryset(self, **values: Any) -> QuerySet[Any, Row]:
-        """The same question in Django's own way."""
-        return self._rows(values.__getitem__)
-
 
 class PreparedUpdate:
-    """A conditional update: `changes` are the fields it sets, the queryset names the other values.
+    """A conditional update: `changes` are the fields that it sets, the queryset names the other values.
 
     answered = PreparedUpdate(lambda value: Questions.filter(id=value("id"), answer=""), "answer")
     answered.run(id=question.id, answer="yes") == 1
@@ -63,10 +65,10 @@ class PreparedUpdate:
         self._composed: tuple[str, _Parameters] | None = None
 
     def run(self, **values: Any) -> int:
-        """Change the rows, in one statement; how many there were."""
+        """Changes the rows in one statement and gives their number; raises as `PreparedRead.all` does."""
         if not internals.ARE_TRIED:
-            changes = {name: values[name] for name in self._changes if name in values}
-            return _Plain(values).rows(self._rows, *self._changes).update(**changes)
+            rows = _queryset(self._rows, values, *self._changes)
+            return rows.update(**{name: values[name] for name in self._changes})
         if self._composed is None:
             self._composed = self._compose()
         sql, parameters = self._composed
@@ -88,7 +90,7 @@ class PreparedUpdate:
 
 
 class PreparedInsert:
-    """New rows of a model that makes its own keys; as `save(force_insert=True)`, without signals."""
+    """New rows of a model that makes its own keys: `save(force_insert=True)` without signals."""
 
     def __init__(self, model: type[Model]) -> None:
         self._model, self._fields = model, model._meta.local_concrete_fields
@@ -98,7 +100,7 @@ class PreparedInsert:
         self._sql = f"INSERT INTO {quote(model._meta.db_table)} ({columns}) VALUES ({values})"  # noqa: S608
 
     def run(self, instance: Model) -> None:
-        """Write it down."""
+        """Inserts the row."""
         if not internals.ARE_TRIED:
             self._model._base_manager.bulk_create([instance])
             return
@@ -110,25 +112,44 @@ class PreparedInsert:
         instance._state.adding, instance._state.db = False, DEFAULT_DB_ALIAS
 
 
-class _Plain:
-    """The values of a statement that Django composes: as strict about them as a prepared one."""
+def kept_cursor(connection: Any) -> Any:
+    """The cursor that all statements of a request share: fetch all rows before the next `execute`.
 
-    def __init__(self, values: dict[str, Any]) -> None:
-        self._values = values
-        self._named: set[str] = set()
+    A new cursor determines anew how each type is written and read, which takes longer than a short query.
+    The cursor remembers its last query and rows, so `drop_cursors` releases it at the end of the request.
+    """
+    if not internals.ARE_TRIED or connection.queries_logged:  # Django then uses another class of cursor
+        return connection.cursor()
+    cursor = getattr(connection, _CURSOR, None)
+    if cursor is None or cursor.connection is not connection.connection:
+        cursor = connection.cursor()
+        if connection.vendor == "postgresql":
+            cursor.adapters.register_loader("timestamptz", _TIMES)
+        setattr(connection, _CURSOR, cursor)
+    return cursor
 
-    def rows(self, rows: Callable[[Value], QuerySet[Any, Row]], *changes: str) -> QuerySet[Any, Row]:
-        found = rows(self._value)
-        _check_names(self._named | set(changes), self._values)
-        return found
 
-    def _value(self, name: str) -> Any:
-        self._named.add(name)
-        if name not in self._values:
-            raise TypeError(f"takes {name} as well as {sorted(self._values)}")
-        if self._values[name] is None:
+def drop_cursors(**_: Any) -> None:
+    """Drops this thread's cursors with what they last read; a receiver of `request_finished`."""
+    for connection in connections.all(initialized_only=True):
+        connection.__dict__.pop(_CURSOR, None)
+
+
+def _queryset(
+    rows: Callable[[Value], QuerySet[Any, Row]], values: dict[str, Any], *changes: str
+) -> QuerySet[Any, Row]:
+    """The queryset with its values, for the ORM; checks the values as a prepared statement does."""
+    named = set(changes)
+
+    def value(name: str) -> Any:
+        named.add(name)
+        if name in values and values[name] is None:
             raise _nothing_equals_none(name)
-        return self._values[name]
+        return values.get(name)
+
+    found = rows(value)
+    _check_names(named, values)
+    return found
 
 
 def _check_names(named: set[str], values: dict[str, Any]) -> None:
@@ -141,7 +162,7 @@ def _nothing_equals_none(name: str) -> ValueError:
 
 
 class _Place(Expression):
-    """Where a value will stand; `column` is what it is compared with or written to, and adapts it."""
+    """The place of a value. `column` is the field that the value is compared with or written to."""
 
     def __init__(self, name: str, column: Any = None) -> None:
         super().__init__()
@@ -178,7 +199,7 @@ class _Parameters:
 
 
 class _ComposedRead:
-    """The SQL of a queryset, and how its rows become what the queryset gives."""
+    """The SQL of a queryset, and how its rows are converted to what the queryset gives."""
 
     def __init__(self, rows: QuerySet[Any, Any]) -> None:
         from django.db.models.query import FlatValuesListIterable, ModelIterable
@@ -213,7 +234,7 @@ class _ComposedRead:
 
 
 def _maker_of_instances(compiler: Any) -> Callable[[Any], Any]:
-    """As `ModelIterable` does it, with everything but the row itself found out beforehand."""
+    """Makes instances as `ModelIterable` does, with everything that all rows share determined once."""
     from django.db.models.query import get_related_populators
 
     select, info = compiler.select, compiler.klass_info
@@ -234,16 +255,16 @@ def _maker_of_instances(compiler: Any) -> Callable[[Any], Any]:
 
 
 def _preparable(rows: Any) -> Any:
-    """The queryset, if it asks for nothing that is done outside its one statement."""
+    """The queryset; raises NotImplementedError if it needs more than its one statement."""
     if rows._prefetch_related_lookups or rows._known_related_objects:
         raise NotImplementedError("a prepared statement neither prefetches nor starts from an instance")
     if rows.query.select_for_update:
-        raise NotImplementedError("a prepared statement takes no locks: it may change rows on a condition")
+        raise NotImplementedError("a prepared statement takes no locks; use a conditional update instead")
     return rows
 
 
 def _settle(query: Any) -> None:
-    """Tell every place which column it is compared with."""
+    """Sets the `column` of every place to the field that it is compared with."""
     for comparison in _comparisons(query):
         if isinstance(comparison.rhs, _Place):
             comparison.rhs.column = comparison.lhs.output_field

@@ -1,1 +1,1 @@
-"""Calling relying applications, whose addresses nobody but they chose."""
+"""Calls to addresses that relying parties have registered."""

@@ -1,7 +1,7 @@
-"""Calling an address that a relying application registered: https, public networks, no redirects, bounded.
+"""Calls addresses that relying parties registered: https, public networks, no redirects, with limits.
 
-The name is resolved once, and the connection goes to exactly the addresses that were looked at: an answer of
-the name server that changes in between changes nothing. No proxy, no cookie, no credential of ours.
+The host name is resolved once, and the connection goes to exactly the addresses that were checked, so a DNS
+answer that changes in between has no effect. Calls use no proxy and send no cookie or credential.
 """
 
 import queue
@@ -18,44 +18,44 @@ from typing import Any
 
 from infra.outbound.targets import Address, Target, TargetError, as_address, is_loopback, is_public, parse
 
-CONNECT_WITHIN = 3.0  # seconds for name, connection and TLS
-DONE_WITHIN = 5.0  # seconds for all of it
-LONGEST = 65_536  # bytes of an answer's body
-_HEAD = 16_384  # bytes of its headers and of chunked encoding
+CONNECT_WITHIN = 3.0  # seconds for DNS, connection and TLS
+DONE_WITHIN = 5.0  # seconds for the whole call
+LONGEST = 65_536  # bytes of a response's body
+_HEAD = 16_384  # bytes of its headers and chunk sizes
 _MOST_ADDRESSES = 4
 
 Resolve = Callable[[str, int], list[str]]
 
 
 class OutboundError(Exception):
-    """There is no answer to go by; the text says why, without what was sent or received."""
+    """The call gave no usable response; the text gives the reason without what was sent or received."""
 
 
 class NotReachedError(OutboundError):
-    """It came to no connection: nothing was sent."""
+    """No connection was made, so nothing was sent."""
 
 
 class UnusableAnswerError(OutboundError):
-    """There was an answer, but not one to go by."""
+    """The other side answered, but the response is not usable."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What came back, whole."""
+    """A complete response."""
 
     status: int
     content_type: str  # without parameters, in lower case
     body: bytes = field(repr=False)
-    retry_after: str = ""  # as it stands there: see `retry_after`
+    retry_after: str = ""  # the header as received, for `retry_after`
 
 
 def resolve(host: str, port: int) -> list[str]:
-    """The addresses of a host, as the system has them."""
+    """The addresses of a host according to the system's resolver; raises OSError."""
     return [str(found[4][0]) for found in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
 
 
 class Outbound:
-    """Calls registered addresses. What it takes for granted can be given: names, networks, authorities."""
+    """Calls registered addresses. Tests can replace the resolver, the networks and the authorities."""
 
     def __init__(
         self,
@@ -65,19 +65,20 @@ class Outbound:
         tls: ssl.SSLContext | None = None,
         loopback: bool = False,
     ) -> None:
-        """resolve: may block, it is waited for only so long. tls: which authorities are believed.
+        """Takes what differs in tests and on a developer's machine.
 
-        loopback: http on this machine may be called too.
+        resolve: gives the addresses of a host; it may block. allowed: decides about an address.
+        tls: has the trusted authorities. loopback: http on this machine may be called, too.
         """
         self._resolve, self._allowed, self._loopback = resolve, allowed, loopback
         self._tls = tls or ssl.create_default_context()
 
     def get(self, url: str, *, accept: str) -> Answer:
-        """Read what is there; raises OutboundError."""
+        """Sends a GET request; raises OutboundError."""
         return self._exchange("GET", url, {"Accept": accept}, b"")
 
     def post(self, url: str, body: bytes, *, content_type: str, headers: Mapping[str, str]) -> Answer:
-        """Send `body` there, once; raises OutboundError, and then nobody knows whether it arrived."""
+        """Sends a POST request once; raises OutboundError, after which it may have arrived nevertheless."""
         described = {"Content-Type": content_type, "Content-Length": str(len(body)), **headers}
         return self._exchange("POST", url, described, body)
 
@@ -110,7 +111,7 @@ class Outbound:
         raise failure
 
     def _addresses(self, target: Target, deadline: float) -> list[str]:
-        """The addresses of the target, all of which may be connected to; one that may not spoils them all."""
+        """The addresses of the target; raises NotReachedError if one of them is not allowed."""
         found = _in_time(lambda: self._resolve(target.host, target.port), _left(deadline))
         addresses = list(dict.fromkeys(found))
         allowed = self._allowed if target.tls else is_loopback
@@ -121,7 +122,7 @@ class Outbound:
 
 @contextmanager
 def _failing_as(kind: type[OutboundError]) -> Iterator[None]:
-    """Whatever goes wrong inside, as an error of this kind that tells nothing of what was sent."""
+    """Turns every failure inside into an error of this class, which does not reveal what was sent."""
     try:
         yield
     except TargetError as error:
@@ -135,7 +136,7 @@ def _failing_as(kind: type[OutboundError]) -> Iterator[None]:
 
 
 def _in_time(work: Callable[[], list[str]], seconds: float) -> list[str]:
-    """What `work` gives, if it does in time; name servers are asked without a time limit of ours."""
+    """The result of `work`; raises TimeoutError. For the resolver, which has no time limit of ours."""
     done: queue.SimpleQueue[Any] = queue.SimpleQueue()
 
     def run() -> None:
@@ -155,7 +156,7 @@ def _in_time(work: Callable[[], list[str]], seconds: float) -> list[str]:
 
 
 def _left(deadline: float) -> float:
-    """How long something may still take; raises TimeoutError when the time is over."""
+    """The seconds left until the deadline; raises TimeoutError when it has passed."""
     if (left := deadline - monotonic()) <= 0:
         raise TimeoutError
     return left
@@ -172,7 +173,7 @@ def _request(method: str, target: Target, headers: Mapping[str, str]) -> bytes:
 
 
 def _read(connection: socket.socket, deadline: float) -> bytes:
-    """Everything until the other side hangs up, which it was asked to do; never more than an answer has."""
+    """Reads until the other side closes the connection or the announced length is reached."""
     received, whole = bytearray(), None
     while len(received) <= LONGEST + _HEAD:
         connection.settimeout(_left(deadline))
@@ -186,7 +187,7 @@ def _read(connection: socket.socket, deadline: float) -> bytes:
 
 
 def _announced(received: bytearray) -> int | None:
-    """How long it is with its headers, by `Content-Length`, for those who do not hang up."""
+    """The length of the response by its `Content-Length`, for servers that keep the connection open."""
     end = received.find(b"\r\n\r\n", 0, _HEAD)
     for line in bytes(received[:end]).lower().split(b"\r\n") if end > 0 else ():
         name, _, value = line.partition(b":")
@@ -196,7 +197,7 @@ def _announced(received: bytearray) -> int | None:
 
 
 class _Received:
-    """Bytes that are all there, as the socket that `http.client` reads from."""
+    """Received bytes in place of the socket that `http.client` reads from."""
 
     def __init__(self, received: bytes) -> None:
         self._received = received
@@ -211,15 +212,15 @@ def _answer(received: bytes, method: str) -> Answer:
     if 300 <= response.status < 400:
         raise UnusableAnswerError("It redirects; the registered address itself has to answer.")
     if response.getheader("Content-Encoding", "identity").lower() != "identity":
-        raise UnusableAnswerError("The answer is compressed, which was not asked for.")
+        raise UnusableAnswerError("The answer is compressed, which we did not request.")
     if len(response.headers.get_all("Content-Type", [])) > 1:
-        raise UnusableAnswerError("The answer says its media type twice.")
+        raise UnusableAnswerError("The answer has two media types.")
     if "Content-Length" in response.headers and response.length is None and not response.chunked:
-        raise UnusableAnswerError("The answer says a length that is none.")
+        raise UnusableAnswerError("The answer has an unreadable length.")
     body = response.read(LONGEST + 1)
     if len(body) > LONGEST:
         raise UnusableAnswerError(f"The answer is longer than {LONGEST} bytes.")
-    if response.length:  # so much is missing
+    if response.length:  # the number of missing bytes
         raise UnusableAnswerError("The answer is cut off.")
     retry_after = response.headers.get("Retry-After", "")
     return Answer(response.status, response.headers.get_content_type(), body, retry_after)

@@ -1,25 +1,24 @@
 """Public documents served from prepared bytes: discovery, key set, type metadata, the sandbox's root.
 
-One thread rebuilds them at most every few seconds, while the others serve them from memory. While the
-database is away or hangs, the old bytes are served until they expire. Validators, encodings, caching and CORS
-as in RFC 9110 §8.8 and §12.5.3, RFC 9111 and the Fetch standard.
+At most every few seconds one thread rebuilds a document; meanwhile the other threads serve the bytes in
+memory. While the database is away or hangs, the last bytes are served until they expire. Validators and
+content codings follow RFC 9110 §8.8 and §12.5.3, caching RFC 9111, and CORS the Fetch standard.
 """
 
 import gzip
 import hashlib
 import re
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from functools import lru_cache
+from http.client import responses
 from threading import Lock
 from time import monotonic
 from typing import Any
 
 import structlog
-from django.db import close_old_connections
+from django.db import close_old_connections, connection
 from django.http import HttpRequest, HttpResponse
-from django.http.cookie import SimpleCookie
-from django.http.response import ResponseHeaders
 from django.utils.http import parse_etags
 
 from infra.database.hung_database import SHORT, bounded
@@ -27,95 +26,53 @@ from infra.database.kept_connections import close_dead_connections
 
 log = structlog.get_logger(__name__)
 
-_LAG = 30.0  # seconds the bytes may be served on while another thread rebuilds them
-_BRIEFLY = 1.0  # seconds to wait for that thread when they are older, and there is a hope of newer ones
-_PATIENCE = 5.0  # seconds to wait for it when there are none
-_GOOD_FOR = 3600.0  # seconds bytes are served on that cannot be made anew
+_LAG = 30.0  # seconds for which outdated bytes are served without waiting while another thread rebuilds them
+_BRIEFLY = 1.0  # seconds to wait for that thread when the bytes are older than that
+_PATIENCE = 5.0  # seconds to wait for it when there are no usable bytes
+_GOOD_FOR = 3600.0  # seconds for which bytes are served that cannot be rebuilt
 _NEVER = float("inf")
-# One thread of the process asks the database on behalf of all documents, so a hung one holds no other.
-_one_asks = Lock()
-_LONGEST = 1000  # characters of a header that are looked at: a longer one costs more than our bytes do
+# Only one thread of the process queries the database for documents, so a hung database blocks only that one.
+_database_lock = Lock()
+_LONGEST = 1000  # characters of a request header that are examined; parsing longer ones is too expensive
 _METHODS = "GET, HEAD, OPTIONS"
 _ALWAYS = {
     "Access-Control-Allow-Origin": "*",
     "X-Content-Type-Options": "nosniff",
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
 }
-
-
 _PREFLIGHT = {
     "Allow": _METHODS,
     "Access-Control-Allow-Methods": _METHODS,
     "Access-Control-Allow-Headers": "*",
     "Access-Control-Max-Age": "86400",
 }
+_Response = tuple[str, list[tuple[str, str]], bytes]  # the status line, the headers, the body
 
 
 class NothingToPublishError(Exception):
-    """There is nothing to publish now, and what was published before must not be served any longer."""
+    """There is nothing to publish now, and the bytes published before must not be served any longer."""
 
     def __init__(self, reason: str, *, status: int = 404) -> None:
         super().__init__(reason)
         self.status = status
 
 
-class _Answer:
-    """One answer, made once: as a response of Django to be copied, and as WSGI (PEP 3333) has it."""
+class _Representation:
+    """The bytes of a document in one content coding, with the headers of every response that carries them."""
 
-    def __init__(self, body: bytes, headers: dict[str, str], *, status: int, of: int | None = None) -> None:
-        length = len(body) if of is None else of
-        response = HttpResponse(body, status=status, headers={**_ALWAYS, **headers})
-        if status not in (204, 304):
-            response.headers["Content-Length"] = str(length)
-        if "Content-Type" not in headers:
-            del response.headers["Content-Type"]
-        self._response = response
-        self.status = f"{status} {response.reason_phrase}"
-        self.headers = list(response.items())
-        self.body = [body]
-
-    def response(self) -> HttpResponse:
-        """A response of its own for one request, at a fraction of what `HttpResponse(…)` costs.
-
-        Everything a later hand may change (headers, cookies, closers, content) is its own.
-        """
-        response, headers = HttpResponse.__new__(HttpResponse), ResponseHeaders.__new__(ResponseHeaders)
-        made = self._response.__dict__
-        headers.__dict__["_store"] = made["headers"]._store.copy()
-        response.__dict__.update(
-            made,
-            headers=headers,
-            cookies=SimpleCookie(),
-            _container=made["_container"].copy(),
-            _resource_closers=[],
-        )
-        return response
-
-
-class _Answers:
-    """Every answer to GET and HEAD while the document has these bytes; `gzipped`: the same bytes, encoded."""
-
-    def __init__(
-        self, body: bytes, headers: dict[str, str], *, status: int = 200, compressed: bool = False
-    ) -> None:
-        self.body = body
-        self.gzipped: _Answers | None = None
-        if compressed:
-            headers = {**headers, "Vary": "Accept-Encoding"}
-            small = gzip.compress(body, mtime=0)
-            self.gzipped = _Answers(small, {**headers, "Content-Encoding": "gzip"}, status=status)
+    def __init__(self, body: bytes, headers: dict[str, str], *, status: int = 200) -> None:
+        self.body, self._status = body, f"{status} {responses[status]}"
+        self.gzipped: _Representation | None = None  # the same document in the other coding
         self.etag = f'"{hashlib.sha256(body).hexdigest()[:32]}"' if status == 200 else ""
-        tagged = {**headers, **({"ETag": self.etag} if self.etag else {})}
-        untyped = {name: value for name, value in tagged.items() if name != "Content-Type"}
-        self._get = _Answer(body, tagged, status=status)
-        self._head = _Answer(b"", tagged, status=status, of=len(body))
-        self._not_modified = _Answer(b"", untyped, status=304)
+        tagged = {**_ALWAYS, **headers, **({"ETag": self.etag} if self.etag else {})}
+        self._headers = [*tagged.items(), ("Content-Length", str(len(body)))]
+        self._headers_of_304 = [(name, value) for name, value in tagged.items() if name != "Content-Type"]
 
-    def to(self, method: str, condition: str | None) -> _Answer:
-        """The answer to a GET or HEAD, 304 when the client has these bytes (RFC 9110 §13.1.2)."""
+    def response(self, method: str, condition: str | None) -> _Response:
+        """The response to GET or HEAD: 304 when the client has these bytes already (RFC 9110 §13.1.2)."""
         if condition and self.etag and self._matches(condition):
-            return self._not_modified
-        return self._get if method == "GET" else self._head
+            return "304 Not Modified", self._headers_of_304, b""
+        return self._status, self._headers, self.body if method == "GET" else b""
 
     def _matches(self, condition: str) -> bool:
         if condition == self.etag:
@@ -125,13 +82,13 @@ class _Answers:
 
 
 class PublishedDocument:
-    """A view for a public document: GET, HEAD and preflights; callable like any Django view.
+    """A view of a public document for GET, HEAD and preflights. Safe for threads.
 
-    `build` makes the bytes; when it fails, the old ones are served on as long as they are good but not to be
-    cached, so that no cache holds what is out of date for longer than it may. Safe for threads.
+    `build` makes the bytes. When it fails, the previous bytes are served for as long as they are good, with
+    `Cache-Control: no-cache`, so that no cache keeps an outdated document for longer than it may.
     """
 
-    csrf_exempt = True  # changes nothing, whoever asks
+    csrf_exempt = True  # no method changes anything
 
     def __init__(
         self,
@@ -144,9 +101,10 @@ class PublishedDocument:
         good_for: Callable[[bytes], float] = lambda body: _GOOD_FOR,
         asks_database: bool = True,
     ) -> None:
-        """compressed: keep a gzip of the bytes too, for those who take it.
+        """Takes the function that builds the bytes, and how they are served.
 
-        good_for: how many seconds from now bytes may be served if they cannot be made anew.
+        compressed: also keep the bytes in gzip, for clients that accept it.
+        good_for: takes the bytes; gives the seconds for which they may be served if they cannot be rebuilt.
         """
         self._build, self._good_for = build, good_for
         self._compressed = compressed
@@ -154,83 +112,103 @@ class PublishedDocument:
         self._headers = {"Content-Type": content_type, "Cache-Control": f"public, max-age={max_age}"}
         self._refresh_after = refresh_after
         self._asks_database = asks_database
-        self._lock = _one_asks if asks_database else Lock()
-        self._answers: _Answers | None = None
-        self._due = 0.0  # on the monotonic clock
-        self._until = _NEVER  # on the same clock: not served from then on
-        self._preflight = _Answer(b"", _PREFLIGHT, status=204)
-        self._refusal = _Answer(b"", {"Allow": _METHODS}, status=405)
+        self._lock = _database_lock if asks_database else Lock()
+        self._current: _Representation | None = None
+        self._due = 0.0  # when the bytes are to be rebuilt, on the monotonic clock
+        self._until = _NEVER  # when the bytes must not be served any longer, on the same clock
 
     def __call__(self, request: HttpRequest, **_: Any) -> HttpResponse:
-        return self._answer(request.method or "", request.META).response()
+        """The response for Django; `wsgi` gives the same in less time."""
+        status, headers, body = self._response(request.method or "", request.META)
+        response = HttpResponse(body, status=int(status[:3]), headers=dict(headers))
+        if "Content-Type" not in dict(headers):
+            del response.headers["Content-Type"]
+        return response
 
     def wsgi(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> list[bytes]:
-        """The same as a WSGI application: for answering before Django is asked at all."""
-        answer = self._answer(environ["REQUEST_METHOD"], environ, ahead=True)
-        start_response(answer.status, answer.headers.copy())
-        return answer.body
-
-    def _answer(self, method: str, environ: dict[str, Any], *, ahead: bool = False) -> _Answer:
-        if method in ("GET", "HEAD"):
-            answers = self._answers
-            if answers is None or monotonic() >= self._due:
-                answers = self._refreshed(ahead=ahead)
-            if answers.gzipped and takes_gzip(environ.get("HTTP_ACCEPT_ENCODING", "")[:_LONGEST]):
-                answers = answers.gzipped
-            return answers.to(method, environ.get("HTTP_IF_NONE_MATCH"))
-        return self._preflight if method == "OPTIONS" else self._refusal
+        """Answers as a WSGI application (PEP 3333), without entering Django's request handling."""
+        status, headers, body = self._response(environ["REQUEST_METHOD"], environ)
+        start_response(status, headers.copy())
+        return [body]
 
     def refresh(self) -> None:
-        """Have the bytes made anew for the next request of this process."""
+        """Has the bytes rebuilt for the next request in this process."""
         self._due = 0.0
 
-    def _refreshed(self, *, ahead: bool) -> _Answers:
-        """Rebuilt by one thread; the others are served what there is, and wait only when there is nothing."""
-        answers, now = self._answers, monotonic()
-        is_good = answers is not None and now < self._until
+    def _response(self, method: str, environ: dict[str, Any]) -> _Response:
+        if method == "OPTIONS":
+            return "204 No Content", [*_ALWAYS.items(), *_PREFLIGHT.items()], b""
+        if method not in ("GET", "HEAD"):
+            refusal = [*_ALWAYS.items(), ("Allow", _METHODS), ("Content-Length", "0")]
+            return "405 Method Not Allowed", refusal, b""
+        current = self._current
+        if current is None or monotonic() >= self._due:
+            current = self._refreshed()
+        if current.gzipped and accepts_gzip(environ.get("HTTP_ACCEPT_ENCODING", "")[:_LONGEST]):
+            current = current.gzipped
+        return current.response(method, environ.get("HTTP_IF_NONE_MATCH"))
+
+    def _refreshed(self) -> _Representation:
+        """Rebuilds in one thread; the others serve what there is, and wait only when that is not usable."""
+        current, now = self._current, monotonic()
+        is_good = current is not None and now < self._until
         may_lag = is_good and now < self._due + _LAG
         patience = 0 if may_lag else _BRIEFLY if is_good else _PATIENCE
         if not self._lock.acquire(timeout=patience):
-            if answers is None or not is_good:
+            if current is None or not is_good:
                 return _unavailable(503, "Not available at the moment.")
-            return answers if may_lag else self._uncached(answers)
+            return current if may_lag else self._uncached(current)
         try:
-            if self._answers is None or monotonic() >= self._due:
-                with bounded(SHORT) if self._asks_database else nullcontext():
-                    self._answers, self._until = self._rebuilt(ahead=ahead)
+            if self._current is None or monotonic() >= self._due:
+                self._current, self._until = self._rebuilt()
                 self._due = min(monotonic() + self._refresh_after, self._until)
-            return self._answers
+            return self._current
         finally:
             self._lock.release()
 
-    def _rebuilt(self, *, ahead: bool) -> tuple[_Answers, float]:
-        """The answers from now on, and until when; `ahead` of Django no signal closes connections."""
+    def _rebuilt(self) -> tuple[_Representation, float]:
+        """What is served from now on, and until when."""
         now = monotonic()
         try:
-            if ahead and self._asks_database:
-                close_old_connections()
-                close_dead_connections()
-            body = self._build()
-            return _Answers(body, self._headers, compressed=self._compressed), now + self._good_for(body)
+            with usable_database() if self._asks_database else nullcontext():
+                body = self._build()
+            return self._represented(body, self._headers), now + self._good_for(body)
         except NothingToPublishError as nothing:
             return _unavailable(nothing.status, str(nothing)), _NEVER
-        except Exception:  # whatever it is, relying parties need the document more than we need to fail
+        except Exception:  # any failure: relying parties need the document more than we need to fail
             log.exception("document_not_rebuilt", document=self._name)
-        if self._answers is None or not self._answers.etag or monotonic() >= self._until:
+        if self._current is None or not self._current.etag or monotonic() >= self._until:
             return _unavailable(503, "Not available at the moment."), _NEVER
-        return self._uncached(self._answers), self._until
+        return self._uncached(self._current), self._until
 
-    def _uncached(self, answers: _Answers) -> _Answers:
-        """Bytes that may be out of date already, so that no cache prolongs that."""
-        if not answers.etag:
-            return answers
-        headers = {**self._headers, "Cache-Control": "no-cache"}
-        return _Answers(answers.body, headers, compressed=self._compressed)
+    def _represented(self, body: bytes, headers: dict[str, str]) -> _Representation:
+        if not self._compressed:
+            return _Representation(body, headers)
+        headers = {**headers, "Vary": "Accept-Encoding"}
+        plain = _Representation(body, headers)
+        plain.gzipped = _Representation(gzip.compress(body, mtime=0), {**headers, "Content-Encoding": "gzip"})
+        return plain
+
+    def _uncached(self, current: _Representation) -> _Representation:
+        """The same for bytes that may be outdated: no cache may keep them any longer."""
+        if not current.etag:
+            return current
+        return self._represented(current.body, {**self._headers, "Cache-Control": "no-cache"})
 
 
-@lru_cache(maxsize=64)  # clients are of few kinds
-def takes_gzip(accept_encoding: str) -> bool:
-    """Whether a client that sends this header names gzip and does not refuse it."""
+@contextmanager
+def usable_database() -> Iterator[None]:
+    """For queries outside Django's request handling: drops stale connections first and limits the waits."""
+    with bounded(SHORT):
+        if not connection.in_atomic_block:
+            close_old_connections()
+            close_dead_connections()
+        yield
+
+
+@lru_cache(maxsize=64)  # few kinds of clients send few different headers
+def accepts_gzip(accept_encoding: str) -> bool:
+    """Whether an `Accept-Encoding` header names gzip and does not refuse it (RFC 9110 §12.5.3)."""
     for part in accept_encoding.lower().split(","):
         coding, _, weight = part.partition(";")
         if coding.strip() == "gzip":
@@ -238,8 +216,8 @@ def takes_gzip(accept_encoding: str) -> bool:
     return False
 
 
-def _unavailable(status: int, reason: str) -> _Answers:
+def _unavailable(status: int, reason: str) -> _Representation:
     headers = {"Content-Type": "text/plain; charset=utf-8", "Cache-Control": "no-store"}
     if status == 503:
         headers["Retry-After"] = "5"
-    return _Answers(f"{reason}\n".encode(), headers, status=status)
+    return _Representation(f"{reason}\n".encode(), headers, status=status)

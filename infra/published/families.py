@@ -6,17 +6,14 @@ from time import monotonic
 from typing import Any
 
 import structlog
-from django.db import close_old_connections
 from django.http import HttpRequest, HttpResponse
 
-from infra.database.hung_database import SHORT, bounded
-from infra.database.kept_connections import close_dead_connections
-from infra.published.documents import NothingToPublishError, PublishedDocument
+from infra.published.documents import NothingToPublishError, PublishedDocument, usable_database
 
 log = structlog.get_logger(__name__)
 
-_PAUSE = 0.1  # seconds between two questions which documents there are
-_PATIENCE = 1.0  # seconds to wait for another thread that asks
+_PAUSE = 0.1  # seconds at least between two queries for the numbers that exist
+_PATIENCE = 1.0  # seconds to wait for another thread's query
 
 
 def _no_document() -> bytes:
@@ -28,12 +25,12 @@ def _no_answer() -> bytes:
 
 
 class PublishedFamily:
-    """A view for all documents of a kind. Nothing is kept for numbers that do not exist. Safe for threads.
+    """A view of all documents of a kind. Keeps nothing for numbers that do not exist. Safe for threads.
 
-    numbers: asks which documents there are. document: makes the one with that number.
+    numbers: queries the numbers that exist. document: makes the document with a number.
     """
 
-    csrf_exempt = True  # changes nothing, whoever asks
+    csrf_exempt = True  # no method changes anything
 
     def __init__(
         self, numbers: Callable[[], Iterable[int]], document: Callable[[int], PublishedDocument]
@@ -41,45 +38,43 @@ class PublishedFamily:
         self._numbers, self._document = numbers, document
         self._documents: dict[str, PublishedDocument] = {}
         self._lock = Lock()
-        self._due = 0.0  # on the monotonic clock
+        self._due = 0.0  # when the numbers may be queried again, on the monotonic clock
         self._unknown, self._unavailable = (
             PublishedDocument(build, asks_database=False) for build in (_no_document, _no_answer)
         )
 
     def __call__(self, request: HttpRequest, number: int) -> HttpResponse:
+        """The response for Django; `wsgi` gives the same in less time."""
         return self._find(str(number))(request)
 
     def wsgi(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> list[bytes]:
-        """The same as a WSGI application: for answering before Django is asked at all."""
+        """Answers as a WSGI application (PEP 3333), without entering Django's request handling."""
         name = environ["PATH_INFO"].rpartition("/")[2]
-        return self._find(name, ahead=True).wsgi(environ, start_response)
+        return self._find(name).wsgi(environ, start_response)
 
     def refresh(self) -> None:
-        """Forget all documents of this process; they are made anew when asked for."""
+        """Forgets all documents of this process; each is made again when it is requested."""
         with self._lock:
             self._documents, self._due = {}, 0.0
 
-    def _find(self, name: str, *, ahead: bool = False) -> PublishedDocument:
-        """By its number as written in the address: `7`, not `07`. Those that are known wait for nothing."""
+    def _find(self, name: str) -> PublishedDocument:
+        """The document with this number as the address spells it: `7`, not `07`. Known ones never wait."""
         document = self._documents.get(name)
         if document is None and name.isdecimal():
             if not self._lock.acquire(timeout=_PATIENCE):
                 return self._unavailable
             try:
-                if name not in self._documents and monotonic() >= self._due and not self._look(ahead=ahead):
+                if name not in self._documents and monotonic() >= self._due and not self._look():
                     return self._unavailable
                 document = self._documents.get(name)
             finally:
                 self._lock.release()
         return document or self._unknown
 
-    def _look(self, *, ahead: bool) -> bool:
-        """Ask again which documents there are; those that are known stay as they are."""
+    def _look(self) -> bool:
+        """Queries the numbers that exist and keeps the documents made already; False if the query failed."""
         try:
-            with bounded(SHORT):
-                if ahead:
-                    close_old_connections()  # ahead of Django no signal does it
-                    close_dead_connections()
+            with usable_database():
                 numbers = list(self._numbers())
         except Exception:
             log.exception("documents_not_found", family=self._numbers.__qualname__)

@@ -1,1 +1,1 @@
-"""Certificates of signing keys: the sandbox's authority, chains, what authorities send, when they end."""
+"""Certificates of signing keys: the sandbox's authority, chains, received files, warnings before they end."""

@@ -1,4 +1,4 @@
-"""A signing key's certificate chain, leaf first; refuses to exist when anything does not fit. Pure.
+"""A signing key's certificate chain, leaf first; an object of it is always a valid chain. Pure.
 
 RFC 5280 §6.1 (path validation), RFC 7515 §4.1.6 (x5c), HAIP 1.0 §6.1.1 (no trust anchor in x5c).
 """
@@ -17,10 +17,10 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from infra.moments import moment
 
 MAX_PEM = 65_536
-MIN_CERTIFICATES, MAX_CERTIFICATES = 3, 6  # leaf, issuing CA, root; room for CAs in between
+MIN_CERTIFICATES, MAX_CERTIFICATES = 3, 6  # leaf, issuing CA, root, and up to 3 CAs between them
 _HASHES = (SHA256, SHA384, SHA512)
 _CA_CURVES = (ec.SECP256R1, ec.SECP384R1, ec.SECP521R1)
-_UNREADABLE = (
+UNREADABLE = (  # the errors of `cryptography` about malformed certificates
     *(ValueError, TypeError, UnsupportedAlgorithm),
     *(x509.InvalidVersion, x509.DuplicateExtension, x509.UnsupportedGeneralNameType),
 )
@@ -28,15 +28,18 @@ Extension = TypeVar("Extension", bound=x509.ExtensionType)
 
 
 class BrokenChainError(Exception):
-    """A certificate chain does not fit; the text names which certificates and why."""
+    """A certificate chain is not valid; the text names the certificates and the reason."""
 
 
 @dataclass(frozen=True)
 class CertificateChain:
-    """Leaf, issuing CA(s), root: each signed by the next, all valid at `at`, the leaf for `public_key`."""
+    """Leaf, issuing CA(s), root: each signed by the next, all valid at `at`, the leaf for `public_key`.
+
+    The constructor raises BrokenChainError.
+    """
 
     certificates: tuple[x509.Certificate, ...]
-    public_key: bytes  # SubjectPublicKeyInfo the leaf must carry
+    public_key: bytes  # SubjectPublicKeyInfo (DER) that the leaf must carry
     at: datetime
 
     def __post_init__(self) -> None:
@@ -50,7 +53,7 @@ class CertificateChain:
                 _check_authority(self.certificates[position], self._name(position), below=position - 1)
                 self._check_link(position - 1, position)
             self._check_link(-1, -1)
-        except _UNREADABLE as error:
+        except UNREADABLE as error:
             raise BrokenChainError(f"A certificate cannot be read: {error}") from error
 
     @classmethod
@@ -60,7 +63,7 @@ class CertificateChain:
             raise BrokenChainError(f"The chain is longer than {MAX_PEM} characters.")
         try:
             certificates = tuple(x509.load_pem_x509_certificates(pem.encode()))
-        except _UNREADABLE as error:
+        except UNREADABLE as error:
             raise BrokenChainError(f"This is not a chain of PEM certificates: {error}") from error
         return cls(certificates, bytes(public_key), now)
 
@@ -73,12 +76,8 @@ class CertificateChain:
         return self.certificates[-1]
 
     @property
-    def pem(self) -> str:
-        return "".join(c.public_bytes(Encoding.PEM).decode("ascii") for c in self.certificates)
-
-    @property
     def x5c(self) -> list[str]:
-        """For the header of a token: everything but the root, which a verifier must hold already."""
+        """For the header of a token: all but the root, which verifiers must have (RFC 7515 §4.1.6)."""
         return self.x5c_with_root[:-1]
 
     @property
@@ -88,7 +87,7 @@ class CertificateChain:
 
     @property
     def not_after(self) -> datetime:
-        """When the first of the certificates ends; nothing is signed from then on."""
+        """When the first of the certificates expires; nothing is signed from then on."""
         return min(c.not_valid_after_utc for c in self.certificates)
 
     def by_name(self) -> dict[str, x509.Certificate]:
@@ -104,7 +103,7 @@ class CertificateChain:
         return f"the {role} “{self.certificates[position].subject.rfc4514_string()}”"
 
     def _check_link(self, child_at: int, parent_at: int) -> None:
-        """The child names the parent as its issuer, by name and key id, and carries its signature."""
+        """Checks that the child names the parent as its issuer, by name and key id, and that it signed it."""
         child, parent = self.certificates[child_at], self.certificates[parent_at]
         names = f"{self._name(child_at)} and {self._name(parent_at)}"
         if child is parent:
@@ -116,8 +115,8 @@ class CertificateChain:
             raise BrokenChainError(
                 f"Wrong order or a gap between {names}: the first was issued by “{issuer}”."
             )
-        issuer_id = _extension(child, x509.AuthorityKeyIdentifier)
-        own_id = _extension(parent, x509.SubjectKeyIdentifier)
+        issuer_id = extension(child, x509.AuthorityKeyIdentifier)
+        own_id = extension(parent, x509.SubjectKeyIdentifier)
         if issuer_id and own_id and issuer_id.key_identifier not in (None, own_id.digest):
             raise BrokenChainError(
                 f"The key identifiers of {names} do not fit: another key of the same name?"
@@ -148,7 +147,7 @@ def _check_dates(certificate: x509.Certificate, name: str, at: datetime) -> None
 
 
 def _check_extensions_known(certificate: x509.Certificate, name: str) -> None:
-    """RFC 5280 §4.2: a critical extension that is not understood is a reason to refuse."""
+    """Refuses critical extensions that we do not process (RFC 5280 §4.2)."""
     for extension in certificate.extensions:
         if extension.critical and isinstance(extension.value, x509.UnrecognizedExtension):
             oid = extension.oid.dotted_string
@@ -161,24 +160,24 @@ def _check_leaf(leaf: x509.Certificate, name: str, public_key: bytes) -> None:
         raise BrokenChainError(f"The key of {name} is not on the curve P-256.")
     if key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo) != public_key:
         raise BrokenChainError(f"{_first(name)} certifies another key than this signing key.")
-    constraints = _extension(leaf, x509.BasicConstraints)
+    constraints = extension(leaf, x509.BasicConstraints)
     if constraints and constraints.ca:
         raise BrokenChainError(f"{_first(name)} is a certificate authority (basic constraints).")
-    usage = _extension(leaf, x509.KeyUsage)
+    usage = extension(leaf, x509.KeyUsage)
     if not usage or not usage.digital_signature or usage.key_cert_sign:
         raise BrokenChainError(f"The key usage of {name} must be digitalSignature, and not keyCertSign.")
 
 
 def _check_authority(certificate: x509.Certificate, name: str, *, below: int) -> None:
     """`below`: how many certificate authorities stand between this one and the leaf."""
-    constraints = _extension(certificate, x509.BasicConstraints)
+    constraints = extension(certificate, x509.BasicConstraints)
     if not constraints or not constraints.ca:
         raise BrokenChainError(f"{_first(name)} is not a certificate authority (basic constraints).")
     if constraints.path_length is not None and constraints.path_length < below:
         raise BrokenChainError(
             f"The path length of {name} allows {constraints.path_length} authorities below, not {below}."
         )
-    usage = _extension(certificate, x509.KeyUsage)
+    usage = extension(certificate, x509.KeyUsage)
     if not usage or not usage.key_cert_sign:
         raise BrokenChainError(f"The key usage of {name} lacks keyCertSign.")
     key = certificate.public_key()
@@ -189,7 +188,8 @@ def _check_authority(certificate: x509.Certificate, name: str, *, below: int) ->
         )
 
 
-def _extension(certificate: x509.Certificate, kind: type[Extension]) -> Extension | None:
+def extension(certificate: x509.Certificate, kind: type[Extension]) -> Extension | None:
+    """The certificate's extension of this kind, or None."""
     try:
         return certificate.extensions.get_extension_for_class(kind).value
     except x509.ExtensionNotFound:

@@ -1,4 +1,4 @@
-"""Which certificates end soon, and how soon: told 60, 30, 14 and 7 days before, and after. Pure."""
+"""Which certificates end soon: operators are warned 60, 30, 14 and 7 days before the end. Pure."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -17,11 +17,11 @@ URGENT = 14
 
 @dataclass(frozen=True)
 class Ending:
-    """A certificate whose end has come near: `stage` is the smallest of WARN_BEFORE it is within, 0 ended."""
+    """A certificate that ends soon, or has ended; `stage_of` describes the stage."""
 
     name: str
     fingerprint: str
-    holders: tuple[str, ...]  # ids of the keys that need it
+    holders: tuple[str, ...]  # the ids of the keys that use it
     ends: datetime
     days: int  # whole days left
     stage: int
@@ -47,9 +47,9 @@ class Ending:
 
 
 def endings(in_use: Iterable[tuple[str, Iterable[x509.Certificate]]], *, now: datetime) -> list[Ending]:
-    """What ends within WARN_BEFORE, or has ended, of the certificates each holder uses; the soonest first.
+    """The certificates that have ended or end within WARN_BEFORE; the soonest first.
 
-    A certificate that several holders use (a root) is told of once.
+    `in_use` gives each holder's certificates. One that several holders use, such as a root, occurs once.
     """
     holders: dict[x509.Certificate, list[str]] = {}
     for holder, certificates in in_use:
@@ -64,7 +64,7 @@ def endings(in_use: Iterable[tuple[str, Iterable[x509.Certificate]]], *, now: da
 
 
 def stage_of(left: timedelta) -> int | None:
-    """The smallest of WARN_BEFORE that `left` is within; 0 when nothing is left, None when it is far off."""
+    """The smallest of WARN_BEFORE that `left` is within; 0 when nothing is left, None if it is far."""
     if left <= timedelta(0):
         return 0
     return min((days for days in WARN_BEFORE if left <= timedelta(days=days)), default=None)

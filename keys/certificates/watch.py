@@ -1,4 +1,4 @@
-"""The certificates in use, watched: told of in the log, in the admin and by `check --deploy`."""
+"""Warnings about certificates in use that end soon, for the log, the admin and `check --deploy`."""
 
 from datetime import datetime
 
@@ -14,9 +14,9 @@ log = structlog.get_logger(__name__)
 
 
 def certificates_in_use() -> list[tuple[str, tuple[x509.Certificate, ...]]]:
-    """What signs or is next to sign, and its chain; and the sandbox's authority, if there is one.
+    """The chains of the active and the staged key, and of the sandbox's authority, if there is one.
 
-    A retired key is left out: it signs nothing more, and no token outlives its certificates.
+    A retired key is left out: it signs no more, and no token that it signed outlives its certificates.
     """
     in_use = []
     for key in SigningKey.objects.filter(state__in=[State.ACTIVE, State.STAGED], certified_at__isnull=False):
@@ -29,12 +29,12 @@ def certificates_in_use() -> list[tuple[str, tuple[x509.Certificate, ...]]]:
 
 
 def ending_certificates(*, now: datetime) -> list[Ending]:
-    """What of the certificates in use ends soon, the soonest first."""
+    """The certificates in use that end soon, the soonest first."""
     return endings(certificates_in_use(), now=now)
 
 
 def report(*, now: datetime) -> list[Ending]:
-    """The same, each told of in the log: `certificate_ends`, an error once it is urgent."""
+    """The same; logs each as `certificate_ends`, as an error once it is urgent."""
     found = ending_certificates(now=now)
     for ending in found:
         (log.error if ending.urgent else log.warning)(

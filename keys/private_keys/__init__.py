@@ -1,1 +1,1 @@
-"""Private keys: what signs, where they live, and how they are kept for a bad day."""
+"""Private keys: signers, the stores that keep the keys, and backups."""

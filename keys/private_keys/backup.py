@@ -1,9 +1,8 @@
-"""Every key with its private part, as one document, and back: for the day when the database is lost.
+"""Exports every key with its private part as one document, and restores it after a loss of the database.
 
-What a hardware module holds cannot leave it: of such a key the document has everything else.
-
-The document is for `backup_file` to lock. It is restored into an empty database of the same base address
-only, sealed anew under the sealing keys there, and the key set is then the same to the byte.
+The private part of a key in a hardware module cannot be exported; the document has the other facts of it.
+`backup_file` encrypts the document. It can be restored only into a database without keys, of a service with
+the same base address; its keys are then sealed anew, and the key set is the same to the byte.
 """
 
 import json
@@ -26,15 +25,14 @@ from keys.private_keys.signer import SoftwareSigner
 from keys.rotation.key_events import Action, record
 
 VERSION = 1
-_TIMES = ("staged_at", "certified_at", "activated_at", "retired_at", "withdrawn_at", "destroyed_at")
 _SIGNS = (SigningKey.State.STAGED, SigningKey.State.ACTIVE)
 _PEMS = ("root_pem", "issuing_pem")
 
 
 def export(*, actor: str, reason: str, now: datetime) -> bytes:
-    """The document, not encrypted yet, and a row in the record; in the caller's transaction.
+    """The unencrypted document. Also adds a key event, so call it in a transaction.
 
-    Raises BackupError when there is no key, SealError when one does not open.
+    Raises BackupError when there is no key, SealError when a key cannot be opened.
     """
     keys = [_key_facts(key) for key in SigningKey.objects.all()]
     if not keys:
@@ -52,9 +50,9 @@ def export(*, actor: str, reason: str, now: datetime) -> bytes:
 
 
 def restore(document: bytes, *, actor: str, reason: str, now: datetime) -> int:
-    """Puts the keys of an export into an empty database; how many. All or nothing.
+    """Restores all keys of an export, or none, and gives their number.
 
-    Raises BackupError when there are keys already, or the document does not hold what it must.
+    Raises BackupError when the database has keys already, or when the document is not valid.
     """
     facts = _parse(document)
     try:
@@ -68,14 +66,7 @@ def restore(document: bytes, *, actor: str, reason: str, now: datetime) -> int:
             if facts["authority"] is not None:
                 _authority(facts["authority"]).save(force_insert=True)
             record(Action.IMPORTED, None, actor=actor, reason=reason, now=now)
-    except (
-        KeyError,
-        TypeError,
-        ValueError,
-        AttributeError,
-        BrokenChainError,
-        DatabaseError,
-    ) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, BrokenChainError, DatabaseError) as error:
         raise BackupError(
             f"The backup holds something that is no key of ours ({type(error).__name__})."
         ) from None
@@ -83,7 +74,7 @@ def restore(document: bytes, *, actor: str, reason: str, now: datetime) -> int:
 
 
 def in_hardware() -> list[SigningKey]:
-    """The keys that sign or are to sign and whose private key no export holds."""
+    """The staged and active keys whose private key no export contains."""
     return list(SigningKey.objects.filter(store=Store.PKCS11, state__in=_SIGNS))
 
 
@@ -102,7 +93,7 @@ def _parse(document: bytes) -> dict[str, Any]:
 
 
 def _key_facts(key: SigningKey) -> dict[str, Any]:
-    times = {name: time.isoformat() if (time := getattr(key, name)) else None for name in _TIMES}
+    times = {name: time.isoformat() if (time := getattr(key, name)) else None for name in SigningKey.TIMES}
     return {
         "id": str(key.id),
         "state": key.state,
@@ -116,9 +107,9 @@ def _key_facts(key: SigningKey) -> dict[str, Any]:
 
 
 def _key(facts: dict[str, Any]) -> SigningKey:
-    """The row; raises when a private key is missing or another's, or the chain did not fit when it came."""
-    facts = {"store": Store.SOFTWARE, "destroyed_at": None, **facts}  # written before there were modules
-    times = {name: datetime.fromisoformat(facts[name]) if facts[name] else None for name in _TIMES}
+    """The row. Raises an error if the private key is missing or wrong, or if the chain is not valid."""
+    facts = {"store": Store.SOFTWARE, "destroyed_at": None, **facts}  # early exports lack these members
+    times = {name: datetime.fromisoformat(facts[name]) if facts[name] else None for name in SigningKey.TIMES}
     key = SigningKey(
         id=UUID(facts["id"]),
         state=SigningKey.State(facts["state"]),
@@ -132,7 +123,7 @@ def _key(facts: dict[str, Any]) -> SigningKey:
     if key.store == Store.SOFTWARE and key.state in _SIGNS:
         signer = SoftwareSigner.from_der(base64url.decode(facts["private_key"]))
         if public_der(signer.public_key) != key.public_key:
-            raise ValueError("the private key is another's")
+            raise ValueError("the private key does not fit the public key")
         key.sealed_private_key = seal(signer.to_der(), context=key.sealing_context)
     if key.certified_at:
         key.chain(at=key.certified_at)

@@ -1,4 +1,4 @@
-"""A file that only a passphrase opens: JWE (RFC 7516), PBES2-HS512+A256KW (RFC 7518 §4.8), A256GCM. Pure."""
+"""Encryption of a file by a passphrase: JWE (RFC 7516), PBES2-HS512+A256KW (RFC 7518 §4.8), A256GCM. Pure."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from jwcrypto.common import JWException
 from infra import base64url, strict_json
 
 ALG, ENC = "PBES2-HS512+A256KW", "A256GCM"
-ROUNDS = 600_000  # of PBKDF2 with HMAC-SHA-512: half a second for us, years for who guesses
+ROUNDS = 600_000  # of PBKDF2 with HMAC-SHA-512: half a second each, which makes guessing slow
 FEWEST_ROUNDS, MOST_ROUNDS = 200_000, 2_000_000
 MAX_FILE = 4_000_000
 SHORTEST, FEWEST_CHARACTERS = 20, 8
@@ -23,18 +23,18 @@ class BackupError(Exception):
 
 
 def require_strong(passphrase: str) -> None:
-    """Raises BackupError for a passphrase that could be guessed from the file."""
+    """Raises BackupError for a passphrase that an attacker who has the file could guess."""
     if len(passphrase) < SHORTEST:
         raise BackupError(
-            f"The passphrase is too short: {SHORTEST} characters or more, five random words say."
+            f"The passphrase is too short: use {SHORTEST} characters or more, such as five random words."
         )
     period = (passphrase + passphrase).find(passphrase, 1)
     if len(set(passphrase)) < FEWEST_CHARACTERS or period < len(passphrase):
-        raise BackupError("The passphrase repeats itself; take five random words, say.")
+        raise BackupError("The passphrase repeats itself; use five random words, for example.")
 
 
 def lock(content: bytes, passphrase: str) -> str:
-    """`content` encrypted, in the compact form; raises BackupError when the passphrase is weak."""
+    """`content` as an encrypted JWE in compact form; raises BackupError when the passphrase is weak."""
     require_strong(passphrase)
     header = {"alg": ALG, "enc": ENC, "p2c": ROUNDS, "p2s": base64url.encode(os.urandom(16))}
     with _many_rounds():
@@ -44,7 +44,7 @@ def lock(content: bytes, passphrase: str) -> str:
 
 
 def unlock(text: str, passphrase: str) -> bytes:
-    """What was locked; raises BackupError when the file is none, was changed, or the passphrase is wrong."""
+    """The decrypted content; raises BackupError when the text is no such file or the passphrase is wrong."""
     header = _header(text)
     rounds = header.get("p2c")
     if (
@@ -78,7 +78,7 @@ def _header(text: str) -> dict[str, Any]:
 
 @contextmanager
 def _many_rounds() -> Iterator[None]:
-    """jwcrypto refuses costly headers from strangers; ours are costly on purpose, and looked at before."""
+    """Lets jwcrypto accept our many rounds, which `unlock` has checked; its own limit is lower."""
     before = jwa.default_max_pbkdf2_iterations
     jwa.default_max_pbkdf2_iterations = MOST_ROUNDS
     try:

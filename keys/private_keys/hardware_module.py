@@ -1,7 +1,7 @@
-"""Private keys in a hardware module (PKCS#11 2.40): the only room that imports `pkcs11`, an optional extra.
+"""Private keys in a hardware module (PKCS#11 2.40). Only this module imports `pkcs11`, which is optional.
 
-One session per process behind one lock, opened when it is first needed: sessions do not survive a fork, and
-several of them in several threads crash some modules.
+Each process has one session behind one lock, opened when it is first needed: sessions do not survive a fork,
+and several sessions in several threads crash some modules.
 """
 
 import os
@@ -22,8 +22,8 @@ from pkcs11 import Attribute, KeyType, Mechanism, MechanismFlag, ObjectClass
 from keys.jwk import public_der
 from keys.private_keys.signer import SignerUnavailableError
 
-PAUSE = 2.0  # seconds until a module that could not be reached is tried again; callers are told at once
-PATIENCE = 10.0  # seconds to wait for those before us
+PAUSE = 2.0  # seconds until an unavailable module is tried again; until then every call fails at once
+PATIENCE = 10.0  # seconds to wait for the calls of other threads
 PAUSES = (0.0, 0.05, 0.1, 0.2, 0.4)  # seconds before each try to open a session
 _P256 = bytes.fromhex("06082a8648ce3d030107")  # the curve's object identifier, in DER
 _STAYS_INSIDE = {Attribute.SENSITIVE: True, Attribute.EXTRACTABLE: False}
@@ -46,14 +46,14 @@ class HardwareModule:
     """
 
     def __init__(self, path: str, token: str, *, pin: Callable[[], str]) -> None:
-        """The `path` of the module's library, the label of the `token`, and whom to ask for its `pin`."""
+        """Takes the path of the module's library, the label of the token, and what gives the pin."""
         self._path, self._token, self._pin = path, token, pin
         self._refused_pin: str | None = None
         self._why, self._rests_until = "", 0.0  # on the monotonic clock, as the next
         self._opened_at = 0.0
         self._lock = Lock()
         self._forget()
-        # Nobody is inside the module while this process forks, or the child would find it half-way.
+        # No thread is in a call to the module while this process forks, so the child finds no call half done.
         os.register_at_fork(
             before=self._lock.acquire, after_in_parent=self._lock.release, after_in_child=self._begin_as_child
         )
@@ -67,7 +67,7 @@ class HardwareModule:
         self._keys: dict[UUID, Any] = {}  # handles in this session
 
     def generate(self, kid: UUID) -> bytes:
-        """Make a key pair that stays inside and only signs; its public key, as SubjectPublicKeyInfo."""
+        """Makes a signing key pair that cannot be extracted; gives its SubjectPublicKeyInfo."""
 
         def work(session: pkcs11.Session) -> bytes:
             curve = session.create_domain_parameters(KeyType.EC, {Attribute.EC_PARAMS: _P256}, local=True)
@@ -86,22 +86,22 @@ class HardwareModule:
             point = public[Attribute.EC_POINT][-65:]  # some modules wrap it in an OCTET STRING
             return public_der(ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), point))
 
-        return self._run(work, fresh=True)  # a second try could make a second pair
+        return self._run(work, fresh=True)  # no second try, which could make a second pair
 
     def sign(self, kid: UUID, digest: bytes) -> bytes:
         """The 64 bytes r‖s over a SHA-256 digest."""
         signature: bytes = self._run(
             lambda session: self._key(session, kid).sign(digest, mechanism=Mechanism.ECDSA),
-            fresh=kid not in self._keys,  # nothing is looked for in a session that may be lost
+            fresh=kid not in self._keys,  # a key is not searched in a session that may be lost
         )
         return signature
 
     def signer(self, kid: UUID, public_key: ec.EllipticCurvePublicKey) -> "HardwareSigner":
-        """What signs with this key; asks the module for nothing yet."""
+        """The signer of this key; does not call the module yet."""
         return HardwareSigner(self, kid, public_key)
 
     def destroy(self, kid: UUID) -> bool:
-        """Destroy the key pair; whether there was one."""
+        """Destroys the key pair; gives whether there was one."""
 
         def work(session: pkcs11.Session) -> bool:
             found = [
@@ -114,7 +114,7 @@ class HardwareModule:
             self._keys.pop(kid, None)
             return bool(found)
 
-        return self._run(work, fresh=True)  # an old session may not see what is there
+        return self._run(work, fresh=True)  # an old session may not see all objects
 
     def _key(self, session: pkcs11.Session, kid: UUID) -> Any:
         if kid not in self._keys:
@@ -122,9 +122,9 @@ class HardwareModule:
         return self._keys[kid]
 
     def _run(self, work: Callable[[pkcs11.Session], Result], *, fresh: bool = False) -> Result:
-        """What `work` gives with this process's session, or with a new one when that is lost.
+        """Runs `work` with this process's session, and once more with a new session if the old one is lost.
 
-        With `fresh` the session is a new one, unless it was opened just now, and `work` is not tried again.
+        With `fresh`, `work` runs only once, with a session that is not older than PAUSE.
         """
         if not self._lock.acquire(timeout=PATIENCE):
             raise SignerUnavailableError(_("The hardware module takes too long to answer."))
@@ -149,7 +149,7 @@ class HardwareModule:
             self._lock.release()
 
     def _open(self) -> pkcs11.Session:
-        """A new session in the place of the one there was; refuses for a while after it failed."""
+        """Opens a new session and forgets the old one; after a failure it refuses for PAUSE seconds."""
         self._forget()
         if monotonic() < self._rests_until:
             raise SignerUnavailableError(self._why)
@@ -164,7 +164,7 @@ class HardwareModule:
         return self._session
 
     def _log_in(self) -> pkcs11.Session:
-        """A session, at the first try or soon after: some modules miss a token that another process opens."""
+        """A new session. Tries several times: some modules miss a token while another process opens it."""
         pin = self._pin()
         if pin == self._refused_pin:
             raise SignerUnavailableError(
@@ -185,9 +185,9 @@ class HardwareModule:
         raise self._unavailable(failure) from failure
 
     def _token_now(self) -> pkcs11.Token:
-        """The token of the module initialised anew: that ends what a lost session or our parent has left."""
+        """The token. Initialises the module anew, which ends a lost session or one of the parent process."""
         library = pkcs11.lib(self._path)
-        with suppress(pkcs11.PKCS11Error):  # after a fork some say that they are not initialised
+        with suppress(pkcs11.PKCS11Error):  # after a fork some modules report that they are not initialised
             library.finalize()
         library.initialize()
         return library.get_token(token_label=self._token)

@@ -1,4 +1,4 @@
-"""Where private keys live, chosen for each key when it is made: sealed in its row, or in a module."""
+"""Private keys: each is kept sealed in its row or in a hardware module, as chosen when it is made."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -30,7 +30,7 @@ _modules: dict[tuple[str, str, str, str], "HardwareModule"] = {}
 
 
 def make_private_key(key: SigningKey) -> None:
-    """Give a row that is not saved yet its key pair; raises SealError, SignerUnavailableError."""
+    """Makes the key pair of a row that is not saved yet; raises SealError, SignerUnavailableError."""
     if key.store == Store.PKCS11:
         key.public_key = hardware_module().generate(key.id)
     else:
@@ -41,7 +41,7 @@ def make_private_key(key: SigningKey) -> None:
 
 @contextmanager
 def forgotten_unless_saved(key: SigningKey) -> Iterator[None]:
-    """Around the transaction that saves a new key: when it fails, the module does not keep the key pair."""
+    """Wraps the transaction that saves a new key: if it fails, the key pair in the module is destroyed."""
     try:
         yield
     except BaseException:
@@ -54,7 +54,7 @@ def forgotten_unless_saved(key: SigningKey) -> Iterator[None]:
 
 
 def signer_of(key: SigningKey) -> Signer:
-    """What signs with this key; raises SealError when it does not open, SignerUnavailableError."""
+    """The signer of this key; raises SealError when it cannot be opened, SignerUnavailableError."""
     if key.store == Store.SOFTWARE:
         return software_signer_of(key)
     signer = hardware_module().signer(key.id, public_key_from_der(key.public_key))
@@ -71,16 +71,16 @@ def software_signer_of(key: SigningKey) -> SoftwareSigner:
 
 
 def to_destroy() -> QuerySet[SigningKey]:
-    """Keys that can never sign again and that the module has not destroyed yet."""
+    """Keys in the module that can never sign again and are not destroyed yet."""
     return SigningKey.objects.filter(
         store=Store.PKCS11, state__in=[State.RETIRED, State.WITHDRAWN], destroyed_at=None
     )
 
 
 def destroy(key: SigningKey, *, now: datetime, actor: str = SERVICE) -> bool:
-    """Have the module destroy the private key of one of `to_destroy`; whether it was done here and now.
+    """Destroys the private key in the module if it is one of `to_destroy`; gives whether this call did it.
 
-    Never inside a transaction, which could still be rolled back. Raises SignerUnavailableError.
+    Must not be called in a transaction, which could still be rolled back. Raises SignerUnavailableError.
     """
     waiting = to_destroy().filter(pk=key.pk)
     if not waiting.exists():
@@ -98,7 +98,7 @@ def destroy(key: SigningKey, *, now: datetime, actor: str = SERVICE) -> bool:
 
 
 def destroy_once_committed(key: SigningKey, *, now: datetime, actor: str) -> None:
-    """The same when the transaction is through; where it fails, `due_steps.rotate` does it later."""
+    """Does the same after the transaction commits; if it fails, `due_steps.rotate` repeats it later."""
 
     def attempt() -> None:
         try:
@@ -114,9 +114,9 @@ def hardware_module() -> "HardwareModule":
     """This process's hardware module; raises SignerUnavailableError when there is none."""
     if not settings.PKCS11_MODULE:
         raise SignerUnavailableError(_("PKCS11_MODULE names no hardware module."))
-    said = (settings.PKCS11_MODULE, settings.PKCS11_TOKEN, settings.PKCS11_PIN, settings.PKCS11_PIN_FILE)
-    # One for all threads, whichever came first: two would not wait for each other inside the module.
-    return _modules.get(said) or _modules.setdefault(said, _module(*said))
+    facts = (settings.PKCS11_MODULE, settings.PKCS11_TOKEN, settings.PKCS11_PIN, settings.PKCS11_PIN_FILE)
+    # All threads share one object and its lock: two threads must not be in the module at once.
+    return _modules.get(facts) or _modules.setdefault(facts, _module(*facts))
 
 
 def _module(path: str, token: str, pin: str, pin_file: str) -> "HardwareModule":
@@ -130,7 +130,7 @@ def _module(path: str, token: str, pin: str, pin_file: str) -> "HardwareModule":
 
 
 def _pin(pin: str, pin_file: str) -> str:
-    """Asked for at each login, so that a corrected file is noticed."""
+    """The pin, read at each login, so that a corrected file takes effect."""
     try:
         return secret_in(pin_file) if pin_file else pin
     except SecretFileError as error:

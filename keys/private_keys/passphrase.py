@@ -1,4 +1,4 @@
-"""Where commands get a passphrase from: a file, or the keyboard without an echo; never an argument."""
+"""Reads a passphrase for a command from a file, or from the keyboard without an echo."""
 
 from getpass import getpass
 from pathlib import Path
@@ -9,7 +9,7 @@ MAX_PASSPHRASE = 1024
 
 
 def passphrase_from(file: str | None, *, twice: bool) -> str:
-    """The first line of `file`, or what is typed, `twice` when it is new; raises BackupError."""
+    """The first line of the file, or what the operator types (`twice` if it is new); raises BackupError."""
     if file is not None:
         return _first_line(file)
     try:

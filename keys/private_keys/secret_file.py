@@ -1,4 +1,4 @@
-"""Secrets in files, as systemd credentials, Docker and Kubernetes hand them to a service. Pure."""
+"""Secrets in files, as systemd, Docker and Kubernetes provide them to a service."""
 
 from pathlib import Path
 
@@ -6,11 +6,11 @@ MAX_FILE = 65_536
 
 
 class SecretFileError(Exception):
-    """A file does not hold the secrets it should; the text is one sentence and names none of them."""
+    """A file cannot be read or has no secrets; the text is one sentence and contains none of them."""
 
 
 def secrets_in(path: str) -> list[str]:
-    """The lines of the file that are not empty; raises SecretFileError when there is none."""
+    """The lines of the file without the empty ones; raises SecretFileError when none is left."""
     try:
         with Path(path).open(encoding="utf-8") as file:
             text = file.read(MAX_FILE + 1)
@@ -27,7 +27,7 @@ def secrets_in(path: str) -> list[str]:
 
 
 def secret_in(path: str) -> str:
-    """The one line of the file; raises SecretFileError when there is none, or more."""
+    """The only line of the file; raises SecretFileError when there is none, or more than one."""
     first, *more = secrets_in(path)
     if more:
         raise SecretFileError(f"{path} holds more than one line.")
@@ -35,7 +35,7 @@ def secret_in(path: str) -> str:
 
 
 def others_can_read(path: str) -> bool:
-    """Whether every account of the machine may read the file; no when there is none."""
+    """Whether every account of the machine may read the file; False if it does not exist."""
     try:
         return bool(Path(path).stat().st_mode & 0o004)
     except OSError:

@@ -1,6 +1,6 @@
-"""What signs: the contract every kind of private key fulfils, and keys held in software.
+"""The interface of every signer, and the signer whose private key is in this process's memory.
 
-ES256 as RFC 7518 §3.4 has it: ECDSA over P-256 with SHA-256, the signature as r and s in 32 bytes each.
+ES256 (RFC 7518 §3.4): ECDSA over P-256 with SHA-256; the signature is r and s in 32 bytes each.
 """
 
 from hashlib import sha256
@@ -16,15 +16,15 @@ from cryptography.hazmat.primitives.serialization import (
     load_der_private_key,
 )
 
-_DIGEST = ec.ECDSA(Prehashed(SHA256()))  # hashlib is quicker at it, above all over a long message
+_DIGEST = ec.ECDSA(Prehashed(SHA256()))  # hashlib is faster than hashing inside `cryptography`
 
 
 class SignerUnavailableError(Exception):
-    """The private key cannot be reached where it lives; the text is one sentence and names no secret."""
+    """The private key cannot be used now; the text is one sentence and contains no secret."""
 
 
 class Signer(Protocol):
-    """Signs with one P-256 private key, wherever that key lives."""
+    """Signs with one private key on P-256, wherever that key is kept."""
 
     @property
     def public_key(self) -> ec.EllipticCurvePublicKey: ...
@@ -53,7 +53,7 @@ class SoftwareSigner:
 
     @classmethod
     def from_der(cls, pkcs8: bytes) -> "SoftwareSigner":
-        """The signer of an unencrypted PKCS#8 key; raises ValueError when it is none on P-256."""
+        """The signer of an unencrypted PKCS#8 key; raises ValueError unless it is on P-256."""
         private_key = load_der_private_key(pkcs8, password=None)
         if not isinstance(private_key, ec.EllipticCurvePrivateKey):
             raise ValueError("ES256 needs an elliptic-curve key")
@@ -68,12 +68,12 @@ class SoftwareSigner:
         return self._private_key.public_key()
 
     def to_der(self) -> bytes:
-        """The key as unencrypted PKCS#8, to be sealed at once."""
+        """The key as unencrypted PKCS#8; seal it at once."""
         return self._private_key.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption())
 
     def sign(self, message: bytes) -> bytes:
-        # SEQUENCE { INTEGER r, INTEGER s }: for P-256 every length is one byte. Cut by hand, because
-        # parsing to integers and back costs three times as much.
+        # SEQUENCE { INTEGER r, INTEGER s }; for P-256 every length is one byte. Slicing takes a third of the
+        # time of `decode_dss_signature` and `int.to_bytes`.
         der = self._sign(sha256(message).digest(), _DIGEST)
         s_length_at = 5 + der[3]
         r, s = der[4 : s_length_at - 1], der[s_length_at + 1 :]
@@ -84,7 +84,7 @@ class SoftwareSigner:
 
 
 class SignersPrivateKey(ec.EllipticCurvePrivateKey):
-    """A signer in the shape in which `cryptography` takes a private key, to sign a certificate request."""
+    """Adapts a signer to the private key that `cryptography` needs to sign a certificate request."""
 
     def __init__(self, signer: Signer) -> None:
         self._signer = signer

@@ -1,1 +1,1 @@
-"""How signing keys come, sign and go: states, moves, plan, and the record of it."""
+"""The rotation of signing keys: states, moves, plan and key events."""

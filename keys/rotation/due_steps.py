@@ -1,4 +1,4 @@
-"""Doing whatever is due of the signing keys: the steps of `plan`, each by the move that it calls for."""
+"""Takes the steps of `plan` that are due, each by the corresponding move."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,75 +15,76 @@ from keys.private_keys.signer import SignerUnavailableError
 from keys.rotation.key_events import SERVICE, Action
 from keys.rotation.moves import activate, certify, new_key, save_staged
 from keys.rotation.plan import Step, What, outlook, plan
-from keys.rotation.report import Report, Told
+from keys.rotation.report import Entry, Report
 from keys.rotation.states import RotationRefusedError, State, find, in_state, move_to
 
 log = structlog.get_logger(__name__)
 
 
 def rotate(*, now: datetime, actor: str = SERVICE) -> Report:
-    """Do whatever is due at `now`; tells what was done, what comes next and what is wrong.
+    """Takes every step that is due, and reports what was done, what comes next and what is wrong.
 
-    Any number of instances may run it at once: each step is one of the moves above, in a transaction of its
-    own, and whoever comes second finds it done. A hardware module is never asked inside of one.
+    Any number of instances may run this at once: each step is a move in a transaction of its own, and the
+    second instance finds it done. The hardware module is never called inside a transaction. Raises SealError.
     """
-    done: list[Told] = []
-    failed: list[Told] = []
+    done: list[Entry] = []
+    failed: list[Entry] = []
     tried: set[Step] = set()
     while step := next((s for s in plan(now=now) if s.due(now) and s not in tried), None):
         tried.add(step)
         try:
             done += _STEPS[step.what](step, now, actor)
         except RotationRefusedError as refusal:
-            log.info("rotation_step_left", step=step.what, why=str(refusal))  # another instance is at it
+            # Another instance takes this step.
+            log.info("rotation_step_left", step=step.what, why=str(refusal))
         except (BrokenChainError, SignerUnavailableError) as error:
             log.error("rotation_step_failed", step=step.what, why=str(error))
-            failed.append(Told("step_failed", step.kid, now, str(error)))
+            failed.append(Entry("step_failed", step.kid, now, str(error)))
     ahead = outlook(now=now)
     return replace(ahead, done=tuple(done), problems=(*failed, *ahead.problems))
 
 
-def _certify_due(step: Step, now: datetime, actor: str) -> list[Told]:
+def _certify_due(step: Step, now: datetime, actor: str) -> list[Entry]:
     key = find(str(step.kid))
     certify(key.pk, authority.certify(key.public_key, now=now), now=now, actor=actor, reason=_due())
-    return [Told(Action.CERTIFIED, key.pk, now, _("Certified key %(kid)s.") % {"kid": key})]
+    return [Entry(Action.CERTIFIED, key.pk, now, _("Certified key %(kid)s.") % {"kid": key})]
 
 
-def _stage_due(step: Step, now: datetime, actor: str) -> list[Told]:
+def _stage_due(step: Step, now: datetime, actor: str) -> list[Entry]:
     key = new_key(now)
     with forgotten_unless_saved(key), transaction.atomic():
         save_staged(key, now=now, actor=actor, reason=_due())
         active = in_state(State.ACTIVE)
         if (active.pk if active else None) != step.after:  # the new row is rolled back
             raise RotationRefusedError(_("Another key has come to sign meanwhile."))
-    return [Told(Action.STAGED, key.pk, now, _("Staged key %(kid)s.") % {"kid": key})]
+    return [Entry(Action.STAGED, key.pk, now, _("Staged key %(kid)s.") % {"kid": key})]
 
 
-def _activate_due(step: Step, now: datetime, actor: str) -> list[Told]:
+def _activate_due(step: Step, now: datetime, actor: str) -> list[Entry]:
     key = activate(str(step.kid), now=now, actor=actor, reason=_due())
     if key.activated_at != now:  # another instance did it
         return []
-    retired = Told(Action.RETIRED, step.after, now, _("Retired key %(kid)s.") % {"kid": step.after})
-    done = Told(Action.ACTIVATED, key.pk, now, _("Activated key %(kid)s.") % {"kid": key})
+    retired = Entry(Action.RETIRED, step.after, now, _("Retired key %(kid)s.") % {"kid": step.after})
+    done = Entry(Action.ACTIVATED, key.pk, now, _("Activated key %(kid)s.") % {"kid": key})
     return [done, retired] if step.after else [done]
 
 
-def _withdraw_due(step: Step, now: datetime, actor: str) -> list[Told]:
+def _withdraw_due(step: Step, now: datetime, actor: str) -> list[Entry]:
     ended = _("The last token it signed has ended.")
     key = move_to(find(str(step.kid)), State.WITHDRAWN, now=now, actor=actor, reason=ended)
     text = _("Withdrew key %(kid)s: the last token it signed has ended.") % {"kid": key}
-    return [Told(Action.WITHDRAWN, key.pk, now, text)]
+    return [Entry(Action.WITHDRAWN, key.pk, now, text)]
 
 
-def _destroy_due(step: Step, now: datetime, actor: str) -> list[Told]:
+def _destroy_due(step: Step, now: datetime, actor: str) -> list[Entry]:
     key = find(str(step.kid))
     if not destroy(key, now=now, actor=actor):
         return []
     text = _("Destroyed the private key of %(kid)s in its hardware module.") % {"kid": key}
-    return [Told(Action.DESTROYED, key.pk, now, text)]
+    return [Entry(Action.DESTROYED, key.pk, now, text)]
 
 
-_STEPS: dict[What, Callable[[Step, datetime, str], list[Told]]] = {
+_STEPS: dict[What, Callable[[Step, datetime, str], list[Entry]]] = {
     What.CERTIFY: _certify_due,
     What.STAGE: _stage_due,
     What.ACTIVATE: _activate_due,

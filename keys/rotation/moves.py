@@ -1,7 +1,7 @@
-"""How signing keys come and go: stage, certify, activate, retire, withdraw; `due_steps` does what is due.
+"""The moves of signing keys: stage, certify, activate, retire, withdraw.
 
-The invariant of the room: no token is signed by a key that a relying party's cached key set may lack.
-Every move is a conditional update under the constraints of `SigningKey`, so any number of instances may try.
+The invariant: no token is signed by a key that a relying party's cached key set may lack. Every move is a
+conditional update under the constraints of `SigningKey`, so several instances may attempt it at once.
 """
 
 from datetime import datetime
@@ -30,10 +30,10 @@ log = structlog.get_logger(__name__)
 
 
 def stage(*, now: datetime, actor: str = SERVICE, reason: str = "", store: str = "") -> SigningKey:
-    """A new key, next to sign. The sandbox certifies it at once; elsewhere it waits for `certify`.
+    """Makes the key that signs next. The sandbox certifies it at once; in production it waits for `certify`.
 
-    `store` says where its private key lives, SIGNING_KEY_STORE when left out. Raises RotationRefusedError
-    when a key is staged already, SignerUnavailableError.
+    `store` is where its private key is kept, SIGNING_KEY_STORE by default. Raises RotationRefusedError when
+    a key is staged already, SealError, SignerUnavailableError.
     """
     if in_state(State.STAGED):
         raise RotationRefusedError(_STAGED_ALREADY)
@@ -43,7 +43,7 @@ def stage(*, now: datetime, actor: str = SERVICE, reason: str = "", store: str =
 
 
 def save_staged(key: SigningKey, *, now: datetime, actor: str, reason: str) -> SigningKey:
-    """Write a new key down, with its events. Raises RotationRefusedError when one is staged already."""
+    """Saves a new key and its events. Raises RotationRefusedError when another key is staged already."""
     try:
         with transaction.atomic():
             key.save(force_insert=True)
@@ -59,7 +59,7 @@ def save_staged(key: SigningKey, *, now: datetime, actor: str, reason: str) -> S
 
 
 def new_key(now: datetime, store: str = "") -> SigningKey:
-    """A key with a private part, not saved yet; certified at once where the service is its own authority."""
+    """A key with its private part, not saved yet; in the sandbox it is certified."""
     key = SigningKey(id=uuid4(), store=Store(store or settings.SIGNING_KEY_STORE), staged_at=now)
     make_private_key(key)
     if settings.SELF_CERTIFYING_AUTHORITY:
@@ -68,10 +68,10 @@ def new_key(now: datetime, store: str = "") -> SigningKey:
 
 
 def certificate_request(kid: UUID | str) -> str:
-    """What to send to the certificate authority for a staged or active key: PKCS#10 in PEM.
+    """The certificate request (PKCS#10 in PEM) of a staged or active key.
 
-    Raises RotationRefusedError when the private key is gone or CERTIFICATE_SUBJECT wrong, SealError when the
-    key does not open, SignerUnavailableError.
+    Raises RotationRefusedError when the key is in another state or CERTIFICATE_SUBJECT is wrong, SealError
+    when the private key cannot be opened, SignerUnavailableError.
     """
     key = find(kid)
     if key.state not in (State.STAGED, State.ACTIVE):
@@ -88,17 +88,17 @@ def certificate_request(kid: UUID | str) -> str:
 def certify(
     kid: UUID | str, *files: str | bytes, now: datetime, actor: str = SERVICE, reason: str = ""
 ) -> SigningKey:
-    """Give a staged or active key its certificate chain: what the authority sent, in any order.
+    """Installs the certificate chain of a staged or active key from the files that the authority sent.
 
-    Raises BrokenChainError when the chain does not fit, RotationRefusedError when the key's days are over.
+    Raises BrokenChainError when the chain is not valid, RotationRefusedError in any other state.
     """
     key = find(kid)
     received = [file.encode() if isinstance(file, str) else file for file in files]
-    in_order = chain_pem(*received, public_key=key.public_key)
-    chain = CertificateChain.from_pem(in_order, public_key=key.public_key, now=now)
+    pem = chain_pem(*received, public_key=key.public_key)
+    chain = CertificateChain.from_pem(pem, public_key=key.public_key, now=now)
     living = SigningKey.objects.filter(pk=key.pk, state__in=[State.STAGED, State.ACTIVE])
     with transaction.atomic():
-        certified = living.filter(chain_pem=key.chain_pem).update(chain_pem=chain.pem, certified_at=now)
+        certified = living.filter(chain_pem=key.chain_pem).update(chain_pem=pem, certified_at=now)
         if certified:
             record(Action.CERTIFIED, key.pk, actor=actor, reason=reason, now=now)
     if not certified:
@@ -113,10 +113,10 @@ def certify(
 
 
 def activate(kid: UUID | str, *, now: datetime, actor: str = SERVICE, reason: str = "") -> SigningKey:
-    """Let the staged key sign; the active one retires in the same transaction. Nothing if it signs already.
+    """Makes the staged key active and retires the active key in the same transaction; idempotent.
 
-    Raises RotationRefusedError when cached key sets may lack it (unless no key signs at all: waiting would
-    not help anyone then), BrokenChainError when its chain does not fit today.
+    Raises RotationRefusedError when cached key sets may lack the key, unless no key is active: then waiting
+    would help nobody. Raises BrokenChainError when its chain is not valid now.
     """
     key = find(kid)
     if key.state == State.ACTIVE:
@@ -143,9 +143,9 @@ def activate(kid: UUID | str, *, now: datetime, actor: str = SERVICE, reason: st
 
 
 def retire(kid: UUID | str, *, now: datetime, actor: str = SERVICE, reason: str = "") -> SigningKey:
-    """End the active key's signing by letting the staged key take over. Nothing if it has ended already.
+    """Retires the active key by activating the staged key; idempotent.
 
-    Raises RotationRefusedError when no staged key is ready: an issuer without a key would be the result.
+    Raises RotationRefusedError when no staged key is ready, because the issuer would be left without a key.
     """
     key = find(kid)
     if key.state == State.RETIRED:
@@ -162,17 +162,17 @@ def retire(kid: UUID | str, *, now: datetime, actor: str = SERVICE, reason: str 
 
 
 def withdraw(kid: UUID | str, *, reason: str, now: datetime, actor: str = SERVICE) -> SigningKey:
-    """Take a key out of the key set, now and for good. If it was the active one, the next signs at once.
+    """Removes a key from the key set now and for good. If it was active, the next key signs at once.
 
-    That does not wait: until their caches end (`JWKS_MAX_AGE`) relying parties may miss the new key.
-    Where no key is ready and none can be made, nothing signs from then on (`withdrawal` says so before).
+    The next key does not wait, so relying parties may lack it until their caches expire (`JWKS_MAX_AGE`). If
+    no key is ready and none can be made, nothing is signed any more; `cost_of_withdrawal` warns of that.
     Raises RotationRefusedError when no reason is given.
     """
     reason = " ".join(reason.split())[:200]
     if not reason:
         raise RotationRefusedError(_("Say why the key is withdrawn."))
     with transaction.atomic():
-        key = find(kid, locked=True)  # an emergency does not lose a race
+        key = find(kid, locked=True)  # lock: a withdrawal must win every race
         if key.state == State.WITHDRAWN:
             return key
         was_active = key.state == State.ACTIVE
@@ -181,13 +181,13 @@ def withdraw(kid: UUID | str, *, reason: str, now: datetime, actor: str = SERVIC
             try:
                 with transaction.atomic():
                     _succeed(now, actor, reason)
-            except Exception:  # a lost sealing key, a race, whatever it is: the withdrawal stands
+            except Exception:  # such as a lost sealing key: the withdrawal must not fail
                 log.exception("no_key_succeeded", withdrawn=str(key))
     return key
 
 
 def _succeed(now: datetime, actor: str, reason: str) -> None:
-    """Let another key sign at once: the staged one, or a new one where the service certifies itself."""
+    """Makes another key active at once: the staged key, or in the sandbox a new one."""
     successor = in_state(State.STAGED)
     if settings.SELF_CERTIFYING_AUTHORITY:
         successor = successor or stage(now=now, actor=actor, reason=reason)

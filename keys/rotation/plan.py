@@ -1,6 +1,6 @@
-"""What the signing keys are due for: steps with their times, made from the facts of the rows.
+"""The next steps of the signing keys and their times, computed from the rows.
 
-One list for everybody: `due_steps.rotate` does what is due of it; commands, admin and metrics tell it.
+`due_steps.rotate` takes the steps that are due; the commands, the admin and the metrics report all of them.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from infra.moments import moment
 from keys.certificates import authority
 from keys.models import SigningKey
 from keys.private_keys.key_stores import to_destroy
-from keys.rotation.report import Report, Told
+from keys.rotation.report import Entry, Report
 from keys.rotation.schedule import destroyed_from, ended_at, fits, next_staged_at, takes_over_at
 from keys.rotation.states import State
 
@@ -32,23 +32,22 @@ class What(StrEnum):
 
 @dataclass(frozen=True)
 class Step:
-    """One move to come: `kid` is the key it moves (none for one that is still to be made), `after` the one
-    that signs when this is planned."""
+    """A future move. `kid` is the key that it moves (None if it makes one), `after` the active key."""
 
     what: What
     at: datetime
     kid: UUID | None = None
     after: UUID | None = None
-    by_operator: bool = False  # waits for somebody; the service cannot do it
+    by_operator: bool = False  # an operator has to take it; the service cannot
 
     def due(self, now: datetime) -> bool:
-        """Whether the service has to do it by `now`."""
+        """Whether the service has to take this step now."""
         return not self.by_operator and self.at <= now
 
-    def told(self, *, rehearsed: bool = False) -> Told:
-        """As it is told before its day; `rehearsed`, as what would be done now."""
-        said = {"kid": self.kid, "after": self.after, "when": moment(self.at)}
-        return Told(self.what, self.kid, self.at, self._sentence(rehearsed) % said)
+    def entry(self, *, rehearsed: bool = False) -> Entry:
+        """The entry of this step in a report; with `rehearsed` it says what would be done now."""
+        facts = {"kid": self.kid, "after": self.after, "when": moment(self.at)}
+        return Entry(self.what, self.kid, self.at, self._sentence(rehearsed) % facts)
 
     def _sentence(self, rehearsed: bool) -> str:
         match self.what:
@@ -84,7 +83,7 @@ class Step:
 
 
 def plan(*, now: datetime) -> list[Step]:
-    """The next step of every key that something will happen to, in the order they have to be done."""
+    """The next steps of all keys, in the order in which they have to be taken."""
     living = list(SigningKey.objects.exclude(state=State.WITHDRAWN))
     active = next((key for key in living if key.state == State.ACTIVE), None)
     staged = next((key for key in living if key.state == State.STAGED), None)
@@ -98,28 +97,28 @@ def plan(*, now: datetime) -> list[Step]:
 
 
 def outlook(*, now: datetime) -> Report:
-    """What comes next and what is wrong, with nothing done."""
+    """Reports what comes next and what is wrong; changes nothing."""
     steps = plan(now=now)
-    return Report(now, next=tuple(step.told() for step in steps), problems=_problems(now))
+    return Report(now, next=tuple(step.entry() for step in steps), problems=_problems(now))
 
 
 def rehearsal(*, now: datetime) -> Report:
-    """What `due_steps.rotate` would do now; a step that it makes due at once is not foreseen."""
+    """Reports what `due_steps.rotate` would do now, except steps that become due only by its other steps."""
     steps = plan(now=now)
-    done = tuple(step.told(rehearsed=True) for step in steps if step.due(now))
-    later = tuple(step.told() for step in steps if not step.due(now))
+    done = tuple(step.entry(rehearsed=True) for step in steps if step.due(now))
+    later = tuple(step.entry() for step in steps if not step.due(now))
     return Report(now, done, later, _problems(now), dry_run=True)
 
 
 def _to_renew(key: SigningKey, now: datetime) -> bool:
-    """In the sandbox every living key has a certificate that lasts and names this base address."""
+    """Whether the sandbox has to renew the certificate: it ends soon or names another base address."""
     if not settings.SELF_CERTIFYING_AUTHORITY:
         return False
     return not (fits(key, now + CERTIFICATE_RESERVE) and authority.names_this_issuer(key.chain_pem))
 
 
 def _succession(active: SigningKey | None, staged: SigningKey | None, now: datetime) -> list[Step]:
-    """How the next key comes to sign. Where none signs, nothing is gained by waiting."""
+    """The step that makes the next key sign. If no key is active, it is due at once."""
     after = active.pk if active else None
     if staged is None:
         return [Step(What.STAGE, next_staged_at(active) if active else now, after=after)]
@@ -127,11 +126,11 @@ def _succession(active: SigningKey | None, staged: SigningKey | None, now: datet
         at = takes_over_at(active, staged) if active else now
         return [Step(What.ACTIVATE, at, staged.pk, after)]
     if settings.SELF_CERTIFYING_AUTHORITY:
-        return []  # certified first, and then planned anew
+        return []  # `_to_renew` has the step that certifies it; then this is planned again
     return [Step(What.CERTIFY, staged.staged_at, staged.pk, after, by_operator=True)]
 
 
-def _problems(now: datetime) -> tuple[Told, ...]:
+def _problems(now: datetime) -> tuple[Entry, ...]:
     if SigningKey.objects.filter(state=State.ACTIVE).exists():
         return ()
-    return (Told("no_active_key", None, now, _("No key signs: credentials cannot be issued.")),)
+    return (Entry("no_active_key", None, now, _("No key signs: credentials cannot be issued.")),)

@@ -1,4 +1,4 @@
-"""What is told of a rotation, as text and as JSON: what was done, what comes next, what is wrong. Pure."""
+"""The report of a rotation, as text and as JSON: what was done, what comes next, what is wrong. Pure."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -7,16 +7,13 @@ from uuid import UUID
 
 
 @dataclass(frozen=True)
-class Told:
-    """One thing: a word for machines, the key it is about (if it is about one), when, and a sentence."""
+class Entry:
+    """One entry: a word for machines, the id of the key concerned (if any), the time, and a sentence."""
 
     what: str
     kid: UUID | None
     at: datetime
     text: str
-
-    def __str__(self) -> str:
-        return self.text
 
     def facts(self) -> dict[str, str | None]:
         """The members documented in docs/keys.md."""
@@ -26,23 +23,23 @@ class Told:
 
 @dataclass(frozen=True)
 class Report:
-    """All of it, at one moment. In a rehearsal `done` is what would be done."""
+    """All entries at one moment. In a dry run `done` lists what would be done."""
 
     at: datetime
-    done: tuple[Told, ...] = ()
-    next: tuple[Told, ...] = ()
-    problems: tuple[Told, ...] = ()
+    done: tuple[Entry, ...] = ()
+    next: tuple[Entry, ...] = ()
+    problems: tuple[Entry, ...] = ()
     dry_run: bool = False
 
     def lines(self) -> list[str]:
-        """A sentence for each: what was done, what is wrong, what comes next."""
-        return [told.text for told in (*self.done, *self.problems, *self.next)]
+        """The sentences: what was done, what is wrong, what comes next."""
+        return [entry.text for entry in (*self.done, *self.problems, *self.next)]
 
     def facts(self) -> dict[str, Any]:
-        """The same for machines."""
+        """The same for machines; docs/keys.md documents the members."""
         lists = {"done": self.done, "next": self.next, "problems": self.problems}
-        told = {name: [one.facts() for one in several] for name, several in lists.items()}
-        return {"at": iso(self.at), "dry_run": self.dry_run, **told}
+        entries = {name: [entry.facts() for entry in several] for name, several in lists.items()}
+        return {"at": iso(self.at), "dry_run": self.dry_run, **entries}
 
 
 def iso(when: datetime) -> str:

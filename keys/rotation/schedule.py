@@ -1,10 +1,11 @@
-"""When which key is due for what: facts of the rows in, moments out.
+"""The times at which a key's steps are due, computed from its row.
 
-A new key every SIGNING_KEY_DAYS, staged SIGNING_KEY_STAGED_HOURS before it signs, withdrawn when its last
-token has ended.
+Every SIGNING_KEY_DAYS a new key signs. It is staged SIGNING_KEY_STAGED_HOURS before that, and withdrawn when
+the last token that it signed has expired.
 """
 
 from datetime import datetime, timedelta
+from typing import cast
 
 from django.conf import settings
 from django.utils.translation import gettext as _
@@ -14,18 +15,19 @@ from keys.models import SigningKey
 from keys.rotation.states import RotationRefusedError
 
 JWKS_MAX_AGE = timedelta(hours=1)  # how long relying parties may keep the key set
-# A key signs only once every cached key set has it: max-age, plus the time instances take to publish a
-# change (seconds, see `published`) and the clocks' disagreement.
+# A key signs only once every cached key set contains it: after max-age, plus the seconds that instances take
+# to publish a change (`infra.published`), plus the difference between clocks.
 PUBLISHED_BEFORE_SIGNING = JWKS_MAX_AGE + timedelta(minutes=5)
-TOKEN_LIFETIME = timedelta(hours=24)  # the longest of any token signed here
+TOKEN_LIFETIME = timedelta(hours=24)  # the longest lifetime of any token that we sign
 PUBLISHED_AFTER_SIGNING = TOKEN_LIFETIME + JWKS_MAX_AGE + timedelta(minutes=5)
-IN_FLIGHT = timedelta(minutes=5)  # a request that found the key active may still be about to sign with it
+# The casts below rely on the constraint `keys_signing_key_state_fits_times` of `SigningKey`.
+IN_FLIGHT = timedelta(minutes=5)  # a request that read the key as active may still sign with it
 
 
 def ready_at(staged: SigningKey) -> datetime:
-    """From when a key may take over: every cached key set has it by then.
+    """When a key may start to sign: every cached key set contains it by then.
 
-    Raises RotationRefusedError when it is not certified: it is not published before that.
+    Raises RotationRefusedError when it is not certified, because it is not published before that.
     """
     if staged.certified_at is None:
         raise RotationRefusedError(
@@ -35,35 +37,29 @@ def ready_at(staged: SigningKey) -> datetime:
 
 
 def next_staged_at(active: SigningKey) -> datetime:
-    """When the key after the active one is to be staged."""
+    """When the successor of the active key is to be staged."""
     return _signed_long_enough(active) - settings.SIGNING_KEY_STAGED_FOR
 
 
 def takes_over_at(active: SigningKey, staged: SigningKey) -> datetime:
-    """When the staged key is to sign: after its time in waiting, but before the other's certificates end."""
+    """When the staged key is to sign: after its waiting time, before the active key's certificates end."""
     ready = ready_at(staged)
     waited = ready - PUBLISHED_BEFORE_SIGNING + settings.SIGNING_KEY_STAGED_FOR
     return max(ready, min(_certificates_end(active), max(waited, _signed_long_enough(active))))
 
 
 def ended_at(retired: SigningKey) -> datetime:
-    """From when nothing needs a retired key any more."""
-    if retired.retired_at is None:
-        raise AssertionError("a retired key has its time, by constraint")
-    return retired.retired_at + PUBLISHED_AFTER_SIGNING
+    """When the last token that a retired key signed has expired, in every cache."""
+    return cast(datetime, retired.retired_at) + PUBLISHED_AFTER_SIGNING
 
 
 def destroyed_from(ended: SigningKey) -> datetime:
-    """From when the module may destroy the private key of a retired or withdrawn key."""
-    if ended.withdrawn_at is not None:
-        return ended.withdrawn_at
-    if ended.retired_at is None:
-        raise AssertionError("a retired key has its time, by constraint")
-    return ended.retired_at + IN_FLIGHT
+    """When the hardware module may destroy the private key of a retired or withdrawn key."""
+    return ended.withdrawn_at or cast(datetime, ended.retired_at) + IN_FLIGHT
 
 
 def fits(key: SigningKey, at: datetime) -> bool:
-    """Whether the key's chain would let it sign at that time."""
+    """Whether the key's certificate chain is valid at that time."""
     try:
         return bool(key.chain(at=at))
     except BrokenChainError:
@@ -71,15 +67,10 @@ def fits(key: SigningKey, at: datetime) -> bool:
 
 
 def _signed_long_enough(active: SigningKey) -> datetime:
-    """When the active key has signed for its time, or its certificates are about to end."""
-    if active.activated_at is None:
-        raise AssertionError("an active key has its time, by constraint")
+    """When the active key has signed for SIGNING_KEY_DAYS, or its certificates are about to end."""
     in_time = _certificates_end(active) - settings.SIGNING_KEY_STAGED_FOR
-    return min(active.activated_at + settings.SIGNING_KEY_PERIOD, in_time)
+    return min(cast(datetime, active.activated_at) + settings.SIGNING_KEY_PERIOD, in_time)
 
 
-def _certificates_end(key: SigningKey) -> datetime:
-    chain = key.certified_chain
-    if chain is None:
-        raise AssertionError("an active key is certified, by constraint")
-    return chain.not_after
+def _certificates_end(active: SigningKey) -> datetime:
+    return active.chain(at=cast(datetime, active.certified_at)).not_after

@@ -1,6 +1,6 @@
-"""What hangs on a signing key: how many unexpired credentials it signed. Asked before a key is withdrawn.
+"""Counts the unexpired credentials that a signing key signed, to warn before a withdrawal.
 
-The rooms above keep the credentials and register who counts them, so that imports only go down.
+The apps above keep the credentials and register functions that count them, because imports only go down.
 """
 
 from collections.abc import Callable
@@ -13,11 +13,11 @@ _counters: list[Counter] = []
 
 
 def register(counter: Counter) -> None:
-    """Have `counter(kid, now)` asked too; from a room's `AppConfig.ready`. Twice is the same as once."""
+    """Adds a function of an app, called from its `AppConfig.ready`. Registering it twice has no effect."""
     if counter not in _counters:
         _counters.append(counter)
 
 
 def unexpired_credentials(kid: UUID, *, now: datetime) -> int:
-    """How many credentials this key signed that have not ended by `now`, of every room that counts."""
+    """How many unexpired credentials this key signed, in all apps."""
     return sum(counter(kid, now) for counter in _counters)

@@ -1,4 +1,4 @@
-"""The states of a signing key and the moves between them; `moves` decides when a move is right."""
+"""The states of a signing key and the moves between them; `moves` decides when a move is allowed."""
 
 from datetime import datetime
 from typing import Any
@@ -22,18 +22,22 @@ MOVES: dict[str, frozenset[str]] = {
     State.RETIRED: frozenset({State.WITHDRAWN}),
     State.WITHDRAWN: frozenset(),
 }
-_TOLD_AS = {State.ACTIVE: Action.ACTIVATED, State.RETIRED: Action.RETIRED, State.WITHDRAWN: Action.WITHDRAWN}
+_ACTION_OF = {
+    State.ACTIVE: Action.ACTIVATED,
+    State.RETIRED: Action.RETIRED,
+    State.WITHDRAWN: Action.WITHDRAWN,
+}
 _TIME_OF = {State.ACTIVE: "activated_at", State.RETIRED: "retired_at", State.WITHDRAWN: "withdrawn_at"}
 
 log = structlog.get_logger(__name__)
 
 
 class RotationRefusedError(Exception):
-    """A key cannot make this move now; the text says why and what would help."""
+    """The key cannot make this move now; the text gives the reason and a remedy."""
 
 
 def find(kid: UUID | str, *, locked: bool = False) -> SigningKey:
-    """The key of this id, its row `locked` if wanted; raises RotationRefusedError when there is none."""
+    """The key with this id, with `locked` for update; raises RotationRefusedError when there is none."""
     rows = SigningKey.objects.select_for_update() if locked else SigningKey.objects.all()
     try:
         return rows.get(pk=UUID(str(kid)))
@@ -42,14 +46,17 @@ def find(kid: UUID | str, *, locked: bool = False) -> SigningKey:
 
 
 def in_state(state: State) -> SigningKey | None:
-    """The newest key in this state."""
+    """The newest key in this state, or None."""
     return SigningKey.objects.filter(state=state).first()
 
 
 def move_to(
     key: SigningKey, state: State, *, now: datetime, actor: str = SERVICE, reason: str = ""
 ) -> SigningKey:
-    """The one place where a key changes its state; raises RotationRefusedError when another was faster."""
+    """Changes the state of a key and records it; no other code does. Gives the changed key.
+
+    Raises RotationRefusedError when the move is not allowed or another process moved the key meanwhile.
+    """
     require_move(key, state)
     facts: dict[str, Any] = {"state": state, _TIME_OF[state]: now}
     if state == State.WITHDRAWN:
@@ -60,7 +67,7 @@ def move_to(
         with transaction.atomic():
             moved = SigningKey.objects.filter(pk=key.pk, state=key.state).update(**facts)
             if moved:
-                record(_TOLD_AS[state], key.pk, actor=actor, reason=reason, now=now)
+                record(_ACTION_OF[state], key.pk, actor=actor, reason=reason, now=now)
                 if state == State.WITHDRAWN:
                     destroy_once_committed(key, now=now, actor=actor)
     except IntegrityError:  # another key became the active one meanwhile
@@ -73,7 +80,7 @@ def move_to(
 
 
 def require_move(key: SigningKey, state: State) -> None:
-    """Raises RotationRefusedError unless the diagram has this move."""
+    """Raises RotationRefusedError unless MOVES allows this move."""
     if state not in MOVES[key.state]:
         raise RotationRefusedError(
             _("Key %(kid)s cannot become “%(to)s”; it is “%(from)s”.")

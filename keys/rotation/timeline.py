@@ -1,6 +1,6 @@
-"""The life of the keys as a picture: who was, is and will be staged, active, retired, withdrawn. Pure.
+"""The timeline of the signing keys: which key was, is and will be in which state. Pure.
 
-Places are percentages and the picture has no scale of its own, so that its text stays readable on a phone.
+Horizontal positions are percentages and the SVG does not scale, so that its text stays readable on a phone.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,14 +16,15 @@ from keys.rotation.plan import Step, What
 State = SigningKey.State
 SHOWN_FOR = timedelta(days=200)  # after its withdrawal
 MOST_WITHDRAWN = 6
-HEAD, ROW, LABEL, BAR, FOOT = 26, 50, 18, 28, 26  # pixels: above, per key, to its label, to its bar, below
+# Pixels: above the rows, per row, from its top to the label and to the bar, below the rows.
+HEAD, ROW, LABEL, BAR, FOOT = 26, 50, 18, 28, 26
 THICK = 12
-LEAST = 0.5  # per cent of the width; shorter times would not be seen
+LEAST = 0.5  # per cent of the width; narrower bars would be invisible
 
 
 @dataclass(frozen=True)
 class Span:
-    """A time in one state; `planned` lies ahead."""
+    """A period in one state; a `planned` one is in the future."""
 
     state: State
     begins: datetime
@@ -41,7 +42,7 @@ class Span:
 
 @dataclass(frozen=True)
 class Life:
-    """One key (or the next one, still to be made, which has no id), its times, and what comes next for it."""
+    """A key, its periods, and its next step as a sentence. The next key, not made yet, has no id."""
 
     kid: UUID | None
     state: str
@@ -55,7 +56,7 @@ class Life:
 
 @dataclass(frozen=True)
 class Bar:
-    """A span where it is drawn."""
+    """A span and its position in the drawing."""
 
     span: Span
     x: str
@@ -66,7 +67,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class Row:
-    """A life where it is drawn."""
+    """The row of one key in the drawing."""
 
     life: Life
     label_y: int
@@ -74,7 +75,7 @@ class Row:
 
 
 class Timeline:
-    """The picture of these lives at `now`, for a template to write down."""
+    """The drawing of these lives at `now`, for a template."""
 
     def __init__(self, lives: Sequence[Life], *, now: datetime) -> None:
         moments = [moment for life in lives for span in life.spans for moment in (span.begins, span.ends)]
@@ -103,7 +104,7 @@ class Timeline:
 def lives(
     keys: Iterable[SigningKey], steps: Sequence[Step], *, staged_for: timedelta, now: datetime
 ) -> list[Life]:
-    """All keys but those withdrawn long ago, and the next one if it is planned; the newest first."""
+    """The keys except those withdrawn long ago, and the next key if one is planned; the newest first."""
     newest_first = sorted(keys, key=lambda key: key.staged_at, reverse=True)
     gone = [key for key in newest_first if key.withdrawn_at]
     left_out = {key.pk for key in gone[MOST_WITHDRAWN:]}
@@ -112,7 +113,7 @@ def lives(
     stage = next((step for step in steps if step.what == What.STAGE and step.after), None)
     if stage:
         waits = Span(State.STAGED, max(stage.at, now), max(stage.at, now) + staged_for, planned=True)
-        found.insert(0, Life(None, "", (waits,), str(stage.told())))
+        found.insert(0, Life(None, "", (waits,), stage.entry().text))
     return found
 
 
@@ -129,7 +130,7 @@ def _life(key: SigningKey, steps: Sequence[Step], staged_for: timedelta, now: da
     until = _until(key, steps, staged_for)
     if until and until > now:
         spans.append(Span(State(key.state), now, until, planned=True))
-    ahead = next((str(step.told()) for step in steps if step.kid == key.pk), "")
+    ahead = next((step.entry().text for step in steps if step.kid == key.pk), "")
     return Life(key.pk, key.state, tuple(spans), ahead)
 
 

@@ -1,4 +1,4 @@
-"""What withdrawing a signing key costs holders and relying parties, told before it is done."""
+"""The consequences of a withdrawal for holders and relying parties, shown before it is done."""
 
 from datetime import datetime
 
@@ -13,18 +13,18 @@ from keys.rotation.states import State, in_state
 
 
 def cost_of_withdrawal(key: SigningKey, *, now: datetime) -> str:
-    """The sentences for whoever is about to do it."""
+    """The sentences for the operator who is about to withdraw the key."""
     if key.state == State.WITHDRAWN:
         return _("The key is withdrawn already.")
     if key.state == State.STAGED:
         return _("It has signed nothing yet, so nobody notices. Another key can be staged at once.")
-    sentences = [_hit(key, now)]
+    sentences = [_lost_credentials(key, now)]
     if key.state == State.ACTIVE:
         sentences.append(_succession(now))
     return " ".join(sentences)
 
 
-def _hit(key: SigningKey, now: datetime) -> str:
+def _lost_credentials(key: SigningKey, now: datetime) -> str:
     count = unexpired_credentials(key.pk, now=now)
     counted = ngettext(
         "%(count)d unexpired credential that it signed becomes invalid:",
@@ -43,14 +43,14 @@ def _hit(key: SigningKey, now: datetime) -> str:
 def _succession(now: datetime) -> str:
     successor = in_state(State.STAGED)
     if successor and fits(successor, now):
-        who = _("Key %(kid)s signs from then on;") % {"kid": successor}
+        sentence = _("Key %(kid)s signs from then on;") % {"kid": successor}
     elif settings.SELF_CERTIFYING_AUTHORITY:
-        who = _("A new key is made and signs from then on;")
+        sentence = _("A new key is made and signs from then on;")
     else:
         return _(
             "No other key is staged and certified, so nothing can be issued until one is: stage it, have "
             "its request signed, install the chain, activate it."
         )
-    return f"{who} " + _(
+    return f"{sentence} " + _(
         "relying parties whose copy of the key set lacks it refuse new credentials for up to an hour."
     )

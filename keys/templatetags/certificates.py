@@ -1,4 +1,4 @@
-"""For the admin's templates: which certificates end soon."""
+"""For the admin's templates: the certificates that end soon."""
 
 from django import template
 from django.utils.timezone import now
@@ -11,5 +11,5 @@ register = template.Library()
 
 @register.simple_tag
 def certificates_that_end() -> list[Ending]:
-    """What of the certificates in use ends soon, the soonest first."""
+    """The certificates in use that end soon, the soonest first."""
     return ending_certificates(now=now())

@@ -1,4 +1,4 @@
-"""Every address of the operators' site with values that no person types: never an error of ours."""
+"""Every URL of the admin with unexpected values: none causes a status of 500."""
 
 import re
 from collections.abc import Iterator
@@ -43,12 +43,12 @@ def operator(client: Client, settings: Any) -> Client:
 
 @pytest.fixture
 def rows(alice: Wallet, signing_key: Any, acme_bank: RelyingParty) -> dict[str, Any]:
-    """One row at least of what lists show."""
+    """At least one row in every list."""
     now = timezone.now()
     Group.objects.get_or_create(name="Auditors")
     put(alice)
     register("Corner Books", "https://books.example/")
-    told = register(
+    notified = register(
         "Told", "https://told.example/", webhook_url="https://told.example/w", webhook_events=["x"]
     )
     Interaction.objects.create(
@@ -58,12 +58,12 @@ def rows(alice: Wallet, signing_key: Any, acme_bank: RelyingParty) -> dict[str, 
         created_at=now,
         expires_at=now,
     )
-    client_secrets.rotate(told, now=now)
-    return {"told": told}
+    client_secrets.rotate(notified, now=now)
+    return {"notified": notified}
 
 
 def addresses(found: Any = None, before: str = "/admin/") -> Iterator[str]:
-    """Every address of the site, with `{}` for what stands in the path."""
+    """Every URL of the site, with `{}` for the parameter in the path."""
     for entry in admin.site.get_urls() if found is None else found:
         route = before + str(entry.pattern)
         if isinstance(entry, URLResolver):
@@ -73,7 +73,7 @@ def addresses(found: Any = None, before: str = "/admin/") -> Iterator[str]:
 
 
 def failed(client: Client, method: str, address: str, *args: Any) -> str | None:
-    """What was sent, if that ended in an error of ours; nothing it changed stays."""
+    """The request, if it caused a status of 500; its changes are rolled back."""
     with transaction.atomic():
         response = getattr(client, method)(address, *args)
         transaction.set_rollback(True)
@@ -112,7 +112,7 @@ def test_no_filter_of_a_list_ends_in_an_error_of_ours(operator: Client, rows: An
 def test_no_query_of_a_rows_page_ends_in_an_error_of_ours(
     operator: Client, rows: dict[str, Any], page: str
 ) -> None:
-    address = f"{of(RelyingParty)}{rows['told'].pk}/{page}/"
+    address = f"{of(RelyingParty)}{rows['notified'].pk}/{page}/"
     asked = [{name: value} for name in (*QUERIES, "_popup") for value in ("", *IN_QUERIES)]
 
     assert not [x for query in asked if (x := failed(operator, "get", f"{address}?{urlencode(query)}"))]
@@ -146,7 +146,7 @@ def test_pages_by_content_type_are_not_there(operator: Client, rows: Any) -> Non
 
 
 def pages_with_forms(rows: Any) -> Iterator[str]:
-    """The address of one row's page of each kind, and every page without a row."""
+    """The URLs of one row's page of each model, and of every page without a row."""
     for address in addresses():
         if "{}" not in address and address != "/admin/logout/":
             yield address
@@ -158,7 +158,7 @@ def pages_with_forms(rows: Any) -> Iterator[str]:
 
 
 def fields_of(operator: Client, address: str) -> set[str]:
-    """The names of the fields on a page, and of the parts of its formsets."""
+    """The names of the fields on a page, including those of its formsets."""
     page = operator.get(address).content.decode(errors="replace")
     return set(re.findall(r'<(?:input|select|textarea|button)[^>]*? name="([^"]+)"', page)) - {
         "csrfmiddlewaretoken"
@@ -182,7 +182,7 @@ def test_no_value_in_a_form_ends_in_an_error_of_ours(operator: Client, rows: Any
 
 
 def test_no_field_of_a_relying_party_alone_ends_in_an_error_of_ours(operator: Client, rows: Any) -> None:
-    address = f"{of(RelyingParty)}{rows['told'].pk}/change/"
+    address = f"{of(RelyingParty)}{rows['notified'].pk}/change/"
     form = operator.get(address).context["adminform"].form
     good = {name: form[name].value() or "" for name in form.fields if "file" not in name}
     good = {name: [] if name in ("allowed_claims", "grants") else value for name, value in good.items()}
@@ -190,8 +190,8 @@ def test_no_field_of_a_relying_party_alone_ends_in_an_error_of_ours(operator: Cl
     for kind, uris in (("redirect_uris", ["https://b.example/"]), ("response_uris", [])):
         good |= {f"{kind}-TOTAL_FORMS": len(uris), f"{kind}-INITIAL_FORMS": 0}
         good |= {f"{kind}-{number}-uri": uri for number, uri in enumerate(uris)}
-    good |= {"redirect_uris-INITIAL_FORMS": 1, "redirect_uris-0-id": rows["told"].redirect_uris.get().pk}
-    good |= {"redirect_uris-0-relying_party": rows["told"].pk}
+    good |= {"redirect_uris-INITIAL_FORMS": 1, "redirect_uris-0-id": rows["notified"].redirect_uris.get().pk}
+    good |= {"redirect_uris-0-relying_party": rows["notified"].pk}
     taken = operator.post(address, good)
     assert taken.status_code == 302
     names = {*good, "redirect_uris-0-DELETE"}
@@ -208,7 +208,7 @@ def test_no_field_of_a_relying_party_alone_ends_in_an_error_of_ours(operator: Cl
 
 
 def formsets() -> Iterator[Any]:
-    """The classes of all formsets of the site: inlines, and lists that are edited in place."""
+    """The classes of all formsets of the site: inlines and editable lists."""
     request: Any = RequestFactory().get("/")
     request.user = SimpleNamespace(has_perm=lambda *_: True, is_active=True, is_staff=True)
     for own in admin.site._registry.values():
@@ -230,9 +230,9 @@ def test_every_formset_has_a_limit_of_its_own() -> None:
 def test_a_relying_party_with_more_addresses_than_the_limit_is_still_saved(
     operator: Client, rows: dict[str, Any]
 ) -> None:
-    told = rows["told"]
-    admission.add_redirect_uris(told, [f"https://told.example/{number}" for number in range(119)])
-    address = f"{of(RelyingParty)}{told.pk}/change/"
+    notified = rows["notified"]
+    admission.add_redirect_uris(notified, [f"https://told.example/{number}" for number in range(119)])
+    address = f"{of(RelyingParty)}{notified.pk}/change/"
     page = operator.get(address)
     form: dict[str, Any] = dict(
         re.findall(
@@ -240,13 +240,17 @@ def test_a_relying_party_with_more_addresses_than_the_limit_is_still_saved(
             page.content.decode(),
         )
     )
-    form |= {"name": "Renamed", "allowed_scopes": told.allowed_scopes, "wire_format": told.wire_format}
+    form |= {
+        "name": "Renamed",
+        "allowed_scopes": notified.allowed_scopes,
+        "wire_format": notified.wire_format,
+    }
 
     response = operator.post(address, form)
 
     assert response.status_code == 302, response.context["errors"]
-    told.refresh_from_db()
-    assert (told.name, told.redirect_uris.count()) == ("Renamed", 120)
+    notified.refresh_from_db()
+    assert (notified.name, notified.redirect_uris.count()) == ("Renamed", 120)
 
 
 def test_the_limit_holds_for_what_a_browser_says(operator: Client) -> None:

@@ -1,4 +1,4 @@
-"""What monitoring reads, and who may."""
+"""The metrics, and who may read them."""
 
 import re
 from datetime import timedelta
@@ -29,7 +29,7 @@ def scrape(client: Client, **headers: str) -> Any:
 
 
 def numbers(client: Client) -> dict[tuple[str, ...], float]:
-    """Every sample under its name and the values of its labels, in the order of their names."""
+    """Every sample by its name and the values of its labels, in the order of the labels' names."""
     text = scrape(client).content.decode()
     families = text_string_to_metric_families(text)
     return {
@@ -58,7 +58,7 @@ def test_the_keys_are_counted_and_their_certificates_and_next_steps_are_timed(cl
     assert found[("signing_key_step_overdue_seconds",)] == 0
 
 
-def test_a_rotation_that_nobody_runs_is_seen(client: Client) -> None:
+def test_a_rotation_that_does_not_run_is_visible(client: Client) -> None:
     due_steps.rotate(now=timezone.now() - timedelta(days=90))
     found = numbers(client)
     assert abs(found["signing_key_next_step_seconds", "stage"] + 2 * DAY) < 60
@@ -107,7 +107,7 @@ def test_the_answer_is_prometheus_text_and_is_not_kept(client: Client) -> None:
         "Bearer é",
     ],
 )
-def test_without_the_token_nothing_is_told(client: Client, authorization: str) -> None:
+def test_without_the_token_there_are_no_metrics(client: Client, authorization: str) -> None:
     answer = client.get("/metrics", headers={"Authorization": authorization})
     assert answer.status_code == 401
     assert answer.content == b""

@@ -1,4 +1,4 @@
-"""Operators sign in: one password is checked at a time, refusals come at once, and everything is logged."""
+"""The sign-in of operators: one password check at a time, immediate refusals, and logs."""
 
 import threading
 from collections import Counter
@@ -19,7 +19,7 @@ from infra.limits import LimitReachedError
 
 SIGN_IN = "/admin/login/"
 PASSWORD = "a long enough one"
-MOST = 20.0  # seconds for what takes milliseconds on an idle machine
+MOST = 20.0  # seconds; an idle machine takes milliseconds
 
 
 class SlowHasher(PBKDF2PasswordHasher):
@@ -33,7 +33,7 @@ class SlowHasher(PBKDF2PasswordHasher):
 
     @classmethod
     def hold(cls) -> None:
-        """From now on hashing waits until `released` is set."""
+        """Makes hashing wait until `released` is set."""
         cls.begun, cls.released = threading.Event(), threading.Event()
 
     def encode(self, password: str, salt: str, iterations: int | None = None) -> str:
@@ -60,7 +60,7 @@ def olga(db: None) -> User:
 @pytest.fixture
 def slow(settings: Any) -> Iterator[type[SlowHasher]]:
     settings.PASSWORD_HASHERS = [f"{__name__}.SlowHasher"]
-    SlowHasher.released.set()  # until the test calls `hold`, because the operator's account is made first
+    SlowHasher.released.set()  # until the test calls `hold`; the operator's account is made before
     yield SlowHasher
     SlowHasher.released.set()
 
@@ -123,7 +123,7 @@ def test_a_known_browser_waits_for_its_turn_and_gets_in(
     stranger = attempt("stranger", Client())
     assert slow.begun.wait(MOST)
     known = attempt("known", client)
-    while not operator_sign_in._next.locked():
+    while not operator_sign_in._waiting.locked():
         known.join(0.01)
     assert sign_in(client).status_code == 503, "one of them at a time"
     slow.released.set()
@@ -134,7 +134,7 @@ def test_a_known_browser_waits_for_its_turn_and_gets_in(
 
 
 def test_attempts_beyond_the_limit_never_hold_up_an_operator(olga: User, client: Client) -> None:
-    """They are refused before they could take the turn of somebody else."""
+    """They are refused before they could take the turn of another operator."""
     for _ in range(TRIES_PER_CLIENT.most):
         TRIES_PER_CLIENT.take("127.0.0.1", now=_now())
     with operator_sign_in._checking:
@@ -184,7 +184,7 @@ def test_after_too_many_attempts_the_status_says_so_and_when_to_come_again(
 def test_a_failed_attempt_is_logged_without_what_was_typed(
     olga: User, client: Client, name: str, password: str, reason: str, known: bool
 ) -> None:
-    User.objects.create_user("holly", password=PASSWORD)  # no operator
+    User.objects.create_user("holly", password=PASSWORD)  # not an operator
 
     with capture_logs() as logs:
         assert sign_in(client, name, password).status_code == 200
@@ -195,7 +195,7 @@ def test_a_failed_attempt_is_logged_without_what_was_typed(
     assert not any(typed in str(entry) for entry in logs for typed in (f"'{name}'", password))
 
 
-def test_strangers_at_their_limit_do_not_keep_an_operator_out_of_the_browser_they_use(
+def test_attackers_at_their_limit_do_not_lock_an_operator_out_of_a_known_browser(
     olga: User, client: Client
 ) -> None:
     assert sign_in(client).status_code == 302
@@ -237,7 +237,7 @@ def test_who_signs_in_is_not_logged_as_a_failure(olga: User, client: Client) -> 
     assert [entry["event"] for entry in logs] == ["request"]
 
 
-# --- Where it leads ---------------------------------------------------------------------------------------
+# --- Redirects --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

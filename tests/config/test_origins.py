@@ -1,4 +1,4 @@
-"""The base address is written as browsers write it, or refused."""
+"""The base address must be spelt as browsers spell it."""
 
 import json
 import subprocess
@@ -91,7 +91,7 @@ def test_a_browsers_url_parser_agrees() -> None:
     origins = json.loads(printed.stdout)
 
     assert origins[: len(GOOD)] == GOOD
-    # Browsers put up with these, and either Django does not or no certificate can name them.
+    # Browsers accept these, but Django does not, or no certificate can contain them.
     tolerated = {"ftp://wallet.example", "https://wallet.example.", "https://wallet_one.example"}
     tolerated |= {"https://wallet.example:0", "https://wallet.example;a"}
     tolerated |= {"https://.wallet.example", "https://wallet..example", "https://-wallet.example"}

@@ -1,4 +1,4 @@
-"""The front page, and the pages for what went wrong: plain words, a reference, nothing internal."""
+"""The front page and the error pages: plain words, a reference, no internals."""
 
 import re
 import uuid
@@ -35,7 +35,7 @@ def test_a_page_for_an_error_says_what_happened_and_a_reference(rf, view, status
 
 
 @pytest.mark.parametrize("view", [views.forbidden, views.not_found])
-def test_an_error_in_the_admin_leads_operators_on_and_nobody_else(rf: RequestFactory, view) -> None:
+def test_only_error_pages_of_the_admin_link_to_the_admin(rf: RequestFactory, view) -> None:
     way_on = 'href="/admin/"'
     assert way_on in view(rf.get("/admin/keys/nowhere/")).content.decode()
     assert way_on not in view(rf.get("/nowhere/")).content.decode()
@@ -124,7 +124,7 @@ def test_only_the_admin_knows_who_operates(client: Client, db: None) -> None:
 
 
 def _addresses(resolver: URLResolver, ahead: str = "/") -> Iterator[str]:
-    """Every address outside the admin, with something in the place of what varies."""
+    """Every URL outside the admin, with values for its parameters."""
     for entry in resolver.url_patterns:
         route = ahead + str(entry.pattern)
         if isinstance(entry, URLPattern):

@@ -1,4 +1,4 @@
-"""What is logged of a request, and what never is; and the headers every page has."""
+"""The request log, what it must not contain, and the headers of every page."""
 
 import logging
 from io import StringIO

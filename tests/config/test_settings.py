@@ -1,4 +1,4 @@
-"""Nothing starts without an environment; production refuses what is missing, both refuse what is wrong."""
+"""No start without ENVIRONMENT; production refuses missing values, and both environments wrong ones."""
 
 import json
 import re
@@ -19,7 +19,7 @@ READY = "import django; django.setup();"
 
 
 def start(environment: dict[str, str], code: str = "") -> subprocess.CompletedProcess[str]:
-    """Load the settings in a process of their own, then run `code`; `READY` has the applications as well."""
+    """Loads the settings in a new process and runs `code`; `READY` loads the applications, too."""
     program = f"from django.conf import settings; settings.DEBUG; {code or READY}"
     return subprocess.run(
         [sys.executable, "-c", program],
@@ -135,7 +135,7 @@ def test_production_refuses_what_would_be_wrong(name: str, value: str, word: str
     refused = start(production_environment() | {name: value})
 
     assert refused.returncode != 0
-    last = refused.stderr.splitlines()[-1]  # one sentence, and no other error on the way to it
+    last = refused.stderr.splitlines()[-1]  # one sentence, and no chained error
     assert last.startswith("django.core.exceptions.ImproperlyConfigured: ")
     assert word in last
     assert "hidden" not in refused.stderr
@@ -189,7 +189,7 @@ def test_the_service_answers_to_the_host_of_its_base_address(url: str, host: str
 
 
 def test_a_secret_may_begin_with_a_dollar_sign() -> None:
-    """django-environ takes what follows for another variable's name."""
+    """django-environ takes the rest for the name of another variable."""
     given = {"PKCS11_PIN": "$1234", "METRICS_TOKEN": "$" + "m" * 40}
 
     run = start(production_environment() | given, "print(settings.PKCS11_PIN, settings.METRICS_TOKEN)")
@@ -221,7 +221,7 @@ def test_the_deployment_check_leaves_to_operators_what_is_theirs_to_decide() -> 
 
 def test_every_variable_that_settings_read_is_in_the_operators_table() -> None:
     code = (ROOT / "config" / "settings.py").read_text() + (ROOT / "deploy" / "gunicorn.conf.py").read_text()
-    readers = r"(?:_text|_number|_switch|_listed|_say|number|environ\.get)"
+    readers = r"(?:variables\.\w+|_required|number|environ\.get)"
     read = set(re.findall(readers + r'\(\s*"([A-Z0-9_]+)"', code))
     rows = re.findall(r"^\| (`.*?) \|", (ROOT / "docs" / "operate.md").read_text(), re.MULTILINE)
 
@@ -288,7 +288,7 @@ def test_a_schedule_that_is_too_short_is_refused_before_anything_starts() -> Non
     assert "SIGNING_KEY_STAGED_HOURS is too short" in refused.stderr
 
 
-def test_production_has_no_sandbox_rooms_and_no_debug() -> None:
+def test_production_has_no_sandbox_pages_and_no_debug() -> None:
     code = (
         "from django.urls import resolve, Resolver404\n"
         "assert not settings.DEBUG\n"

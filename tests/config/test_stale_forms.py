@@ -1,4 +1,4 @@
-"""A form whose token was changed in another tab does nothing, and its page says how things stand now."""
+"""A form whose token was changed in another tab does nothing, and its page shows the current state."""
 
 from typing import Any
 
@@ -27,9 +27,9 @@ NOTICE = "Please try that again."
 
 @pytest.fixture
 def tab(client: Client) -> Client:
-    """A tab of the client's browser whose forms have the token from before."""
+    """A tab of the client's browser whose forms have the old token."""
     strict = Client(enforce_csrf_checks=True)
-    strict.cookies = client.cookies  # one browser, whichever tab
+    strict.cookies = client.cookies  # the tabs share the cookies of the browser
     client.cookies[settings.CSRF_COOKIE_NAME] = "n" * 32
     return strict
 
@@ -39,8 +39,8 @@ def send(tab: Client, address: str, data: dict[str, str] | None = None, origin: 
     return tab.post(address, form, headers={"origin": origin} if origin else {})
 
 
-def led_on(tab: Client, address: str, data: dict[str, str] | None = None) -> Any:
-    """What the browser shows at the end, after 303s within the service."""
+def submitted(tab: Client, address: str, data: dict[str, str] | None = None) -> Any:
+    """The page that the browser shows after the redirects within the service."""
     response = send(tab, address, data)
     assert response.status_code == 303
     assert "no-store" in response.headers["Cache-Control"]
@@ -52,13 +52,13 @@ def led_on(tab: Client, address: str, data: dict[str, str] | None = None) -> Any
 
 @pytest.fixture
 def question(client: Client, tab: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: Any) -> str:
-    """Where Alice is asked."""
+    """The URL of the consent page that asks Alice."""
     sign_in(alice)
     return ask(client, acme_bank)
 
 
 @pytest.fixture
-def hub(question: str) -> str:
+def interaction(question: str) -> str:
     return path_of(Interaction.objects.get())
 
 
@@ -71,11 +71,11 @@ pytestmark = pytest.mark.usefixtures("signing_key")
     [("share", "You said yes to"), ("decline", "You said no to <bdi>Acme Bank</bdi>, and")],
 )
 def test_a_decision_from_a_second_tab_is_shown_what_was_decided_in_the_first(
-    client: Client, tab: Client, hub: str, before: str, words: str, answer: str
+    client: Client, tab: Client, interaction: str, before: str, words: str, answer: str
 ) -> None:
-    assert "bank.example/callback#" in client.post(hub, {"decision": before}).headers["Location"]
+    assert "bank.example/callback#" in client.post(interaction, {"decision": before}).headers["Location"]
 
-    page = led_on(tab, hub, {"decision": answer})
+    page = submitted(tab, interaction, {"decision": answer})
 
     text = page.content.decode()
     assert page.status_code == 410
@@ -86,9 +86,9 @@ def test_a_decision_from_a_second_tab_is_shown_what_was_decided_in_the_first(
 
 
 def test_a_stale_decision_on_an_open_question_asks_again_and_says_why(
-    tab: Client, hub: str, question: str
+    tab: Client, interaction: str, question: str
 ) -> None:
-    page = led_on(tab, hub, {"decision": "share"})
+    page = submitted(tab, interaction, {"decision": "share"})
 
     assert page.status_code == 200
     assert page.request["PATH_INFO"] == question
@@ -99,35 +99,37 @@ def test_a_stale_decision_on_an_open_question_asks_again_and_says_why(
 
 @pytest.mark.parametrize("answer", ["share", "decline"])
 def test_a_stale_decision_does_not_act_on_what_the_first_tab_decided(
-    client: Client, tab: Client, question: str, hub: str, answer: str
+    client: Client, tab: Client, question: str, interaction: str, answer: str
 ) -> None:
-    decide(client, question)  # its process died before the hub answered
+    decide(client, question)  # the process died before it answered
 
-    page = led_on(tab, hub, {"decision": answer})
+    page = submitted(tab, interaction, {"decision": answer})
 
     assert "You said yes to <bdi>Acme Bank</bdi>" in page.content.decode()
     assert not Interaction.objects.get().outcome
-    assert tab.get(hub).headers["Location"].startswith("https://bank.example/callback#vp_token=")
+    assert tab.get(interaction).headers["Location"].startswith("https://bank.example/callback#vp_token=")
 
 
 def test_a_stale_decision_after_a_sign_out_elsewhere_asks_for_a_sign_in(
-    client: Client, tab: Client, hub: str
+    client: Client, tab: Client, interaction: str
 ) -> None:
     client.post(reverse("wallet_sign_out"))
-    page = led_on(tab, hub, {"decision": "share"})
+    page = submitted(tab, interaction, {"decision": "share"})
     assert "Confirm your e-mail address" in page.content.decode()
     assert Consent.objects.get().decision == Consent.Decision.ASKED
 
 
 @pytest.mark.parametrize("origin", ["https://evil.example", "null", None, "http://testserver:81"])
-def test_another_site_is_not_led_on(tab: Client, hub: str, origin: str | None) -> None:
-    response = send(tab, hub, {"decision": "share"}, origin)
+def test_a_form_from_another_site_is_not_redirected(
+    tab: Client, interaction: str, origin: str | None
+) -> None:
+    response = send(tab, interaction, {"decision": "share"}, origin)
     assert response.status_code == 403
     assert "Location" not in response.headers
     assert Consent.objects.get().decision == Consent.Decision.ASKED
 
 
-def test_a_browser_that_keeps_no_cookies_is_told_so_and_not_led_in_a_circle(db: None) -> None:
+def test_a_browser_without_cookies_gets_an_explanation_and_no_redirect_loop(db: None) -> None:
     response = send(Client(enforce_csrf_checks=True), reverse("wallet_front_door"), {"email": NORA})
     assert response.status_code == 403
     assert "allow cookies" in response.content.decode()
@@ -148,7 +150,7 @@ def test_a_stale_sign_in_goes_on_when_another_tab_has_signed_in(
     errand = make_errand(client, now=timezone.now(), return_to=reverse("consent_history"))
     sign_in(nora)
 
-    page = led_on(tab, reverse(name, args=[errand.id]), {"code": "123456"})
+    page = submitted(tab, reverse(name, args=[errand.id]), {"code": "123456"})
 
     assert page.request["PATH_INFO"] == reverse("consent_history")
     assert mail.outbox == []
@@ -165,7 +167,7 @@ def test_a_stale_sign_in_form_is_shown_again(
     client.post(reverse("wallet_sign_in", args=[errand.id]))
     tries = LoginCode.objects.get().tries_left
 
-    page = led_on(tab, reverse(name, args=[errand.id]), {"code": "123456"})
+    page = submitted(tab, reverse(name, args=[errand.id]), {"code": "123456"})
 
     assert words in page.content.decode()
     assert NOTICE in page.content.decode()
@@ -176,9 +178,9 @@ def test_a_stale_sign_in_form_is_shown_again(
 def test_a_stale_front_door_is_shown_again_or_leads_to_the_receipts(
     client: Client, tab: Client, nora: Wallet, sign_in: Any
 ) -> None:
-    assert NOTICE in led_on(tab, reverse("wallet_front_door"), {"email": NORA}).content.decode()
+    assert NOTICE in submitted(tab, reverse("wallet_front_door"), {"email": NORA}).content.decode()
     sign_in(nora)
-    page = led_on(tab, reverse("wallet_front_door"), {"email": NORA})
+    page = submitted(tab, reverse("wallet_front_door"), {"email": NORA})
     assert page.request["PATH_INFO"] == reverse("consent_history")
     assert mail.outbox == []
 
@@ -188,7 +190,7 @@ def test_a_stale_switch_keeps_who_is_signed_in(
 ) -> None:
     errand = make_errand(client, now=timezone.now())
     sign_in(alice)
-    page = led_on(tab, reverse("wallet_switch", args=[errand.id]))
+    page = submitted(tab, reverse("wallet_switch", args=[errand.id]))
     assert NOTICE in page.content.decode()
     assert HolderSession.objects.get().wallet == alice
 
@@ -208,7 +210,7 @@ def test_a_stale_step_of_an_identity_check_changes_nothing(
     if state:
         attempt_in(state, nora, timezone.now(), errand=errand)
 
-    page = led_on(tab, reverse(name, args=[errand.id]))
+    page = submitted(tab, reverse(name, args=[errand.id]))
 
     assert f"<h1>{heading}</h1>" in page.content.decode()
     assert NOTICE in page.content.decode()
@@ -221,13 +223,13 @@ def test_a_stale_pick_at_the_simulated_check_is_asked_again(
     errand = make_errand(client, now=timezone.now())
     sign_in(nora)
     attempt = attempt_in("started", nora, timezone.now(), errand=errand)
-    page = led_on(tab, reverse("sandbox_identity", args=[attempt.pk]), {"outcome": "adult"})
+    page = submitted(tab, reverse("sandbox_identity", args=[attempt.pk]), {"outcome": "adult"})
     assert NOTICE in page.content.decode()
     attempt.refresh_from_db()
     assert attempt.state == "started"
 
 
-def test_a_stale_sign_out_signs_nobody_out_and_offers_it_again(
+def test_a_stale_sign_out_does_nothing_and_offers_it_again(
     client: Client, tab: Client, nora: Wallet, sign_in: Any
 ) -> None:
     errand = make_errand(client, now=timezone.now())
@@ -236,7 +238,7 @@ def test_a_stale_sign_out_signs_nobody_out_and_offers_it_again(
         reverse("wallet_sign_out"),
         reverse("wallet_errand_sign_out", args=[errand.id]),
     ):
-        page = led_on(tab, address)
+        page = submitted(tab, address)
         assert NOTICE in page.content.decode()
         assert "Sign out" in page.content.decode()
     assert HolderSession.objects.exists()
@@ -251,7 +253,7 @@ def test_a_stale_invalidation_is_asked_again(
     consent = put(alice)
     decisions.grant(consent.id, alice, now=timezone.now())
     entry = presented(alice, reference=consent.id)
-    page = led_on(tab, reverse("consent_invalidate", args=[consent.id]))
+    page = submitted(tab, reverse("consent_invalidate", args=[consent.id]))
     assert NOTICE in page.content.decode()
     assert status_of(entry) == VALID
 

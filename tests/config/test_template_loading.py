@@ -1,4 +1,4 @@
-"""Constant parts of templates are rendered once for each language, and say what Django would have said."""
+"""Constant parts of templates are rendered once for each language, to the same text as by Django."""
 
 from typing import Any
 
@@ -68,7 +68,7 @@ def test_languages_are_kept_apart() -> None:
 
 def test_text_phrases_and_static_files_beside_each_other_are_one_and_variables_stay_apart() -> None:
     content = 'a {% translate "February" %} {% static "x.css" %} b {{ name }} {% translate phrase %} c'
-    nodes = engine("", joined=True).from_string("")  # the engine alone joins nothing
+    nodes = engine("", joined=True).from_string("")  # the engine without the loader joins nothing
     assert not nodes.nodelist.get_nodes_by_type(_Constant)
 
     page = engine(content, joined=True).get_template("page.html")

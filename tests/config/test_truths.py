@@ -1,4 +1,4 @@
-"""Words for yes and no: the same in every variable, in the address of the database as well."""
+"""The words for true and false are the same in every variable, and in DATABASE_URL."""
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured

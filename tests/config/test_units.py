@@ -1,4 +1,4 @@
-"""What systemd is told to do every hour, and what it keeps running."""
+"""The systemd units: the hourly commands, and the processes that run all the time."""
 
 import shlex
 import subprocess

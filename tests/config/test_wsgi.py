@@ -1,4 +1,4 @@
-"""What gunicorn serves: published documents ahead of Django, with the headers Django would send."""
+"""The WSGI application serves published documents itself, with the same headers as Django."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ def fresh() -> None:
 
 
 def get(path: str, method: str = "GET", **environ: str) -> tuple[int, dict[str, str], bytes]:
-    """The answer of the WSGI application itself."""
+    """The response of the WSGI application itself."""
     said: list[Any] = []
     request = RequestFactory().generic(method, path, **environ)  # type: ignore[arg-type]
     body = b"".join(application(request.environ, lambda *words: said.extend(words)))

@@ -1,4 +1,4 @@
-"""Fixtures of the apps above that tests of `infra` use as well."""
+"""Fixtures of other apps that tests of `infra` use, too."""
 
 from tests.keys.conftest import _fresh_documents, at_once, now  # noqa: F401
 from tests.wallet.conftest import nora  # noqa: F401

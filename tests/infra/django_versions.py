@@ -1,4 +1,4 @@
-"""The Django whose internals are used, and one that the service was not tried with, as far as it can tell."""
+"""A fixture that runs a test as with a tested version of Django, and as with an untested one."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What holds for all operations of the admin, whichever app they belong to."""
+"""Rules for all operations of the admin, in every app."""
 
 from collections.abc import Iterator
 from typing import Any

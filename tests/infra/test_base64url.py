@@ -1,4 +1,4 @@
-"""Base64url has one way to be written, and no other is read."""
+"""Base64url has one canonical form, and no other is accepted."""
 
 import pytest
 from hypothesis import given

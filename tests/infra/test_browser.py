@@ -1,4 +1,4 @@
-"""Which browser it is, and from where: nothing a client writes can break or fool it."""
+"""The secret and the address of a browser: no input of a client breaks or deceives it."""
 
 import hashlib
 

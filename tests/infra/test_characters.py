@@ -1,4 +1,4 @@
-"""Nothing a relying application writes can hide, or turn other text around."""
+"""No text of a relying party can be invisible or reverse other text."""
 
 import unicodedata
 

@@ -42,7 +42,7 @@ def productions(folder: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def sandboxes(folder: Path) -> Iterator[str]:
-    """A database that a sandbox migrated and works with."""
+    """A database that a sandbox migrated and uses."""
     with own_database() as url:
         prepared = manage(sandbox(url, folder), "sandbox", "--prepare-only")
         assert prepared.returncode == 0, prepared.stderr
@@ -109,7 +109,7 @@ def test_each_environment_goes_on_with_its_own_database(
 
 
 def test_a_marked_sqlite_file_is_refused_as_well(tmp_path: Path) -> None:
-    """Production takes no SQLite at all, so here its mark is written by hand."""
+    """Production refuses SQLite, so the test writes its mark itself."""
     file = tmp_path / "some.sqlite3"
     environment = sandbox(f"sqlite:///{file}", tmp_path)
     assert manage(environment, "migrate", "--verbosity", "0").returncode == 0
@@ -176,7 +176,7 @@ def test_a_sandboxs_database_without_a_mark_is_marked_by_the_sandbox_and_adopted
 
 @pytest.fixture
 def foreign(db: None, settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The database of this test belongs to the other environment, and this process has not looked yet."""
+    """The database belongs to the other environment, and this process has not compared it yet."""
     monkeypatch.setattr(database_mark, "_compared", set())
     settings.DATABASE_MARK = "production"
     DatabaseMark.objects.all().delete()
@@ -218,11 +218,11 @@ def test_a_connection_to_a_foreign_database_is_closed_and_so_is_the_next(
         settings.DATABASE_MARK = "sandbox"
 
 
-# --- A database that does not let itself be compared ------------------------------------------------------
+# --- A database whose mark cannot be read ------------------------------------------------------------------
 
 
 @pytest.fixture
-def stranger(transactional_db: None) -> Iterator[str]:
+def powerless_role(transactional_db: None) -> Iterator[str]:
     """A role of the database that may read no table."""
     name = f"stranger_{secrets.token_hex(4)}"
     with connection.cursor() as cursor:
@@ -234,7 +234,7 @@ def stranger(transactional_db: None) -> Iterator[str]:
 
 @pytest.fixture
 def opened_with(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """A function: new connections begin with these settings of the server, and nothing was compared yet."""
+    """A function that opens new connections with these server settings; no mark is compared yet."""
     database_mark.write(None, "default")
     monkeypatch.setattr(database_mark, "_compared", set())
     with monkeypatch.context() as changed:
@@ -277,8 +277,8 @@ def test_a_connection_whose_comparison_is_cut_off_is_closed_and_the_next_one_com
 
 @pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
-def test_a_role_that_may_not_read_the_mark_gets_no_connection(stranger: str, opened_with: Any) -> None:
-    opened_with(f"-c role={stranger}")
+def test_a_role_that_may_not_read_the_mark_gets_no_connection(powerless_role: str, opened_with: Any) -> None:
+    opened_with(f"-c role={powerless_role}")
     with pytest.raises(ProgrammingError, match="permission denied for table keys_databasemark"):
         connection.ensure_connection()
 
@@ -289,9 +289,9 @@ def test_a_role_that_may_not_read_the_mark_gets_no_connection(stranger: str, ope
 
 @pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
-def test_the_deployment_check_names_a_mark_that_cannot_be_read(stranger: str) -> None:
+def test_the_deployment_check_names_a_mark_that_cannot_be_read(powerless_role: str) -> None:
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(f"SET LOCAL ROLE {stranger}")
+        cursor.execute(f"SET LOCAL ROLE {powerless_role}")
         (error,) = mark_check(None)
 
     assert error.id == "infra.E002"

@@ -144,7 +144,7 @@ def mail_server(settings: Any) -> Any:
 
 
 def sent(address: str, mail_server: MailServer, connection: Any) -> tuple[list[str], str]:
-    """The recipients of the envelope and the recipient in the message, of an e-mail to this address."""
+    """The recipients in the envelope and the message of an e-mail to this address."""
     mail.EmailMessage("Subject", "Text", None, [address], connection=connection).send()
     content = mail_server.envelopes[-1].content
     assert isinstance(content, bytes)
@@ -174,14 +174,14 @@ def test_each_kind_of_accepted_address_is_on_the_wire_as_it_was_entered(
     assert sent(address, mail_server, mail.get_connection()) == ([address], address)
 
 
-def test_the_mailer_would_still_send_an_encoded_word_to_somebody_else(mail_server: MailServer) -> None:
-    """Why there is such a rule; once Django no longer does this, nothing here gets worse."""
+def test_the_mailer_would_still_send_an_encoded_word_to_another_address(mail_server: MailServer) -> None:
+    """The reason for the rule. If Django stops to do this, the rule does no harm."""
     validate_email(STOLEN)
     recipients, _ = sent(STOLEN, mail_server, mail.get_connection())
     assert recipients != [STOLEN]
 
 
-# --- Every place where an address enters -------------------------------------------------------------------
+# --- Every input of an address -----------------------------------------------------------------------------
 
 NOT_ACCEPTED = pytest.mark.parametrize("address", REFUSED[:14])
 
@@ -258,7 +258,7 @@ def test_no_errand_is_opened_for_it(client: Client, db: None) -> None:
         make_errand(client, now=timezone.now(), email=STOLEN)
 
 
-# --- What an earlier release has stored --------------------------------------------------------------------
+# --- Addresses stored by an earlier release ----------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["wallet_sign_in", "wallet_code"])

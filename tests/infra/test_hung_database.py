@@ -1,4 +1,4 @@
-"""A wait for an answer of the database ends, for every kind of statement, and one thread is always left."""
+"""Every wait for the database ends, for every kind of statement, and one thread is always left."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -17,11 +17,10 @@ from django.db import OperationalError, close_old_connections, connection, trans
 from infra.database import hung_database
 from infra.database.hung_database import bounded
 from infra.database.outages import means_away
-from tests.infra.django_versions import either_django  # noqa: F401
 from wallet.models import Wallet
 
 pytestmark = [pytest.mark.postgresql, pytest.mark.django_db(transaction=True)]
-SILENCE = "SELECT pg_sleep(4)"  # a server that does not answer, as far as the client can tell
+SILENCE = "SELECT pg_sleep(4)"  # to the client this looks like a server that does not answer
 
 
 @pytest.fixture(autouse=True)
@@ -47,7 +46,6 @@ def ask(sql: str = SILENCE) -> None:
         cursor.execute(sql)
 
 
-@pytest.mark.usefixtures("either_django")
 def test_a_statement_without_an_answer_is_given_up_and_the_next_request_has_another_connection() -> None:
     with bounded(0.3), pytest.raises(OperationalError) as caught:
         ask()
@@ -58,7 +56,6 @@ def test_a_statement_without_an_answer_is_given_up_and_the_next_request_has_anot
     assert Wallet.objects.count() == 0
 
 
-@pytest.mark.usefixtures("either_django")
 def test_a_transaction_that_is_given_up_leaves_nothing_behind() -> None:
     def work() -> None:
         with transaction.atomic():
@@ -91,7 +88,7 @@ def test_a_bound_within_another_does_not_make_it_longer() -> None:
 
 
 def test_a_commit_without_an_answer_is_given_up_too() -> None:
-    """A deferred trigger keeps COMMIT itself waiting."""
+    """A deferred trigger that makes COMMIT itself wait."""
     ask("CREATE TABLE slow (id int)")
     try:
         ask(
@@ -106,7 +103,7 @@ def test_a_commit_without_an_answer_is_given_up_too() -> None:
             ask("INSERT INTO slow VALUES (1)")
     finally:
         connection.close()
-        ask("DROP TABLE slow CASCADE")  # waits until the server is done
+        ask("DROP TABLE slow CASCADE")  # waits until the server has finished
         ask("DROP FUNCTION wait")
 
 
@@ -164,7 +161,6 @@ def test_while_the_database_does_not_answer_everything_fails_at_once_and_then_wo
         assert Wallet.objects.count() == 0
 
 
-@pytest.mark.usefixtures("either_django")
 def test_a_connection_of_a_request_has_the_limits_and_what_the_address_says_wins(settings: Any) -> None:
     settings.DATABASE_LIMITS = "-c statement_timeout=5s -c lock_timeout=2s"
     connection.close()
@@ -192,7 +188,7 @@ def test_a_server_that_takes_no_connection_is_given_up_after_the_timeout(monkeyp
 def test_a_probe_that_fails_in_an_unexpected_way_is_repeated_and_the_database_is_used_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """As where no file descriptor is free."""
+    """As if no file descriptor were free."""
     connect, failures = psycopg.connect, [OSError(EMFILE, "Too many open files")]
 
     def connects(*args: Any, **facts: Any) -> Any:

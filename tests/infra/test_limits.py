@@ -1,4 +1,4 @@
-"""Counting how often: exact under a race, apart by subject and purpose, and without the subject at rest."""
+"""Limits are exact in a race, separate for each subject and purpose, and do not store the subject."""
 
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
@@ -91,7 +91,7 @@ def test_what_is_given_back_to_a_rolling_limit_can_be_taken_again(db):
     for minute in (0, 0, 1):
         ROLLING.take("a", now=NOW + timedelta(minutes=minute))
     ROLLING.give_back("a", taken_at=NOW)
-    ROLLING.give_back("a", taken_at=NOW + timedelta(minutes=5))  # was not taken: gives nothing
+    ROLLING.give_back("a", taken_at=NOW + timedelta(minutes=5))  # not taken, so nothing is given back
     ROLLING.take("a", now=NOW + timedelta(minutes=2))
     with pytest.raises(LimitReachedError):
         ROLLING.take("a", now=NOW + timedelta(minutes=2))
@@ -124,7 +124,7 @@ def test_of_several_limits_all_are_taken_or_none(db):
 
 
 def test_what_version_0_1_counted_counts_on(db):
-    """The keys are those of when this was a module of `wallet`."""
+    """The keys are the same as when this module belonged to `wallet`."""
     key = salted_hmac("wallet.limits.tests", f"{THREE._index(NOW)}\na", algorithm="sha256").hexdigest()
     Allowance.objects.create(key=key, count=3, expires_at=THREE.renewed_at(NOW))
 

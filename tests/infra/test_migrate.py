@@ -1,4 +1,4 @@
-"""Several instances migrate at once, as they do when they start together: one works and the others wait."""
+"""Several instances migrate at once, as they do after a start: one migrates and the others wait."""
 
 import sqlite3
 import subprocess
@@ -32,7 +32,7 @@ def started(environment: Mapping[str, str], *words: str) -> "subprocess.Popen[st
 
 
 def all_at_once(environment: Mapping[str, str]) -> list[str]:
-    """What each of them prints; all succeed."""
+    """The outputs of the processes, all of which succeed."""
     running = [started(environment, "--verbosity", "0") for _ in range(AT_ONCE)]
     ended = [(*one.communicate(timeout=LONGEST), one.returncode) for one in running]
     assert [status for _out, _err, status in ended] == [0] * AT_ONCE, ended
@@ -127,7 +127,7 @@ def test_it_refuses_a_pooler_that_would_lose_its_lock(tmp_path: Path) -> None:
         _out, err = refused.communicate(timeout=LONGEST)
 
         assert refused.returncode != 0
-        assert "Let DATABASE_URL lead to PostgreSQL itself" in err
+        assert "Set DATABASE_URL to PostgreSQL itself" in err
         with psycopg.connect(url) as database:
             assert database.execute("SELECT to_regclass('django_migrations')").fetchone() == (None,)
         directly = started(production(url, tmp_path), "--verbosity", "0")

@@ -15,7 +15,7 @@ from infra.models import Allowance, DatabaseMark
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-# The models as version 0.1 had them, with the app they were in.
+# The models of version 0.1, with their app.
 IN_VERSION_0_1 = [
     (
         "wallet",
@@ -76,7 +76,7 @@ def schema() -> dict[str, Any]:
 
 @pytest.fixture
 def fresh() -> Iterator[dict[str, Any]]:
-    """The tables as a fresh database has them; now there are none. Afterwards they are there again."""
+    """Drops the tables and gives their definition in a fresh database; makes them again after the test."""
     as_made = schema()
     migrate(None)
     yield as_made

@@ -1,4 +1,4 @@
-"""Times as operators read them."""
+"""The format of times for operators."""
 
 from datetime import UTC, datetime
 

@@ -1,4 +1,4 @@
-"""Which errors mean that the database is away, and which are mistakes of ours."""
+"""The errors that mean that the database is away, and those that are mistakes in the code."""
 
 import sqlite3
 from typing import Any
@@ -27,7 +27,7 @@ def test_a_mistake_in_a_statement_is_not_an_outage(sql: str) -> None:
     ("sql", "missing"),
     [("SELECT * FROM nowhere", True), ("SELECT nonsense FROM keys_signingkey", False), ("SELEC", False)],
 )
-def test_a_table_that_does_not_exist_is_told_from_other_mistakes(sql: str, missing: bool) -> None:
+def test_a_missing_table_is_distinguished_from_other_mistakes(sql: str, missing: bool) -> None:
     assert means_no_table(failed(sql)) == missing
 
 

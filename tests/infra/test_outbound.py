@@ -1,4 +1,4 @@
-"""Calls to registered addresses: whoever leads us astray or holds us up is refused, and soon."""
+"""Calls to registered addresses: forbidden targets and slow servers fail within the time limit."""
 
 import ssl
 import threading
@@ -18,7 +18,7 @@ from infra.outbound.targets import Target, TargetError, is_public, parse
 from tests.presentation.far_ends import NAME, Behaviour, answers, far_end, says
 from tests.presentation.webhooks import receiving
 
-SOON = 30.0  # seconds: far more than the second that is allowed here, on a busy machine too
+SOON = 30.0  # seconds; much more than the allowed second, because the machine may be busy
 
 
 @pytest.fixture(autouse=True)
@@ -28,7 +28,7 @@ def _short_patience(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def refused(caller: Outbound, url: str) -> str:
-    """It is refused, and nobody waits for long; gives the reason."""
+    """Checks that the call fails in time; gives the reason."""
     begin = time.monotonic()
     with pytest.raises(OutboundError) as caught:
         caller.get(url, accept="application/json")
@@ -59,7 +59,7 @@ def test_a_good_answer_is_read_whole_and_asked_for_plainly() -> None:
 def test_an_answer_of_two_media_types_is_refused(second: str) -> None:
     headers = ("Content-Type: application/json", f"content-type: {second}")
     with far_end(answers(b"{}", *headers)) as far:
-        assert refused(far.outbound(), far.url()) == "The answer says its media type twice."
+        assert refused(far.outbound(), far.url()) == "The answer has two media types."
 
 
 def test_how_long_to_wait_is_handed_on_as_it_was_said() -> None:
@@ -96,7 +96,7 @@ def test_one_that_does_not_hang_up_is_not_waited_for() -> None:
         assert far.outbound().get(far.url(), accept="*/*").body == b"{}"
 
 
-# --- Where it goes ----------------------------------------------------------------------------------------
+# --- Targets ----------------------------------------------------------------------------------------------
 
 NOT_PUBLIC = [
     *("0.0.0.0", "10.0.0.1", "100.64.0.1", "127.0.0.1", "127.255.255.254", "169.254.169.254"),  # noqa: S104
@@ -125,7 +125,7 @@ def test_an_address_of_the_public_internet_may_be_called(address: str) -> None:
 @pytest.mark.parametrize(
     "host", ["127.0.0.1", "[::1]", "localhost", "127.1", "2130706433", "0x7f000001", "0177.0.0.1", "0"]
 )
-def test_however_loopback_is_written_nobody_knocks_there(host: str) -> None:
+def test_loopback_is_never_called_however_it_is_spelt(host: str) -> None:
     with far_end(answers(b"{}")) as far:
         refused(Outbound(), far.url(host=host))
         time.sleep(0.05)
@@ -257,7 +257,7 @@ def test_a_developers_machine_may_be_called_without_tls_where_that_is_allowed(ho
         "https://localhost/",
     ],
 )
-def test_elsewhere_nobody_is_called_without_tls(url: str) -> None:
+def test_other_hosts_are_never_called_without_tls(url: str) -> None:
     refused(SANDBOX, url)
 
 
@@ -279,7 +279,7 @@ def test_any_text_is_a_target_or_refused(text: str) -> None:
         assert "@" not in target.host
 
 
-# --- How long it takes, and how much it is ------------------------------------------------------------------
+# --- Limits of time and size --------------------------------------------------------------------------------
 
 
 def dripping(piece: bytes, first: bytes = b"") -> Behaviour:
@@ -333,7 +333,7 @@ HELD_UP: dict[str, tuple[Behaviour, str]] = {
 
 
 @pytest.mark.parametrize("name", HELD_UP)
-def test_whoever_holds_us_up_or_fills_us_is_left(name: str) -> None:
+def test_a_call_to_a_slow_or_endless_server_ends(name: str) -> None:
     behaviour, reason = HELD_UP[name]
     with far_end(behaviour) as far:
         assert reason in refused(far.outbound(), far.url())
@@ -362,10 +362,10 @@ def test_whatever_bytes_come_are_an_answer_or_an_error_that_is_expected(received
         assert len(calls._answer(received, "GET").body) <= LONGEST
 
 
-# --- Whom it believes -------------------------------------------------------------------------------------
+# --- Authorities ------------------------------------------------------------------------------------------
 
 
-def test_a_certificate_nobody_vouches_for_is_not_believed() -> None:
+def test_a_certificate_of_an_unknown_authority_is_refused() -> None:
     with far_end(answers(b"{}")) as far:
         caller = Outbound(resolve=lambda host, port: [far.address], allowed=lambda address: True)
         assert "TLS failed" in refused(caller, far.url())

@@ -1,4 +1,4 @@
-"""Plain http is for a sandbox that is itself on loopback, and goes no further than this machine."""
+"""Plain http is possible only in a sandbox on loopback, and only to this machine."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Statements composed once: they give and do what Django's own do, and refuse what they cannot."""
+"""Prepared statements give and do the same as the ORM, and refuse what they cannot do."""
 
 import sys
 import uuid
@@ -32,7 +32,7 @@ by_email = PreparedRead(lambda value: Wallet.objects.filter(email=value("email")
 
 
 def all_of(instance: Any) -> Any:
-    """A row as it was read: its own columns and those of what was read with it."""
+    """The columns of a row and of the rows that were read with it."""
     if not isinstance(instance, Model):
         return instance
     related = instance._state.fields_cache
@@ -41,19 +41,16 @@ def all_of(instance: Any) -> Any:
     return type(instance), own, instance._state.adding, instance._state.db, with_it
 
 
-def reads_of(*rooms: Any) -> dict[str, PreparedRead[Any]]:
-    return {
-        f"{room.__name__}.{name}": thing
-        for room in rooms
-        for name, thing in vars(room).items()
-        if isinstance(thing, PreparedRead)
-    }
-
-
 def every_read() -> dict[str, PreparedRead[Any]]:
-    """Every prepared read of the service, wherever it is."""
-    floors = ("keys", "wallet", "consent", "presentation", "config")
-    return reads_of(*[room for name, room in list(sys.modules.items()) if name.split(".")[0] in floors])
+    """Every prepared read of the service, by its module and name."""
+    apps = ("keys", "wallet", "consent", "presentation", "config")
+    return {
+        f"{module_name}.{name}": value
+        for module_name, module in list(sys.modules.items())
+        if module_name.split(".")[0] in apps
+        for name, value in vars(module).items()
+        if isinstance(value, PreparedRead)
+    }
 
 
 @pytest.fixture
@@ -103,7 +100,7 @@ def test_every_prepared_read_gives_what_its_queryset_gives(asked: Any, acme_bank
     assert set(every_read()) == set(values)
     for name, read in every_read().items():
         given = read.all(**values[name])
-        expected = list(read.queryset(**values[name]))
+        expected = list(read._rows(values[name].__getitem__))
         assert [all_of(row) for row in given] == [all_of(row) for row in expected], name
         assert given, name
 
@@ -223,14 +220,14 @@ def test_with_an_untried_django_every_statement_is_djangos_own(
 
 
 @TRIED_ONLY
-def test_an_untried_django_is_told_by_the_check_and_in_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_untested_django_is_reported_by_the_check_and_in_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
     assert django_version(None) == []
     monkeypatch.setattr(internals, "ARE_TRIED", False)
 
-    (told,) = django_version(None)
+    (message,) = django_version(None)
     with capture_logs() as logged:
-        internals.tell()
+        internals.warn()
 
-    assert (told.id, told.level) == ("infra.I001", INFO)
-    assert "this was tried with Django 5.2, not with 5.2" in told.msg
+    assert (message.id, message.level) == ("infra.I001", INFO)
+    assert "was tested with Django 5.2, not with 5.2" in message.msg
     assert [(line["event"], line["log_level"]) for line in logged] == [("django_not_tried", "warning")]

@@ -15,7 +15,7 @@ requests = RequestFactory()
 
 
 class Source:
-    """What a document is built from: bytes, or an error to raise."""
+    """The `build` of a document: gives bytes, or raises an error."""
 
     def __init__(self, now: Any = b'{"a":1}') -> None:
         self.now = now
@@ -216,11 +216,11 @@ def test_bytes_that_lag_too_long_behind_are_not_to_be_cached(monkeypatch: pytest
 
 def test_many_threads_at_the_first_request_build_once(source: Source, at_once: Any) -> None:
     document = PublishedDocument(source, refresh_after=3600)
-    hands = [Thread(target=get, args=(document,)) for _ in range(16)]
-    for hand in hands:
-        hand.start()
-    for hand in hands:
-        hand.join(10)
+    threads = [Thread(target=get, args=(document,)) for _ in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(10)
     assert source.built == 1
 
 
@@ -300,7 +300,7 @@ def test_a_document_that_is_not_compressed_says_nothing_of_encodings(document: P
 
 
 class Clock:
-    """The monotonic clock of the documents, moved by hand."""
+    """The monotonic clock of the documents, which the test moves."""
 
     def __init__(self) -> None:
         self.now = 1_000_000.0
@@ -389,8 +389,8 @@ def test_one_document_that_is_slow_to_make_keeps_no_other_from_being_served() ->
     thread.join(10)
 
 
-def test_first_requests_that_wait_for_nothing_are_told_to_come_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_first_request_that_waits_in_vain_gets_a_retry_after(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(documents, "_PATIENCE", 0.01)
-    with documents._one_asks:  # another thread hangs
+    with documents._database_lock:  # another thread hangs
         response = get(PublishedDocument(Source()))
     assert (response.status_code, response["Retry-After"]) == (503, "5")

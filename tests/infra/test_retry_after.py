@@ -1,4 +1,4 @@
-"""Being asked to wait (RFC 9110 §10.2.3): seconds or a date, within bounds."""
+"""`Retry-After` (RFC 9110 §10.2.3): seconds or a date, within bounds."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""Values at rest."""
+"""Sealed values."""
 
 import base64
 import secrets

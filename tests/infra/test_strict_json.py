@@ -1,4 +1,4 @@
-"""JSON is read in one way only, by both readers: what one of them refuses as ambiguous, both refuse."""
+"""Both readers accept unambiguous JSON only, and refuse the same ambiguous texts."""
 
 import json
 from typing import Any

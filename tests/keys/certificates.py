@@ -1,4 +1,4 @@
-"""A workshop for certificates, good and bad ones; it shares no code with `keys.certificates.authority`."""
+"""Makes valid and invalid certificates; shares no code with `keys.certificates.authority`."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -51,7 +51,7 @@ def make(
     authority_key_id: bytes | None = None,
     extra: x509.UnrecognizedExtension | None = None,
 ) -> Made:
-    """A certificate, self-signed without an issuer; `ca` and `uses` of None leave the extension out."""
+    """A certificate, self-signed without an issuer; `ca` or `uses` of None omits that extension."""
     key = key or ec.generate_private_key(ec.SECP256R1())
     signed_by = issuer.key if issuer else key
     own = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
@@ -90,7 +90,7 @@ def leaf(above: Made, **differences: Any) -> Made:
 
 
 def chain() -> tuple[Made, Made, Made]:
-    """Leaf, issuing CA, root; nothing wrong with them."""
+    """A valid chain: leaf, issuing CA, root."""
     top = root()
     middle = issuing(top)
     return leaf(middle), middle, top

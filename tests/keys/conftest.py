@@ -1,4 +1,4 @@
-"""What the tests of this room share: the time, and many hands at once."""
+"""Fixtures for the tests of keys: the time, fresh documents, and concurrent calls."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -19,19 +19,19 @@ def now() -> datetime:
 
 @pytest.fixture(autouse=True)
 def _fresh_documents() -> None:
-    """Prepared bytes outlive a test's database, so they are made anew."""
+    """Prepared bytes outlive the database of a test, so each test has them rebuilt."""
     for document in (endpoints.jwks, endpoints.root_pem, endpoints.root_der):
         document.refresh()
 
 
 @pytest.fixture
 def at_once() -> Callable[..., list[Any]]:
-    """Runs the calls in threads that start together; results and exceptions in their order."""
+    """Runs calls in threads that start at the same time; gives results and exceptions in their order."""
 
     def run(*calls: Callable[[], Any]) -> list[Any]:
         barrier, results = Barrier(len(calls)), [None] * len(calls)
 
-        def hand(position: int) -> None:
+        def work(position: int) -> None:
             try:
                 connection.ensure_connection()
                 barrier.wait(10)
@@ -41,7 +41,7 @@ def at_once() -> Callable[..., list[Any]]:
             finally:
                 connection.close()
 
-        threads = [Thread(target=hand, args=(position,)) for position in range(len(calls))]
+        threads = [Thread(target=work, args=(position,)) for position in range(len(calls))]
         for thread in threads:
             thread.start()
         for thread in threads:

@@ -1,4 +1,4 @@
-"""The operators' pages for signing keys."""
+"""The admin pages of signing keys."""
 
 import re
 from datetime import timedelta
@@ -25,7 +25,7 @@ STEPS = ("activate", "retire", "certify", "withdraw")
 
 
 def operator(name: str, *permissions: str) -> Client:
-    """A signed-in operator with just these permissions on keys."""
+    """A signed-in operator with only these permissions on keys."""
     user = User.objects.create_user(name, is_staff=True)
     group = Group.objects.create(name=f"{name}'s group")
     group.permissions.set(Permission.objects.filter(content_type__app_label="keys", codename__in=permissions))
@@ -46,8 +46,8 @@ def auditor(db: None) -> Client:
 
 
 @pytest.fixture
-def stranger(db: None) -> Client:
-    return operator("stranger")
+def unprivileged(db: None) -> Client:
+    return operator("unprivileged")
 
 
 @pytest.fixture
@@ -215,7 +215,7 @@ def test_an_upload_of_nothing_or_too_much_is_asked_for_again(
     assert not find(staged.pk).certified_at
 
 
-@pytest.mark.parametrize("who", ["auditor", "stranger"])
+@pytest.mark.parametrize("who", ["auditor", "unprivileged"])
 def test_who_may_not_change_keys_can_neither_ask_nor_act(
     who: str, keys: Any, request: pytest.FixtureRequest
 ) -> None:
@@ -235,9 +235,9 @@ def test_an_auditor_reads_and_is_offered_nothing(auditor: Client, keys: Any) -> 
         assert "/do/" not in answer.content.decode()
 
 
-def test_a_stranger_sees_no_key(stranger: Client, keys: Any) -> None:
-    assert stranger.get(LIST).status_code == 403
-    assert stranger.get(page(keys["active"])).status_code == 403
+def test_an_operator_without_permissions_sees_no_key(unprivileged: Client, keys: Any) -> None:
+    assert unprivileged.get(LIST).status_code == 403
+    assert unprivileged.get(page(keys["active"])).status_code == 403
 
 
 def test_without_signing_in_everything_leads_to_the_sign_in(client: Client, keys: Any) -> None:

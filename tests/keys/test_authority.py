@@ -1,4 +1,4 @@
-"""The sandbox's authority, judged by tools that are not ours."""
+"""The sandbox's authority, verified by independent tools."""
 
 import json
 import subprocess
@@ -30,9 +30,13 @@ def certified(now: datetime) -> CertificateChain:
     return CertificateChain.from_pem(certify(key, now=now), public_key=key, now=now)
 
 
+def certified_pem(now: datetime) -> str:
+    return certify(public_der(SoftwareSigner.generate().public_key), now=now)
+
+
 def test_openssl_verifies_the_chain_strictly(now: datetime, tmp_path: Path) -> None:
     leaf, issuing, root = (tmp_path / name for name in ("leaf.pem", "issuing.pem", "root.pem"))
-    blocks = certified(now).pem.split("-----BEGIN")[1:]
+    blocks = certified_pem(now).split("-----BEGIN")[1:]
     for path, block in zip((leaf, issuing, root), blocks, strict=True):
         path.write_text("-----BEGIN" + block)
     arguments = ["verify", "-x509_strict", "-CAfile", root, "-untrusted", issuing]
@@ -48,7 +52,7 @@ def test_the_verifier_of_cryptography_accepts_the_chain(now: datetime) -> None:
 
 @pytest.mark.node
 def test_nodes_x509certificate_accepts_the_chain(now: datetime) -> None:
-    """Each certificate verifies under the next, and the leaf is for the host; no packages of npm needed."""
+    """Verifies that each certificate is signed by the next, and that the leaf is for the host."""
     program = """
         const { X509Certificate } = require("node:crypto");
         const pems = require("node:fs").readFileSync(0, "utf8").match(/-----BEGIN[^]*?-----END [A-Z]+-----/g);
@@ -62,7 +66,7 @@ def test_nodes_x509certificate_accepts_the_chain(now: datetime) -> None:
         }));
     """
     run = subprocess.run(
-        ["node", "--eval", program], input=certified(now).pem, capture_output=True, text=True, timeout=20
+        ["node", "--eval", program], input=certified_pem(now), capture_output=True, text=True, timeout=20
     )
     assert run.returncode == 0, run.stderr
     assert json.loads(run.stdout) == {
@@ -116,7 +120,7 @@ def test_a_very_long_host_is_certified(now: datetime, settings: Any) -> None:
 
 
 def test_a_certificate_names_the_base_address_it_was_issued_for(now: datetime, settings: Any) -> None:
-    pem = certified(now).pem
+    pem = certified_pem(now)
     assert names_this_issuer(pem)
     settings.BASE_URL = "http://localhost:9999"
     assert not names_this_issuer(pem)

@@ -1,4 +1,4 @@
-"""Keys survive the loss of the database, and a backup gives nothing to whoever lacks its passphrase."""
+"""Keys survive the loss of the database, and a backup reveals nothing without its passphrase."""
 
 import json
 import os
@@ -47,7 +47,7 @@ def run(*words: str) -> str:
 
 @pytest.fixture
 def keys(db: None, now: datetime) -> bytes:
-    """A withdrawn, a retired, an active and a staged key; the key set they make."""
+    """A withdrawn, a retired, an active and a staged key; gives their key set."""
     for days in (4, 3, 0):
         due_steps.rotate(now=now - timedelta(days=days))
         moves.activate(moves.stage(now=now - timedelta(days=days)).pk, now=now - timedelta(days=days - 1))
@@ -66,7 +66,7 @@ def secret(tmp_path: Path) -> list[str]:
 
 @pytest.fixture
 def file(keys: bytes, tmp_path: Path, secret: list[str]) -> Path:
-    """An export; the database is lost after it."""
+    """An export, after which the database is lost."""
     path = tmp_path / "keys.jwe"
     run("export_keys", str(path), *secret)
     lose()
@@ -102,7 +102,7 @@ def test_rows_come_back_as_they_were(keys: bytes, tmp_path: Path, secret: list[s
     assert list(SigningKey.objects.values_list(*columns)) == before
 
 
-def test_export_and_import_are_told_in_the_record(file: Path, secret: list[str]) -> None:
+def test_export_and_import_are_recorded(file: Path, secret: list[str]) -> None:
     run("import_keys", str(file), *secret)
     assert list(KeyEvent.objects.filter(kid=None).values_list("action", "actor", "reason", "kid")) == [
         ("imported", shell_user(), "the yearly backup", None),
@@ -120,7 +120,7 @@ def test_the_file_is_its_owners_alone_and_shows_nothing(file: Path) -> None:
 
 
 def test_another_implementation_of_the_key_derivation_opens_it(file: Path) -> None:
-    """RFC 7518 §4.8.1.1 and RFC 3394 by hand, with the primitives only."""
+    """Decrypts by RFC 7518 §4.8.1.1 and RFC 3394 with primitives only."""
     import hashlib
 
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -188,7 +188,7 @@ def test_a_header_of_another_kind_is_refused_before_it_costs_anything(header: di
         unlock(text, PASSPHRASE)
 
 
-def test_the_limit_for_strangers_headers_is_kept() -> None:
+def test_the_limit_of_the_library_for_other_headers_is_kept() -> None:
     before = jwa.default_max_pbkdf2_iterations
     assert unlock(lock(b"x", PASSPHRASE), PASSPHRASE) == b"x"
     assert jwa.default_max_pbkdf2_iterations == before < 600_000
@@ -338,7 +338,7 @@ def test_a_passphrase_typed_at_the_keyboard_is_not_echoed(tmp_path: Path) -> Non
     assert typed.encode() not in shown
 
 
-def test_where_nobody_can_type_one_sentence_says_what_to_do(tmp_path: Path) -> None:
+def test_without_a_keyboard_one_sentence_says_what_to_do(tmp_path: Path) -> None:
     words = [sys.executable, "manage.py", "export_keys", str(tmp_path / "keys.jwe"), "--reason", "x"]
     ran = subprocess.run(
         words, cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True, start_new_session=True
@@ -360,7 +360,7 @@ def _own_terminal() -> None:
 def _read(terminal: int) -> bytes:
     try:
         return os.read(terminal, 1000)
-    except OSError:  # Linux says so when the other side is closed
+    except OSError:  # Linux raises this when the other side is closed
         return b""
 
 

@@ -1,4 +1,4 @@
-"""Whatever a certificate authority sends is put in order, or refused for a reason that helps."""
+"""The files of a certificate authority are put in order, or refused with a reason that helps."""
 
 import itertools
 from datetime import timedelta
@@ -18,8 +18,8 @@ LEAF, ISSUING, ROOT = CHAIN = chain()
 ORDERS = list(itertools.permutations(CHAIN))
 
 
-def der(*made: Made) -> bytes:
-    return b"".join(one.certificate.public_bytes(Encoding.DER) for one in made)
+def der(made: Made) -> bytes:
+    return made.certificate.public_bytes(Encoding.DER)
 
 
 @pytest.mark.parametrize("order", ORDERS)
@@ -29,7 +29,6 @@ def test_any_order_and_any_form_gives_leaf_issuing_ca_and_root(order: tuple[Made
         "PEM": [pem(*order).encode()],
         "PEM with text around": [("Bag Attributes\n\n" + "\nissuer=x\n".join(m.pem for m in order)).encode()],
         "PEM with Windows line ends": [pem(*order).replace("\n", "\r\n").encode()],
-        "DER in a row": [der(*order)],
         "DER in files": [der(made) for made in order],
         "PEM in files": [made.pem.encode() for made in order],
         "mixed": [der(order[0]), pem(order[1]).encode(), der(order[2])],
@@ -95,8 +94,9 @@ def _wrong() -> dict[str, tuple[list[bytes], str]]:
         "text": ([b"hello"], "not a chain of PEM certificates, nor of DER ones"),
         "an empty file": ([b""], "not a chain of PEM certificates, nor of DER ones"),
         "PEM cut off": ([pem(*CHAIN).encode()[:-40]], "not a chain of PEM certificates"),
-        "DER cut off": ([der(*CHAIN)[:-1]], "cut off, or something else"),
-        "another structure": ([b"\x30\x03\x02\x01\x05"], "not a chain of DER certificates"),
+        "DER cut off": ([der(LEAF)[:-1]], "cut off, or something else"),
+        "several certificates in a DER file": ([der(LEAF) + der(ISSUING)], "cut off, or something else"),
+        "another structure": ([b"\x30\x03\x02\x01\x05"], "neither a DER certificate nor PKCS#7"),
         "too long": ([b"-" * MAX_PEM, b"-"], f"longer than {MAX_PEM} bytes"),
     }
 
@@ -125,14 +125,15 @@ def test_arbitrary_bytes_are_refused(junk: bytes, beginning: bytes) -> None:
         chain_pem(beginning + junk, public_key=LEAF.spki)
 
 
-# The parser warns of what it tolerates (odd name lengths, odd serial numbers); `certificate_chain` decides.
+# The parser warns of what it tolerates (odd name lengths, odd serial numbers).
 @pytest.mark.filterwarnings("ignore:.*:UserWarning")
 @given(st.data())
-def test_damaged_der_is_put_in_order_or_refused_and_nothing_else(data: st.DataObject) -> None:
-    damaged = bytearray(der(*CHAIN))
+def test_damaged_der_is_put_in_order_or_refused(data: st.DataObject) -> None:
+    files = [bytearray(der(made)) for made in CHAIN]
+    damaged = data.draw(st.sampled_from(files))
     damaged[data.draw(st.integers(0, len(damaged) - 1))] ^= data.draw(st.integers(1, 255))
     try:
-        ordered = chain_pem(bytes(damaged), public_key=LEAF.spki)
+        ordered = chain_pem(*map(bytes, files), public_key=LEAF.spki)
     except BrokenChainError:
         return
     assert ordered.count("BEGIN") == 3

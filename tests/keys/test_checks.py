@@ -1,4 +1,4 @@
-"""Settings that cannot serve are told of at start-up."""
+"""The system checks report settings that cannot work."""
 
 from datetime import timedelta
 from typing import Any
@@ -27,7 +27,7 @@ def test_sealing_keys_are_checked_and_never_shown(keys: list[str], ids: list[str
     assert "short" not in " ".join(message.msg.replace("shorter", "") for message in found)
 
 
-def test_a_certificate_subject_that_is_none_is_told_of(settings: Any) -> None:
+def test_a_certificate_subject_that_is_none_is_reported(settings: Any) -> None:
     assert certificate_subject(None) == []
     settings.CERTIFICATE_SUBJECT = "O=Example Ltd,C=GB"
     assert certificate_subject(None) == []

@@ -1,4 +1,4 @@
-"""The commands, as an operator types them."""
+"""The commands for signing keys, as an operator types them."""
 
 import json
 from datetime import datetime, timedelta
@@ -34,7 +34,7 @@ def run(*words: str) -> str:
 
 @pytest.fixture
 def long_ago() -> None:
-    """A service that began three hours ago: its staged key has waited long enough."""
+    """A service that started hours ago, whose staged key has waited long enough."""
     due_steps.rotate(now=timezone.now() - timedelta(hours=4))
     moves.stage(now=timezone.now() - timedelta(hours=3))
 
@@ -48,11 +48,11 @@ def as_json(*words: str) -> Any:
     return json.loads(run("rotate_signing_keys", "--json", *words))
 
 
-def kinds(told: Any) -> list[str]:
-    return [one["what"] for one in told]
+def kinds(entries: Any) -> list[str]:
+    return [one["what"] for one in entries]
 
 
-def test_a_machine_is_told_what_was_done_and_what_is_next() -> None:
+def test_json_says_what_was_done_and_what_is_next() -> None:
     before = timezone.now().replace(microsecond=0)
     first = as_json()
     kid = str(in_state(State.ACTIVE))
@@ -69,8 +69,8 @@ def test_a_machine_is_told_what_was_done_and_what_is_next() -> None:
 
 def test_the_text_is_the_one_of_the_json(long_ago: None) -> None:
     as_text = run("rotate_signing_keys").splitlines()
-    told = as_json()
-    assert as_text == [one["text"] for name in ("done", "problems", "next") for one in told[name]]
+    report = as_json()
+    assert as_text == [one["text"] for name in ("done", "problems", "next") for one in report[name]]
 
 
 def test_a_dry_run_says_what_would_be_done_and_changes_nothing() -> None:
@@ -78,9 +78,9 @@ def test_a_dry_run_says_what_would_be_done_and_changes_nothing() -> None:
     moves.stage(now=timezone.now() - timedelta(days=3))
     staged = str(in_state(State.STAGED))
     before = list(SigningKey.objects.values()), KeyEvent.objects.count()
-    told = as_json("--dry-run")
-    assert told["dry_run"] is True
-    assert [(one["what"], one["kid"]) for one in told["done"]] == [("activate", staged)]
+    report = as_json("--dry-run")
+    assert report["dry_run"] is True
+    assert [(one["what"], one["kid"]) for one in report["done"]] == [("activate", staged)]
     assert f"Would activate key {staged}." in run("rotate_signing_keys", "--dry-run")
     assert (list(SigningKey.objects.values()), KeyEvent.objects.count()) == before
     assert kinds(as_json()["done"]) == ["activated", "retired"]
@@ -91,12 +91,12 @@ def test_a_dry_run_before_the_first_key_makes_none() -> None:
     assert not SigningKey.objects.exists()
 
 
-def test_what_is_wrong_is_told_beside_what_is_done(settings: Any) -> None:
+def test_problems_are_reported_beside_the_steps_that_were_taken(settings: Any) -> None:
     settings.SELF_CERTIFYING_AUTHORITY = False
-    told = as_json()
+    report = as_json()
     kid = str(in_state(State.STAGED))
-    assert kinds(told["problems"]) == ["no_active_key"]
-    assert [(one["what"], one["kid"]) for one in told["next"]] == [("certify", kid)]
+    assert kinds(report["problems"]) == ["no_active_key"]
+    assert [(one["what"], one["kid"]) for one in report["next"]] == [("certify", kid)]
     staged = SigningKey.objects.get()
     moves.certify(
         staged.pk,
@@ -286,7 +286,7 @@ def test_where_ciphertexts_are_damaged_one_sentence_names_the_place_and_nothing_
     assert not Path(file).exists()
 
 
-def test_every_key_is_listed_with_its_state_its_end_and_what_hangs_on_it(
+def test_every_key_is_listed_with_its_state_its_end_and_its_unexpired_credentials(
     long_ago: None, alice: Wallet, settings: Any
 ) -> None:
     present(alice)

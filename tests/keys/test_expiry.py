@@ -1,4 +1,4 @@
-"""Certificates that end are told of in time, everywhere an operator looks."""
+"""Operators are warned of certificates that end soon, everywhere they look."""
 
 from datetime import datetime, timedelta
 from io import StringIO
@@ -55,7 +55,7 @@ def test_less_time_is_never_less_urgent(seconds: int) -> None:
     assert now_ in (None, 0, *WARN_BEFORE)
 
 
-def test_leaf_issuing_ca_and_root_are_watched_and_a_shared_root_is_told_of_once() -> None:
+def test_leaf_issuing_ca_and_root_are_watched_and_a_shared_root_is_reported_once() -> None:
     top = root(ends=NOW + 20 * DAY)
     middle = issuing(top, ends=NOW + 6 * DAY)
     first, second = leaf(middle, ends=NOW - DAY), leaf(middle, ends=NOW + 61 * DAY)
@@ -82,7 +82,7 @@ def test_one_day_is_said_as_one_day() -> None:
 
 @pytest.fixture
 def ending(db: None, settings: Any) -> SigningKey:
-    """A key from a real authority whose leaf ends in ten days."""
+    """A key whose leaf, from a real authority, ends in ten days."""
     settings.SELF_CERTIFYING_AUTHORITY = False
     now = timezone.now()
     key = moves.stage(now=now)
@@ -118,7 +118,7 @@ def test_the_hourly_command_says_it_and_logs_it(ending: SigningKey) -> None:
 
 
 @pytest.mark.django_db
-def test_what_ends_in_years_is_not_told_of() -> None:
+def test_what_ends_in_years_is_not_reported() -> None:
     with capture_logs() as events:
         assert "ends in" not in run("rotate_signing_keys")
     assert [e for e in events if e["event"] == "certificate_ends"] == []
@@ -137,8 +137,8 @@ def test_every_page_of_the_admin_has_a_banner_for_who_may_see_keys(ending: Signi
         assert '<li class="error">The certificate “CN=wallet.example” ends in 9 days' in text, page
 
 
-def test_nobody_else_is_told_of_certificates(ending: SigningKey) -> None:
-    for client in (operator("stranger"), Client()):
+def test_other_people_see_no_warning(ending: SigningKey) -> None:
+    for client in (operator("without permissions"), Client()):
         for page in ("", "login/", "password_change/"):
             assert "ends in 9 days" not in client.get(f"/admin/{page}", follow=True).content.decode()
 
@@ -155,14 +155,14 @@ def test_the_check_tells_of_a_certificate_that_has_ended_and_lets_the_service_st
     past = now - 20 * DAY
     chain = chain_for(ending, past, ends=past + DAY)
     SigningKey.objects.filter(pk=ending.pk).update(chain_pem=chain, certified_at=past)
-    told = run("check", "--deploy", "--tag", "security", "--fail-level", "ERROR")
-    assert "(keys.I004) The certificate “CN=wallet.example” ended on " in told
+    messages = run("check", "--deploy", "--tag", "security", "--fail-level", "ERROR")
+    assert "(keys.I004) The certificate “CN=wallet.example” ended on " in messages
 
 
-def test_what_is_told_of_certificates_is_below_the_level_that_stops_a_start(ending: SigningKey) -> None:
-    told = certificates(None)
-    assert [message.id for message in told] == ["keys.I003"]
-    assert not any(message.is_serious(WARNING) for message in told)
+def test_the_warning_of_certificates_is_below_the_level_that_stops_a_start(ending: SigningKey) -> None:
+    messages = certificates(None)
+    assert [message.id for message in messages] == ["keys.I003"]
+    assert not any(message.is_serious(WARNING) for message in messages)
 
 
 @pytest.mark.django_db(transaction=True)

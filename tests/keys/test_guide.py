@@ -1,4 +1,4 @@
-"""The operator's guide says only what is there to be done."""
+"""The operator's guide describes commands and outputs as they are."""
 
 import re
 from datetime import datetime, timedelta
@@ -50,14 +50,14 @@ EACH_TIME = [
 
 
 def shape(line: str) -> str:
-    """A line without what is another one each time: ids, times, numbers."""
+    """A line without its varying parts: ids, times, numbers."""
     for pattern in EACH_TIME:
         line = re.sub(pattern, "…", line)
     return line.strip()
 
 
 def outputs_at_night() -> set[str]:
-    """What the page for 3 a.m. shows of what commands of this service say."""
+    """The outputs of our commands that the emergency page shows."""
     page = GUIDE.partition("## At 3 a.m.")[2].partition("## What relying parties see")[0]
     blocks = re.findall(r"```console\n(.*?)```", page, re.DOTALL)
     lines = [line.strip() for block in blocks for line in block.splitlines()]
@@ -81,7 +81,7 @@ def test_the_page_for_3_am_shows_what_commands_say_and_leads_to_a_key_that_signs
         (tmp_path / "answer.pem").write_text(chain_for(find(kid), now))
         return str(tmp_path / "answer.pem")
 
-    # A private key may have been stolen; nobody knows whether the sealing keys were.
+    # A private key may have been stolen, and possibly the sealing keys, too.
     first, second = (str(in_state(state)) for state in (State.ACTIVE, State.STAGED))
     for _presentation in range(3):
         present(alice)
@@ -125,7 +125,7 @@ def test_the_page_for_3_am_shows_what_commands_say_and_leads_to_a_key_that_signs
 
 @pytest.fixture
 def at_night(settings: Any, now: datetime) -> None:
-    """Production as it should be: a key that signs, and the next one certified."""
+    """Production in its normal state: an active key, and a certified staged key."""
     settings.SELF_CERTIFYING_AUTHORITY = False
     for state in ("active", "staged"):
         key = moves.stage(now=now - timedelta(hours=1))

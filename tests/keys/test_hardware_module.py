@@ -1,4 +1,4 @@
-"""Keys in a hardware module, tried on SoftHSM 2: what it makes, when it fails, and how it comes back."""
+"""Keys in a hardware module, tested with SoftHSM 2: making keys, failures, and recovery."""
 
 import os
 import subprocess
@@ -16,10 +16,11 @@ import pytest
 from pkcs11 import Attribute, ObjectClass
 
 from keys.jwk import public_key_from_der
-from keys.jws import sign_compact, verify_compact, verify_signature
+from keys.jws import verify_signature
 from keys.private_keys import hardware_module
 from keys.private_keys.hardware_module import HardwareModule
 from keys.private_keys.signer import SignerUnavailableError
+from tests.keys.compact_jws import sign_compact, verify_compact
 from tests.softhsm import LABEL, SOFTHSM, Server, Token
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -40,7 +41,7 @@ def verifies(signature: bytes, public_key: bytes) -> bool:
 
 
 def inside(token: Token, work: Callable[[pkcs11.Session], Any]) -> Any:
-    """What `work` finds in a session of its own, past our code."""
+    """The result of `work` in a session of its own, without our code."""
     library = pkcs11.lib(SOFTHSM)
     library.reinitialize()
     return work(library.get_token(token_label=LABEL).open(rw=True, user_pin=token.pin))
@@ -96,7 +97,7 @@ def test_a_key_that_is_destroyed_is_gone_and_its_neighbour_stays(token: Token) -
 
 
 def test_many_threads_sign_at_once(token: Token, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hardware_module, "PATIENCE", 120.0)  # of sixteen threads one may come last for long
+    monkeypatch.setattr(hardware_module, "PATIENCE", 120.0)  # the last of sixteen threads may wait for long
     module = opened(token)
     keys = {kid: module.generate(kid) for kid in (uuid4(), uuid4())}
 
@@ -155,7 +156,7 @@ def test_several_processes_sign_at_once(token: Token) -> None:
 
 
 def test_a_session_stays_with_the_process_that_opened_it(token: Token) -> None:
-    """As under gunicorn with --preload, should anything have signed before the workers were made."""
+    """As under gunicorn with --preload, if a signature was made before the workers were forked."""
     kid = uuid4()
     public_key = opened(token).generate(kid)
     script = """
@@ -163,7 +164,7 @@ from threading import Thread
 sign(1)
 stop = []
 busy = Thread(target=lambda: [module.sign(kid, digest) for _ in iter(lambda: bool(stop), True)])
-busy.start()  # in the module almost always, and not there in the children
+busy.start()  # almost always in a call to the module; does not exist in the child processes
 children = []
 for _ in range(4):
     pid = os.fork()
@@ -212,7 +213,7 @@ def test_a_token_that_is_taken_away_and_put_back_signs_again(token: Token) -> No
     with pytest.raises(SignerUnavailableError):
         module.sign(kid, DIGEST)
     with pytest.raises(SignerUnavailableError):
-        module.destroy(kid)  # it is not said to be gone
+        module.destroy(kid)  # must not report that the key is gone
     token.put_back()
     assert verifies(module.sign(kid, DIGEST), public_key)
 
@@ -286,7 +287,7 @@ def test_a_key_that_is_missing_does_not_cost_the_others_their_session(token: Tok
     assert verifies(module.sign(kid, DIGEST), public_key)
 
 
-def test_whoever_waits_too_long_for_the_others_is_told(token: Token, monkeypatch: Any) -> None:
+def test_a_call_that_waits_too_long_for_others_fails(token: Token, monkeypatch: Any) -> None:
     monkeypatch.setattr(hardware_module, "PATIENCE", 0.01)
     module = opened(token)
     held, done = Event(), Event()

@@ -1,4 +1,4 @@
-"""The key that signs now."""
+"""The active signing key in the memory of a process."""
 
 from contextlib import suppress
 from datetime import datetime, timedelta
@@ -12,16 +12,17 @@ from infra.sealing import SealError
 from keys.certificates.chain import BrokenChainError
 from keys.issuer_key import NoSigningKeyError, active_issuer_key
 from keys.jwk import public_key_from_der
-from keys.jws import decode_segment, sign_segments, verify_compact
+from keys.jws import decode_segment, sign_segments
 from keys.models import SigningKey
 from keys.rotation import due_steps, moves
 from keys.rotation.states import State, in_state
+from tests.keys.compact_jws import verify_compact
 
 pytestmark = pytest.mark.django_db
 
 
 class Clock:
-    """The monotonic clock, to be put forward."""
+    """A monotonic clock that the test moves forward."""
 
     seconds = 1000.0
 
@@ -37,7 +38,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 def elsewhere(active: SigningKey, staged: SigningKey, now: datetime) -> None:
-    """The staged key takes over in another process: nothing here is told."""
+    """The staged key takes over in another process, which this process does not notice."""
     SigningKey.objects.filter(pk=active.pk).update(state=State.RETIRED, retired_at=now)
     SigningKey.objects.filter(pk=staged.pk).update(state=State.ACTIVE, activated_at=now)
 
@@ -100,7 +101,7 @@ def test_a_rotation_elsewhere_is_followed_within_seconds_and_at_once_by_a_fresh_
     staged = moves.stage(now=now - timedelta(hours=3))
     active_issuer_key(now=now)
     elsewhere(active, staged, now)
-    assert active_issuer_key(now=now).kid == str(active)  # whoever signs checks this with what they write
+    assert active_issuer_key(now=now).kid == str(active)  # callers check the state when they record a token
     assert active_issuer_key(now=now, fresh=True).kid == str(staged)
     assert active_issuer_key(now=now).kid == str(staged)
 
@@ -124,7 +125,8 @@ def test_threads_do_not_wait_for_one_that_asks(active: SigningKey, now: datetime
         return execute(*question)
 
     def ask() -> None:
-        with connection.execute_wrapper(slowly), suppress(NoSigningKeyError):  # its database is another
+        # The thread has another connection.
+        with connection.execute_wrapper(slowly), suppress(NoSigningKeyError):
             active_issuer_key(now=now, fresh=True)
         connection.close()
 

@@ -14,8 +14,9 @@ from jwcrypto.jws import JWS
 from infra import base64url
 from keys import jws
 from keys.jwk import public_jwk, public_key_of
-from keys.jws import JwsError, decode_segment, sign_compact, verify_compact
+from keys.jws import JwsError, decode_segment
 from keys.private_keys.signer import SoftwareSigner
+from tests.keys.compact_jws import sign_compact, verify_compact
 
 SIGNER = SoftwareSigner.generate()
 KEY = SIGNER.public_key
@@ -31,7 +32,7 @@ payloads = st.dictionaries(texts, json_values, max_size=6)
 
 
 def signed(header: dict[str, Any] | str, payload: str = "{}") -> str:
-    """A token with a true signature over whatever header and payload text."""
+    """A token with a valid signature over any header and payload text."""
     parts = (header if isinstance(header, str) else json.dumps(header), payload)
     head, body = (urlsafe_b64encode(part.encode()).decode().rstrip("=") for part in parts)
     return jws.sign_segments(head, body, SIGNER)
@@ -97,9 +98,7 @@ def test_a_token_with_any_character_changed_is_refused(data: st.DataObject) -> N
         ("[" * 30_000, "JSON"),
     ],
 )
-def test_a_header_this_room_does_not_accept_is_refused_whatever_its_signature(
-    header: Any, reason: str
-) -> None:
+def test_a_header_that_is_not_accepted_is_refused_despite_a_valid_signature(header: Any, reason: str) -> None:
     with pytest.raises(JwsError, match=reason):
         verify_compact(signed(header), KEY, typ="kb+jwt")
 
@@ -138,11 +137,6 @@ def test_a_token_over_the_size_limit_is_refused_unread() -> None:
         verify_compact("a" * (jws.MAX_LENGTH + 1), KEY, typ="kb+jwt")
 
 
-def test_nothing_but_es256_is_signed() -> None:
-    with pytest.raises(ValueError, match="ES256"):
-        sign_compact({"alg": "none"}, {}, SIGNER)
-
-
 def test_what_json_cannot_say_is_not_signed() -> None:
     with pytest.raises(ValueError):
         sign_compact(HEADER, {"a": float("nan")}, SIGNER)
@@ -154,7 +148,7 @@ def test_segments_round_trip(payload: dict[str, Any]) -> None:
 
 
 def test_every_length_of_signature_integers_is_cut_right() -> None:
-    # One signature in 128 or so has an r or s with a leading zero byte.
+    # About one signature in 128 has an r or s with a leading zero byte.
     for round_ in range(1500):
         message = round_.to_bytes(4, "big")
         signature = SIGNER.sign(message)

@@ -1,4 +1,4 @@
-"""Whatever is done with keys leaves a row that says who did it and why."""
+"""Every operation on keys adds a key event with the actor and the reason."""
 
 from datetime import datetime, timedelta
 from io import StringIO
@@ -22,12 +22,12 @@ pytestmark = pytest.mark.django_db
 DAY = timedelta(days=1)
 
 
-def told() -> list[tuple[str, str, str]]:
+def recorded() -> list[tuple[str, str, str]]:
     """Action, actor and reason of every row, the oldest first."""
     return list(KeyEvent.objects.order_by("id").values_list("action", "actor", "reason"))
 
 
-def test_a_life_of_keys_is_told_step_by_step(now: datetime, settings: Any) -> None:
+def test_every_step_of_a_keys_life_is_recorded(now: datetime, settings: Any) -> None:
     settings.SELF_CERTIFYING_AUTHORITY = False
     first = moves.stage(now=now, actor="ann", reason="the first")
     moves.certify(first.pk, chain_for(first, now), now=now, actor="ben", reason="from Example CA")
@@ -35,7 +35,7 @@ def test_a_life_of_keys_is_told_step_by_step(now: datetime, settings: Any) -> No
     second = moves.stage(now=now, actor="ann")
     moves.certify(second.pk, chain_for(second, now), now=now, actor="ben", reason="  again\n ")
     moves.withdraw(first.pk, reason="stolen", now=now, actor="dot")
-    assert told() == [
+    assert recorded() == [
         ("staged", "ann", "the first"),
         ("certified", "ben", "from Example CA"),
         ("activated", "cid", "we open"),
@@ -49,25 +49,25 @@ def test_a_life_of_keys_is_told_step_by_step(now: datetime, settings: Any) -> No
     assert set(KeyEvent.objects.values_list("at", flat=True)) == {now}
 
 
-def test_what_the_schedule_does_is_told_as_due(now: datetime) -> None:
+def test_steps_of_the_schedule_are_recorded_as_due(now: datetime) -> None:
     due_steps.rotate(now=now, actor="timer")
     due_steps.rotate(now=now + 88 * DAY, actor="timer")
     due_steps.rotate(now=now + 90 * DAY, actor="timer")
     due_steps.rotate(now=now + 92 * DAY, actor="timer")
-    assert [action for action, _, _ in told()] == [
+    assert [action for action, _, _ in recorded()] == [
         *("staged", "certified", "activated", "staged", "certified"),
         *("retired", "activated", "withdrawn"),
     ]
-    assert {actor for _, actor, _ in told()} == {"timer"}
-    assert {reason for _, _, reason in told()} == {
+    assert {actor for _, actor, _ in recorded()} == {"timer"}
+    assert {reason for _, _, reason in recorded()} == {
         *("It was due.", "By the sandbox’s authority.", "The last token it signed has ended.")
     }
 
 
-def test_what_was_refused_left_no_row(now: datetime) -> None:
+def test_a_refused_step_adds_no_event(now: datetime) -> None:
     due_steps.rotate(now=now)
     staged = moves.stage(now=now)
-    before = told()
+    before = recorded()
     for attempt in (
         lambda: moves.stage(now=now),
         lambda: moves.activate(staged.pk, now=now),
@@ -76,15 +76,15 @@ def test_what_was_refused_left_no_row(now: datetime) -> None:
         with pytest.raises(RotationRefusedError):
             attempt()
     moves.activate(str(in_state(State.ACTIVE)), now=now)  # it is active already
-    assert told() == before
+    assert recorded() == before
 
 
 def test_a_deed_that_is_rolled_back_takes_its_row_with_it(now: datetime) -> None:
     with transaction.atomic():
         moves.stage(now=now)
-        assert told()
+        assert recorded()
         transaction.set_rollback(True)
-    assert told() == []
+    assert recorded() == []
     assert not SigningKey.objects.exists()
 
 
@@ -95,7 +95,7 @@ def test_the_record_is_written_once(now: datetime) -> None:
         row.save()
     with pytest.raises(AppendOnlyError):
         row.delete()
-    assert told() == [("staged", "ann", "x")]
+    assert recorded() == [("staged", "ann", "x")]
 
 
 @pytest.mark.parametrize("wrong", [{"actor": ""}, {"reason": ""}, {"action": "lost"}])
@@ -113,8 +113,8 @@ def test_long_words_are_cut_to_what_the_row_holds(now: datetime) -> None:
 def test_the_shell_says_who_and_why() -> None:
     call_command("rotate_signing_keys", stdout=StringIO())
     call_command("stage_signing_key", "--reason", "before the audit", stdout=StringIO())
-    assert ("staged", shell_user(), "before the audit") in told()
-    assert {actor for _, actor, _ in told()} == {shell_user()}
+    assert ("staged", shell_user(), "before the audit") in recorded()
+    assert {actor for _, actor, _ in recorded()} == {shell_user()}
     assert shell_user().endswith(" at the shell")
 
 
@@ -135,7 +135,7 @@ def test_the_admin_records_the_operator_and_shows_the_record_to_be_read_only() -
     client = reader("view_signingkey", "change_signingkey")
     due_steps.rotate(now=timezone.now())
     client.post("/admin/keys/signingkey/do/stage/", {"reason": "the yearly drill"})
-    assert ("staged", "reader", "the yearly drill") in told()
+    assert ("staged", "reader", "the yearly drill") in recorded()
     text = client.get("/admin/keys/keyevent/").content.decode()
     assert "the yearly drill" in text
     assert "reader" in text

@@ -36,7 +36,7 @@ def kids() -> list[str]:
 
 @pytest.fixture
 def three_keys(now: datetime) -> dict[str, str]:
-    """One retired, one active, one staged."""
+    """A retired, an active and a staged key."""
     due_steps.rotate(now=now)
     moves.activate(moves.stage(now=now).pk, now=now + timedelta(hours=2))
     moves.stage(now=now + timedelta(hours=3))
@@ -116,7 +116,7 @@ def test_before_the_first_key_the_answer_is_503_and_not_cached(now: datetime) ->
 
 def test_after_every_key_was_withdrawn_the_set_is_empty(now: datetime, settings: Any) -> None:
     due_steps.rotate(now=now)
-    settings.SELF_CERTIFYING_AUTHORITY = False  # no other key is made in its place
+    settings.SELF_CERTIFYING_AUTHORITY = False  # so that no other key is made in its place
     active = in_state(State.ACTIVE)
     assert active
     moves.withdraw(active.pk, reason="compromised", now=now)

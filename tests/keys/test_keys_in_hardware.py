@@ -1,4 +1,4 @@
-"""The life of a signing key whose private key a hardware module holds, tried on SoftHSM 2."""
+"""The life of a signing key in a hardware module, tested with SoftHSM 2."""
 
 import json
 import re
@@ -24,7 +24,6 @@ from keys.checks import hardware_module, keys_in_hardware
 from keys.endpoints import key_set
 from keys.issuer_key import active_issuer_key
 from keys.jwk import public_der
-from keys.jws import sign_compact, verify_compact
 from keys.models import Authority, KeyEvent, SigningKey
 from keys.private_keys import key_stores
 from keys.private_keys.backup import export
@@ -35,6 +34,7 @@ from keys.rotation.key_events import shell_user
 from keys.rotation.plan import outlook
 from keys.rotation.schedule import IN_FLIGHT
 from keys.rotation.states import State, find, in_state
+from tests.keys.compact_jws import sign_compact, verify_compact
 from tests.keys.test_admin import LIST, operator, page
 from tests.keys.test_authority import openssl
 from tests.keys.test_rotation import chain_for
@@ -63,7 +63,7 @@ for key in session.get_objects():
 
 
 def pairs(token: Token) -> set[str]:
-    """The ids of the keys that the module holds, looked up by a process of its own."""
+    """The ids of the keys in the module, read by another process."""
     words = [sys.executable, "-c", LOOK, SOFTHSM, LABEL, token.pin]
     done = subprocess.run(words, env=token.environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -71,14 +71,14 @@ def pairs(token: Token) -> set[str]:
 
 
 def lose() -> None:
-    """The database is lost; the module is not."""
+    """Loses the database, but not the module."""
     SigningKey.objects.all().delete()
     Authority.objects.all().delete()
 
 
 @pytest.fixture
 def in_hardware(token: Token, settings: Any) -> Token:
-    """New keys are made in the module, unless it is said otherwise."""
+    """New keys are made in the module by default."""
     settings.SIGNING_KEY_STORE = "pkcs11"
     return token
 
@@ -90,7 +90,7 @@ def keeper(db: None) -> Client:
 
 @pytest.fixture
 def succession(in_hardware: Token, now: datetime) -> dict[str, SigningKey]:
-    """An active key, and a staged one that may take over; both in the module."""
+    """An active key and a staged key that may take over, both in the module."""
     due_steps.rotate(now=now - 3 * DAY)
     moves.stage(now=now - DAY)
     return {key.state: key for key in SigningKey.objects.all()}
@@ -111,7 +111,7 @@ def test_threads_that_come_first_together_share_one_way_into_the_module(
     token: Token, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def slow_lock() -> Any:
-        sleep(0.05)  # time for the others to come
+        sleep(0.05)  # time for the other threads to arrive
         return Lock()
 
     monkeypatch.setattr("keys.private_keys.hardware_module.Lock", slow_lock)
@@ -179,7 +179,7 @@ def test_nothing_is_destroyed_when_the_withdrawal_is_rolled_back(
     assert active_issuer_key(now=now).signer.sign(b"message")
 
 
-def test_whoever_found_a_key_active_may_still_sign_and_then_it_is_destroyed(
+def test_requests_that_read_a_key_as_active_may_still_sign_before_it_is_destroyed(
     succession: dict[str, SigningKey], token: Token, now: datetime
 ) -> None:
     old = active_issuer_key(now=now)
@@ -188,8 +188,8 @@ def test_whoever_found_a_key_active_may_still_sign_and_then_it_is_destroyed(
     assert active_issuer_key(now=now).kid == str(succession["staged"])
     due_steps.rotate(now=now + IN_FLIGHT - timedelta(seconds=1))
     assert str(old.kid) in pairs(token)
-    told = due_steps.rotate(now=now + IN_FLIGHT)
-    assert [one.what for one in told.done] == ["destroyed"]
+    report = due_steps.rotate(now=now + IN_FLIGHT)
+    assert [one.what for one in report.done] == ["destroyed"]
     assert pairs(token) == {str(succession["staged"])}
     assert find(old.kid).destroyed_at == now + IN_FLIGHT
     assert due_steps.rotate(now=now + IN_FLIGHT).done == ()
@@ -209,9 +209,9 @@ def test_what_cannot_be_destroyed_now_is_shown_until_it_is(
     assert waits in "".join(outlook(now=now).lines())
     assert waits in keeper.get(LIST).content.decode()
     assert "still in the hardware module, to be destroyed" in keeper.get(page(lost)).content.decode()
-    told = due_steps.rotate(now=now)
-    assert [one.what for one in told.problems] == ["step_failed"]
-    assert waits in "".join(told.lines())
+    report = due_steps.rotate(now=now)
+    assert [one.what for one in report.problems] == ["step_failed"]
+    assert waits in "".join(report.lines())
     token.put_back()
     assert f"Destroyed the private key of {lost}" in run("rotate_signing_keys")
     assert pairs(token) == {str(next_)}
@@ -223,11 +223,11 @@ def test_while_the_module_is_away_the_rest_of_a_rotation_is_done(
     succession: dict[str, SigningKey], token: Token, now: datetime
 ) -> None:
     token.take_away()
-    told = due_steps.rotate(now=now + 100 * DAY)
-    assert [one.what for one in told.done][:2] == ["activated", "retired"]
-    told = due_steps.rotate(now=now + 189 * DAY)
-    assert [one.what for one in told.done] == ["withdrawn"]
-    assert [one.what for one in told.problems] == ["step_failed"] * 2  # one to be made, one to be destroyed
+    report = due_steps.rotate(now=now + 100 * DAY)
+    assert [one.what for one in report.done][:2] == ["activated", "retired"]
+    report = due_steps.rotate(now=now + 189 * DAY)
+    assert [one.what for one in report.done] == ["withdrawn"]
+    assert [one.what for one in report.problems] == ["step_failed"] * 2  # one to be made, one to be destroyed
     token.put_back()
     done = [one.what for one in due_steps.rotate(now=now + 189 * DAY).done]
     assert sorted(done) == ["destroyed", "staged"]
@@ -239,7 +239,7 @@ def test_a_key_that_is_not_saved_is_not_left_in_the_module(
     key = moves.stage(now=now)
     with pytest.raises(moves.RotationRefusedError, match="staged already"):
         moves.stage(now=now)
-    monkeypatch.setattr(moves, "in_state", lambda state: None)  # as if another were staging just now
+    monkeypatch.setattr(moves, "in_state", lambda state: None)  # as if another process were staging a key
     with pytest.raises(moves.RotationRefusedError, match="staged already"):
         moves.stage(now=now)
     assert pairs(in_hardware) == {str(key)}
@@ -272,7 +272,7 @@ def test_what_is_wrong_with_the_module_is_one_sentence_and_nothing_is_changed(
         run("stage_signing_key")
     said = keeper.post(f"{LIST}do/stage/", {"store": "pkcs11", "reason": ""}, follow=True).content.decode()
     if name == "PKCS11_PIN":
-        assert "tokens lock" in said  # it was tried once, by the command
+        assert "tokens lock" in said  # the command tried the pin once
         assert "00000000" not in said
     else:
         assert sentence in said
@@ -320,12 +320,12 @@ def test_a_presentation_is_temporarily_unavailable_while_the_module_is(
     sign_in(alice)
     active_issuer_key(now=now)
     in_hardware.take_away()
-    hub = decide(client, ask(client, bank))
-    answer = fragment(client.get(hub).headers["Location"])
+    interaction = decide(client, ask(client, bank))
+    answer = fragment(client.get(interaction).headers["Location"])
     assert answer["error"] == "temporarily_unavailable"
     in_hardware.put_back()
-    hub = decide(client, ask(client, bank, nonce="another-nonce-of-many-characters"))
-    assert "vp_token" in fragment(client.get(hub).headers["Location"])
+    interaction = decide(client, ask(client, bank, nonce="another-nonce-of-many-characters"))
+    assert "vp_token" in fragment(client.get(interaction).headers["Location"])
 
 
 @pytest.mark.parametrize(
@@ -383,7 +383,7 @@ def test_a_restore_where_the_module_lacks_the_key_says_so(
     ("changes", "said"),
     [
         ({}, []),
-        ({"PKCS11_TOKEN": ""}, ["PKCS11_TOKEN does not say which token"]),
+        ({"PKCS11_TOKEN": ""}, ["PKCS11_TOKEN does not name the token"]),
         ({"PKCS11_PIN": ""}, ["neither PKCS11_PIN nor PKCS11_PIN_FILE"]),
         ({"PKCS11_PIN": "", "PKCS11_PIN_FILE": "/nowhere"}, ["PKCS11_PIN_FILE: /nowhere cannot be read"]),
         ({"PKCS11_MODULE": "/nowhere.so"}, ["there is no file /nowhere.so"]),
@@ -391,7 +391,7 @@ def test_a_restore_where_the_module_lacks_the_key_says_so(
         ({"SIGNING_KEY_STORE": "paper"}, ["SIGNING_KEY_STORE must be software or pkcs11."]),
     ],
 )
-def test_settings_that_do_not_go_together_are_told_of(
+def test_settings_that_contradict_each_other_are_reported(
     token: Token, settings: Any, changes: dict[str, str], said: list[str]
 ) -> None:
     for name, value in changes.items():

@@ -1,4 +1,4 @@
-"""Sealed values move to a new key while the service runs, and none is lost on the way."""
+"""Sealed values move to a new key while the service runs, and none is lost."""
 
 import secrets
 from collections.abc import Callable
@@ -44,7 +44,7 @@ def left() -> int:
 
 @pytest.fixture
 def sealed(db: None, settings: Any, now: datetime, request: pytest.FixtureRequest) -> Wallet:
-    """Keys, an authority and a wallet, sealed under OLD; NEW has just been put in front."""
+    """Keys, an authority and a wallet, sealed under OLD; NEW is now the first key."""
     settings.KEY_SEALING_KEYS = [OLD]
     due_steps.rotate(now=now - timedelta(days=2))
     moves.activate(moves.stage(now=now - timedelta(days=1)).pk, now=now)
@@ -81,7 +81,7 @@ def test_no_value_opens_in_another_column_or_row() -> None:
 def test_everything_moves_to_the_first_key_and_opens_without_the_other(
     sealed: Wallet, settings: Any, now: datetime
 ) -> None:
-    assert left() == 4  # the active key (the retired one is forgotten), two of the authority, a credential
+    assert left() == 4  # the active key (the retired one is deleted), two of the authority, a credential
     assert "wallet_credential.sealed_identity: 1 to move." in run("reseal", "--dry-run")
     assert left() == 4
     said = run("reseal")
@@ -122,7 +122,7 @@ def test_a_run_that_is_stopped_has_lost_nothing_and_the_next_one_goes_on(db: Non
         )
         made.save()
     settings.KEY_SEALING_KEYS = [NEW, OLD]
-    assert next(reseal(key_column, size=2)).moved == 2  # and is never asked for more
+    assert next(reseal(key_column, size=2)).moved == 2  # and the iteration ends here
     assert left() == 3
 
     def opened() -> set[bytes]:
@@ -154,7 +154,7 @@ def test_a_batch_of_no_size_or_any_size_is_refused(batch: str) -> None:
         run("reseal", "--batch", batch)
 
 
-def test_a_lost_sealing_key_is_told_of_before_deployment(sealed: Wallet, settings: Any) -> None:
+def test_a_lost_sealing_key_is_reported_before_deployment(sealed: Wallet, settings: Any) -> None:
     assert "keys.E006" not in run("check", "--deploy", "--tag", "security")
     run("reseal")
     settings.KEY_SEALING_KEYS = [LOST]
@@ -162,8 +162,8 @@ def test_a_lost_sealing_key_is_told_of_before_deployment(sealed: Wallet, setting
         run("check", "--deploy", "--tag", "security")
     settings.KEY_SEALING_KEYS = [NEW]
     key_id = marks()[0][1:].hex()
-    told = f"wallet_credential.sealed_identity: 1 values are sealed under the key {key_id}, not among"
-    assert told in str(caught.value)
+    lost = f"wallet_credential.sealed_identity: 1 values are sealed under the key {key_id}, not among"
+    assert lost in str(caught.value)
     assert str(caught.value).count("keys.E006") == 4
     assert NEW not in str(caught.value)
     assert OLD not in str(caught.value)
@@ -189,21 +189,21 @@ def test_what_is_lost_for_good_can_be_forgotten_and_nothing_else(sealed: Wallet,
 
 
 def test_who_sealed_anew_or_forgot_is_recorded_with_the_reason(sealed: Wallet, settings: Any) -> None:
-    def told() -> list[tuple[str, Any, str, str]]:
+    def recorded() -> list[tuple[str, Any, str, str]]:
         rows = KeyEvent.objects.filter(action__in=[Action.RESEALED, Action.FORGOTTEN]).order_by("id")
         return list(rows.values_list("action", "kid", "actor", "reason"))
 
     run("reseal", "--dry-run", "--reason", "only a look")
-    assert told() == []
+    assert recorded() == []
     run("reseal", "--reason", "January")
     run("reseal", "--reason", "nothing is left to move")
-    assert told() == [("resealed", None, shell_user(), "January")]
+    assert recorded() == [("resealed", None, shell_user(), "January")]
     new = marks()[0][1:].hex()
     settings.KEY_SEALING_KEYS = [LOST]
     run("reseal", "--forget", "00000000", "--reason", "nothing is sealed under this")
     run("withdraw_signing_key", str(in_state(State.ACTIVE)), "--reason", "lost", "--yes")
     run("reseal", "--forget", new, "--reason", "the safe burnt down")
-    assert told()[1:] == [("forgotten", None, shell_user(), "the safe burnt down")]
+    assert recorded()[1:] == [("forgotten", None, shell_user(), "the safe burnt down")]
 
 
 def test_without_any_sealing_key_one_error_is_enough(sealed: Wallet, settings: Any) -> None:
@@ -218,7 +218,7 @@ Race = Callable[..., list[Any]]
 
 @pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
-def test_whoever_rewrites_a_value_meanwhile_wins(settings: Any, now: datetime, at_once: Race) -> None:
+def test_a_value_rewritten_meanwhile_is_left_alone(settings: Any, now: datetime, at_once: Race) -> None:
     settings.KEY_SEALING_KEYS = [OLD]
     authority(now=now)
     written = [seal(str(number).encode(), context=ROOT_KEY) for number in range(200)]
@@ -236,7 +236,7 @@ def test_whoever_rewrites_a_value_meanwhile_wins(settings: Any, now: datetime, a
 
     assert at_once(rewrite, move, move) == [None] * 3
     assert unseal(Authority.objects.get().sealed_root_key, context=ROOT_KEY) == b"199"
-    assert sum(overtakes) > 0  # it did happen that a value was rewritten under its hands
+    assert sum(overtakes) > 0  # some values were rewritten during the run
     assert sum(batch.moved for batch in reseal(moving)) <= 1
     settings.KEY_SEALING_KEYS = [NEW]
     assert unseal(Authority.objects.get().sealed_root_key, context=ROOT_KEY) == b"199"

@@ -1,4 +1,4 @@
-"""How signing keys come and go."""
+"""The moves and the schedule of signing keys."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -25,7 +25,7 @@ from wallet import credentials
 
 pytestmark = pytest.mark.django_db
 HOUR, SECOND = timedelta(hours=1), timedelta(seconds=1)
-NEW_KEY_EVERY, STAGED_FOR = timedelta(days=90), timedelta(hours=48)  # unless the settings say otherwise
+NEW_KEY_EVERY, STAGED_FOR = timedelta(days=90), timedelta(hours=48)  # the defaults of the settings
 
 
 @pytest.fixture
@@ -38,12 +38,12 @@ def active(now: datetime) -> SigningKey:
 
 @pytest.fixture
 def real_authority(settings: Any) -> None:
-    """As in production: certificates come from elsewhere."""
+    """As in production: an external authority issues certificates."""
     settings.SELF_CERTIFYING_AUTHORITY = False
 
 
 def chain_for(key: SigningKey, now: datetime, **differences: Any) -> str:
-    """What a certificate authority outside would send for this key."""
+    """The chain that an external authority would send for this key."""
     from keys.jwk import public_key_from_der
 
     class PublicOnly:
@@ -215,7 +215,7 @@ def test_the_sandbox_renews_what_is_about_to_end_or_names_another_address(
     assert renewed.certified_at == now + SECOND
     assert bytes(renewed.public_key) == bytes(active.public_key)
     assert due_steps.rotate(now=now + 2 * SECOND).lines()[0].startswith("The key after")
-    due_steps.rotate(now=now + timedelta(days=400))  # a sandbox that slept for a year
+    due_steps.rotate(now=now + timedelta(days=400))  # a sandbox that was stopped for a year
     slept = in_state(State.ACTIVE)
     assert slept
     assert slept.chain(at=now + timedelta(days=400))
@@ -273,7 +273,7 @@ def test_elsewhere_nothing_signs_after_a_withdrawal_until_a_certified_key_is_the
     moves.withdraw(active.pk, reason="compromised", now=now)
     assert in_state(State.ACTIVE) is None
     assert find(staged.pk).state == State.STAGED
-    assert [told.what for told in due_steps.rotate(now=now).problems] == ["no_active_key"]
+    assert [entry.what for entry in due_steps.rotate(now=now).problems] == ["no_active_key"]
     moves.certify(staged.pk, chain_for(staged, now), now=now)
     due_steps.rotate(now=now)
     assert in_state(State.ACTIVE) == staged

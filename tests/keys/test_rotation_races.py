@@ -1,4 +1,4 @@
-"""Any number of instances at once: threads on PostgreSQL."""
+"""Several instances rotate at once: threads on PostgreSQL."""
 
 from collections import Counter
 from datetime import datetime, timedelta
@@ -12,7 +12,7 @@ from keys.rotation import due_steps, moves
 from keys.rotation.states import RotationRefusedError, State, in_state
 
 pytestmark = [pytest.mark.postgresql, pytest.mark.django_db(transaction=True)]
-HANDS, ROUNDS = 8, 6
+THREADS, ROUNDS = 8, 6
 
 
 def states() -> Counter[str]:
@@ -26,7 +26,7 @@ def errors(results: list[Any]) -> list[Any]:
 def test_instances_that_start_together_make_one_key(now: datetime, at_once: Any) -> None:
     for _round in range(ROUNDS):
         SigningKey.objects.all().delete()
-        assert errors(at_once(*[lambda: due_steps.rotate(now=now)] * HANDS)) == []
+        assert errors(at_once(*[lambda: due_steps.rotate(now=now)] * THREADS)) == []
         assert states() == {"active": 1}
 
 
@@ -37,13 +37,13 @@ def test_instances_that_rotate_together_move_each_key_once(now: datetime, at_onc
         assert active
         assert active.activated_at
         due = active.activated_at + timedelta(days=88)
-        assert errors(at_once(*[lambda due=due: due_steps.rotate(now=due)] * HANDS)) == []
+        assert errors(at_once(*[lambda due=due: due_steps.rotate(now=due)] * THREADS)) == []
         assert states()["staged"] == 1
         later = due + timedelta(days=2)
-        assert errors(at_once(*[lambda later=later: due_steps.rotate(now=later)] * HANDS)) == []
+        assert errors(at_once(*[lambda later=later: due_steps.rotate(now=later)] * THREADS)) == []
         assert (states()["active"], states()["staged"], states()["retired"]) == (1, 0, 1)
         ended = later + timedelta(days=2)
-        assert errors(at_once(*[lambda ended=ended: due_steps.rotate(now=ended)] * HANDS)) == []
+        assert errors(at_once(*[lambda ended=ended: due_steps.rotate(now=ended)] * THREADS)) == []
         assert states()["retired"] == 0
     assert states() == {"active": 1, "withdrawn": ROUNDS}
 
@@ -51,8 +51,8 @@ def test_instances_that_rotate_together_move_each_key_once(now: datetime, at_onc
 def test_staging_together_stages_one(now: datetime, at_once: Any) -> None:
     for _round in range(ROUNDS):
         SigningKey.objects.all().delete()
-        results = at_once(*[lambda: moves.stage(now=now)] * HANDS)
-        assert len(errors(results)) == HANDS - 1
+        results = at_once(*[lambda: moves.stage(now=now)] * THREADS)
+        assert len(errors(results)) == THREADS - 1
         assert all(isinstance(error, RotationRefusedError) for error in errors(results))
         assert states() == {"staged": 1}
 
@@ -66,7 +66,7 @@ def test_activating_together_activates_once_and_retires_once(now: datetime, at_o
         def activate(kid: Any = staged.pk, later: datetime = later) -> SigningKey:
             return moves.activate(kid, now=later)
 
-        assert errors(at_once(*[activate] * HANDS)) == []
+        assert errors(at_once(*[activate] * THREADS)) == []
         assert states() == {"active": 1, "retired": round_}
         assert SigningKey.objects.get(state="active").pk == staged.pk
 
@@ -83,7 +83,7 @@ def test_a_withdrawal_wins_against_activation_at_the_same_moment(now: datetime, 
         def withdraw(kid: Any = staged.pk, later: datetime = later) -> SigningKey:
             return moves.withdraw(kid, reason="compromised", now=later)
 
-        results = at_once(*[activate, withdraw] * (HANDS // 2))
+        results = at_once(*[activate, withdraw] * (THREADS // 2))
         assert all(isinstance(error, RotationRefusedError) for error in errors(results))
         assert errors(results[1::2]) == []
         assert SigningKey.objects.get(pk=staged.pk).state == State.WITHDRAWN
@@ -91,9 +91,7 @@ def test_a_withdrawal_wins_against_activation_at_the_same_moment(now: datetime, 
         due_steps.rotate(now=later)
 
 
-def test_whoever_signs_during_a_rotation_signs_with_a_key_published_long_enough(
-    now: datetime, at_once: Any
-) -> None:
+def test_signatures_during_a_rotation_are_by_a_key_published_long_enough(now: datetime, at_once: Any) -> None:
     due_steps.rotate(now=now)
     first = in_state(State.ACTIVE)
     staged, later = moves.stage(now=now), now + timedelta(hours=2)

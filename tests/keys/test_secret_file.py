@@ -1,4 +1,4 @@
-"""Secrets from files: what is read, what is refused in one sentence, and who else could read it."""
+"""Secrets in files: reading, refusals in one sentence, and permissions."""
 
 from pathlib import Path
 from typing import Any
@@ -75,6 +75,6 @@ def test_a_file_that_everybody_can_read_is_warned_of(
     assert all(str(file) in warning.msg and "itself" not in warning.msg for warning in found)
 
 
-def test_without_files_nobody_is_warned() -> None:
+def test_without_files_there_is_no_warning() -> None:
     assert secret_files(None) == []
     assert others_can_read("/nowhere") is False

@@ -1,4 +1,4 @@
-"""What hangs on a key, counted by rooms that this one does not know."""
+"""The credentials of a key are counted by apps that register for it."""
 
 from uuid import uuid4
 
@@ -9,11 +9,11 @@ from keys.rotation import stakes
 
 
 @pytest.fixture(autouse=True)
-def nobody_counts(monkeypatch):
+def no_counters(monkeypatch):
     monkeypatch.setattr(stakes, "_counters", [])
 
 
-def test_without_anyone_who_counts_nothing_hangs_on_a_key():
+def test_without_counters_a_key_has_no_credentials():
     assert stakes.unexpired_credentials(uuid4(), now=timezone.now()) == 0
 
 

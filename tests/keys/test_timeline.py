@@ -1,4 +1,4 @@
-"""The picture of the keys' life."""
+"""The timeline of the signing keys."""
 
 import re
 from datetime import datetime, timedelta
@@ -23,16 +23,16 @@ LIST = "/admin/keys/signingkey/"
 
 @pytest.fixture
 def a_year(now: datetime) -> datetime:
-    """Rotations every 90 days, the newest key staged yesterday; when now is."""
+    """Rotations every 90 days, the newest key staged yesterday; gives the present time."""
     begun = now - timedelta(days=359)
     moment = begun
     while moment < now:
         due_steps.rotate(now=moment)
-        moment += 2 * DAY  # whatever is due is due on an even day
+        moment += 2 * DAY  # all steps are due on even days
     return now
 
 
-def told(now: datetime) -> list[Life]:
+def lives_at(now: datetime) -> list[Life]:
     return lives(SigningKey.objects.all(), plan(now=now), staged_for=2 * DAY, now=now)
 
 
@@ -41,11 +41,11 @@ def states(life: Life) -> list[str]:
 
 
 def test_a_key_is_drawn_through_its_states_and_ahead_to_the_end_of_the_present_one(a_year: datetime) -> None:
-    staged, active, *withdrawn = told(a_year)
+    staged, active, *withdrawn = lives_at(a_year)
     assert states(staged) == ["staged", "staged planned"]
     assert states(active) == ["staged", "active", "active planned"]
     assert [states(life) for life in withdrawn] == [["staged", "active", "retired", "withdrawn"]] * 2
-    assert staged.spans[-1].ends == active.spans[-1].ends  # one hands over to the other
+    assert staged.spans[-1].ends == active.spans[-1].ends  # the staged key takes over then
     assert staged.ahead.startswith(f"Key {in_state(State.STAGED)} takes over on ")
     for life in (staged, active, *withdrawn):
         for before, after in zip(life.spans, life.spans[1:], strict=False):
@@ -54,7 +54,7 @@ def test_a_key_is_drawn_through_its_states_and_ahead_to_the_end_of_the_present_o
 
 def test_the_next_key_is_drawn_before_it_is_there(now: datetime) -> None:
     due_steps.rotate(now=now)
-    coming, active = told(now)
+    coming, active = lives_at(now)
     assert (coming.kid, states(coming)) == (None, ["staged planned"])
     assert coming.spans[0].begins == now + 88 * DAY
     assert coming.spans[0].ends == active.spans[-1].ends == now + 90 * DAY
@@ -64,7 +64,7 @@ def test_a_key_that_waits_for_its_certificate_has_no_planned_time(now: datetime,
     due_steps.rotate(now=now - DAY)
     settings.SELF_CERTIFYING_AUTHORITY = False
     moves.stage(now=now)
-    staged, active = told(now)
+    staged, active = lives_at(now)
     assert states(staged) == ["staged"]
     assert states(active) == ["staged", "active"]
     assert "waits for its certificate" in staged.ahead
@@ -74,12 +74,12 @@ def test_keys_withdrawn_long_ago_are_left_out(now: datetime) -> None:
     for number in range(MOST_WITHDRAWN + 2):
         key = moves.stage(now=now - (40 - number) * DAY)
         moves.withdraw(key.pk, reason="a drill", now=now - (40 - number) * DAY)
-    assert len(told(now)) == MOST_WITHDRAWN
-    assert told(now + timedelta(days=250)) == []
+    assert len(lives_at(now)) == MOST_WITHDRAWN
+    assert lives_at(now + timedelta(days=250)) == []
 
 
 def test_everything_is_placed_between_the_edges_and_in_order(a_year: datetime) -> None:
-    drawn = Timeline(told(a_year), now=a_year)
+    drawn = Timeline(lives_at(a_year), now=a_year)
     for row in drawn.rows:
         places = [(float(bar.x[:-1]), float(bar.width[:-1])) for bar in row.bars]
         assert all(x >= 0 and width > 0 and x + width <= 100.01 for x, width in places)
@@ -106,7 +106,7 @@ def test_the_list_of_keys_shows_the_picture_with_its_words_and_the_same_as_a_tab
     assert all(named.values())
     assert len(svg.findall("rect[@class='active']")) == 3
     assert len(svg.findall("rect[@class='staged planned']")) == 1
-    for life in told(a_year):
+    for life in lives_at(a_year):
         assert f'<th scope="row">{life.kid}</th>' in page
 
 

@@ -8,8 +8,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from keys.jwk import public_jwk
-from keys.jws import encode_segment, sign_compact
+from keys.jws import encode_segment
 from keys.private_keys.signer import SoftwareSigner
+from tests.keys.compact_jws import sign_compact
 from wallet.sd_jwt import issuance
 from wallet.sd_jwt.parsing import parse
 from wallet.sd_jwt.verification import SD_JWT_VC_CLAIMS, verify_issuer_signed

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keys.jwk import public_jwk
-from keys.jws import encode_segment, sign_compact
+from keys.jws import encode_segment
 from keys.private_keys.signer import SoftwareSigner
+from tests.keys.compact_jws import sign_compact
 from tests.wallet.sd_jwts import (
     AUDIENCE,
     CLAIMS,

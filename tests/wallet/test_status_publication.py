@@ -18,9 +18,10 @@ from infra.published.documents import NothingToPublishError
 from keys import issuer_key
 from keys.issuer_key import active_issuer_key
 from keys.jwk import public_key_from_der
-from keys.jws import decode_segment, take_apart, verify_compact
+from keys.jws import decode_segment, take_apart
 from keys.models import SigningKey
 from keys.rotation import due_steps, moves
+from tests.keys.compact_jws import verify_compact
 from tests.relying_party import status_at
 from tests.wallet.conftest import together
 from tests.wallet.statuses import (

@@ -1,6 +1,6 @@
-"""`manage.py migrate`: Django's, one at a time, and only on a database that belongs to this environment.
+"""`manage.py migrate`: Django's command under a lock, and only for a database of this environment.
 
-Several instances may start at once and migrate; Django's command alone would fail in all of them but one.
+Several instances may start and migrate at the same time; without the lock all of them but one would fail.
 """
 
 import fcntl
@@ -20,7 +20,7 @@ from django.db.migrations.recorder import MigrationRecorder
 
 from infra.database.database_mark import refuse_to_adopt
 
-LOCK = 0x6D696772617465  # "migrate" in ASCII; PostgreSQL keeps advisory locks apart for each database
+LOCK = 0x6D696772617465  # "migrate" in ASCII; each PostgreSQL database has its own advisory locks
 BETWEEN_TRIES = 0.2  # seconds
 
 
@@ -30,7 +30,7 @@ class Command(migrate.Command):
         parser.add_argument(
             "--adopt",
             action="store_true",
-            help="Take a database that does not say which environment it belongs to, whatever is in it.",
+            help="Mark a database without a mark as belonging to this environment, whatever it contains.",
         )
 
     def handle(self, *args: Any, adopt: bool = False, **options: Any) -> Any:
@@ -44,12 +44,12 @@ class Command(migrate.Command):
             return super().handle(*args, **options)
 
     def _through_pooler(self, connection: Any) -> None:
-        """A start of the service migrates, too; it must succeed when there is nothing to do."""
+        """Succeeds if there is nothing to migrate, because every start of the service migrates."""
         executor = MigrationExecutor(connection)
         if executor.migration_plan(executor.loader.graph.leaf_nodes()):
             raise CommandError(
-                "A pooler that shares connections would lose the lock of migrate. Let DATABASE_URL lead to "
-                "PostgreSQL itself, and set DATABASE_POOLER to 'none'."
+                "A pooler that shares connections would lose the lock of migrate. Set DATABASE_URL to "
+                "PostgreSQL itself and DATABASE_POOLER to 'none'."
             )
         self.stdout.write("Nothing to migrate.")
 
@@ -59,9 +59,9 @@ class Command(migrate.Command):
 
 
 def refuse_older_database(connection: Any) -> None:
-    """Raises CommandError for a database that has run some of the migrations that a squashed one replaces.
+    """Raises CommandError for a database with only some of the migrations that a squashed one replaces.
 
-    Django would leave the squashed migration out and run those that need it.
+    Django would skip the squashed migration and run the migrations that depend on it.
     """
     applied = set(MigrationRecorder(connection).applied_migrations())
     for migration in MigrationLoader(None).replacements.values():
@@ -74,7 +74,7 @@ def refuse_older_database(connection: Any) -> None:
 
 @contextmanager
 def alone(connection: Any, *, on_wait: Callable[[], None]) -> Iterator[None]:
-    """Holds the one lock of `migrate`."""
+    """Holds the lock of `migrate`; calls `on_wait` once if it has to wait."""
     lock = _advisory_lock if connection.vendor == "postgresql" else _file_lock
     with lock(connection, on_wait):
         yield
@@ -82,41 +82,41 @@ def alone(connection: Any, *, on_wait: Callable[[], None]) -> Iterator[None]:
 
 @contextmanager
 def _advisory_lock(connection: Any, on_wait: Callable[[], None]) -> Iterator[None]:
-    """A lock of the session, so that a process that is killed leaves none behind.
+    """Holds a lock of the database session, which ends even if the process is killed.
 
-    It is tried again and again, because waiting inside PostgreSQL would end at `lock_timeout`.
+    Polls for the lock, because a wait inside PostgreSQL would end at `lock_timeout`.
     """
     with connection.cursor() as cursor:
         first = True
-        while not _asked(cursor, "SELECT pg_try_advisory_lock(%s)", LOCK):
+        while not _value_of(cursor, "SELECT pg_try_advisory_lock(%s)", LOCK):
             if first:
                 on_wait()
             first = False
             sleep(BETWEEN_TRIES)
         # A migration may take longer than any statement of a request.
-        limit = _asked(cursor, "SELECT current_setting(%s)", "statement_timeout")
-        _asked(cursor, "SELECT set_config('statement_timeout', %s, false)", "0")
+        limit = _value_of(cursor, "SELECT current_setting(%s)", "statement_timeout")
+        _value_of(cursor, "SELECT set_config('statement_timeout', %s, false)", "0")
     try:
         yield
     finally:
         with suppress(DatabaseError), connection.cursor() as cursor:  # the lock ends with a lost connection
-            _asked(cursor, "SELECT set_config('statement_timeout', %s, false)", limit)
-            _asked(cursor, "SELECT pg_advisory_unlock(%s)", LOCK)
+            _value_of(cursor, "SELECT set_config('statement_timeout', %s, false)", limit)
+            _value_of(cursor, "SELECT pg_advisory_unlock(%s)", LOCK)
 
 
-def _asked(cursor: Any, statement: str, value: Any) -> Any:
+def _value_of(cursor: Any, statement: str, value: Any) -> Any:
     cursor.execute(statement, [value])
     return cursor.fetchone()[0]
 
 
 @contextmanager
 def _file_lock(connection: Any, on_wait: Callable[[], None]) -> Iterator[None]:
-    """For SQLite, on a file beside the database: closing the database's file would end SQLite's own locks."""
+    """Locks a file beside the SQLite database; closing the database file would release SQLite's own locks."""
     path = Path(f"{connection.settings_dict['NAME']}.migrate-lock")
     with ExitStack() as opened:
         try:
             file = None if connection.is_in_memory_db() else opened.enter_context(path.open("w"))
-        except OSError:  # SQLite cannot write in this folder either, and says so
+        except OSError:  # SQLite cannot write to this folder either, and reports it
             file = None
         if file:
             try:
@@ -126,4 +126,4 @@ def _file_lock(connection: Any, on_wait: Callable[[], None]) -> Iterator[None]:
                 fcntl.flock(file, fcntl.LOCK_EX)
         yield
         if file and not connection.in_atomic_block:
-            connection.close()  # the last one to close empties the journal, and opening fails meanwhile
+            connection.close()  # the last connection to close deletes the journal; opening fails during that

@@ -1,17 +1,17 @@
-"""Let the staged key sign."""
+"""`manage.py activate_signing_key`: makes the staged key the one that signs."""
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandParser
 from django.utils.timezone import now
 
-from keys.certificates.chain import BrokenChainError
+from keys.management.key_command import KeyCommand, chosen
 from keys.rotation.key_events import shell_user
 from keys.rotation.moves import activate
-from keys.rotation.states import RotationRefusedError, State, in_state
+from keys.rotation.states import State
 
 
-class Command(BaseCommand):
+class Command(KeyCommand):
     help = "Let the staged key sign from now on; the active key retires and stays published."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -19,11 +19,6 @@ class Command(BaseCommand):
         parser.add_argument("--reason", default="", help="why, for the record (200 characters)")
 
     def handle(self, *args: Any, kid: str | None, reason: str, **options: Any) -> None:
-        staged = in_state(State.STAGED)
-        if kid is None and staged is None:
-            raise CommandError("No key is staged. stage_signing_key makes one.")
-        try:
-            key = activate(kid or str(staged), now=now(), actor=shell_user(), reason=reason)
-        except (RotationRefusedError, BrokenChainError) as error:
-            raise CommandError(str(error)) from error
+        kid = chosen(kid, State.STAGED, "stage_signing_key makes one.")
+        key = activate(kid, now=now(), actor=shell_user(), reason=reason)
         self.stdout.write(f"Key {key} is active.")

@@ -1,25 +1,23 @@
-"""Print a key's certificate request, or take the chain that an authority issued for it."""
+"""`manage.py certify_signing_key`: prints a key's certificate request, or installs its certificate chain."""
 
 import sys
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.utils.timezone import now
 
 from infra.moments import moment
-from infra.sealing import SealError
-from keys.certificates.chain import MAX_PEM, BrokenChainError
-from keys.private_keys.signer import SignerUnavailableError
+from keys.certificates.chain import MAX_PEM
+from keys.management.key_command import KeyCommand
 from keys.rotation.key_events import shell_user
 from keys.rotation.moves import certificate_request, certify
-from keys.rotation.states import RotationRefusedError
 
 
-class Command(BaseCommand):
+class Command(KeyCommand):
     help = (
         "Without --chain: print the certificate request (PKCS#10) of a staged or active key. "
-        "With --chain: install what the authority sent: leaf, issuing CA and root, PEM or DER, in any order."
+        "With --chain: install the files that the authority sent: leaf, issuing CA and root, in any order."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -30,21 +28,18 @@ class Command(BaseCommand):
         parser.add_argument("--reason", default="", help="why, for the record (200 characters)")
 
     def handle(self, *args: Any, kid: str, chain: list[str] | None, reason: str, **options: Any) -> None:
-        try:
-            if chain is None:
-                self.stdout.write(certificate_request(kid), ending="")
-                return
-            files = [_read(name) for name in chain]
-            key = certify(kid, *files, now=now(), actor=shell_user(), reason=reason)
-        except (RotationRefusedError, BrokenChainError, SealError, SignerUnavailableError) as error:
-            raise CommandError(str(error)) from error
+        if chain is None:
+            self.stdout.write(certificate_request(kid), ending="")
+            return
+        files = [_read(name) for name in chain]
+        key = certify(kid, *files, now=now(), actor=shell_user(), reason=reason)
         certified = key.certified_chain
         if certified:
             self.stdout.write(f"Certified key {key} until {moment(certified.not_after)}.")
 
 
 def _read(name: str) -> bytes:
-    """What the file holds, a little more than a chain may have at most."""
+    """The file's content, at most one byte more than a chain may have; raises CommandError."""
     try:
         if name == "-":
             return sys.stdin.buffer.read(MAX_PEM + 1)

@@ -1,21 +1,21 @@
-"""Write every signing key, with its private part, into a file that a passphrase opens."""
+"""`manage.py export_keys`: writes all signing keys with their private parts to an encrypted file."""
 
 import os
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 from django.utils.timezone import now
 
-from infra.sealing import SealError
+from keys.management.key_command import KeyCommand
 from keys.private_keys.backup import export, in_hardware
-from keys.private_keys.backup_file import BackupError, lock, require_strong
+from keys.private_keys.backup_file import lock, require_strong
 from keys.private_keys.passphrase import passphrase_from
 from keys.rotation.key_events import shell_user
 
 
-class Command(BaseCommand):
+class Command(KeyCommand):
     help = (
         "Write all keys, private parts included, into a new encrypted file (JWE). Keep it where neither the "
         "database nor KEY_SEALING_KEYS is kept, and the passphrase somewhere else again."
@@ -31,14 +31,11 @@ class Command(BaseCommand):
     def handle(self, *args: Any, file: str, reason: str, passphrase_file: str | None, **options: Any) -> None:
         if not reason.strip():
             raise CommandError("Say why the keys are exported.")
-        try:
-            passphrase = passphrase_from(passphrase_file, twice=True)
-            require_strong(passphrase)
-            with transaction.atomic():  # without the row in the record there is no file, and the reverse
-                document = export(actor=shell_user(), reason=reason, now=now())
-                _write(Path(file), lock(document, passphrase))
-        except (BackupError, SealError) as error:
-            raise CommandError(str(error)) from error
+        passphrase = passphrase_from(passphrase_file, twice=True)
+        require_strong(passphrase)
+        with transaction.atomic():  # so that there is no file without its key event, and no event without it
+            document = export(actor=shell_user(), reason=reason, now=now())
+            _write(Path(file), lock(document, passphrase))
         self.stdout.write(f"Exported to {file}. It opens with the passphrase and nothing else.")
         for key in in_hardware():
             self.stdout.write(
@@ -48,7 +45,7 @@ class Command(BaseCommand):
 
 
 def _write(path: Path, text: str) -> None:
-    """A new file that only its owner can read, complete or not at all; raises CommandError."""
+    """Makes a file that only its owner can read, complete or not at all; raises CommandError."""
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Restore the keys of an export into a database that has none."""
+"""`manage.py import_keys`: restores the keys of an export into a database without keys."""
 
 from pathlib import Path
 from typing import Any

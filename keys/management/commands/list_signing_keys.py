@@ -1,4 +1,4 @@
-"""Say which signing keys there are."""
+"""`manage.py list_signing_keys`: lists the signing keys."""
 
 from datetime import datetime
 from typing import Any

@@ -1,4 +1,4 @@
-"""Seal everything anew under the first of KEY_SEALING_KEYS."""
+"""`manage.py reseal`: seals every value anew under the first of KEY_SEALING_KEYS."""
 
 import re
 from typing import Any
@@ -20,16 +20,18 @@ log = structlog.get_logger(__name__)
 class Command(BaseCommand):
     help = (
         "Move every sealed value (private keys, identities) to the first of KEY_SEALING_KEYS, in batches, "
-        "while the service runs. It may be stopped and run again. First restart every instance with the list."
+        "while the service runs. It may be stopped and run again. First restart all instances with the list."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--batch", type=int, default=BATCH, help=f"rows at a time ({BATCH})")
-        parser.add_argument("--dry-run", action="store_true", help="only say how much there is to move")
+        parser.add_argument(
+            "--dry-run", action="store_true", help="only report how many values there are to move"
+        )
         parser.add_argument(
             "--forget",
             metavar="KEY-ID",
-            help="empty for good what is sealed under a key that is lost for good; check --deploy names it",
+            help="empty for good the values sealed under a lost key; check --deploy names its id",
         )
         parser.add_argument("--reason", default="", help="why, for the record (200 characters)")
 
@@ -46,7 +48,8 @@ class Command(BaseCommand):
             for column in columns:
                 self.stdout.write(f"{column}: {column.waiting().count()} to move.")
             return
-        if any(column.waiting().exists() for column in columns):  # told first: a run may be stopped anywhere
+        # Recorded first, because the run may be stopped at any point.
+        if any(column.waiting().exists() for column in columns):
             record(Action.RESEALED, None, actor=shell_user(), reason=reason, now=now())
         refused = [why for column in columns for why in self._reseal(column, batch)]
         left = sum(column.waiting().count() for column in columns)
@@ -76,7 +79,7 @@ class Command(BaseCommand):
         self.stdout.write(f"{count} values that were sealed under {key_id} are forgotten.")
 
     def _reseal(self, column: SealedColumn, size: int) -> list[str]:
-        """Does it, says how much it was, and gives the reasons for what was left."""
+        """Reseals the column and reports the number of values moved; gives the reasons for the others."""
         moved, refused = 0, []
         for batch in reseal(column, size=size):
             moved += batch.moved

@@ -1,40 +1,36 @@
-"""Do whatever is due for the signing keys; made to be run every hour, by any number of instances."""
+"""`manage.py rotate_signing_keys`: takes the steps that are due. All instances may run it, every hour."""
 
 import json
 from dataclasses import replace
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandParser
 from django.utils.timezone import now
 
-from infra.sealing import SealError
-from keys.certificates.chain import BrokenChainError
 from keys.certificates.watch import report
+from keys.management.key_command import KeyCommand
 from keys.rotation.due_steps import rotate
 from keys.rotation.key_events import shell_user
 from keys.rotation.plan import rehearsal
-from keys.rotation.report import Told
+from keys.rotation.report import Entry
 
 
-class Command(BaseCommand):
+class Command(KeyCommand):
     help = (
-        "Stage, activate and withdraw signing keys as the schedule has it, and tell of certificates that end "
-        "within 60 days. Run it every hour."
+        "Stage, activate and withdraw signing keys as scheduled, and report certificates that end within 60 "
+        "days. Run it every hour."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--json", action="store_true", help="tell it as JSON; docs/keys.md has the shape")
-        parser.add_argument("--dry-run", action="store_true", help="only say what would be done")
+        parser.add_argument("--json", action="store_true", help="report as JSON; docs/keys.md documents it")
+        parser.add_argument("--dry-run", action="store_true", help="only report what would be done")
 
     def handle(self, *args: Any, json: bool, dry_run: bool, **options: Any) -> None:
         moment = now()
-        try:
-            told = rehearsal(now=moment) if dry_run else rotate(now=moment, actor=shell_user())
-        except (BrokenChainError, SealError) as error:
-            raise CommandError(str(error)) from error
-        ending = (Told("certificate_ends", None, e.ends, str(e)) for e in report(now=moment))
-        told = replace(told, problems=(*told.problems, *ending))
-        for line in [_as_json(told.facts())] if json else told.lines():
+        rotation = rehearsal(now=moment) if dry_run else rotate(now=moment, actor=shell_user())
+        ending = (Entry("certificate_ends", None, e.ends, str(e)) for e in report(now=moment))
+        rotation = replace(rotation, problems=(*rotation.problems, *ending))
+        for line in [_as_json(rotation.facts())] if json else rotation.lines():
             self.stdout.write(line)
 
 

@@ -1,24 +1,22 @@
-"""Stage the next signing key."""
+"""`manage.py stage_signing_key`: makes the key that signs next."""
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandParser
 from django.utils.timezone import now
 
 from infra.moments import moment
-from infra.sealing import SealError
+from keys.management.key_command import KeyCommand
 from keys.models import SigningKey
-from keys.private_keys.signer import SignerUnavailableError
 from keys.rotation.key_events import shell_user
 from keys.rotation.moves import certificate_request, stage
 from keys.rotation.schedule import ready_at
-from keys.rotation.states import RotationRefusedError
 
 
-class Command(BaseCommand):
+class Command(KeyCommand):
     help = (
-        "Make a new key and stage it: it is published as soon as it is certified, and signs once activated. "
-        "Where certificates come from an authority outside, its certificate request is printed."
+        "Make a new key and stage it. It is published once it is certified, and signs once it is activated. "
+        "If an external authority issues the certificates, print the certificate request."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -31,13 +29,10 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, reason: str, store: str, **options: Any) -> None:
-        try:
-            key = stage(now=now(), actor=shell_user(), reason=reason, store=store)
-            self.stdout.write(f"Staged key {key}.")
-            if key.chain_pem:
-                self.stdout.write(f"It may be activated from {moment(ready_at(key))}.")
-                return
-            self.stdout.write(f"Have this request signed, then: certify_signing_key {key} --chain FILE")
-            self.stdout.write(certificate_request(key.pk))
-        except (RotationRefusedError, SealError, SignerUnavailableError) as error:
-            raise CommandError(str(error)) from error
+        key = stage(now=now(), actor=shell_user(), reason=reason, store=store)
+        self.stdout.write(f"Staged key {key}.")
+        if key.chain_pem:
+            self.stdout.write(f"It may be activated from {moment(ready_at(key))}.")
+            return
+        self.stdout.write(f"Have this request signed, then: certify_signing_key {key} --chain FILE")
+        self.stdout.write(certificate_request(key.pk))

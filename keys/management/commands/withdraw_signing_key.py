@@ -1,24 +1,23 @@
-"""Take a key out of the key set in an emergency."""
+"""`manage.py withdraw_signing_key`: removes a key from the key set in an emergency."""
 
 import sys
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.utils.timezone import now
 
-from infra.sealing import SealError
-from keys.models import SigningKey
+from keys.management.key_command import KeyCommand, chosen
 from keys.rotation.key_events import shell_user
 from keys.rotation.moves import withdraw
-from keys.rotation.states import RotationRefusedError, State, find, in_state
+from keys.rotation.states import State, find, in_state
 from keys.rotation.withdrawal import cost_of_withdrawal
 
 
-class Command(BaseCommand):
+class Command(KeyCommand):
     help = (
-        "Withdraw a key now and for good, for instance because it was compromised: the next key signs at "
-        "once, and whatever it signed is invalid. Says first what that costs, and asks."
+        "Withdraw a key now and for good, for instance because it was compromised. The next key signs at "
+        "once, and everything that the key signed is invalid. Shows the consequences first, and asks."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -28,15 +27,12 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, kid: str | None, reason: str, yes: bool, **options: Any) -> None:
         moment = now()
-        try:
-            key = _chosen(kid)
-            self.stdout.write(f"Key {key} is “{key.get_state_display()}”.")
-            self.stdout.write(cost_of_withdrawal(key, now=moment))
-            if not yes and not self._agreed():
-                raise CommandError("Nothing was changed.")
-            withdraw(key.pk, reason=reason, now=moment, actor=shell_user())
-        except (RotationRefusedError, SealError) as error:
-            raise CommandError(str(error)) from error
+        key = find(chosen(kid, State.ACTIVE, "Say which key to withdraw."))
+        self.stdout.write(f"Key {key} is “{key.get_state_display()}”.")
+        self.stdout.write(cost_of_withdrawal(key, now=moment))
+        if not yes and not self._agreed():
+            raise CommandError("Nothing was changed.")
+        withdraw(key.pk, reason=reason, now=moment, actor=shell_user())
         self.stdout.write(f"Key {key} is withdrawn.")
         active = in_state(State.ACTIVE)
         self.stdout.write(f"Key {active} signs." if active else "No key signs now. " + _way_out())
@@ -45,13 +41,6 @@ class Command(BaseCommand):
         self.stdout.write("Withdraw it now and for good? [y/N] ", ending="")
         self.stdout.flush()
         return sys.stdin.readline().strip().lower() in ("y", "yes")
-
-
-def _chosen(kid: str | None) -> SigningKey:
-    active = in_state(State.ACTIVE)
-    if kid is None and active is None:
-        raise CommandError("No key is active. Say which key to withdraw.")
-    return find(kid or str(active))
 
 
 def _way_out() -> str:

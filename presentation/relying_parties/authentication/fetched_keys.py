@@ -8,7 +8,7 @@ import structlog
 from django.conf import settings
 
 from infra.outbound.calls import Outbound, OutboundError
-from infra.outbound.lanes import NoLaneFreeError, lane
+from infra.waiting import NoThreadFreeError, waiting_for
 from presentation.relying_parties.metadata.public_keys import (
     ClientKeys,
     ClientKeysError,
@@ -97,9 +97,9 @@ def _entry(uri: str) -> _Fetched:
 def _fetched_now(entry: _Fetched, uri: str) -> bool:
     """Fetches the keys; returns False without a call if too many threads wait for relying parties."""
     try:
-        with lane(("keys", uri)):
+        with waiting_for(("keys", uri)):
             entry.fetch(uri)
-    except NoLaneFreeError:
+    except NoThreadFreeError:
         return False
     return True
 

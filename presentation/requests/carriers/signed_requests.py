@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 
 from infra.limits import Limit, LimitReachedError
 from infra.outbound.calls import Answer, Outbound, OutboundError
-from infra.outbound.lanes import NoLaneFreeError, lane
+from infra.waiting import NoThreadFreeError, waiting_for
 from presentation.errors import UntrustedRequestError
 from presentation.metadata import discovery_document
 from presentation.models import RelyingParty
@@ -43,7 +43,7 @@ def published_at(uri: str, party: RelyingParty, *, post: bool, address: str, now
     wallet_nonce = secrets.token_urlsafe(32) if post else None
     try:
         FETCHES.take(address, now=now)
-        with lane(party.pk):
+        with waiting_for(party.pk):
             answer = _fetch(uri, wallet_nonce)
     except (LimitReachedError, OutboundError) as error:
         log.warning("request_object_not_fetched", client_id=party.client_id, reason=str(error))
@@ -59,7 +59,7 @@ def _not_fetched(error: LimitReachedError | OutboundError, now: datetime) -> Unt
     hint = f"request_uri could not be fetched: {error}"
     if isinstance(error, LimitReachedError):
         return UntrustedRequestError(reason, hint, status=429, seconds=int(error.retry_after(now)))
-    if isinstance(error, NoLaneFreeError):
+    if isinstance(error, NoThreadFreeError):
         return UntrustedRequestError(reason, hint, status=503, seconds=1)
     return UntrustedRequestError(reason, hint)
 

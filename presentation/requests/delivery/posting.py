@@ -15,8 +15,8 @@ from infra import strict_json
 from infra.limits import Limit, LimitReachedError
 from infra.outbound import retry_after
 from infra.outbound.calls import NotReachedError, Outbound, UnusableAnswerError
-from infra.outbound.lanes import lane
 from infra.strict_json import StrictJsonError
+from infra.waiting import waiting_for
 from presentation.models import RelyingParty
 from presentation.relying_parties.metadata import redirect_uris
 from presentation.relying_parties.metadata.redirect_uris import RedirectUriError
@@ -61,7 +61,7 @@ def post(party: RelyingParty, response_uri: str, body: bytes, *, now: datetime) 
 
     Raises OutboundError; NotTakenError for every status but 200.
     """
-    with lane(party.pk):
+    with waiting_for(party.pk):
         answer = outbound.post(
             response_uri, body, content_type=CONTENT_TYPE, headers={"Accept": "application/json"}
         )

@@ -80,7 +80,7 @@ MUTANTS = (
         _CALLS,
         "    if len(body) > LONGEST:\n        raise",
         "    if len(body) > 2 * LONGEST:\n        raise",
-        f"{_TESTS}::test_whoever_holds_us_up_or_fills_us_is_left",
+        f"{_TESTS}::test_a_call_to_a_slow_or_endless_server_ends",
     ),
     mutant(
         "outbound: headers smuggle other headers",

@@ -17,7 +17,7 @@ MUTANTS = (
         _SETTINGS,
         '    *(["sandbox"] if _sandbox else []),\n',
         '    "sandbox",\n',
-        "config/test_settings.py::test_production_has_no_sandbox_rooms_and_no_debug",
+        "config/test_settings.py::test_production_has_no_sandbox_pages_and_no_debug",
     ),
     mutant(
         "environment: production verifies identities with the sandbox's provider",
@@ -108,8 +108,8 @@ MUTANTS = (
     mutant(
         "limit: a rolling one has a slot too many",
         _LIMITS,
-        "for number in range(self.most))",
-        "for number in range(self.most + 1))",
+        "for number in range(self.most)]",
+        "for number in range(self.most + 1)]",
         "infra/test_limits.py::test_a_rolling_limit_allows_as_many_in_any_window_wherever_it_begins",
     ),
     mutant(

@@ -8,11 +8,11 @@ import pytest
 from django.utils import timezone
 
 from keys.issuer_key import active_issuer_key
-from keys.jws import sign_compact
 from keys.models import SigningKey
 from presentation.relying_parties.authentication import access_tokens
 from presentation.relying_parties.authentication.access_tokens import LIFETIME, Access, TokenRefusedError
 from presentation.relying_parties.authentication.signed_jwt import LEEWAY
+from tests.keys.compact_jws import sign_compact
 from tests.relying_party import read_jwt
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("signing_key")]

@@ -11,8 +11,7 @@ from django.test import Client
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infra.outbound.lanes import lane
-from infra.waiting import most_for_applications
+from infra.waiting import most_for_applications, waiting_for
 from presentation.relying_parties.authentication import fetched_keys
 from presentation.relying_parties.metadata.public_keys import (
     MOST,
@@ -309,7 +308,7 @@ def test_while_too_many_threads_wait_for_applications_nothing_is_fetched_and_no_
 ) -> None:
     with ExitStack() as held:
         for called in range(most_for_applications()):
-            held.enter_context(lane(called))
+            held.enter_context(waiting_for(called))
         assert application.asks(settings) == 503
         assert application.far.requests == []
     assert application.asks(settings) == 200
@@ -322,6 +321,6 @@ def test_keys_that_are_there_count_while_too_many_threads_wait(
     clock(fetched_keys.KEPT)
     with ExitStack() as held:
         for called in range(most_for_applications()):
-            held.enter_context(lane(called))
+            held.enter_context(waiting_for(called))
         assert application.asks(settings) == 200
     assert len(application.far.requests) == 1

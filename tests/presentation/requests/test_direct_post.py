@@ -19,7 +19,7 @@ from consent import decisions
 from consent.models import Consent
 from infra.outbound import calls
 from infra.outbound.calls import Outbound
-from infra.outbound.lanes import lane
+from infra.waiting import waiting_for
 from presentation.models import Delivery, Interaction, RelyingParty, ResponseURI
 from presentation.relying_parties.metadata import public_keys
 from presentation.requests.delivery import deliveries, posting
@@ -995,7 +995,7 @@ def test_an_invalid_request_that_cannot_be_reported_leads_to_a_page(asks: Any, r
 def test_a_wrong_request_that_no_thread_can_post_now_is_posted_when_it_comes_again(
     asks: Any, bank: RelyingParty, receiver: Receiver
 ) -> None:
-    with lane(bank.pk), lane(bank.pk):
+    with waiting_for(bank.pk), waiting_for(bank.pk):
         response = asks(nonce=None)
 
     assert (response.status_code, response.headers["Retry-After"]) == (503, "1")
@@ -1156,7 +1156,7 @@ def test_no_token_and_no_state_in_the_log(
 def test_one_slow_application_does_not_take_every_thread(
     client: Client, interaction_url: str, bank: RelyingParty, receiver: Receiver
 ) -> None:
-    with lane(bank.pk), lane(bank.pk):
+    with waiting_for(bank.pk), waiting_for(bank.pk):
         share(client, interaction_url)
 
     assert receiver.posted == []

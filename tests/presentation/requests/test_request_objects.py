@@ -25,7 +25,7 @@ from joserfc import jwe
 from joserfc.jwk import ECKey
 
 from infra.limits import Limit
-from infra.outbound.lanes import lane
+from infra.waiting import waiting_for
 from presentation.metadata import discovery_document
 from presentation.models import Interaction, PushedRequest, RelyingParty
 from presentation.relying_parties import registration as admission
@@ -862,7 +862,7 @@ def test_one_slow_publisher_does_not_take_every_thread(
     publishes(publisher, signed(bank, settings.BASE_URL))
     uri = publisher.url("/requests/1")
 
-    with lane(bank[0].pk), lane(bank[0].pk):
+    with waiting_for(bank[0].pk), waiting_for(bank[0].pk):
         told = refer(client, bank, uri)
 
     assert (told.status_code, told.headers["Retry-After"], publisher.connections) == (503, "1", 0)

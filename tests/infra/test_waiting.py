@@ -1,4 +1,4 @@
-"""One far end that keeps silent holds few threads of a process, and all of them together leave one free."""
+"""A silent server occupies few threads of a process, and all such servers together leave one free."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
@@ -9,7 +9,6 @@ import pytest
 
 from infra import waiting
 from infra.outbound.calls import NotReachedError
-from infra.outbound.lanes import lane
 from infra.waiting import (
     MAIL_SERVER,
     MOST_FOR_ONE,
@@ -26,20 +25,20 @@ from infra.waiting import (
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(waiting, "QUEUED_FOR", 0.01)
     yield
-    assert not waiting._busy, "every lane was left"
+    assert not waiting._busy, "every slot was released"
     assert not waiting._queued
 
 
 def taken(called: object) -> bool:
-    """Whether there was room for a call."""
-    with suppress(NotReachedError), lane(called):
+    """Whether a slot was free for a call."""
+    with suppress(NotReachedError), waiting_for(called):
         return True
     return False
 
 
 def test_of_many_calls_to_one_few_are_under_way_at_once(settings: Any) -> None:
     settings.WEB_THREADS = 5
-    with lane("slow"), lane("slow"):
+    with waiting_for("slow"), waiting_for("slow"):
         assert not taken("slow")
         assert taken("another")
     assert MOST_FOR_ONE == 2
@@ -49,22 +48,24 @@ def test_of_many_calls_to_one_few_are_under_way_at_once(settings: Any) -> None:
 def test_all_that_are_slow_together_leave_threads_free() -> None:
     with ExitStack() as held:
         for called in range(most_for_applications()):
-            held.enter_context(lane(called))
+            held.enter_context(waiting_for(called))
         assert not taken("another")
     assert taken("another")
 
 
-def test_a_call_that_fails_leaves_its_lane() -> None:
+def test_a_call_that_fails_releases_its_slot() -> None:
     for _ in range(MOST_FOR_ONE + 1):
-        with pytest.raises(ZeroDivisionError), lane("slow"):
+        with pytest.raises(ZeroDivisionError), waiting_for("slow"):
             raise ZeroDivisionError
 
 
-def test_a_lane_that_gets_free_soon_is_waited_for(monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
+def test_a_call_waits_for_a_slot_that_becomes_free_soon(
+    monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
     settings.WEB_THREADS = 5
     monkeypatch.setattr(waiting, "QUEUED_FOR", 30)
-    with lane("quick"):
-        first = lane("quick")
+    with waiting_for("quick"):
+        first = waiting_for("quick")
         first.__enter__()
         results: list[bool] = []
         queued = Thread(target=lambda: results.append(taken("quick")))
@@ -81,7 +82,7 @@ def test_of_a_dozen_threads_that_call_a_silent_far_end_two_are_held() -> None:
     def call() -> None:
         together.wait()
         try:
-            with lane("silent"):
+            with waiting_for("silent"):
                 assert answered.wait(10)
                 results.append("held")
         except NotReachedError:
@@ -92,7 +93,7 @@ def test_of_a_dozen_threads_that_call_a_silent_far_end_two_are_held() -> None:
     threads = [Thread(target=call) for _ in range(12)]
     for thread in threads:
         thread.start()
-    assert refused.wait(10), "ten are told while nothing has answered yet"
+    assert refused.wait(10), "ten are refused while no call has ended yet"
     answered.set()
     for thread in threads:
         thread.join()
@@ -105,7 +106,7 @@ def test_one_thread_queues_and_all_others_are_refused_at_once(
 ) -> None:
     settings.WEB_THREADS = 5
     monkeypatch.setattr(waiting, "QUEUED_FOR", 3600)
-    with lane("slow"), lane("slow"):
+    with waiting_for("slow"), waiting_for("slow"):
         queued = Thread(target=lambda: taken("slow"))
         queued.start()
         while not waiting._queued:
@@ -123,7 +124,7 @@ def test_however_many_threads_a_process_has_one_is_left_for_pages_and_one_for_e_
     settings.WEB_THREADS = threads
     with ExitStack() as held:
         for called in range(most):
-            held.enter_context(lane(called))
+            held.enter_context(waiting_for(called))
         assert not taken("another")
         if threads > 2:
             with waiting_for(MAIL_SERVER):
@@ -139,7 +140,7 @@ def test_many_threads_at_many_silent_parties_never_hold_the_last_thread(settings
     def call(number: int) -> None:
         together.wait()
         try:
-            with lane(number % 7):
+            with waiting_for(number % 7):
                 held.append(number)
                 assert answered.wait(10)
         except NotReachedError:
@@ -149,7 +150,7 @@ def test_many_threads_at_many_silent_parties_never_hold_the_last_thread(settings
     for caller in callers:
         caller.start()
     for _ in range(40 - max(1, threads - 2)):
-        assert refused.acquire(timeout=60), "these are told while nothing has answered yet"
+        assert refused.acquire(timeout=60), "these are refused while no call has ended yet"
     answered.set()
     for caller in callers:
         caller.join()
@@ -158,7 +159,7 @@ def test_many_threads_at_many_silent_parties_never_hold_the_last_thread(settings
 
 
 def test_slow_parties_leave_a_thread_for_e_mail() -> None:
-    with lane("slow"), lane("also slow"), waiting_for(MAIL_SERVER):
+    with waiting_for("slow"), waiting_for("also slow"), waiting_for(MAIL_SERVER):
         assert not taken("another")
 
 
@@ -184,7 +185,7 @@ def test_people_who_ask_for_e_mails_at_once_queue_and_one_thread_is_left(
     for person in people:
         person.start()
     for _ in range(8 - sent):
-        assert refused.acquire(timeout=60), "these are told at once"
+        assert refused.acquire(timeout=60), "these are refused at once"
     answered.set()
     for person in people:
         person.join()
@@ -199,7 +200,7 @@ def test_of_calls_of_one_kind_one_thread_waits_and_the_same_one_may_wait_again()
         with one_at_a_time(guard):
             refusals.append((taken("another"), was_refused()))
 
-    with one_at_a_time(guard), guard.held(), lane("slow"):
+    with one_at_a_time(guard), guard.held(), waiting_for("slow"):
         thread = Thread(target=another)
         thread.start()
         thread.join()
