@@ -58,12 +58,16 @@ test-sqlite: install
 quick: install ## what to run while editing, within a minute: no browsers, no processes, SQLite in memory
 	QUICK=1 DATABASE_URL=sqlite:///$${TMPDIR:-/tmp}/presentation-tests.sqlite3 $(PYTEST)
 
+ESLINT := tests/node/node_modules/.bin/eslint
 # mypy and makemigrations read the settings.
 lint: export ENVIRONMENT := sandbox
-lint: $(VENV)/development ## ruff, mypy, missing migrations, Django's deployment checks
+lint: install ## ruff, mypy, djlint, ESLint, missing migrations, Django's deployment checks
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
+	$(VENV)/bin/djlint --lint --quiet templates */templates
+	@if [ -x $(ESLINT) ]; then echo "$(ESLINT) (JavaScript and CSS)"; $(ESLINT) --config tests/node/eslint.config.js .; \
+	 else echo "npm is not installed: JavaScript and CSS are not linted"; test -z "$$REQUIRE_EVERYTHING"; fi
 	$(PY) manage.py makemigrations --check --dry-run
 	$(PY) -m tests.deployment_check
 
