@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from joserfc import jwe
 from joserfc.jwk import ECKey
 
-from tests.recorded import chance
+from tests.recorded import random_values
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _CSRF = re.compile(r"(?<![A-Za-z0-9_-])[A-Za-z0-9]{64}(?![A-Za-z0-9_-])")
@@ -38,7 +38,7 @@ decryption_keys: list[dict[str, Any]] = []  # private JWKs that answers to our a
 
 
 class Masks:
-    """One story's masks: its ids are numbered in the order in which they appear."""
+    """One scenario's masks: its ids are numbered in the order in which they appear."""
 
     def __init__(self) -> None:
         self._ids: dict[str, str] = {}
@@ -51,7 +51,7 @@ class Masks:
         text = _JOSE.sub(lambda found: json.dumps(self.token(found[0]), ensure_ascii=False), text)
         for origin, name in places.items():
             text = text.replace(origin, name)
-        text = chance.mask(text)
+        text = random_values.mask(text)
         text = _CSRF.sub("‹64 characters›", text)
         text = _STATIC.sub(r"\1.", text)
         text = _LIST.sub("‹number›", text)
@@ -95,7 +95,7 @@ class Masks:
         """A text that may be a token as a whole, JSON with tokens in it, or anything."""
         if _WHOLE_JOSE.match(text):
             if text in self._tokens:
-                return f"‹token {self._tokens[text]} of this story again›"
+                return f"‹token {self._tokens[text]} of this scenario again›"
             self._tokens[text] = len(self._tokens) + 1
             return self.token(text)
         if text.startswith("{") and ("eyJ" in text or '"kty"' in text):
@@ -121,7 +121,7 @@ class Masks:
                 "key binding": self.token(rest[-1]) if rest[-1] else "",
             }
         except (ValueError, Error, IndexError, AttributeError):
-            return f"‹no token: {chance.mask(text)}›"
+            return f"‹no token: {random_values.mask(text)}›"
 
     def _encrypted(self, text: str, header: dict[str, Any]) -> Any:
         for key in decryption_keys:

@@ -1,4 +1,4 @@
-"""That every public address still answers as recorded; `python -m tests.recorded --write` records anew."""
+"""Every public address answers as recorded. `python -m tests.recorded --write` replaces the record."""
 
 from collections.abc import Callable
 from functools import cache
@@ -13,7 +13,7 @@ HINT = (
     "\n\nIf this change is meant, record it with `python -m tests.recorded --write` and read the diff; "
     "`--whole FOLDER` writes whole pages, where the record has only a hash."
 )
-played: Callable[[str], runs.Run] = cache(runs.play)
+played: Callable[[str], runs.Run] = cache(runs.run)
 
 
 @each_environment
