@@ -38,7 +38,7 @@ LEGEND = (
 def request_lines(
     wire: Wire, cookies: list[str], own: list[tuple[str, str]], formatter: Formatter
 ) -> list[str]:
-    """What was sent: `own` are the headers that this request was given."""
+    """The lines of a request. `own`: the headers that only this request has."""
     masks = formatter.masks
     path, _, query = wire.target.partition("?")
     content_type = next((value for name, value in wire.headers if name == "Content-Type"), "")
@@ -61,7 +61,7 @@ def _sent_header(name: str, value: str, masks: Masks) -> str:
 
 
 class Answer:
-    """What came back."""
+    """The lines of an answer."""
 
     def __init__(self, recorder: "Recorder", wire: Wire, reply: Reply, formatter: Formatter) -> None:
         self._recorder, self._wire, self._reply = recorder, wire, reply
@@ -75,7 +75,7 @@ class Answer:
             return ["< refused by gunicorn"]
         if reply.escaped is not None:
             return [f"< {type(reply.escaped).__name__} escaped"]
-        body = [] if self._wire.method == "HEAD" else self._body()  # gunicorn leaves it out
+        body = [] if self._wire.method == "HEAD" else self._body()  # gunicorn sends none
         if len(body) > 5 and body == recorder.last_body:
             body = ["  (the same body as before)"]
         elif body:
@@ -117,7 +117,7 @@ class Answer:
         return [f"  {name}: {self._masks.text(value)}"]
 
     def _cookie(self, header: str) -> str:
-        """Name and value; the attributes only where they are not those that the head of the file names."""
+        """Name and value, with the attributes if they differ from those in the head of the file."""
         pair, *attributes = (part.strip() for part in header.split(";"))
         cookie, _, value = pair.partition("=")
         said = f"{cookie}; {'; '.join(_attribute(each) for each in sorted(attributes))}"
@@ -127,12 +127,12 @@ class Answer:
         return f"{cookie}={value}" + (f"; {said}" if said != usual else "")
 
     def _is_constant(self) -> bool:
-        """Whether the body has nothing in it that differs between runs; then its tag is constant as well."""
+        """Whether the body is the same in every run. Then its ETag is constant as well."""
         try:
             said = json.loads(self._reply.body)
         except ValueError:
             return False
-        return bool(Masks().json(said) == said)  # other masks: a token is taken apart where it is first seen
+        return bool(Masks().json(said) == said)  # new masks, because each decodes a token only once
 
     def _location(self, name: str, value: str) -> list[str]:
         address, sharp, fragment = value.partition("#")
@@ -172,12 +172,12 @@ class Answer:
 
 
 def plain(cookie: str) -> str:
-    """The name without the prefix that cookies have over https."""
+    """The name of a cookie without the prefix for https."""
     return cookie.removeprefix("__Host-")
 
 
 def _attribute(text: str) -> str:
-    """An attribute of a cookie; of a time, how far away it is."""
+    """An attribute of a cookie; a time as the difference from now."""
     name, _, value = text.partition("=")
     if name.lower() != "expires":
         return text

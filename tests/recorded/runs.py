@@ -51,7 +51,7 @@ def run(environment: str, *, whole: Path | None = None) -> Run:
         surroundings = _surroundings(environment, url, folder)
         done = subprocess.run(words, cwd=ROOT, env=surroundings, capture_output=True, text=True)
         if done.returncode:
-            raise RuntimeError(f"The table could not be played in the {environment}:\n{done.stderr[-3000:]}")
+            raise RuntimeError(f"The table could not be run in the {environment}:\n{done.stderr[-3000:]}")
         said = json.loads(done.stdout.splitlines()[-1])
         texts = {path.name: path.read_text() for path in sorted((folder / "texts").iterdir())}
         return Run(texts, **said)

@@ -9,9 +9,9 @@ from tests.recorded.groups import (
     holders,
     operating,
     outages,
-    playing,
     pushing,
     request_objects,
+    sandbox_pages,
     signing_keys,
     tokens,
     wallets,
@@ -32,7 +32,7 @@ GROUPS: dict[str, Group] = {
     "wallets": wallets.run,
 }
 SANDBOX_GROUPS: dict[str, Group] = {
-    "playing": playing.run,
+    "sandbox-pages": sandbox_pages.run,
     "developers": developers.run,
     "webhooks": webhooks.run,
 }
