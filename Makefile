@@ -1,17 +1,17 @@
-# Two commands are all a newcomer needs: `make sandbox` and `make test`.
+# Start with `make sandbox` and `make test`; `make help` lists the other commands.
 VENV := .venv
 PY := $(VENV)/bin/python
 PORT ?= 8000
 export PORT
 
-# Compiling the tests takes longer than running most of them, so what was compiled is kept.
+# Keep compiled modules, because compiling the tests takes longer than running most of them.
 export PYTHONDONTWRITEBYTECODE :=
-# Tests run in as many processes as there are cores, each with a database of its own.
+# Tests run in as many processes as there are cores. Each process has its own database.
 PYTEST := $(PY) -m pytest -n $(or $(WORKERS),auto) --dist loadgroup
 
 .PHONY: help sandbox install test test-postgresql test-sqlite quick lint format lock bench screenshots fuzz mutants clean
 
-# Installs one of requirements/*.txt. pip says nothing for a while, so this says what it does and for how long.
+# Installs one of requirements/*.txt. pip prints nothing for minutes, so this prints what it does and how long it takes.
 takes_production := about a minute, or three with a slow connection
 takes_sandbox := a few seconds
 takes_development := one to three minutes
@@ -58,12 +58,16 @@ test-sqlite: install
 quick: install ## what to run while editing, within a minute: no browsers, no processes, SQLite in memory
 	QUICK=1 DATABASE_URL=sqlite:///$${TMPDIR:-/tmp}/presentation-tests.sqlite3 $(PYTEST)
 
+ESLINT := tests/node/node_modules/.bin/eslint
 # mypy and makemigrations read the settings.
 lint: export ENVIRONMENT := sandbox
-lint: $(VENV)/development ## ruff, mypy, missing migrations, Django's deployment checks
+lint: install ## ruff, mypy, djlint, ESLint, missing migrations, Django's deployment checks
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
+	$(VENV)/bin/djlint --lint --quiet templates */templates
+	@if [ -x $(ESLINT) ]; then echo "$(ESLINT) (JavaScript and CSS)"; $(ESLINT) --config tests/node/eslint.config.js .; \
+	 else echo "npm is not installed: JavaScript and CSS are not linted"; test -z "$$REQUIRE_EVERYTHING"; fi
 	$(PY) manage.py makemigrations --check --dry-run
 	$(PY) -m tests.deployment_check
 
@@ -71,22 +75,22 @@ format: $(VENV)/development ## let ruff format and sort
 	$(VENV)/bin/ruff format .
 	$(VENV)/bin/ruff check --fix .
 
-lock: $(VENV)/production ## resolve requirements/*.in anew into the hashed *.txt
+lock: $(VENV)/production ## resolve requirements/*.in again into the hashed *.txt
 	@test -x var/lock/bin/uv || { python3 -m venv var/lock && var/lock/bin/pip install --quiet --disable-pip-version-check uv; }
 	for set in production sandbox hsm development; do var/lock/bin/uv pip compile --quiet --upgrade --generate-hashes \
 	  --no-emit-index-url --no-header --python-version 3.11 requirements/$$set.in -o requirements/$$set.txt || exit 1; done
 
-screenshots: $(VENV)/development ## take the pictures of docs/screenshots anew
+screenshots: $(VENV)/development ## take the pictures of docs/screenshots again
 	$(PY) -m tests.screenshots
 
-bench: $(VENV)/development ## measure speed beside public peers, as ratios
+bench: $(VENV)/development ## compare speed with public implementations, as ratios
 	$(PY) -m tests.benchmarks
 
 fuzz: $(VENV)/development ## send malformed requests to every address (COUNT=200000; SEED= repeats a run)
 	$(PY) -m tests.fuzz $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED))
 
-mutants: $(VENV)/development ## break each security check in a copy and see a test notice (needs PostgreSQL; NAME=jti tries some)
+mutants: $(VENV)/development ## break each security check in a copy; a test must fail (needs PostgreSQL; NAME=jti tries some)
 	$(PY) -m tests.mutants $(NAME)
 
-clean: ## forget the sandbox and the virtual environment
+clean: ## delete the sandbox, the virtual environment and the npm packages
 	rm -rf var $(VENV) tests/node/node_modules

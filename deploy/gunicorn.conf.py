@@ -1,11 +1,11 @@
-"""gunicorn, for the sandbox and for production alike. Any setting can be overridden on the command line."""
+"""gunicorn's configuration for the sandbox and for production. Command-line options override it."""
 
 import os
 import sys
 
 
 def number(name: str, default: int) -> int:
-    """A whole number from 1 to 1000; anything else ends the start with one sentence."""
+    """A whole number from 1 to 1000; any other value stops the start with a message."""
     value = os.environ.get(name, "") or str(default)
     if not (value.isascii() and value.isdigit() and len(value) <= 4 and 1 <= int(value) <= 1000):
         sys.exit(f"Cannot start: {name} must be a whole number from 1 to 1000.")
@@ -14,13 +14,13 @@ def number(name: str, default: int) -> int:
 
 bind = os.environ.get("BIND") or "127.0.0.1:8000"
 workers = number("WEB_CONCURRENCY", 2)
-worker_class = "gthread"  # slow clients hold a thread, not a worker
+worker_class = "gthread"  # a slow client occupies a thread, not a worker
 threads = number("WEB_THREADS", 4)
-# An authorization request may be as long as gunicorn allows; its default of 4094 bytes answers 414 too soon.
+# gunicorn's maximum, because an authorization request can be longer than its default of 4094 bytes.
 limit_request_line = 8190
-# No `max_requests`: a new worker has no published documents in memory yet, and while the database is away it
-# could not make any. Memory does not grow (docs/speed.md).
+# No `max_requests`, because a new worker has no published documents in memory and cannot build them while the
+# database is away. Memory does not grow (docs/speed.md).
 graceful_timeout = 30
-control_socket_disable = True  # gunicorn 25+ opens one in the home folder otherwise
+control_socket_disable = True  # gunicorn 25 and newer would create one in the home directory
 accesslog = None  # config.middleware writes one line per request, without query strings
 forwarded_allow_ips = os.environ.get("FORWARDED_ALLOW_IPS", "127.0.0.1")

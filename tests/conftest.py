@@ -1,6 +1,6 @@
-"""What every test can ask for: the database it runs on, real Chromium, and an honest end.
+"""Fixtures for all tests, such as Chromium, and the list of tests that could not run.
 
-What could not run is listed when the run ends; with REQUIRE_EVERYTHING=1 (as in CI) it fails instead.
+The end of a run lists them. With REQUIRE_EVERYTHING=1 (as in CI) they fail instead.
 """
 
 import os
@@ -24,8 +24,8 @@ SECOND_DATABASE = os.environ.get("SECOND_DATABASE") == "1"
 QUICK = os.environ.get("QUICK") == "1"
 REQUIRE_EVERYTHING = os.environ.get("REQUIRE_EVERYTHING") == "1"
 
-# How long an example takes is the machine's business. How many there are has a budget: others are drawn in
-# every run, so that many runs with few find what one run with many does. Hypothesis's own number is 100.
+# No deadline, because tests do not measure time. Every run draws other examples, so that many runs with few
+# examples find what one run with many does. Hypothesis's default is 100.
 hypothesis_settings.register_profile(
     "budget",
     hypothesis_settings.default,
@@ -39,13 +39,13 @@ NODE_PACKAGES = Path(__file__).parent / "node" / "node_modules"
 
 
 def chromium() -> str | None:
-    """The path of the browser to drive."""
+    """The path of Chromium."""
     names = (os.environ.get("CHROMIUM"), "chromium", "chromium-browser", "google-chrome")
     return next((path for name in names if name and (path := shutil.which(name))), None)
 
 
 def nginx() -> str | None:
-    """The path of the web server; Debian keeps it where only root looks."""
+    """The path of nginx. Debian installs it in a directory that only root has in PATH."""
     return shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin:/usr/local/sbin")
 
 
@@ -68,7 +68,7 @@ def _missing(item: pytest.Item) -> str | None:
 
 
 def _differs_on_sqlite(item: pytest.Item) -> bool:
-    """Whether the test asks the database that DATABASE_URL names. PostgreSQL's run had the others."""
+    """Whether the test uses the database in DATABASE_URL. The run on PostgreSQL includes all others."""
     apart = ("postgresql", "browser", "node", "curl", "nginx", "softhsm", "pgbouncer")
     asks = {"db", "transactional_db", "live_server"} & set(getattr(item, "fixturenames", ()))
     asks = asks or item.get_closest_marker("django_db")
@@ -76,7 +76,7 @@ def _differs_on_sqlite(item: pytest.Item) -> bool:
 
 
 def _quick(item: pytest.Item) -> bool:
-    """Whether the test can do without other programs. A module that can start any is left out as a whole."""
+    """Whether the test needs no other program. All tests of a module that can start one are left out."""
     apart = ("postgresql", "browser", "node", "curl", "nginx", "softhsm", "pgbouncer", "slow")
     starts = {"subprocess", "tests.processes", "tests.own_databases", "tests.project_copy"}
     starts.add("tests.benchmarks.sites")
@@ -87,7 +87,7 @@ def _quick(item: pytest.Item) -> bool:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
-        # What a module's tests share is made once, so they run in one process.
+        # Tests that share a fixture of their module run in one process, so that it is made once.
         made = getattr(item, "_fixtureinfo", None)
         if made and any(found[-1].scope == "module" for found in made.name2fixturedefs.values()):
             item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
@@ -114,7 +114,7 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> None:
-    """The migrated database, which is emptied in our way from now on."""
+    """The migrated database. From now on `emptying` empties it after each test."""
     with django_db_blocker.unblock():
         emptying.begin()
 
@@ -127,7 +127,7 @@ def browser() -> Iterator[Any]:
     with sync_playwright() as playwright:
         running = playwright.chromium.launch(
             executable_path=chromium(),
-            # Playwright turns the back/forward cache off; people's browsers have it on.
+            # Playwright turns the back/forward cache off, but real browsers use it.
             ignore_default_args=["--disable-back-forward-cache"],
             args=["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1"],
         )
@@ -137,9 +137,9 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture
 def page(browser: Any, request: pytest.FixtureRequest) -> Iterator[Any]:
-    """A fresh browser page; the test fails on script errors and on any breach of the CSP."""
+    """A new page. The test fails on script errors and violations of the CSP."""
     context = browser.new_context(locale="en-GB", viewport={"width": 390, "height": 844})
-    context.set_default_timeout(30_000)  # on a busy machine; a test that passes does not wait
+    context.set_default_timeout(30_000)  # for a busy machine; a test that passes does not wait that long
     page = context.new_page()
     problems: list[str] = []
 
@@ -173,7 +173,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: Any) -> Iterator[None]:
 
 @pytest.fixture
 def statements() -> Any:
-    """A context manager that collects the SQL statements, transaction control left out."""
+    """A context manager that collects SQL statements, without those that control transactions."""
     from django.test.utils import CaptureQueriesContext
 
     class Statements(CaptureQueriesContext):
@@ -188,17 +188,17 @@ def statements() -> Any:
 
 @pytest.fixture(autouse=True)
 def _no_remembered_key() -> None:
-    """What this process remembers of keys outlives a test's database."""
+    """Clears the caches of keys, which would outlive the test's database."""
     from keys import issuer_key, key_set
     from presentation.relying_parties.authentication import fetched_keys
 
-    for room in (issuer_key, key_set, fetched_keys):
-        room.forget()
+    for module in (issuer_key, key_set, fetched_keys):
+        module.forget()
 
 
 @pytest.fixture
 def service(transactional_db: None, live_server: Any, settings: Any) -> Any:
-    """The service as relying parties know it: its base address is the live server's, its documents fresh."""
+    """The live server with its own address as BASE_URL, and its documents rebuilt."""
     from config.urls import PUBLISHED_DOCUMENTS, PUBLISHED_FAMILIES
 
     settings.BASE_URL = live_server.url

@@ -1,8 +1,7 @@
-"""Empties the database after a test that committed: only the tables that have rows, and without a signal.
+"""Empties the database after a test that committed: only tables with rows, and without signals.
 
-Django's own `flush` empties every table, and then makes the permissions and groups of its apps anew. That
-takes longer than most of the tests do. What the migrations wrote stays, or is put back after a test
-that changed it.
+Django's own `flush` empties every table and then creates all permissions and groups again, which takes
+longer than most tests. The rows of the migrations stay, or are restored after a test that changed them.
 """
 
 from typing import Any
@@ -18,9 +17,9 @@ _as_migrated: dict[str, list[tuple[Any, ...]]] = {}
 
 
 def begin() -> None:
-    """Remember the database as it is now, newly migrated, and empty it in this way from now on."""
+    """Store the content of the migrated database, and replace Django's `flush`."""
     if connection.vendor == "postgresql" and not _superuser():
-        return  # who may not turn constraints off leaves it to Django
+        return  # without the right to turn constraints off, use Django's `flush`
     _tables[:] = sorted(connection.introspection.django_table_names(only_existing=True, include_views=False))
     _as_migrated.update({table: _rows(table) for table in _with_rows()})
     TransactionTestCase._fixture_teardown = lambda _: empty()
@@ -31,7 +30,7 @@ def empty() -> None:
     with connection.constraint_checks_disabled(), transaction.atomic(), connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             cursor.execute("SET LOCAL session_replication_role = replica")  # no constraints
-            # A thread that outlives its test may still write: wait for it, as TRUNCATE would.
+            # Wait for threads of the test that still write, as TRUNCATE would.
             cursor.execute(f"LOCK TABLE {', '.join(map(_quoted, _tables))} IN SHARE ROW EXCLUSIVE MODE")
         found = set(_with_rows())
         for table in found - set(_as_migrated):
@@ -45,7 +44,7 @@ def _put_back(cursor: Any, table: str, rows: list[tuple[Any, ...]]) -> None:
     cursor.execute(f"DELETE FROM {_quoted(table)}")
     places = ", ".join(["%s"] * len(rows[0]))
     cursor.executemany(f"INSERT INTO {_quoted(table)} VALUES ({places})", rows)
-    # A `flush` in a test lets the ids begin at 1 again, and makes content types with other ids.
+    # A `flush` in a test resets the ids to 1 and creates content types with other ids.
     models = [model for model in apps.get_models(include_auto_created=True) if model._meta.db_table == table]
     for statement in connection.ops.sequence_reset_sql(no_style(), models):
         cursor.execute(statement)

@@ -1,7 +1,7 @@
-"""An issuer and wallet of our own, for trying verifiers: correct presentations, and every way to be wrong.
+"""An issuer and wallet for tests of verifiers: valid presentations, and every kind of forgery.
 
-Like `relying_party`, it imports nothing of the service. `TAMPERINGS` is the table both verifiers
-are tried with: the one for tests (Python) and the playground's (JavaScript).
+Like `relying_party`, it imports nothing of the service. `TAMPERINGS` is the table that tests
+both verifiers: the one of the tests (Python) and the playground's (JavaScript).
 """
 
 import base64
@@ -51,7 +51,7 @@ def public_jwk(key: Key) -> dict[str, str]:
 
 
 def sign_jwt(header: dict[str, Any], payload: dict[str, Any], key: Key) -> str:
-    """A compact JWS by ES256, whatever the header claims."""
+    """A compact JWS signed with ES256, also if the header names another algorithm."""
     return sign_text(".".join(encode(json.dumps(part).encode()) for part in (header, payload)), key)
 
 
@@ -97,10 +97,10 @@ class Forger:
     issuing_key: Key = field(default_factory=new_key)
     signing_key: Key = field(default_factory=new_key)
     holder_key: Key = field(default_factory=new_key)
-    stranger: Key = field(default_factory=new_key)
+    unrelated_key: Key = field(default_factory=new_key)
     kid: str = field(default_factory=lambda: str(uuid.uuid4()))
     base_url: str = BASE_URL
-    status_list: str = ""  # of what was presented last
+    status_list: str = ""  # that of the last presentation
 
     def __post_init__(self) -> None:
         root, issuing = ("Root", self.root_key), ("Issuing CA", self.issuing_key)
@@ -110,11 +110,11 @@ class Forger:
         self.publish([self.leaf, self.issuing, self.root])
 
     def publish(self, chain: list[x509.Certificate]) -> None:
-        """Makes these certificates, leaf first and root last, the published chain."""
+        """Publishes these certificates, leaf first and root last, as the chain."""
         self.chain = [base64.b64encode(der(each)).decode() for each in chain]
 
     def documents(self) -> dict[str, Any]:
-        """What is published, by path."""
+        """The published documents by path."""
         jwk = {"kid": self.kid, "use": "sig", "x5c": self.chain, **public_jwk(self.signing_key)}
         return {
             "/.well-known/openid-configuration": {
@@ -127,7 +127,7 @@ class Forger:
         }
 
     def expectations(self) -> dict[str, Any]:
-        """What the playground's verifier is told to expect."""
+        """The expectations that the playground's verifier receives."""
         documents = self.documents()
         return {
             "issuer": self.base_url,
@@ -145,7 +145,7 @@ class Forger:
         }
 
     def present(self, tampering: "Tampering") -> str:
-        """A presentation of Alice's name and age, wrong in the way of `tampering`."""
+        """A presentation of Alice's name and age, forged as `tampering` says."""
         adult = disclosure("18", True)
         age = disclosure("age_equal_or_over", {"_sd": [digest(adult), digest("decoy")]})
         shown = [disclosure("given_name", "Alice"), disclosure("family_name", "Müller"), age, adult]
@@ -166,7 +166,7 @@ class Forger:
         header = {"alg": "ES256", "typ": "dc+sd-jwt", "kid": self.kid, "x5c": self.chain[:-1]}
         tampering.issue(header, payload, shown)
         self._list(tampering)
-        issuer_key = self.stranger if tampering.wrong_issuer_key else self.signing_key
+        issuer_key = self.unrelated_key if tampering.wrong_issuer_key else self.signing_key
         issued = sign_jwt(_without_none(header), _without_none(payload), issuer_key)
         return tampering.send(f"{self._bind(issued, shown, tampering)}")
 
@@ -180,7 +180,7 @@ class Forger:
             "status_list": {"bits": 2, "lst": packed(0)},
         }
         tampering.listed(header, payload)
-        list_key = self.stranger if tampering.wrong_list_key else self.signing_key
+        list_key = self.unrelated_key if tampering.wrong_list_key else self.signing_key
         self.status_list = sign_jwt(_without_none(header), _without_none(payload), list_key)
 
     def _bind(self, issued: str, shown: list[str], tampering: "Tampering") -> str:
@@ -188,7 +188,7 @@ class Forger:
         kb_header = {"alg": "ES256", "typ": "kb+jwt"}
         kb_payload = {"iat": NOW, "aud": CLIENT_ID, "nonce": NONCE, "sd_hash": digest(bound)}
         tampering.bind(kb_header, kb_payload)
-        holder_key = self.stranger if tampering.wrong_holder_key else self.holder_key
+        holder_key = self.unrelated_key if tampering.wrong_holder_key else self.holder_key
         return bound + sign_jwt(_without_none(kb_header), _without_none(kb_payload), holder_key)
 
 
@@ -213,7 +213,7 @@ def _unchanged(token: str) -> str:
 
 @dataclass
 class Tampering:
-    """One way to be wrong: what it changes, and the checks that must fail, the first of them first.
+    """One kind of forgery: what it changes, and the checks that must fail, in order.
 
     `issue` may change header, payload and disclosures before the issuer signs; `bind` the Key Binding JWT
     before the holder signs; `send` the finished token; `listed` the status list before it is signed. `expect`
@@ -252,7 +252,7 @@ def _place(_header: Any, payload: dict[str, Any], _shown: Any, **members: Any) -
 
 
 def _content(_header: Any, payload: dict[str, Any], **members: Any) -> None:
-    """Changes what the status list holds."""
+    """Changes the content of the status list."""
     payload["status_list"].update(members)
 
 
@@ -436,7 +436,7 @@ TAMPERINGS: dict[str, Tampering] = {
     "a list that is not there": Tampering(
         ["status"], issue=partial(_place, uri=f"{BASE_URL}/status-lists/8")
     ),
-    "somebody else's list": Tampering(["status"], issue=partial(_place, uri="https://evil.example/7")),
+    "another issuer's list": Tampering(["status"], issue=partial(_place, uri="https://evil.example/7")),
     "a list whose address only begins like ours": Tampering(
         ["status"], issue=partial(_place, uri=f"{BASE_URL}.evil.example/status-lists/7")
     ),
@@ -468,7 +468,7 @@ TAMPERINGS: dict[str, Tampering] = {
     ),
 }
 
-# What nobody tampered with: both verifiers must accept all of these.
+# Valid presentations, which both verifiers must accept.
 HONEST: dict[str, Tampering] = {
     "as asked": Tampering([]),
     "with a holder key that says what it is for": Tampering(
@@ -496,15 +496,15 @@ def _issuing(forger: Forger, root_key: Key, *, authority: bool = True) -> x509.C
     return certificate("Issuing CA", forger.issuing_key, ("Root", root_key), authority=authority)
 
 
-# Published chains that are wrong: what they are, and the check that must fail.
+# Wrong published chains by description, with the check that must fail.
 Chain = Callable[[Forger], list[x509.Certificate]]
 WRONG_CHAINS: dict[str, tuple[Chain, str]] = {
     "about another key": (
-        lambda f: [_leaf(f.stranger, f.issuing_key), f.issuing, f.root],
+        lambda f: [_leaf(f.unrelated_key, f.issuing_key), f.issuing, f.root],
         "certificate-key",
     ),
     "a leaf that the authority did not sign": (
-        lambda f: [_leaf(f.signing_key, f.stranger), f.issuing, f.root],
+        lambda f: [_leaf(f.signing_key, f.unrelated_key), f.issuing, f.root],
         "certificate-chain",
     ),
     "a leaf that has ended": (
@@ -515,6 +515,6 @@ WRONG_CHAINS: dict[str, tuple[Chain, str]] = {
         lambda f: [f.leaf, _issuing(f, f.root_key, authority=False), f.root],
         "certificate-chain",
     ),
-    "under another root": (lambda f: [f.leaf, _issuing(f, f.stranger), f.root], "certificate-chain"),
+    "under another root": (lambda f: [f.leaf, _issuing(f, f.unrelated_key), f.root], "certificate-chain"),
     "a link left out": (lambda f: [f.leaf, f.root], "certificate-chain"),
 }

@@ -1,6 +1,6 @@
-"""The service in a worker that dies at the worst moment: what it did is committed, and its reply is not sent.
+"""The service in a worker that is killed after it has committed and before it sends its reply.
 
-It happens to the first POST after the file `KILLED_AT` names was made, once.
+The first POST after the file in `KILLED_AT` was created kills the worker, once.
 """
 
 import os

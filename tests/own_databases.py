@@ -1,4 +1,4 @@
-"""Empty PostgreSQL databases beside the test's own, and processes of production or of a sandbox on them."""
+"""Additional empty PostgreSQL databases, and processes of production or of a sandbox that use them."""
 
 import os
 import secrets
@@ -14,12 +14,12 @@ import psycopg
 from tests.deployment_check import production_environment
 
 ROOT = Path(__file__).resolve().parent.parent
-LONGEST = 120  # seconds; a test that waits longer waits for ever
+LONGEST = 120  # seconds; a longer wait never ends
 
 
 @contextmanager
 def own_database(template: str = "") -> Iterator[str]:
-    """The URL of a new database, which is gone afterwards."""
+    """The URL of a new database, which is dropped afterwards."""
     main, name = os.environ["DATABASE_URL"], f"own_{secrets.token_hex(6)}"
     url = urlsplit(main)._replace(path=f"/{name}").geturl()
     copied = f' TEMPLATE "{urlsplit(template).path[1:]}"' if template else ""
@@ -32,7 +32,7 @@ def own_database(template: str = "") -> Iterator[str]:
 
 
 def production(url: str, folder: Path) -> dict[str, str]:
-    """All that production needs, with one set of secrets for each folder."""
+    """The environment of production on this database."""
     return production_environment() | {"DATABASE_URL": url, "STATE_DIRECTORY": str(folder)}
 
 
@@ -71,10 +71,10 @@ def run(environment: dict[str, str], *words: str) -> subprocess.CompletedProcess
 def reason(refused: subprocess.CompletedProcess[str]) -> str:
     """The sentence after `Cannot start:`, of a start that failed with it and without a traceback."""
     assert refused.returncode != 0, refused.stdout
-    # gunicorn adds a traceback of its own (HaltServer) when two workers end at the same moment.
+    # gunicorn prints its own traceback (HaltServer) when two workers end at the same moment.
     ours = refused.stderr if "HaltServer" not in refused.stderr else refused.stderr.partition("Traceback")[0]
     assert "Traceback" not in ours, refused.stderr
     found = [line for line in refused.stderr.splitlines() if line.startswith("Cannot start: ")]
     assert found, refused.stderr
-    assert set(found) == {found[0]}  # each of gunicorn's workers says it
+    assert set(found) == {found[0]}  # each worker of gunicorn prints it
     return found[0].removeprefix("Cannot start: ")

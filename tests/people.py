@@ -1,6 +1,6 @@
 """Named people with fixed relations: Alice is enrolled, Bob has another wallet, Nora is new.
 
-Acme Bank and Corner Shop ask. Fixtures make them where a test names them; nothing here is a mock.
+Acme Bank and Corner Shop are relying parties. Tests get them as fixtures; they are real rows, not mocks.
 """
 
 from collections.abc import Callable
@@ -94,8 +94,8 @@ def signing_key(db: None) -> "SigningKey":
     from keys.rotation import due_steps
 
     now = timezone.now()
-    # Half of the time of many tests would be the making of their key: in a transaction, the first one is
-    # written again. A test that commits has its own, because a commit does more than to write rows.
+    # Making a key would take half of the time of many tests, so tests in a transaction get a copy of the
+    # first key. A test that commits makes its own, because a commit has more effects than writing rows.
     if not connection.in_atomic_block or SigningKey.objects.exists():
         due_steps.rotate(now=now)
     elif known := _keys_made.get(_said_of_keys()):
@@ -110,7 +110,7 @@ _keys_made: dict[str, tuple[datetime, list["Model"]]] = {}
 
 
 def _said_of_keys() -> str:
-    """Every setting that decides how a key is made."""
+    """The values of all settings that a key depends on."""
     from django.conf import settings
 
     names = ("BASE_URL", "KEY_SEALING_KEYS", "SELF_CERTIFYING_AUTHORITY", "CERTIFICATE_SUBJECT")
@@ -133,7 +133,7 @@ def _rows_of_keys() -> list["Model"]:
 
 
 def _write_again(known: tuple[datetime, list["Model"]], now: datetime) -> None:
-    """The rows as they would be if they had been made now."""
+    """Insert copies of the rows with their times moved to now."""
     made, rows = known
     for row in map(copy, rows):
         for field in row._meta.concrete_fields:
@@ -173,7 +173,7 @@ def corner_shop(db: None) -> "RelyingParty":
 
 @pytest.fixture
 def sign_in(client: "Client") -> Callable[..., "HolderSession"]:
-    """Signs a wallet in to the test client, as if a factor had been shown `ago`."""
+    """Signs a wallet in to the test client. `ago`: the time since the factor was used."""
     from django.conf import settings
     from django.http import HttpResponse
     from django.test import RequestFactory

@@ -1,4 +1,4 @@
-"""A real PgBouncer in front of a throw-away PostgreSQL, with two server connections for all its clients."""
+"""A real PgBouncer in front of a temporary PostgreSQL, with two server connections for all its clients."""
 
 import contextlib
 import os
@@ -35,13 +35,13 @@ pidfile = {root}/pgbouncer.pid
 
 
 def program() -> str | None:
-    """Debian has it where only root's PATH looks."""
+    """Debian installs it in a directory that only root has in PATH."""
     return shutil.which("pgbouncer", path=f"{os.environ['PATH']}:/usr/sbin")
 
 
 @contextlib.contextmanager
 def pgbouncer(cluster: Cluster, *, mode: str = "transaction", ignored: str = "") -> Iterator[str]:
-    """Gives the address of the cluster's database `postgres` through it. ignored: startup parameters."""
+    """The URL of the cluster's database `postgres` through PgBouncer. ignored: startup parameters."""
     root, settings = cluster.root, cluster.root / "pgbouncer.ini"
     settings.write_text(SETTINGS.format(root=root, mode=mode, ignored=f",{ignored}" if ignored else ""))
     (root / "pgbouncer.users").write_text('"postgres" ""\n')

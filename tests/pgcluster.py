@@ -1,7 +1,7 @@
-"""A throw-away PostgreSQL cluster for one test run, loaded by `-p tests.pgcluster`.
+"""A temporary PostgreSQL cluster for one test run, loaded by `-p tests.pgcluster`.
 
-Which database the tests run on: `DATABASE_URL` when set; otherwise a cluster of our own when PostgreSQL's
-binaries can be found; otherwise SQLite. The cluster listens on a Unix socket only and dies with us.
+The tests run on `DATABASE_URL` if it is set, otherwise on this cluster if PostgreSQL is installed,
+otherwise on SQLite. The cluster listens on a Unix socket only and ends with the test run.
 """
 
 import contextlib
@@ -31,7 +31,7 @@ def binaries() -> Path | None:
 
 
 def _unprivileged() -> dict[str, Any]:
-    """Who runs the server: initdb refuses root, so root hands it to `postgres` or `nobody`."""
+    """The user that runs the server: initdb refuses root, so root uses `postgres` or `nobody`."""
     if os.geteuid() != 0:
         return {}
     for name in ("postgres", "nobody"):
@@ -102,7 +102,7 @@ class Cluster:
         raise RuntimeError("PostgreSQL did not start within a minute")
 
     def as_owner(self) -> dict[str, Any]:
-        """How a program is started that is to run as the server's user, and end when we do."""
+        """Arguments of Popen for a program that runs as the server's user and ends with this process."""
         return {"preexec_fn": _die_with_parent, **self._common}
 
     def shut_down(self) -> None:
@@ -112,7 +112,7 @@ class Cluster:
 
     @contextlib.contextmanager
     def hanging(self) -> Iterator[None]:
-        """Meanwhile the server accepts connections, as the kernel does, and answers nothing."""
+        """While the block runs, the kernel accepts connections, but the server does not answer."""
         os.kill(self.process.pid, signal.SIGSTOP)
         stopped = [self.process.pid, *self._children()]
         for pid in stopped[1:]:
@@ -138,7 +138,7 @@ _running: list[Cluster] = []
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config, parser: Any, args: list[str]) -> None:
-    """Start before pytest-django reads the settings, and say that the tests are a sandbox."""
+    """Start before pytest-django reads the settings, and set the environment to sandbox."""
     os.environ["ENVIRONMENT"] = "sandbox"
     bindir = binaries()
     if "DATABASE_URL" not in os.environ and bindir:

@@ -1,6 +1,6 @@
-"""Threads that each read and write rows of their own through DATABASE_URL; prints what they got.
+"""Threads that each read and write their own rows through DATABASE_URL. Prints what they received.
 
-Run as a module, in a process of its own, so that the settings are read as a start of the service reads them.
+Run as a module in a new process, so that the settings are read as at a start of the service.
 """
 
 import json
@@ -15,7 +15,7 @@ THREADS, ROUNDS = 6, 60
 
 
 def work(number: int, begin: Barrier) -> Counter[str]:
-    """What one client got: `mine`, `not mine`, or the name of an error."""
+    """Counts of one client's results: `mine`, `not mine`, or the name of an error."""
     from django.contrib.auth.models import User
     from django.db import connection, transaction
 
@@ -48,7 +48,7 @@ def work(number: int, begin: Barrier) -> Counter[str]:
         for step in steps:
             try:
                 found["mine" if step() == name else "not mine"] += 1
-            except Exception as error:  # whatever a swapped statement comes to
+            except Exception as error:  # swapped statements can raise anything
                 found[type(error).__name__] += 1
     connection.close()
     return found

@@ -1,14 +1,14 @@
-"""Ports for servers that cannot be handed an open socket."""
+"""Ports for servers that cannot use an open socket of the test."""
 
 import random
 import socket
 
-# Below the ports that the kernel gives away by itself: no connection takes one before its server does.
+# Below the kernel's ephemeral ports, so that no connection takes the port before the server does.
 RANGE = range(20_000, 32_000)
 
 
 def free_port() -> int:
-    """A port of loopback that nobody listens on."""
+    """A free port of loopback."""
     for port in random.SystemRandom().sample(RANGE, len(RANGE)):
         with socket.socket() as probe:
             try:

@@ -1,6 +1,6 @@
-"""Processes of the service on the test's database: what instances need to run, and commands that are killed.
+"""Processes of the service on the test's database: the environment of instances, and commands to be killed.
 
-Run as a module it is the latter: Django loaded once, and a child for each command it is told.
+As a module it runs commands: it loads Django once and forks a child for each command.
 """
 
 import json
@@ -27,7 +27,7 @@ LONGEST = 60  # seconds for one command
 
 
 def environment(settings: Any, folder: Any) -> dict[str, str]:
-    """What a process needs to be this service: the sandbox, reached as `ORIGIN` behind a proxy."""
+    """The environment of a process of this service: a sandbox behind a proxy, at `ORIGIN`."""
     url = urlsplit(os.environ["DATABASE_URL"])
     return {
         "PATH": os.environ["PATH"],
@@ -44,7 +44,7 @@ def environment(settings: Any, folder: Any) -> dict[str, str]:
 
 
 class Commands:
-    """Runs management commands, each in a process of its own that can be killed at any moment."""
+    """Runs each management command in a new process that can be killed at any moment."""
 
     def __init__(self, surroundings: Mapping[str, str]) -> None:
         self.process = subprocess.Popen(
@@ -57,13 +57,13 @@ class Commands:
         )
 
     def run(self, *words: str) -> float:
-        """To its end; how many seconds that took."""
+        """Runs a command to its end; returns the seconds that it took."""
         status, seconds = self._send(words)
         assert status == 0, (words, status)
         return seconds
 
     def kill(self, *words: str, after: float | None = None, at_write: int | None = None) -> bool:
-        """Killed after so many seconds, or when about to write for that time; whether it came to that."""
+        """Kills a command after some seconds or before a certain write; returns whether it was killed."""
         status, _seconds = self._send(words, after, at_write)
         _until_the_server_noticed()
         assert status in (0, -signal.SIGKILL), (words, status)
@@ -84,7 +84,7 @@ class Commands:
 
 
 def _until_the_server_noticed() -> None:
-    """PostgreSQL rolls back when it finds the client gone, or has just committed."""
+    """Waits until PostgreSQL has closed the session of the killed client, by rollback or commit."""
     ours = "datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
     for _ in range(6000):
         with connection.cursor() as cursor:
@@ -105,14 +105,14 @@ def _serve() -> None:
             _obey(words, at_write)
         if after is not None:
             time.sleep(after)
-            os.kill(child, signal.SIGKILL)  # nobody has waited for it, so the id is still its own
+            os.kill(child, signal.SIGKILL)  # not waited for yet, so the id is still the child's
         _, status = os.waitpid(child, 0)
         print(json.dumps([os.waitstatus_to_exitcode(status), time.monotonic() - began]), flush=True)
 
 
 def _obey(words: Sequence[str], at_write: int | None) -> None:
     status, writes = 1, count(1)
-    signal.alarm(LONGEST)  # whoever waits for a lock for so long waits for ever
+    signal.alarm(LONGEST)  # a longer wait for a lock never ends
 
     def die(execute: Any, sql: str, *rest: Any) -> Any:
         if sql.startswith(("INSERT", "UPDATE", "DELETE")) and next(writes) == at_write:

@@ -1,4 +1,4 @@
-"""A copy of the project in a folder of its own, as a clone has it, with a sandbox prepared in it."""
+"""Copies of the project in other folders, like a clone, and commands in them."""
 
 import os
 import shutil
@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def copy_project(folder: Path, *, tests: bool = False) -> Path:
-    """What git tracks: without pictures, and tests only if asked. The virtual environment is this one."""
+    """Copies the tracked files, without pictures; links this virtual environment."""
     left_out = ("docs/screenshots/",) if tests else ("tests/", "docs/screenshots/")
     tracked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
     for name in tracked.stdout.split("\0"):
@@ -22,7 +22,7 @@ def copy_project(folder: Path, *, tests: bool = False) -> Path:
 
 
 def in_shell(folder: Path, command: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """A command line typed in the folder, with nothing in the environment but what is given."""
+    """Runs a command line in the folder, with PATH and the given environment only."""
     return subprocess.run(
         ["sh", "-e", "-u", "-c", command],
         cwd=folder,
@@ -34,7 +34,7 @@ def in_shell(folder: Path, command: str, **environment: str) -> subprocess.Compl
 
 
 def recipe(target: str, folder: Path) -> str:
-    """The command that `make` runs last for a target."""
+    """The last command that `make` runs for a target."""
     printed = in_shell(folder, f"make --no-print-directory --dry-run {target}")
     assert printed.returncode == 0, printed.stderr
     return printed.stdout.splitlines()[-1].strip()

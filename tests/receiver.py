@@ -1,4 +1,4 @@
-"""A relying application's machine that answers are posted to: a real web server on loopback."""
+"""A relying party's response URI: a real web server on loopback."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -10,7 +10,7 @@ from json import dumps
 
 @dataclass(frozen=True)
 class Posted:
-    """One request as it arrived."""
+    """One received request."""
 
     path: str
     headers: dict[str, str]  # names in lower case
@@ -19,7 +19,7 @@ class Posted:
 
 @dataclass
 class Receiver:
-    """Remembers what is posted and answers with `status` and `body`, once `before` has run."""
+    """Stores what is posted, runs `before`, and answers with `status` and `body`."""
 
     posted: list[Posted] = field(default_factory=list)
     status: int = 200
@@ -30,7 +30,7 @@ class Receiver:
     uri: str = ""
 
     def redirects_to(self, uri: str) -> None:
-        """From now on it says where the browser goes next (OpenID4VP 1.0 §8.2)."""
+        """Answer with this `redirect_uri` from now on (OpenID4VP 1.0 §8.2)."""
         self.body = dumps({"redirect_uri": uri}).encode()
 
 
@@ -51,7 +51,7 @@ def listening() -> Iterator[Receiver]:
             self.send_header("Content-Type", receiver.content_type)
             self.send_header("Content-Length", str(len(receiver.body)))
             self.end_headers()
-            with suppress(OSError):  # whoever asked had enough
+            with suppress(OSError):  # the service has closed the connection
                 self.wfile.write(receiver.body)
 
         def log_message(self, format: str, *args: object) -> None:

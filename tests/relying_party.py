@@ -1,8 +1,8 @@
-"""The other side: an independent relying application, written from the standards, importing nothing of ours.
+"""An independent relying party, written from the standards. It imports nothing of the service.
 
 It builds authorization requests, reads answers strictly, and verifies presentations against what is published
 (discovery, key set, root certificate). Whatever it does not accept raises `RejectedError`, an AssertionError
-that names the check: the names are those of the playground's verifier, so one table can try both.
+that names the check. The playground's verifier uses the same names, so one table tests both.
 """
 
 import base64
@@ -40,7 +40,7 @@ STATUS = {0: "valid", 1: "invalid", 2: "suspended"}
 
 
 class RejectedError(AssertionError):
-    """The presentation, the answer or a document was refused. `check` is the name of what failed."""
+    """The presentation, the answer or a document was refused. `check` names the failed check."""
 
     def __init__(self, check: str, message: str) -> None:
         super().__init__(f"{check}: {message}")
@@ -58,7 +58,7 @@ def demand(condition: object, check: str, message: str) -> None:
 
 @dataclass(frozen=True)
 class Answer:
-    """What came back in the fragment. Either `presentation` (and `vp_token`, as it was sent) or `error`."""
+    """The answer in the fragment: either `presentation` (and `vp_token`, as it was sent) or `error`."""
 
     presentation: str | None = None
     vp_token: str | None = None
@@ -69,7 +69,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Jwt:
-    """A compact JWS taken apart, not yet believed."""
+    """A compact JWS, decoded but not verified."""
 
     header: dict[str, Any]
     payload: dict[str, Any]
@@ -79,7 +79,7 @@ class Jwt:
 
 @dataclass(frozen=True)
 class Disclosure:
-    """One disclosure as sent: its text, its digest and what it says."""
+    """One disclosure as sent: its text, its digest and its content."""
 
     encoded: str
     digest: str
@@ -88,7 +88,7 @@ class Disclosure:
 
 @dataclass
 class Unfolded:
-    """What became of a payload and its disclosures (RFC 9901 §7.1 steps 3 to 5)."""
+    """The result of processing a payload with its disclosures (RFC 9901 §7.1 steps 3 to 5)."""
 
     claims: dict[str, Any] = field(default_factory=dict)
     malformed: list[str] = field(default_factory=list)
@@ -99,7 +99,7 @@ class Unfolded:
 
 @dataclass(frozen=True)
 class Presentation:
-    """A verified presentation with everything in it."""
+    """A verified presentation with all its parts."""
 
     jwt: Jwt
     disclosures: tuple[Disclosure, ...]
@@ -107,7 +107,7 @@ class Presentation:
     claims: dict[str, Any]
 
 
-# --- The relying application ------------------------------------------------------------------------------
+# --- The relying party ------------------------------------------------------------------------------
 
 
 def get(url: str) -> bytes:
@@ -117,7 +117,7 @@ def get(url: str) -> bytes:
 
 
 class RelyingParty:
-    """A registered application: `client_id`, where its answers go, and whom it asks.
+    """A registered relying party: `client_id`, the address of its answers, and the holder it asks.
 
     `fetch` reads a published document by its address. `trusted_root` is the DER of the root certificate, as
     received out of band; left out, the sandbox's published root is trusted.
@@ -143,10 +143,10 @@ class RelyingParty:
         self.claims = tuple(claims)
         self.sent: dict[str, Any] = {}  # the parameters of the newest request
 
-    # Asking
+    # Requests
 
     def authorize_url(self, **changes: Any) -> str:
-        """The address to send the browser to: a correct request, with `changes`.
+        """The address for the browser: a correct request, with `changes`.
 
         None leaves a parameter out, a list repeats it. `transaction_data` may be a list of objects, which are
         encoded as the contract says. Remembers the request as `sent`.
@@ -166,10 +166,10 @@ class RelyingParty:
         given = {name: value for name, value in self.sent.items() if value is not None}
         return f"{self.base_url}{AUTHORIZE_PATH}?{urlencode(given, quote_via=quote, safe='', doseq=True)}"
 
-    # Being answered
+    # Answers
 
     def read(self, location: str) -> Answer:
-        """The answer in the address the browser was sent to. Strict about everything the standards say.
+        """The answer in the address to which the browser was redirected. As strict as the standards.
 
         Raises RejectedError("answer", …) for a wrong address, encoding, unknown or repeated parameters, and
         a `state` that is not the one sent.
@@ -210,7 +210,9 @@ class RelyingParty:
         token = members["vp_token"]
         as_object = self.wire_format != "string"
         demand(isinstance(token, dict if as_object else str), "answer", "vp_token is not in the wire format")
-        issuer = {"iss": self.base_url} if as_object else {}  # left out inside; whoever had the key is known
+        issuer = (
+            {"iss": self.base_url} if as_object else {}
+        )  # omitted in an encrypted answer, because the key identifies the issuer
         return self._success({**members, "vp_token": json.dumps(token) if as_object else token, **issuer})
 
     def _parameters(self, fragment: str) -> Iterator[tuple[str, str]]:
@@ -252,14 +254,14 @@ class RelyingParty:
         if "iss" in allowed:  # RFC 9207 §2.4
             demand(given.get("iss") == self.base_url, "answer", f"iss is {given.get('iss')!r}")
 
-    # Believing
+    # Verification
 
     def verify(self, presentation: str | Answer, *, now: float | None = None) -> dict[str, Any]:
         """The disclosed claims of a presentation that answers the newest request; raises RejectedError."""
         return self.examine(presentation, now=now).claims
 
     def examine(self, presentation: str | Answer, *, now: float | None = None) -> Presentation:
-        """Like `verify`, with everything the presentation holds."""
+        """Like `verify`, but returns all parts of the presentation."""
         token = presentation.presentation if isinstance(presentation, Answer) else presentation
         demand(token, "structure", "the answer carries no presentation")
         moment = time.time() if now is None else now
@@ -271,11 +273,11 @@ class RelyingParty:
             jwt, binding, bound, audience=self.client_id, nonce=str(self.sent.get("nonce")), now=moment
         )
         verify_transaction_data(binding, str(self.sent.get("transaction_data") or ""))
-        self._still_good(jwt.payload, moment)  # last: of what is not believed, nothing is fetched
+        self._still_good(jwt.payload, moment)  # last: the list of an invalid presentation is not fetched
         return Presentation(jwt, disclosures, binding, claims)
 
     def discovery(self) -> dict[str, Any]:
-        """The discovery document; it must name the issuer it was fetched for (RFC 8414 §3.3)."""
+        """The discovery document, which must name this issuer (RFC 8414 §3.3)."""
         document = json.loads(self.fetch(f"{self.base_url}/.well-known/openid-configuration"))
         demand(document.get("issuer") == self.base_url, "discovery", f"issuer is {document.get('issuer')!r}")
         for member in ("token_endpoint", "jwks_uri"):
@@ -317,7 +319,7 @@ class RelyingParty:
         verify_certificates(jwt, jwk, self.root(), now=now)
 
     def _still_good(self, payload: Mapping[str, Any], now: float) -> None:
-        """The issuer's list says of this credential that it is valid (Token Status List §8.3)."""
+        """Checks that the issuer's list says that the credential is valid (Token Status List §8.3)."""
         idx, uri = status_reference(payload)
         demand(uri.startswith(f"{self.base_url}/"), "status", f"the list at {uri} is not the issuer's")
         jwt = read_jwt(self.fetch(uri).decode())
@@ -329,8 +331,8 @@ class RelyingParty:
         demand(said == 0, "status", f"the credential is {STATUS.get(said, said)}")
 
     def _as_asked(self, claims: Mapping[str, Any]) -> None:
-        """What was asked for and nothing else (OpenID4VP 1.0 §8.6)."""
-        found = set(leaves(claims)) - {()}  # of an empty object
+        """Checks that exactly the requested claims are disclosed (OpenID4VP 1.0 §8.6)."""
+        found = set(leaves(claims)) - {()}  # the path of an empty object
         for path in self.claims:
             there = any(leaf[: len(path)] == path for leaf in found)
             demand(there, "claims", f"{'.'.join(path)} was asked for and is not disclosed")
@@ -432,7 +434,7 @@ def _unfold(node: Any, by_digest: Mapping[str, Disclosure], result: Unfolded) ->
 def _found(
     digests: Sequence[Any], by_digest: Mapping[str, Disclosure], result: Unfolded
 ) -> Iterator[list[Any]]:
-    """The contents disclosed under these digests; those without a disclosure may be decoys."""
+    """The contents disclosed for these digests. A digest without a disclosure may be a decoy."""
     for value in digests:
         if not isinstance(value, str):
             result.malformed.append("a digest is not a string")
@@ -447,7 +449,7 @@ def _found(
 
 
 def verify_key_binding(jwt: Jwt, binding: Jwt, bound: str, *, audience: str, nonce: str, now: float) -> None:
-    """RFC 9901 §7.3 step 5: typed, signed by `cnf`, fresh, for us, over this very SD-JWT."""
+    """RFC 9901 §7.3 step 5: type, signature by `cnf`, time, audience, nonce, and hash of this SD-JWT."""
     kind = (binding.header.get("typ"), binding.header.get("alg"))
     demand(kind == ("kb+jwt", "ES256"), "kb-typ", f"typ and alg are {kind}")
     demand(set(binding.header) == {"typ", "alg"}, "kb-typ", f"the header has {sorted(binding.header)}")
@@ -467,7 +469,7 @@ def verify_key_binding(jwt: Jwt, binding: Jwt, bound: str, *, audience: str, non
 
 
 def verify_transaction_data(binding: Jwt, sent: str) -> None:
-    """OpenID4VP 1.0 B.3.3: a hash over each value exactly as it was sent, in the same order."""
+    """OpenID4VP 1.0 B.3.3: a hash of each value exactly as it was sent, in the same order."""
     values = json.loads(sent) if sent.startswith("[") else sent.split()
     hashes = binding.payload.get("transaction_data_hashes")
     algorithm = binding.payload.get("transaction_data_hashes_alg")
@@ -494,7 +496,7 @@ def verify_signature(jwt: Jwt, jwk: Mapping[str, Any], check: str) -> None:
 
 
 def verify_certificates(jwt: Jwt, jwk: Mapping[str, Any], root_der: bytes, *, now: float) -> None:
-    """The published chain, without the root, about the signing key, up to the trusted root (RFC 5280 §6)."""
+    """Verifies the signing key's published chain, without the root, up to the trusted root (RFC 5280 §6)."""
     sent, published = jwt.header.get("x5c") or [], jwk["x5c"]
     part = sent and len(sent) < len(published) and sent == published[: len(sent)]
     demand(part, "x5c", f"{len(sent)} certificates, not the published {len(published)} without the root")
@@ -529,7 +531,7 @@ def _verify_path(path: Sequence[x509.Certificate], moment: datetime) -> None:
 
 
 def verify_dates(payload: Mapping[str, Any], *, now: float) -> None:
-    """`exp` is there and ahead; `nbf`, if there, is behind (RFC 7519 §4.1.4, §4.1.5)."""
+    """`exp` is present and in the future; `nbf`, if present, is in the past (RFC 7519 §4.1.4, §4.1.5)."""
     exp, nbf = payload.get("exp"), payload.get("nbf", 0)
     demand(isinstance(exp, int) and not isinstance(exp, bool), "exp", f"exp is {exp!r}")
     demand(now < exp + CLOCK_SKEW, "exp", f"it ended at {exp}, now is {now:.0f}")
@@ -551,7 +553,7 @@ def status_reference(payload: Mapping[str, Any]) -> tuple[int, str]:
 
 
 def status_in(jwt: Jwt, uri: str, idx: int, *, now: float) -> int:
-    """What a list's token, whose signature was verified, says of an index (§5.1, §8.3 steps 3 to 8)."""
+    """The status of an index in a list's token with a verified signature (§5.1, §8.3 steps 3 to 8)."""
     kind = (jwt.header.get("typ"), jwt.header.get("alg"))
     demand(kind == ("statuslist+jwt", "ES256"), "status", f"typ and alg are {kind}")
     said = jwt.payload
@@ -624,7 +626,7 @@ def digest(text: str) -> str:
 
 
 def leaves(node: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """The path of every single value in a tree of claims; an array counts as one value."""
+    """The path of every value in a tree of claims; an array counts as one value."""
     if not isinstance(node, Mapping) or not node:
         yield path
         return

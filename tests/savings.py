@@ -1,4 +1,4 @@
-"""Work that every test would do again and none is about: done once here, or with less effort."""
+"""Fixtures that make every test faster: cheap password hashing, and one search for static files."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -10,7 +10,7 @@ from whitenoise.middleware import WhiteNoiseMiddleware
 
 
 class OneRound(PBKDF2PasswordHasher):
-    """The service's own hasher in one round; processes of the service read what it wrote."""
+    """The service's own hasher with one iteration; processes of the service can verify its hashes."""
 
     iterations = 1
 
@@ -23,7 +23,7 @@ def _quick_passwords() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _static_files_found_once() -> Iterator[None]:
-    """Each test client starts the service anew, which looks at each of 350 static files."""
+    """Without this each test client would search for 350 static files again."""
     search, found = WhiteNoiseMiddleware.add_files_from_finders, {}
 
     def remembered(self: Any) -> None:

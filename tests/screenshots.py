@@ -1,4 +1,4 @@
-"""`make screenshots`: walk through a fresh sandbox in Chromium, keep pictures in docs/screenshots."""
+"""`make screenshots`: takes the pictures of docs/screenshots from a new sandbox in Chromium."""
 
 import os
 import subprocess
@@ -17,7 +17,7 @@ from tests.ports import free_port
 ROOT = Path(__file__).resolve().parent.parent
 PICTURES = ROOT / "docs" / "screenshots"
 PHONE = {"width": 390, "height": 844}
-DESK = {"width": 1200, "height": 860}
+DESKTOP = {"width": 1200, "height": 860}
 KEPT = {"consent", "dark-consent", "receipts", "wide-answer", "admin-relying-party"}
 
 
@@ -32,7 +32,7 @@ def await_answer(url: str) -> None:
 
 
 def visit(browser: Browser, base: str, email: str, **context: Any) -> None:
-    """One person's way from the playground to the receipt, a picture at each stop."""
+    """One person's path from the playground to the receipt, with a picture of each page."""
     prefix = context.pop("prefix")
     opened = browser.new_context(locale="en-GB", **context)
     page = opened.new_page()
@@ -60,7 +60,7 @@ def visit(browser: Browser, base: str, email: str, **context: Any) -> None:
 
 def operate(browser: Browser, base: str, password: str) -> None:
     """What an operator sees first of a relying party and of the signing keys."""
-    opened = browser.new_context(locale="en-GB", viewport=DESK)
+    opened = browser.new_context(locale="en-GB", viewport=DESKTOP)
     page = opened.new_page()
     page.goto(f"{base}/admin/")
     page.fill("input[name=username]", "operator")
@@ -93,7 +93,7 @@ def main() -> None:
                 browser = playwright.chromium.launch(executable_path=chromium())
                 visit(browser, base, "alice@example.org", prefix="", viewport=PHONE)
                 visit(browser, base, "nora@example.org", prefix="dark-", viewport=PHONE, color_scheme="dark")
-                visit(browser, base, "bob@example.org", prefix="wide-", viewport=DESK)
+                visit(browser, base, "bob@example.org", prefix="wide-", viewport=DESKTOP)
                 operate(browser, base, password)
                 browser.close()
         finally:

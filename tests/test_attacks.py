@@ -1,4 +1,4 @@
-"""What an attacker tries, from outside or with an operator's account: each test is one attempt that fails."""
+"""Attacks from outside or with an operator's account. Each test is one attempt, which fails."""
 
 import hashlib
 import logging
@@ -56,11 +56,13 @@ def operator(group: str) -> Client:
     return client
 
 
-# --- Rows without end -------------------------------------------------------------------------------------
+# --- Unlimited rows -------------------------------------------------------------------------------------
 
 
-def test_a_stranger_cannot_write_rows_without_end(client: Client, acme_bank: RelyingParty) -> None:
-    most = interactions.UNAUTHENTICATED.most
+def test_unauthenticated_requests_cannot_write_an_unlimited_number_of_rows(
+    client: Client, acme_bank: RelyingParty
+) -> None:
+    most = interactions.STRANGERS.most
     for _ in range(most):
         interactions.UNAUTHENTICATED.take("127.0.0.1", now=timezone.now())
 
@@ -71,7 +73,7 @@ def test_a_stranger_cannot_write_rows_without_end(client: Client, acme_bank: Rel
     assert not Errand.objects.exists()
 
 
-def test_who_is_signed_in_is_not_held_up_by_strangers_at_the_same_address(
+def test_a_signed_in_holder_is_not_limited_by_others_at_the_same_client_address(
     client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
 ) -> None:
     for _ in range(interactions.UNAUTHENTICATED.most):
@@ -81,7 +83,7 @@ def test_who_is_signed_in_is_not_held_up_by_strangers_at_the_same_address(
     assert ask(client, acme_bank).startswith("/consent/")
 
 
-def test_a_browser_that_has_signed_in_as_this_person_is_not_held_up_by_strangers_at_the_same_address(
+def test_a_known_browser_is_not_limited_by_others_at_the_same_client_address(
     client: Client, alice: Wallet, acme_bank: RelyingParty
 ) -> None:
     now = timezone.now()
@@ -96,7 +98,7 @@ def test_a_browser_that_has_signed_in_as_this_person_is_not_held_up_by_strangers
     assert fragment(refused.headers["Location"])["error"] == "temporarily_unavailable"
 
 
-def test_counting_strangers_keeps_authorizing_within_its_statements(
+def test_the_limit_of_requests_keeps_authorizing_within_its_statements(
     client: Client, acme_bank: RelyingParty, statements: Any
 ) -> None:
     with statements() as seen:
@@ -105,16 +107,16 @@ def test_counting_strangers_keeps_authorizing_within_its_statements(
     assert len(seen.texts) <= 5, seen.texts
 
 
-def test_beginning_and_stopping_an_identity_check_again_and_again_ends(
+def test_identity_checks_cannot_be_started_and_cancelled_without_limit(
     client: Client, acme_bank: RelyingParty, sign_in: SignIn
 ) -> None:
     sign_in(Wallet.objects.create(email=NORA, created_at=timezone.now()))
-    hub = ask(client, acme_bank, login_hint=NORA)
+    interaction_page = ask(client, acme_bank, login_hint=NORA)
 
     responses = []
     for _ in range(ATTEMPTS.most + 3):
-        responses.append(client.post(f"{hub}start/"))
-        client.post(f"{hub}cancel/")
+        responses.append(client.post(f"{interaction_page}start/"))
+        client.post(f"{interaction_page}cancel/")
 
     assert responses[-1].status_code == 429
     assert "Please take a break" in responses[-1].content.decode()
@@ -124,7 +126,7 @@ def test_beginning_and_stopping_an_identity_check_again_and_again_ends(
 # --- Guessing ---------------------------------------------------------------------------------------------
 
 
-def test_an_operators_password_cannot_be_guessed_for_long(db: None) -> None:
+def test_guessing_an_operators_password_is_limited(db: None) -> None:
     User.objects.create_superuser("operator", password="correct horse battery")
     client, wrong = Client(), {"username": "operator", "password": "wrong horse battery"}
     for _ in range(TRIES_PER_CLIENT.most):
@@ -142,7 +144,7 @@ def test_an_operators_password_cannot_be_guessed_for_long(db: None) -> None:
 @pytest.mark.parametrize(
     ("model", "field"), [("wallet_wallet", "email"), ("presentation_interaction", "parameters__login_hint")]
 )
-def test_an_operator_cannot_leaf_through_addresses_by_filters_of_their_own(
+def test_an_operator_cannot_search_for_e_mail_addresses_by_filters_in_the_address(
     client: Client, alice: Wallet, acme_bank: RelyingParty, model: str, field: str, lookup: str
 ) -> None:
     ask(client, acme_bank)
@@ -156,7 +158,7 @@ def test_an_operator_cannot_leaf_through_addresses_by_filters_of_their_own(
 @pytest.mark.parametrize(
     "filters", ["state__exact=active", "state__exact=suspended", "q=alice%40example.org"]
 )
-def test_the_filters_on_the_page_go_on_working(alice: Wallet, filters: str) -> None:
+def test_the_filters_on_the_page_still_work(alice: Wallet, filters: str) -> None:
     response = operator("Audit (read only)").get(f"{reverse('admin:wallet_wallet_changelist')}?{filters}")
 
     assert response.status_code == 200
@@ -174,7 +176,7 @@ def test_interactions_can_still_be_filtered_by_time(client: Client, acme_bank: R
     assert str(Interaction.objects.get().id) in response.content.decode()
 
 
-# --- Between two moments ----------------------------------------------------------------------------------
+# --- Changes in the meantime ------------------------------------------------------------------------------
 
 
 def test_a_form_sent_while_an_application_is_suspended_does_not_reinstate_it(acme_bank: RelyingParty) -> None:
@@ -191,7 +193,7 @@ def test_a_form_sent_while_an_application_is_suspended_does_not_reinstate_it(acm
     assert saved.name == "Acme Bank of Example"
 
 
-def test_a_form_sent_while_a_key_is_withdrawn_does_not_bring_it_back(signing_key: Any) -> None:
+def test_a_form_sent_while_a_key_is_withdrawn_does_not_restore_it(signing_key: Any) -> None:
     from django.contrib.admin import site
 
     from keys.models import SigningKey
@@ -206,31 +208,31 @@ def test_a_form_sent_while_a_key_is_withdrawn_does_not_bring_it_back(signing_key
 
 
 @pytest.mark.usefixtures("signing_key")
-def test_a_yes_is_not_good_for_what_a_later_identity_check_found(
+def test_a_consent_does_not_cover_what_a_later_identity_check_found(
     client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
 ) -> None:
     sign_in(alice)
-    hub = decide(client, ask(client, acme_bank))
+    interaction_page = decide(client, ask(client, acme_bank))
     Credential.objects.update(issued_at=timezone.now())
 
-    answer = fragment(client.get(hub).headers["Location"])
+    answer = fragment(client.get(interaction_page).headers["Location"])
 
     assert answer["error"] == "access_denied"
 
 
 @pytest.mark.usefixtures("signing_key")
-def test_a_yes_is_not_good_for_claims_that_were_not_shown(
+def test_a_consent_does_not_cover_claims_that_were_not_shown(
     client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
 ) -> None:
     sign_in(alice)
-    hub = decide(client, ask(client, acme_bank))
-    Consent.objects.update(claims=[["given_name"], ["family_name"]])  # as if the scope had grown since
+    interaction_page = decide(client, ask(client, acme_bank))
+    Consent.objects.update(claims=[["given_name"], ["family_name"]])  # as if the scope now had more claims
 
-    assert fragment(client.get(hub).headers["Location"])["error"] == "access_denied"
+    assert fragment(client.get(interaction_page).headers["Location"])["error"] == "access_denied"
 
 
 @pytest.mark.parametrize("change", ["suspended", "address given up"])
-def test_nobody_is_led_to_an_application_that_lost_its_trust_on_the_way(
+def test_nobody_is_redirected_to_an_application_that_was_suspended_in_the_meantime(
     client: Client, acme_bank: RelyingParty, change: str
 ) -> None:
     ask(client, acme_bank)
@@ -246,11 +248,11 @@ def test_nobody_is_led_to_an_application_that_lost_its_trust_on_the_way(
         assert "bank.example" not in response.content.decode()
 
 
-# --- What is written where nobody should read it ----------------------------------------------------------
+# --- Personal data in logs ----------------------------------------------------------
 
 
 class RefusingBackend(BaseEmailBackend):
-    """A mail server that knows none of the recipients, and names them."""
+    """A mail server that refuses all recipients and names them in its answer."""
 
     def send_messages(self, messages: Any) -> int:
         refused = {to: (550, f"<{to}>: no such user".encode()) for m in messages for to in m.recipients()}
@@ -259,7 +261,7 @@ class RefusingBackend(BaseEmailBackend):
 
 @pytest.fixture(params=[True, False], ids=["JSON", "text"])
 def written(request: pytest.FixtureRequest) -> Iterator[Callable[[], str]]:
-    """Everything logged, as the service would write it on standard error."""
+    """A function that returns everything logged, in the format of the service."""
     formatter = logging_config(level="DEBUG", as_json=request.param)["formatters"]["structured"]
     lines: list[str] = []
 
@@ -281,7 +283,7 @@ def written(request: pytest.FixtureRequest) -> Iterator[Callable[[], str]]:
         logger.removeHandler(handler)
 
 
-def test_a_mail_server_that_names_the_recipient_does_not_bring_them_into_the_log(
+def test_a_recipient_that_the_mail_server_names_in_its_refusal_is_not_logged(
     client: Client, acme_bank: RelyingParty, settings: Any, written: Callable[[], str]
 ) -> None:
     settings.EMAIL_BACKEND = f"{__name__}.RefusingBackend"
@@ -294,9 +296,7 @@ def test_a_mail_server_that_names_the_recipient_does_not_bring_them_into_the_log
     assert ALICE not in written()
 
 
-def test_a_row_that_the_database_refuses_does_not_come_into_the_log(
-    alice: Wallet, written: Callable[[], str]
-) -> None:
+def test_a_row_that_the_database_refuses_is_not_logged(alice: Wallet, written: Callable[[], str]) -> None:
     log = logging.getLogger("django.request")
     wrong = [{"email": ALICE}, {"email": "x@example.org", "state": "Archer, Alice"[:9]}]
     for values in wrong:
@@ -322,7 +322,7 @@ def test_a_wrong_host_is_refused_without_filling_the_log(
     assert "evil.example" not in capfd.readouterr().err
 
 
-def test_what_a_request_says_is_not_in_what_programs_print_of_it(acme_bank: RelyingParty) -> None:
+def test_the_repr_of_a_request_contains_none_of_its_values(acme_bank: RelyingParty) -> None:
     parameters = Parameters(asked(acme_bank, transaction_data=encoded(session_data())))
     request = parse(parameters, Allowance(scopes=SCOPES, transaction_data_types=TYPES))
 
@@ -335,7 +335,7 @@ def test_what_a_request_says_is_not_in_what_programs_print_of_it(acme_bank: Rely
 # --- Addresses --------------------------------------------------------------------------------------------
 
 
-def test_a_letter_names_the_service_and_not_the_host_that_was_asked(
+def test_an_e_mail_names_the_service_and_not_the_host_of_the_request(
     client: Client, acme_bank: RelyingParty, settings: Any
 ) -> None:
     settings.ALLOWED_HOSTS = ["*"]
@@ -350,7 +350,7 @@ def test_a_letter_names_the_service_and_not_the_host_that_was_asked(
     "address",
     ["k\u0131m@example.org", "\u212aim@example.org", "a@" + ".".join(["\u0130" * 20] * 10) + ".com"],
 )
-def test_an_address_that_folds_into_another_one_or_grows_is_refused(
+def test_an_e_mail_address_that_normalisation_changes_is_refused(
     client: Client, db: None, address: str
 ) -> None:
     response = client.post(reverse("wallet_front_door"), {"email": address})
@@ -371,15 +371,15 @@ def test_a_service_started_with_an_empty_environment_file_is_no_sandbox() -> Non
 def test_the_service_unit_collects_static_files_where_the_service_looks_for_them() -> None:
     unit = (Path(__file__).parent.parent / "deploy" / "systemd" / "presentation.service").read_text()
 
-    assert "\nStateDirectory=" in unit  # becomes STATE_DIRECTORY, for the unit's own processes only
+    assert "\nStateDirectory=" in unit  # systemd sets STATE_DIRECTORY from it
     assert "manage.py collectstatic" in unit.partition("\nExecStart=")[0]
 
 
-# --- Too much, and in disguise ----------------------------------------------------------------------------
+# --- Large and disguised input ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("amount", ["12.0000000000000000000000000000001", "0.1" + "0" * 40 + "1"])
-def test_decimal_places_too_far_right_to_be_shown_are_refused_and_not_rounded_away(
+def test_more_decimal_places_than_are_shown_are_refused_and_not_rounded(
     client: Client, acme_bank: RelyingParty, amount: str
 ) -> None:
     text = (
@@ -396,7 +396,7 @@ def test_decimal_places_too_far_right_to_be_shown_are_refused_and_not_rounded_aw
 
 
 @pytest.mark.parametrize("charset", ["base64", "utf-16", "rot13", "nonsense"])
-def test_a_body_that_calls_itself_something_else_is_refused_and_breaks_nothing(
+def test_a_body_with_another_content_type_is_refused_without_an_error(
     client: Client, db: None, charset: str
 ) -> None:
     body = b"grant_type=client_credentials"
@@ -407,7 +407,7 @@ def test_a_body_that_calls_itself_something_else_is_refused_and_breaks_nothing(
     assert (response.status_code, response.json()["error"]) == (401, "invalid_client")
 
 
-def test_the_token_endpoint_does_not_read_without_end(client: Client, db: None) -> None:
+def test_the_token_endpoint_limits_what_it_reads(client: Client, db: None) -> None:
     body = b"grant_type=" + b"x" * 5_000_000
 
     response = client.generic("POST", "/oauth/v2/token", body, "application/x-www-form-urlencoded")
@@ -424,9 +424,7 @@ def test_the_token_endpoint_does_not_read_without_end(client: Client, db: None) 
         b" \x89PNG\r\n\x1a\n",
     ],
 )
-def test_a_logo_that_could_be_a_page_or_a_script_is_not_taken(
-    acme_bank: RelyingParty, picture: bytes
-) -> None:
+def test_a_logo_that_could_be_a_page_or_a_script_is_refused(acme_bank: RelyingParty, picture: bytes) -> None:
     upload = BytesIO(picture)
     upload.name = "logo.png"
     address = reverse("admin:presentation_relyingparty_change", args=[acme_bank.pk])
@@ -452,7 +450,7 @@ def test_a_logo_that_could_be_a_page_or_a_script_is_not_taken(
     assert bytes(RelyingParty.objects.get(pk=acme_bank.pk).logo) == b""
 
 
-def test_a_picture_with_a_script_in_it_is_served_as_a_picture_only(
+def test_a_picture_that_contains_a_script_is_served_only_as_a_picture(
     client: Client, acme_bank: RelyingParty
 ) -> None:
     header = b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR" + b"\0\0\0\x20" * 2
@@ -465,10 +463,10 @@ def test_a_picture_with_a_script_in_it_is_served_as_a_picture_only(
     assert "script-src 'self'" in response.headers["Content-Security-Policy"]
 
 
-# --- Requests that are made for somebody else (RFC 9101 §10, RFC 9126 §7, OpenID4VP 1.0 §15.4.1) ----------
+# --- Requests meant for another party (RFC 9101 §10, RFC 9126 §7, OpenID4VP 1.0 §15.4.1) ----------
 
 
-def test_a_signed_request_cannot_be_used_to_prove_who_one_is(client: Client, db: None, settings: Any) -> None:
+def test_a_signed_request_does_not_authenticate_a_client(client: Client, db: None, settings: Any) -> None:
     bank = with_key()
     seen_in_a_browser = signed(bank, settings.BASE_URL)
 
@@ -478,7 +476,7 @@ def test_a_signed_request_cannot_be_used_to_prove_who_one_is(client: Client, db:
     assert token.json()["error"] == pushed.json()["error"] == "invalid_client"
 
 
-def test_a_proof_of_who_one_is_cannot_be_used_as_a_signed_request(
+def test_a_client_assertion_is_not_accepted_as_a_signed_request(
     client: Client, db: None, settings: Any
 ) -> None:
     bank = with_key()
@@ -491,7 +489,7 @@ def test_a_proof_of_who_one_is_cannot_be_used_as_a_signed_request(
     assert not Interaction.objects.exists()
 
 
-def test_whoever_learns_a_handle_cannot_have_the_answer_sent_elsewhere(
+def test_the_reference_of_a_pushed_request_does_not_allow_another_redirect_uri(
     client: Client, signing_key: Any, settings: Any
 ) -> None:
     bank = with_key()
@@ -507,7 +505,7 @@ def test_whoever_learns_a_handle_cannot_have_the_answer_sent_elsewhere(
     assert Interaction.objects.get().redirect_uri == "https://bank.example/callback"
 
 
-def test_a_query_does_not_tell_whether_a_value_is_the_persons(
+def test_a_query_does_not_reveal_whether_a_person_has_a_value(
     client: Client, signing_key: Any, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
 ) -> None:
     sign_in(alice)
@@ -520,7 +518,7 @@ def test_a_query_does_not_tell_whether_a_value_is_the_persons(
     assert right.headers["Location"] == wrong.headers["Location"]
 
 
-def test_a_query_cannot_be_made_so_large_that_it_holds_others_up(
+def test_a_query_cannot_be_so_large_that_it_blocks_other_requests(
     client: Client, signing_key: Any, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
 ) -> None:
     sign_in(alice)

@@ -1,11 +1,14 @@
-"""The documents name only what exists, and the version is written down once."""
+"""The documents name only files, commands and anchors that exist, and the version is written in one place."""
 
 import re
 import subprocess
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from tests.presentation.dcql import test_dcql
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = sorted(
@@ -27,7 +30,7 @@ def name_of(path: Path) -> str:
 
 
 def paths_in(text: str) -> set[str]:
-    """What looks like a path of the repository: in code spans, and in commands after a blank."""
+    """The words in code spans and commands that look like a path of the repository."""
     spans = re.findall(r"`([^`\n]+)`|^\$ (.+)$", text, re.M)
     words = {word for span in spans for word in " ".join(span).split()}
     found = {word.rstrip(".,:;") for word in words if re.fullmatch(r"[\w./-]+", word)}
@@ -50,7 +53,7 @@ def test_every_path_that_a_document_names_exists(document: Path) -> None:
 
 
 def test_paths_are_found_in_the_documents() -> None:
-    """A pattern that finds nothing would let everything pass."""
+    """If the pattern found nothing, the test above would always pass."""
     assert {"wallet/claims.py", "config/urls.py", "infra/outbound/"} <= paths_in(
         (ROOT / "docs" / "architecture.md").read_text()
     )
@@ -71,6 +74,47 @@ def test_every_link_of_a_document_leads_somewhere(document: Path) -> None:
         assert target.exists(), link
         if anchor and target.suffix == ".md":
             assert anchor in headings(target), link
+
+
+def pointers() -> list[str]:
+    """The rows of the table in docs/architecture.md that says where to find what."""
+    table = (ROOT / "docs" / "architecture.md").read_text().split("## Where is what")[1].split("\n## ")[0]
+    return [row for row in table.splitlines() if row.startswith("| ")][1:]
+
+
+def sources(row: str) -> str:
+    """The text of all files that a row names, also of those in a folder that it names."""
+    files = [ROOT / path for path in paths_in(row)]
+    files = [each for file in files for each in ([file] if file.is_file() else sorted(file.rglob("*.py")))]
+    return "\n".join(file.read_text() for file in files)
+
+
+@pytest.mark.parametrize("row", pointers())
+def test_every_name_that_the_architecture_points_to_is_in_the_file_that_it_points_to(row: str) -> None:
+    text = sources(row)
+    names = set(re.findall(r"`(\w+)`", row))
+
+    assert text
+    assert {name for name in names if not re.search(rf"\b{name}\b", text)} == set()
+
+
+def test_the_pointers_that_newcomers_look_for_are_there() -> None:
+    names = set(re.findall(r"`(\w+)`", "\n".join(pointers())))
+
+    assert {"nonce", "AuthorizationError", "CLAIMS", "SCOPES", "TYPES"} <= names
+
+
+def test_adding_a_scope_works_as_its_page_says() -> None:
+    page = (ROOT / "docs" / "add-a-scope.md").read_text()
+    test, scopes = re.findall(r"```python\n(.*?)```", page, re.S)
+    path = ROOT / "presentation" / "dcql" / "queries.py"
+    before, after = re.split(r"^BASIC = .*?^\)\n", path.read_text(), maxsplit=1, flags=re.M | re.S)
+
+    namespace: dict[str, Any] = {"__name__": "presentation.dcql.queries"}
+    exec(compile(before + scopes + after, str(path), "exec"), namespace)
+    namespace["paths"] = test_dcql.paths
+    exec(test, namespace)
+    namespace[re.findall(r"def (\w+)", test)[0]]()
 
 
 @pytest.mark.parametrize("record", DECISIONS, ids=name_of)

@@ -1,4 +1,4 @@
-"""What a test that commits leaves behind is gone before the next one."""
+"""The rows that a test committed are deleted before the next test."""
 
 from typing import Any
 
@@ -22,9 +22,7 @@ def rows() -> list[Any]:
     return [list(model.order_by("pk").values()) for model in (Group.objects, Permission.objects, parts)]
 
 
-def test_rows_that_a_test_committed_are_gone_whatever_refers_to_them(
-    before: list[Any], alice: Wallet
-) -> None:
+def test_rows_that_a_test_committed_are_deleted_with_all_references(before: list[Any], alice: Wallet) -> None:
     User.objects.create_user("olga").groups.add(Group.objects.first())
 
     emptying.empty()
@@ -34,7 +32,7 @@ def test_rows_that_a_test_committed_are_gone_whatever_refers_to_them(
     assert rows() == before
 
 
-def test_after_a_flush_ids_go_on_where_the_migrations_left_off(before: list[Any]) -> None:
+def test_after_a_flush_ids_continue_after_those_of_the_migrations(before: list[Any]) -> None:
     call_command("flush", interactive=False, verbosity=0)
 
     emptying.empty()
@@ -45,7 +43,7 @@ def test_after_a_flush_ids_go_on_where_the_migrations_left_off(before: list[Any]
     assert kind in {row["content_type_id"] for row in before[1]}
 
 
-def test_what_the_migrations_wrote_is_put_back(before: list[Any]) -> None:
+def test_the_rows_of_the_migrations_are_restored(before: list[Any]) -> None:
     assert all(before)
     Group.objects.all().delete()
     Permission.objects.all().update(name="changed")

@@ -1,4 +1,4 @@
-"""Processes killed while they rotate, withdraw, seal anew or revoke: nothing is lost, nothing half done."""
+"""Processes killed while they rotate, withdraw, reseal or revoke: no change is lost or half done."""
 
 import json
 import random
@@ -38,7 +38,7 @@ DAY = timedelta(days=1)
 
 @pytest.fixture
 def commands(settings: Any, tmp_path: Any) -> Iterator[Callable[[], Commands]]:
-    """Starts what runs commands, with the settings as they are then."""
+    """Starts a process that runs commands with the current settings."""
     settings.BASE_URL = ORIGIN
     running: list[Commands] = []
 
@@ -52,15 +52,15 @@ def commands(settings: Any, tmp_path: Any) -> Iterator[Callable[[], Commands]]:
 
 
 def kills(duration: float, found: Collection[Any]) -> Iterator[float]:
-    """Random moments in what took so long once; more of them until different ends were found."""
+    """Random moments within `duration` seconds, until at least two different states were found."""
     for number in range(MOST_KILLS):
         if number >= KILLS and len(found) > 1:
             return
         yield random.uniform(0, 1.4 * duration)
 
 
-def killed_in_between(hands: Commands, *words: str, before: Callable[[], None]) -> Iterator[None]:
-    """At random moments, then before each write in turn; every time what there was `before`."""
+def kill_at_every_step(hands: Commands, *words: str, before: Callable[[], None]) -> Iterator[None]:
+    """Kills the command at random moments, then before each of its writes. `before` prepares each attempt."""
     before()
     duration = hands.run(*words)
     for _kill in range(KILLS):
@@ -72,7 +72,7 @@ def killed_in_between(hands: Commands, *words: str, before: Callable[[], None]) 
         was_killed = hands.kill(*words, at_write=write)
         yield
         if not was_killed:
-            assert write > 3  # there was something to be killed in
+            assert write > 3  # the command writes several times
             return
 
 
@@ -87,7 +87,7 @@ TOLD_AS = {
 }
 
 
-def much_is_due() -> None:
+def several_steps_are_due() -> None:
     """A certificate to renew, a key to take over, two to withdraw."""
     SigningKey.objects.all().delete()
     KeyEvent.objects.all().delete()
@@ -105,8 +105,8 @@ def nothing_is_there() -> None:
     Authority.objects.all().delete()
 
 
-def state_of_the_house() -> dict[str, Any]:
-    """What has to hold whenever anybody looks; and where the keys stand."""
+def state_of_the_keys() -> dict[str, Any]:
+    """Asserts what must always be true of the keys; returns their states."""
     keys = list(SigningKey.objects.all())
     for key in keys:
         if key.state in (State.STAGED, State.ACTIVE):
@@ -123,22 +123,22 @@ def state_of_the_house() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("words", [("rotate_signing_keys",), WITHDRAWAL], ids=["rotation", "withdrawal"])
-def test_killed_while_keys_move_there_is_one_key_that_signs_and_the_rest_is_done_later(
+def test_after_a_kill_during_rotation_one_key_signs_and_the_next_run_does_the_rest(
     words: tuple[str, ...], commands: Any
 ) -> None:
-    for _kill in killed_in_between(commands(), *words, before=much_is_due):
-        assert list(state_of_the_house().values()).count("active") == 1
+    for _kill in kill_at_every_step(commands(), *words, before=several_steps_are_due):
+        assert list(state_of_the_keys().values()).count("active") == 1
         call_command("rotate_signing_keys", stdout=StringIO())
-        after_all = sorted(state_of_the_house().values())
+        after_all = sorted(state_of_the_keys().values())
         assert after_all in (["active", "retired", *["withdrawn"] * 2], ["active", *["withdrawn"] * 3])
         assert due_steps.rotate(now=timezone.now()).done == ()
 
 
-def test_killed_while_the_first_key_is_made_there_is_one_in_the_end(commands: Any) -> None:
-    for _kill in killed_in_between(commands(), "rotate_signing_keys", before=nothing_is_there):
-        assert list(state_of_the_house().values()) in ([], ["staged"], ["active"])
+def test_after_a_kill_while_the_first_key_is_made_the_next_run_makes_one(commands: Any) -> None:
+    for _kill in kill_at_every_step(commands(), "rotate_signing_keys", before=nothing_is_there):
+        assert list(state_of_the_keys().values()) in ([], ["staged"], ["active"])
         call_command("rotate_signing_keys", stdout=StringIO())
-        assert list(state_of_the_house().values()) == ["active"]
+        assert list(state_of_the_keys().values()) == ["active"]
         assert find(str(in_state(State.ACTIVE))).chain(at=timezone.now())
 
 
@@ -161,7 +161,7 @@ def left() -> int:
     return sum(column.waiting().count() for column in sealed_columns())
 
 
-def test_killed_while_sealing_anew_every_value_opens_and_the_next_run_goes_on(
+def test_after_a_kill_during_resealing_every_value_opens_and_the_next_run_continues(
     settings: Any, commands: Any, request: pytest.FixtureRequest
 ) -> None:
     settings.KEY_SEALING_KEYS = [OLD]
@@ -212,7 +212,7 @@ def presented_often(wallet: Wallet, key: SigningKey, times: int) -> None:
     )
 
 
-def test_killed_while_a_credential_is_revoked_all_of_it_is_invalid_or_nothing(
+def test_after_a_kill_during_revocation_all_presentations_are_invalid_or_none(
     commands: Any, alice: Wallet, signing_key: SigningKey
 ) -> None:
     times, credential = 4000, alice.credential
@@ -224,7 +224,7 @@ def test_killed_while_a_credential_is_revoked_all_of_it_is_invalid_or_nothing(
         StatusEntry.objects.update(status=VALID)
         StatusEvent.objects.all().delete()
 
-    for _kill in killed_in_between(commands(), *words, before=unrevoked):
+    for _kill in kill_at_every_step(commands(), *words, before=unrevoked):
         credential.refresh_from_db()
         revoked = credential.state == Credential.State.REVOKED
         assert StatusEntry.objects.filter(status=INVALID).count() == (times if revoked else 0)

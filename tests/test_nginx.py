@@ -1,4 +1,4 @@
-"""The shipped nginx in front of the shipped gunicorn, in production form and on another port than 443."""
+"""The configurations of nginx and gunicorn in deploy/, as in production, on a port other than 443."""
 
 import os
 import re
@@ -27,7 +27,7 @@ TOKEN = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')
 
 
 class Visitor:
-    """A browser reduced to what a form needs: cookies, `Origin`, and the host with its port."""
+    """A minimal browser: cookies, `Origin`, and the host with its port."""
 
     def __init__(self, port: int, name: str) -> None:
         self.port, self.name, self.cookies = port, name, SimpleCookie()
@@ -58,7 +58,7 @@ class Visitor:
 
 @contextmanager
 def proxy(folder: Path, port: int, service: int) -> Iterator[None]:
-    """The shipped configuration, with the paths, ports and certificate of this test."""
+    """Runs nginx with deploy/nginx.conf and the paths, ports and certificate of this test."""
     key, certificate = folder / "key.pem", folder / "certificate.pem"
     made = f"openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN={HOST}"
     subprocess.run(
@@ -84,7 +84,7 @@ def proxy(folder: Path, port: int, service: int) -> Iterator[None]:
     )
     command = [str(nginx()), "-p", str(folder), "-c", str(folder / "nginx.conf"), "-e", "stderr"]
     if os.geteuid() == 0:
-        command += ["-g", "user root;"]  # its workers would be www-data, which cannot write here
+        command += ["-g", "user root;"]  # www-data could not write here
     running = subprocess.Popen(command)
     try:
         for _ in range(1200):
@@ -126,7 +126,7 @@ def port(logs: Path) -> Iterator[int]:
             yield port
 
 
-def test_an_operator_signs_in_through_nginx_on_a_port_of_its_own(port: int) -> None:
+def test_an_operator_signs_in_through_nginx_on_a_port_other_than_443(port: int) -> None:
     answer, page = Visitor(port, f"{HOST}:{port}").submit(
         "/admin/login/?next=/admin/", username="operator", password="a-long-enough-password"
     )
@@ -134,7 +134,7 @@ def test_an_operator_signs_in_through_nginx_on_a_port_of_its_own(port: int) -> N
     assert (answer.status, answer.headers["Location"]) == (302, "/admin/"), page
 
 
-def test_a_holders_form_is_read_through_nginx_on_a_port_of_its_own(port: int) -> None:
+def test_a_holders_form_is_accepted_through_nginx_on_a_port_other_than_443(port: int) -> None:
     answer, page = Visitor(port, f"{HOST}:{port}").submit("/wallet/sign-in/", email="no address")
 
     assert answer.status == 422, page
@@ -155,14 +155,14 @@ def test_a_form_of_another_origin_is_still_refused(port: int, origin: str) -> No
 
 
 @pytest.mark.parametrize("name", ["evil.example", f"{HOST}.evil.example", f"{HOST}@evil.example", "[::1]"])
-def test_a_made_up_host_is_refused_and_appears_nowhere(port: int, name: str) -> None:
+def test_an_unknown_host_is_refused_and_does_not_appear_in_the_answer(port: int, name: str) -> None:
     answer, page = Visitor(port, name).ask("GET", "/wallet/")
 
     assert answer.status == 400
     assert "evil" not in page + str(answer.headers)
 
 
-def test_a_made_up_port_changes_no_address_that_the_service_writes(port: int) -> None:
+def test_an_unknown_port_changes_no_address_in_the_answer(port: int) -> None:
     answer, page = Visitor(port, f"{HOST}:1").ask("GET", "/.well-known/openid-configuration")
 
     assert answer.status == 200

@@ -1,4 +1,4 @@
-"""The database is away, or hangs: people see a calm page, machines get 503, and no restart is needed.
+"""The database is away, or hangs: pages and endpoints answer 503, and no restart is needed.
 
 A PostgreSQL of its own that is stopped, started and suspended, behind a gunicorn as in production.
 """
@@ -18,8 +18,8 @@ import pytest
 
 from tests.benchmarks.browsers import HOST, ORIGIN, Browser
 from tests.benchmarks.flows import AUTHORIZE, SCOPE
+from tests.benchmarks.servers import Work
 from tests.benchmarks.sites import Site
-from tests.benchmarks.stage import Work
 from tests.config.test_pages import ADDRESSES
 from tests.pgcluster import Cluster, binaries
 
@@ -35,7 +35,7 @@ class Answer(NamedTuple):
 
 
 class Service:
-    """A gunicorn on a database of its own, and what a browser of a signed-in holder sends to it."""
+    """A gunicorn with its own database, and the requests of a signed-in holder's browser."""
 
     def __init__(self, site: Site, facts: dict[str, Any]) -> None:
         self.site, self.facts = site, facts
@@ -56,7 +56,7 @@ class Service:
         return answer
 
     def request(self) -> str:
-        """The address of a new authorization request of this holder."""
+        """The address of a new authorization request for this holder."""
         parameters = {
             "response_type": "vp_token",
             "client_id": self.facts["client_id"],
@@ -69,7 +69,7 @@ class Service:
         return f"{AUTHORIZE}?{urlencode(parameters)}"
 
     def presents(self) -> str:
-        """A whole flow; the address at the relying party where it ends."""
+        """Runs a complete flow; returns the address of the final redirect."""
         with Browser(self.site.port, self.facts["cookies"][0]) as browser:
             return browser.give(self.request(), ("decision", "share"))
 
@@ -117,10 +117,10 @@ def service(environment: dict[str, str], facts: dict[str, Any]) -> Iterator[Serv
 
 LOGO = "/relying-parties/x/logo"
 SECRET = "a" * 32
-"""A CSRF token, and the name of an operator's session that nobody has."""
+"""A CSRF token and an unknown session of an operator, as cookies."""
 
 
-def is_a_calm_page(answer: Answer) -> bool:
+def is_an_outage_page(answer: Answer) -> bool:
     return (
         answer.status == 503
         and int(answer.headers["Retry-After"]) > 0
@@ -132,7 +132,7 @@ def is_a_calm_page(answer: Answer) -> bool:
     )
 
 
-def is_told_as_json(answer: Answer) -> bool:
+def is_json_503(answer: Answer) -> bool:
     return (
         answer.status == 503
         and int(answer.headers["Retry-After"]) > 0
@@ -142,12 +142,12 @@ def is_told_as_json(answer: Answer) -> bool:
 
 
 def pages(service: Service) -> dict[str, Answer]:
-    """Every page, read and posted to; the admin's by an operator with a session."""
+    """The answers of every page to GET and POST; those of the admin with an operator's session."""
     admin = [
         "/admin/",
         *(f"/admin/{path}/" for path in ("login", "presentation/webhookevent", "keys/signingkey")),
     ]
-    # Another holder than the one who presents: this one is signed out by a form below.
+    # A second holder, because a form below signs this one out.
     cookies = "; ".join(f"{name}={value}" for name, value in service.facts["cookies"][1].items())
     cookies += f"; __Host-operator={SECRET}; __Host-csrf={SECRET}"
     form = urlencode(
@@ -161,7 +161,7 @@ def pages(service: Service) -> dict[str, Answer]:
 
 
 def machines(service: Service) -> dict[str, Answer]:
-    """Every endpoint for machines."""
+    """The answers of every endpoint for machines."""
     presentation, bearer = "/verifiable-credentials/v1/presentation", "Bearer a.b.c"
     client_id, client_secret = service.facts["clients"][0]
     form = {"client_id": client_id, "client_secret": client_secret, "grant_type": "client_credentials"}
@@ -179,7 +179,7 @@ def machines(service: Service) -> dict[str, Answer]:
     }
 
 
-def test_while_the_database_is_away_people_and_machines_are_told_to_come_back_and_then_it_is_over(
+def test_while_the_database_is_away_pages_and_endpoints_answer_503_and_work_again_afterwards(
     service: Service, cluster: Cluster
 ) -> None:
     assert service.presents().startswith(service.facts["redirect_uri"])
@@ -193,9 +193,9 @@ def test_while_the_database_is_away_people_and_machines_are_told_to_come_back_an
         cluster.start()
 
     failed = {name: answer for name, answer in answered.items() if answer.status >= 500}
-    strange = {n: a for n, a in failed.items() if not is_a_calm_page(a) and not is_told_as_json(a)}
+    strange = {n: a for n, a in failed.items() if not is_an_outage_page(a) and not is_json_503(a)}
     assert strange == {}
-    calm = {name for name, answer in failed.items() if is_a_calm_page(answer)}
+    calm = {name for name, answer in failed.items() if is_an_outage_page(answer)}
     assert {"GET /", "GET /admin/", "POST /admin/login/", "GET /wallet/history/", "GET /playground/"} <= calm
     assert {f"GET {LOGO}", "POST /wallet/sign-in/"} <= calm
     assert len(calm) > 20
@@ -203,7 +203,7 @@ def test_while_the_database_is_away_people_and_machines_are_told_to_come_back_an
         honest = "We cannot tell whether your last step was saved" in failed[name].body
         assert honest == name.startswith("POST"), name
         assert (f'href="{ORIGIN}/the/form/"' in failed[name].body) == name.startswith("POST"), name
-    assert {name: answer for name, answer in told.items() if not is_told_as_json(answer)} == {}
+    assert {name: answer for name, answer in told.items() if not is_json_503(answer)} == {}
     assert service.presents().startswith(service.facts["redirect_uri"])
 
 
@@ -218,7 +218,7 @@ MANY = 16  # more requests at once than a worker has threads
 
 
 def published(service: Service) -> list[str]:
-    """The addresses of everything that relying parties fetch, a status list among them."""
+    """The addresses of all published documents, including a status list."""
     lists = json.loads(service.ask("/status-lists").body)["status_lists"]
     assert lists
     from_database = [JWKS, "/trust/root.pem", "/trust/root.der", "/status-lists"]
@@ -226,7 +226,7 @@ def published(service: Service) -> list[str]:
 
 
 def until(service: Service, path: str, status: int) -> None:
-    """Until this page is answered with this status; not for ever."""
+    """Waits until this page has this status, with a limit."""
     for _ in range(600):
         if service.ask(path).status == status:
             return
@@ -234,7 +234,7 @@ def until(service: Service, path: str, status: int) -> None:
     raise AssertionError(f"{path} is not answered with {status}")
 
 
-def test_while_the_database_hangs_documents_are_served_and_pages_give_up_and_then_it_is_over(
+def test_while_the_database_hangs_documents_are_served_and_pages_answer_503_and_work_again_afterwards(
     service: Service, cluster: Cluster
 ) -> None:
     service.presents()
@@ -253,14 +253,14 @@ def test_while_the_database_hangs_documents_are_served_and_pages_give_up_and_the
     assert {answer.status for answers in served.values() for answer in answers} == {200}
     assert all(len({answer.body for answer in answers}) == 1 for answers in served.values())
     assert all(len(answers) > 2 for answers in served.values())
-    assert [answer for answer in [*pages, at_last[1]] if not is_a_calm_page(answer)] == []
-    assert [answer for answer in told if not is_told_as_json(answer)] == []
+    assert [answer for answer in [*pages, at_last[1]] if not is_an_outage_page(answer)] == []
+    assert [answer for answer in told if not is_json_503(answer)] == []
     until(service, history, 200)
     assert service.presents().startswith(service.facts["redirect_uri"])
     assert {service.ask(path).status for path in documents} == {200}
 
 
-def test_after_a_cold_start_with_a_hung_database_only_constant_documents_are_there(
+def test_after_a_start_with_a_hung_database_only_constant_documents_are_served(
     environment: dict[str, str], facts: dict[str, Any], cluster: Cluster
 ) -> None:
     with cluster.hanging(), Site("config.wsgi", environment, ready=CONSTANT[0]) as site:
@@ -275,7 +275,7 @@ def test_after_a_cold_start_with_a_hung_database_only_constant_documents_are_the
 def test_requests_have_limits_and_commands_have_none(
     environment: dict[str, str], facts: dict[str, Any], cluster: Cluster
 ) -> None:
-    """The server ends a request's wait for a lock long before the client would hang up."""
+    """The server ends a request's wait for a lock before the client closes the connection."""
     limits = {
         "DATABASE_LOCK_TIMEOUT": "1",
         "DATABASE_STATEMENT_TIMEOUT": "25",
@@ -289,7 +289,7 @@ def test_requests_have_limits_and_commands_have_none(
         locker.execute("LOCK TABLE consent_consent IN ACCESS EXCLUSIVE MODE")
         refused = service.ask("/wallet/history/")
         locker.rollback()
-        assert is_a_calm_page(refused)
+        assert is_an_outage_page(refused)
         until(service, "/wallet/history/", 200)
         asked = "SELECT current_setting('lock_timeout')"
         with psycopg.connect(environment["DATABASE_URL"]) as plain:

@@ -1,4 +1,4 @@
-"""What a transaction says rests nowhere in clear: every table is read after each stage of a request."""
+"""No table contains details of a transaction in clear at any step of a request."""
 
 import base64
 import json
@@ -51,8 +51,12 @@ SAID: dict[str, dict[str, Any]] = {
         "memo": "Planted memo",
     },
     URN + "payment-mandate:v1": {
-        "payment_instrument": {"type": "card", "id": "planted-card", "instruction": "planted-charge"},
-        "payee": {"id": "planted-shop", "name": "Planted Shop", "website": "planted.example"},
+        "payment_instrument": {
+            "type": "card",
+            "id": "searched_texts-card",
+            "instruction": "searched_texts-charge",
+        },
+        "payee": {"id": "searched_texts-shop", "name": "Planted Shop", "website": "searched_texts.example"},
         "prompt_summary": "Planted summary",
         "amount": 88321.5,
         "currency": "EUR",
@@ -67,7 +71,7 @@ VALUES = [
     for urn, payload in SAID.items()
 ]
 TRANSACTION_DATA = " ".join(VALUES)
-NOT_PLANTED = {"EUR", "GBP", "card", "7719"}  # too short or too common to be recognised
+NOT_SEARCHED = {"EUR", "GBP", "card", "7719"}  # too short or too common to be recognised
 
 
 def leaves(tree: Any) -> Iterator[str]:
@@ -78,9 +82,9 @@ def leaves(tree: Any) -> Iterator[str]:
         yield str(tree)
 
 
-def planted() -> set[str]:
-    """Everything the transactions say, as it is searched for: in small letters, without spaces and commas."""
-    said = {leaf for payload in SAID.values() for leaf in leaves(payload)} - NOT_PLANTED
+def searched_texts() -> set[str]:
+    """All values of the transactions, in lower case without spaces and commas, as they are searched for."""
+    said = {leaf for payload in SAID.values() for leaf in leaves(payload)} - NOT_SEARCHED
     parts = {value[start : start + 40] for value in VALUES for start in range(100, len(value) - 40, 20)}
     return {plain(text) for text in said | parts}
 
@@ -90,7 +94,7 @@ def plain(text: str) -> str:
 
 
 def stored() -> dict[str, str]:
-    """The whole content of every table, of every type of column, as text."""
+    """The content of every column of every table as text."""
     content = {}
     with connection.cursor() as cursor:
         for table in connection.introspection.table_names(cursor):
@@ -106,21 +110,21 @@ def _text(value: Any) -> str:
 
 
 def found() -> dict[str, list[str]]:
-    """Which planted texts stand in which table."""
-    texts = planted()
+    """Which searched_texts texts stand in which table."""
+    texts = searched_texts()
     hits = {table: [text for text in texts if text in content] for table, content in stored().items()}
     return {table: texts for table, texts in hits.items() if texts}
 
 
 @pytest.fixture
 def bank() -> RelyingParty:
-    """Acme Bank, which wants every webhook."""
+    """Acme Bank, registered for every webhook."""
     party = register("Acme Bank", "https://bank.example/callback")
     opted_in(party, "https://bank.example/hook")
     return party
 
 
-def test_the_search_finds_what_is_there(bank: RelyingParty) -> None:
+def test_the_search_finds_a_text_in_clear(bank: RelyingParty) -> None:
     RelyingParty.objects.update(notes="For Petra  Payee at 77,123.45", jwks={"a": [VALUES[2][40:300]]})
 
     assert {"petrapayee", "77123.45"} <= set(found()["presentation_relyingparty"])
@@ -128,7 +132,7 @@ def test_the_search_finds_what_is_there(bank: RelyingParty) -> None:
 
 
 @pytest.mark.parametrize("decision", ["share", "decline"])
-def test_nothing_of_a_transaction_rests_in_clear_at_any_stage_of_a_request(
+def test_no_transaction_is_stored_in_clear_at_any_step_of_a_request(
     client: Client, alice: Wallet, bank: RelyingParty, sign_in: SignIn, decision: str
 ) -> None:
     sign_in(alice)
@@ -137,22 +141,26 @@ def test_nothing_of_a_transaction_rests_in_clear_at_any_stage_of_a_request(
     assert found() == {}
     shown = client.get(page).content.decode()
     assert "DE02 1203 0000 0000 2020 51" in shown
-    hub = decide(client, page, decision)
+    interaction_page = decide(client, page, decision)
     assert found() == {}
-    answer = fragment(client.get(hub).headers["Location"])
+    answer = fragment(client.get(interaction_page).headers["Location"])
     assert ("vp_token" in answer) is (decision == "share")
     assert found() == {}
     assert "DE02 1203 0000 0000 2020 51" in client.get("/wallet/history/").content.decode()
     assert Interaction.objects.get().sealed_transaction_data is None
 
 
-def test_nothing_rests_in_clear_while_somebody_has_yet_to_sign_in(client: Client, bank: RelyingParty) -> None:
+def test_no_transaction_is_stored_in_clear_before_the_holder_signs_in(
+    client: Client, bank: RelyingParty
+) -> None:
     assert ask(client, bank, transaction_data=TRANSACTION_DATA).startswith("/wallet/errands/")
 
     assert found() == {}
 
 
-def test_nothing_rests_in_clear_of_a_pushed_request(client: Client, alice: Wallet, sign_in: SignIn) -> None:
+def test_no_transaction_of_a_pushed_request_is_stored_in_clear(
+    client: Client, alice: Wallet, sign_in: SignIn
+) -> None:
     party, secret = with_secret()
     sign_in(alice)
     form = urlencode(asked(party, transaction_data=TRANSACTION_DATA))
@@ -169,7 +177,7 @@ def test_nothing_rests_in_clear_of_a_pushed_request(client: Client, alice: Walle
 
 
 @pytest.mark.django_db(transaction=True)
-def test_nothing_rests_in_clear_of_an_answer_that_is_posted(
+def test_no_transaction_of_a_posted_answer_is_stored_in_clear(
     client: Client, alice: Wallet, bank: RelyingParty, sign_in: SignIn
 ) -> None:
     with listening() as receiver:
@@ -183,7 +191,7 @@ def test_nothing_rests_in_clear_of_an_answer_that_is_posted(
         assert found() == {}
 
 
-def test_type_and_hash_are_what_stays_in_clear(
+def test_only_type_and_hash_are_stored_in_clear(
     client: Client, alice: Wallet, bank: RelyingParty, sign_in: SignIn
 ) -> None:
     sign_in(alice)
@@ -199,7 +207,7 @@ def test_type_and_hash_are_what_stays_in_clear(
     assert {name for one in kept for name in one} == {"kind", "title", "hash"}
 
 
-def test_what_is_sealed_does_not_open_in_another_row(
+def test_a_sealed_value_does_not_open_in_another_row(
     client: Client, alice: Wallet, bank: RelyingParty, sign_in: SignIn, caplog: pytest.LogCaptureFixture
 ) -> None:
     sign_in(alice)
@@ -231,20 +239,20 @@ def forget(settings: Any) -> None:
 
 
 @pytest.mark.parametrize("happen", [lose_the_key, forget])
-def test_a_request_whose_transaction_does_not_open_goes_home_with_a_server_error(
+def test_a_request_whose_transaction_does_not_open_is_redirected_with_server_error(
     client: Client, alice: Wallet, bank: RelyingParty, sign_in: SignIn, settings: Any, happen: Happen
 ) -> None:
-    ask(client, bank, transaction_data=VALUES[2])  # nobody is signed in: only the request is sealed
+    ask(client, bank, transaction_data=VALUES[2])  # nobody is signed in, so only the request is sealed
     happen(settings)
     sign_in(alice)
-    hub = f"{PATH.removesuffix('authorize')}interactions/{Interaction.objects.get().id}/"
+    interaction_page = f"{PATH.removesuffix('authorize')}interactions/{Interaction.objects.get().id}/"
 
-    answer = fragment(client.get(hub).headers["Location"])
+    answer = fragment(client.get(interaction_page).headers["Location"])
 
     assert (answer["error"], answer["state"]) == ("server_error", "af0ifjsldkj")
 
 
-def test_a_pushed_request_whose_transaction_does_not_open_goes_home_with_a_server_error(
+def test_a_pushed_request_whose_transaction_does_not_open_is_redirected_with_server_error(
     client: Client, settings: Any
 ) -> None:
     party, secret = with_secret()

@@ -15,9 +15,9 @@ import psycopg
 import pytest
 
 from tests.benchmarks.browsers import ORIGIN, Browser
-from tests.benchmarks.flows import Holder, crowd, service_holders
+from tests.benchmarks.flows import Holder, parallel_flows, service_holders
+from tests.benchmarks.servers import Prepared, Work
 from tests.benchmarks.sites import Site
-from tests.benchmarks.stage import Prepared, Work
 from tests.pgbouncer import pgbouncer
 from tests.pgcluster import Cluster, binaries
 
@@ -56,7 +56,7 @@ def environment(cluster: Cluster, tmp_path_factory: Any) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def holders(environment: dict[str, str]) -> list[Holder]:
-    """Migrated and filled past PgBouncer, as docs/operate.md says."""
+    """Migrates and fills the database directly, without PgBouncer, as docs/operate.md says."""
     with Work(["-m", "tests.benchmarks.holders", "4"], environment) as filling:
         facts = json.loads(filling.done())
     return service_holders(Prepared("config.wsgi", environment, JWKS, facts))
@@ -73,7 +73,7 @@ def run(environment: dict[str, str], *words: str) -> subprocess.CompletedProcess
 
 
 def got(environment: dict[str, str]) -> Counter[str]:
-    """What `tests.pooled_clients` got."""
+    """The counts that `tests.pooled_clients` prints."""
     ended = run(environment, "-m", "tests.pooled_clients")
     assert ended.returncode == 0, ended.stderr[-3000:]
     return Counter(json.loads(ended.stdout))
@@ -90,26 +90,28 @@ def test_clients_that_share_connections_get_their_own_rows_and_no_error(
 
 
 @pytest.mark.usefixtures("holders")
-def test_with_prepared_statements_they_would_not(cluster: Cluster, environment: dict[str, str]) -> None:
-    """What the setting is for: a pooler in transaction mode that is said to be in session mode."""
+def test_with_prepared_statements_clients_would_get_the_rows_of_others(
+    cluster: Cluster, environment: dict[str, str]
+) -> None:
+    """Shows the danger: a pooler in transaction mode while the setting says session mode."""
     with pgbouncer(cluster) as url:
         found = got(environment | {"DATABASE_URL": of_service(url), "DATABASE_POOLER": "session"})
 
     assert found.total() - found["mine"] > 0
 
 
-def test_whole_flows_of_several_holders_at_once_end_where_they_should(
+def test_parallel_flows_of_several_holders_end_with_their_own_answers(
     cluster: Cluster, environment: dict[str, str], holders: list[Holder]
 ) -> None:
     with pgbouncer(cluster) as url:
         pooled = environment | {"DATABASE_URL": of_service(url), "DATABASE_POOLER": "transaction"}
         with Site("config.wsgi", pooled, ready=JWKS) as site:
-            crowd(site, holders, at_once=4)(24)
+            parallel_flows(site, holders, at_once=4)(24)
 
 
 @pytest.mark.usefixtures("holders")
 @pytest.mark.parametrize(("mode", "ignored"), [("transaction", "options"), ("session", "")])
-def test_a_pooler_that_nobody_declared_is_refused(
+def test_a_pooler_that_the_settings_do_not_name_is_refused(
     cluster: Cluster, environment: dict[str, str], mode: str, ignored: str
 ) -> None:
     with pgbouncer(cluster, mode=mode, ignored=ignored) as url:
@@ -125,7 +127,7 @@ def test_a_pooler_that_nobody_declared_is_refused(
 
 
 @pytest.mark.usefixtures("holders")
-def test_options_in_the_address_of_a_pooler_are_warned_of(
+def test_the_checks_warn_of_options_in_the_address_of_a_pooler(
     cluster: Cluster, environment: dict[str, str]
 ) -> None:
     with pgbouncer(cluster, ignored="options") as url:
@@ -141,7 +143,7 @@ def test_options_in_the_address_of_a_pooler_are_warned_of(
 
 @pytest.mark.usefixtures("holders")
 @pytest.mark.parametrize("mode", ["transaction", "session"])
-def test_a_server_without_a_statement_timeout_behind_a_pooler_is_warned_of(
+def test_the_checks_warn_of_a_server_behind_a_pooler_without_a_statement_timeout(
     cluster: Cluster, environment: dict[str, str], mode: str
 ) -> None:
     """The service cannot send its limits through a pooler, so the database has to have them."""
@@ -163,7 +165,7 @@ def test_a_server_without_a_statement_timeout_behind_a_pooler_is_warned_of(
         assert "infra.W002" not in quiet.stderr
 
 
-def test_a_database_that_hangs_behind_it_is_given_up_and_found_again(
+def test_requests_fail_while_the_database_behind_it_hangs_and_succeed_afterwards(
     cluster: Cluster, environment: dict[str, str], holders: list[Holder]
 ) -> None:
     with pgbouncer(cluster) as url:
@@ -187,4 +189,4 @@ def test_a_database_that_hangs_behind_it_is_given_up_and_found_again(
                 if status("/wallet/history/") == 200:
                     break
                 sleep(0.2)
-            crowd(site, holders, at_once=4)(4)
+            parallel_flows(site, holders, at_once=4)(4)

@@ -1,4 +1,4 @@
-"""The independent verifier is tried too: it accepts the standard's examples and refuses every tampering."""
+"""Tests of the independent verifier: it accepts the standard's examples and refuses every forgery."""
 
 import json
 from collections.abc import Callable
@@ -50,7 +50,7 @@ def acme_bank(forger: Forger, **options: Any) -> RelyingParty:
         forgery.CLIENT_ID,
         forgery.REDIRECT_URI,
         forgery.BASE_URL,
-        fetch=lambda url: published(forger.documents())(url),  # as they are then
+        fetch=lambda url: published(forger.documents())(url),  # the current ones
         trusted_root=forgery.der(forger.root),
         **options,
     )
@@ -99,7 +99,7 @@ def test_the_recursive_example_of_rfc_9901_discloses_one_age_and_one_nationality
 
 
 @pytest.mark.parametrize("name", HONEST)
-def test_an_honest_presentation_is_accepted(name: str) -> None:
+def test_a_valid_presentation_is_accepted(name: str) -> None:
     forger = Forger()
     party = acme_bank(forger)
     party.sent["transaction_data"] = sent_transactions(HONEST[name])
@@ -124,8 +124,8 @@ def _same_salt(_header: Any, _payload: Any, shown: list[str]) -> None:
     _payload["_sd"][:2] = [digest(text) for text in shown[:2]]
 
 
-# What the Foundation's suite finds fault with beyond RFC 9901; the playground's verifier is not as strict.
-FUSSY = {
+# Refused by the conformance suite beyond RFC 9901. The playground's verifier is less strict.
+REFUSED_BY_THE_SUITE = {
     "a key in the binding's header": Tampering(["kb-typ"], bind=lambda header, _: header.update(kid="x")),
     "more than a key in cnf": Tampering(
         ["kb-signature"], issue=lambda _h, payload, _s: payload["cnf"].update(kid="x")
@@ -140,12 +140,12 @@ FUSSY = {
 }
 
 
-@pytest.mark.parametrize("name", FUSSY)
-def test_what_the_foundations_suite_finds_fault_with_is_refused(name: str) -> None:
+@pytest.mark.parametrize("name", REFUSED_BY_THE_SUITE)
+def test_what_the_openid_conformance_suite_refuses_is_refused(name: str) -> None:
     forger = Forger()
     with pytest.raises(RejectedError) as refused:
-        acme_bank(forger).verify(forger.present(FUSSY[name]), now=NOW)
-    assert refused.value.check == FUSSY[name].failing[0]
+        acme_bank(forger).verify(forger.present(REFUSED_BY_THE_SUITE[name]), now=NOW)
+    assert refused.value.check == REFUSED_BY_THE_SUITE[name].failing[0]
 
 
 @pytest.mark.parametrize("name", WRONG_CHAINS)
@@ -191,7 +191,7 @@ def test_a_request_carries_every_parameter_once_and_percent_encoded() -> None:
     assert len(sent["nonce"]) >= 16
 
 
-def test_a_request_can_leave_out_and_repeat_parameters() -> None:
+def test_a_request_can_omit_and_repeat_parameters() -> None:
     party = RelyingParty("acme", "https://bank.example/cb", "https://wallet.example")
     names = [
         name for name, _value in parse_qsl(urlsplit(party.authorize_url(state=None, nonce=["a", "b"])).query)

@@ -1,4 +1,4 @@
-"""One registry of what is kept, why and how long: the document says the same, and every column is in it."""
+"""The registry of stored data lists every column, and docs/operate.md has the same table."""
 
 from collections import Counter
 from datetime import timedelta
@@ -134,7 +134,7 @@ def test_a_table_is_read_with_its_periods_and_what_clears_it() -> None:
     assert (item.how_long, item.clear) == ("for ever", None)
 
 
-def test_a_table_that_does_not_fit_what_it_names_is_refused() -> None:
+def test_a_table_with_unknown_periods_or_clearing_functions_is_refused() -> None:
     periods = {"year": timedelta(hours=1), "setting": timedelta(minutes=30)}
     with pytest.raises(KeyError):
         retention.table(ROW, periods=periods, clear={})
@@ -144,7 +144,7 @@ def test_a_table_that_does_not_fit_what_it_names_is_refused() -> None:
         retention.table(ROW, periods=periods, clear={"orders": nothing, "customers": nothing})
 
 
-# --- What the columns really hold -------------------------------------------------------------------------
+# --- The content of the columns -------------------------------------------------------------------------
 
 
 def columns_that_hold(text: str) -> set[tuple[str, str]]:
@@ -165,7 +165,7 @@ def _text(value: Any) -> str:
 
 @pytest.mark.usefixtures("signing_key")
 @pytest.mark.django_db
-def test_what_a_holder_leaves_behind_is_only_where_an_entry_says(
+def test_data_of_a_holder_is_only_in_columns_with_an_entry(
     client: Client,
     alice: Wallet,
     bank: RelyingParty,  # noqa: F811

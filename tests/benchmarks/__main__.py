@@ -1,4 +1,4 @@
-"""`make bench`: speed beside public peers, as ratios that hold on any machine. Nothing is a timed test."""
+"""`make bench`: compares speed with public implementations, as ratios that hold on any machine."""
 
 import argparse
 import os
@@ -9,19 +9,19 @@ import django
 
 from tests import softhsm
 from tests.benchmarks import documents, flows, minting, signatures, status_lists, tokens, verifying
-from tests.benchmarks.stage import CannotPlayError, stage
+from tests.benchmarks.servers import MissingProgramError, servers
 from tests.benchmarks.table import Row, render
 
 
 @dataclass(frozen=True)
 class Length:
-    """How much is measured."""
+    """The number of repetitions."""
 
     bursts: int
     flows: int  # in a burst
     requests: int  # in a burst
-    early: int  # flows before memory is first looked at
-    late: int
+    early: int  # flows before memory is first measured
+    late: int  # flows before memory is measured again
 
 
 FULL = Length(bursts=24, flows=80, requests=1500, early=1_000, late=10_000)
@@ -29,9 +29,9 @@ QUICK = Length(bursts=2, flows=8, requests=100, early=20, late=40)
 
 
 def measure(length: Length, benches: str = "bcdeg") -> list[Row]:
-    """The rows of the benches that need servers."""
+    """The rows of the benchmarks that need servers."""
     rows: list[Row] = []
-    with stage() as where:
+    with servers() as where:
         if "b" in benches:
             rows += flows.speed(where, bursts=length.bursts, size=length.flows)
         if "c" in benches:
@@ -48,9 +48,9 @@ def measure(length: Length, benches: str = "bcdeg") -> list[Row]:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
     parser.add_argument(
-        "--quick", action="store_true", help="a few short bursts: shows that it runs, no more"
+        "--quick", action="store_true", help="a few short bursts, to see that everything runs"
     )
-    parser.add_argument("--only", default="abcdefg", help="which benches, for example --only bc")
+    parser.add_argument("--only", default="abcdefg", help="which benchmarks, for example --only bc")
     chosen = parser.parse_args()
     length = QUICK if chosen.quick else FULL
     rows: list[Row] = []
@@ -62,7 +62,7 @@ def main() -> None:
     if set(chosen.only) & set("bcdeg"):
         try:
             rows += measure(length, chosen.only)
-        except CannotPlayError as error:
+        except MissingProgramError as error:
             print(error, file=sys.stderr)
     if "f" in chosen.only:
         if softhsm.INSTALLED:

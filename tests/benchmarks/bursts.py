@@ -1,4 +1,4 @@
-"""How sites are compared: short bursts in turn, so that what else the machine does meets all alike."""
+"""Compares servers by alternating short bursts, so that other load on the machine affects all alike."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from statistics import median
 
 @dataclass(frozen=True)
 class Contender:
-    """`burst` does so many things; `cpu_seconds` is what the server has used so far."""
+    """`burst(n)` sends n requests or flows; `cpu_seconds()` is the CPU time of the server so far."""
 
     label: str
     burst: Callable[[int], None]
@@ -15,9 +15,9 @@ class Contender:
 
 
 def alternate(contenders: Sequence[Contender], *, bursts: int, size: int) -> list[float]:
-    """Things done per second of server CPU: each contender's median over `bursts` bursts of `size`.
+    """Requests per second of server CPU: each contender's median over `bursts` bursts of `size`.
 
-    The order turns round every time, so that nobody always comes first. A burst before the first warms up.
+    The order alternates, so that no contender is always first. A burst before the first warms up.
     """
     rates: list[list[float]] = [[] for _ in contenders]
     for contender in contenders:
@@ -27,6 +27,6 @@ def alternate(contenders: Sequence[Contender], *, bursts: int, size: int) -> lis
         for index, contender in turn if number % 2 == 0 else reversed(turn):
             before = contender.cpu_seconds()
             contender.burst(size)
-            # An idle server's accounts move in ticks; a burst shorter than one took at most that.
+            # The kernel counts CPU time in ticks. A burst shorter than a tick took at most one.
             rates[index].append(size / max(contender.cpu_seconds() - before, 0.01))
     return [median(found) for found in rates]

@@ -1,22 +1,22 @@
-"""Bench (c): the published documents beside a bare Django view that returns the same bytes."""
+"""Benchmark (c): published documents, compared with a bare Django view that returns the same bytes."""
 
 from collections.abc import Callable
 
 from tests.benchmarks.browsers import Browser
 from tests.benchmarks.bursts import Contender, alternate
+from tests.benchmarks.servers import Servers
 from tests.benchmarks.sites import Site, cpu_seconds
-from tests.benchmarks.stage import Stage
 from tests.benchmarks.table import Row
 
 DOCUMENTS = {"key set (JWKS)": "/openid-connect/jwks", "discovery": "/.well-known/openid-configuration"}
 TARGET = 1.0
 
 
-def run(stage: Stage, *, bursts: int, size: int) -> list[Row]:
+def run(servers: Servers, *, bursts: int, size: int) -> list[Row]:
     """Requests per second of server CPU for each document, and the ratio to the bare view."""
-    with stage.service.open() as service:
+    with servers.service.open() as service:
         bodies = {path: _body(service, path) for path in DOCUMENTS.values()}
-        with stage.bare(bodies).open() as bare:
+        with servers.bare(bodies).open() as bare:
             contenders = [
                 Contender(f"{path} of {site.port}", _reader(site, path, body), _accounts(site))
                 for path, body in bodies.items()
@@ -25,10 +25,10 @@ def run(stage: Stage, *, bursts: int, size: int) -> list[Row]:
             rates = alternate(contenders, bursts=bursts, size=size)
     rows = []
     for number, label in enumerate(DOCUMENTS):
-        ours, floor = rates[2 * number : 2 * number + 2]
+        ours, baseline = rates[2 * number : 2 * number + 2]
         note = "against a bare Django view"
-        rows.append(Row("c", label, ours, "requests per CPU second", ours / floor, TARGET, note=note))
-        rows.append(Row("c", f"{label}, from the bare view", floor, "requests per CPU second"))
+        rows.append(Row("c", label, ours, "requests per CPU second", ours / baseline, TARGET, note=note))
+        rows.append(Row("c", f"{label}, from the bare view", baseline, "requests per CPU second"))
     return rows
 
 

@@ -1,4 +1,4 @@
-"""Benches (b) and (d): a signed-in holder's flow beside django-oauth-toolkit's, and the memory flows take."""
+"""Benchmarks (b) and (d): a holder's flow compared with django-oauth-toolkit's, and the memory of flows."""
 
 import secrets
 from collections.abc import Callable
@@ -9,20 +9,20 @@ from urllib.parse import urlencode
 
 from tests.benchmarks.browsers import Browser
 from tests.benchmarks.bursts import Contender, alternate
+from tests.benchmarks.servers import Prepared, Servers
 from tests.benchmarks.sites import Site, cpu_seconds, resident_megabytes
-from tests.benchmarks.stage import Prepared, Stage
 from tests.benchmarks.table import Row
 
 AUTHORIZE = "/verifiable-credentials/v1/presentation/authorize"
 SCOPE = "urn:service:params:scope:verifiable-credentials:basic"
 SPEED_TARGET = 1.5
-GROWTH_TARGET = 1.03  # what an allocator may keep and not be growing
-CROWD = 4  # browsers at once where memory is looked at, so that every thread of the worker has its share
+GROWTH_TARGET = 1.03  # allows for memory that the allocator keeps
+PARALLEL = 4  # browsers at once while memory is measured, so that every thread of the worker is used
 
 
 @dataclass(frozen=True)
 class Holder:
-    """One signed-in browser: where a fresh request leads, what says yes, and how the answer must begin."""
+    """One signed-in browser: a fresh request, the form field that agrees, and the beginning of the answer."""
 
     cookies: dict[str, str]
     request: Callable[[], str]
@@ -70,8 +70,8 @@ def toolkit_holders(site: Prepared) -> list[Holder]:
     return [Holder(cookies, request, ("allow", "Authorize"), answer) for cookies in facts["cookies"]]
 
 
-def crowd(site: Site, holders: list[Holder], *, at_once: int) -> Callable[[int], None]:
-    """A burst: so many flows, by so many browsers at once; raises when one does not end where it should."""
+def parallel_flows(site: Site, holders: list[Holder], *, at_once: int) -> Callable[[int], None]:
+    """A burst of flows by `at_once` browsers; raises if a flow does not end with the expected answer."""
 
     def passage(holder: Holder, count: int) -> None:
         with Browser(site.port, holder.cookies) as browser:
@@ -92,11 +92,11 @@ def crowd(site: Site, holders: list[Holder], *, at_once: int) -> Callable[[int],
     return burst
 
 
-def speed(stage: Stage, *, bursts: int, size: int) -> list[Row]:
-    """Bench (b)."""
-    with stage.service.open() as service, stage.toolkit.open() as toolkit:
-        ours = crowd(service, service_holders(stage.service), at_once=1)
-        theirs = crowd(toolkit, toolkit_holders(stage.toolkit), at_once=1)
+def speed(servers: Servers, *, bursts: int, size: int) -> list[Row]:
+    """Benchmark (b)."""
+    with servers.service.open() as service, servers.toolkit.open() as toolkit:
+        ours = parallel_flows(service, service_holders(servers.service), at_once=1)
+        theirs = parallel_flows(toolkit, toolkit_holders(servers.toolkit), at_once=1)
         rates = alternate(
             [
                 Contender("this service", ours, lambda: cpu_seconds(service.worker)),
@@ -120,10 +120,10 @@ def speed(stage: Stage, *, bursts: int, size: int) -> list[Row]:
     ]
 
 
-def memory(stage: Stage, *, early: int, late: int) -> list[Row]:
-    """Bench (d): the worker's resident memory after `early` flows and after `late`."""
-    with stage.service.open() as service:
-        burst = crowd(service, service_holders(stage.service), at_once=CROWD)
+def memory(servers: Servers, *, early: int, late: int) -> list[Row]:
+    """Benchmark (d): the worker's resident memory after `early` flows and after `late`."""
+    with servers.service.open() as service:
+        burst = parallel_flows(service, service_holders(servers.service), at_once=PARALLEL)
         burst(early)
         first = resident_megabytes(service.worker)
         burst(late - early)

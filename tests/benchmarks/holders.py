@@ -14,12 +14,12 @@ from django.conf import settings
 if TYPE_CHECKING:
     from presentation.models import RelyingParty
 
-CLIENTS = 100  # so many that nobody asks for tokens too often
+CLIENTS = 100  # enough that no client exceeds the limit of tokens
 REDIRECT_URI = "https://relying-party.example/callback"
 
 
 def prepare(holders: int) -> dict[str, object]:
-    """Migrate, make a key, register, enrol, sign in; what a browser needs to know."""
+    """Migrate, make a key, register, enrol, sign in. Returns what the browsers need."""
     from django.core.management import call_command
     from django.utils import timezone
 
@@ -67,7 +67,7 @@ def client(number: int, now: datetime) -> tuple[str, str]:
 
 
 def sign_in(email: str, now: datetime) -> tuple[str, dict[str, str]]:
-    """An enrolled holder whose browser has been here before, with its cookies."""
+    """The cookies of an enrolled holder's browser."""
     from django.db import transaction
 
     from wallet import credentials

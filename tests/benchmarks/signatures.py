@@ -1,4 +1,4 @@
-"""(f) Signatures per second: with a key in software, and with one in SoftHSM 2 through the same contract.
+"""(f) Signatures per second: with a key in software, and with a key in SoftHSM 2, by the same interface.
 
 Alone, and by the four threads of a worker. How fast a real module is, is its maker's to say.
 """
@@ -24,7 +24,7 @@ THREADS = 4
 
 
 def run(*, bursts: int, size: int) -> list[Row]:
-    """Both rates alone and by threads, and the module's as a share of the other."""
+    """Both rates, in one thread and in several, and their ratio."""
     with in_a_module() as module, ThreadPoolExecutor(THREADS) as threads:
         signers: list[tuple[str, Signer]] = [("software", SoftwareSigner.generate()), ("SoftHSM 2", module)]
         contenders = [
@@ -41,7 +41,7 @@ def run(*, bursts: int, size: int) -> list[Row]:
 
 @contextmanager
 def in_a_module() -> Iterator[Signer]:
-    """What signs with a key that was just made in a fresh token."""
+    """A signer with a new key in a new token."""
     from keys.private_keys.hardware_module import HardwareModule
 
     with TemporaryDirectory() as folder:

@@ -29,7 +29,7 @@ def children(pid: int) -> list[int]:
     for entry in Path("/proc").glob("[0-9]*/stat"):
         try:
             parent = entry.read_text().rpartition(")")[2].split()[1]
-        except OSError:  # ended while we looked
+        except OSError:  # the process ended in the meantime
             continue
         if int(parent) == pid:
             found.append(int(entry.parent.name))
@@ -43,12 +43,12 @@ def cpu_seconds(pid: int) -> float:
 
 
 def resident_megabytes(pid: int) -> float:
-    """What of a process is in memory (VmRSS)."""
+    """The resident memory of a process (VmRSS)."""
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * PAGE / 1e6
 
 
 class Site:
-    """One running gunicorn on a loopback port of its own; a context manager that leaves nothing behind."""
+    """One running gunicorn on its own loopback port; a context manager that stops it."""
 
     def __init__(
         self, application: str, environment: Mapping[str, str], *, ready: str, options: Sequence[str] = ()
@@ -99,7 +99,7 @@ class Site:
         self.stop()
 
     def _wait(self, ready: str) -> None:
-        """Until the page `ready` is served; the socket listens already, so one request waits for it."""
+        """Waits until `ready` is served. The socket already listens, so one request is enough."""
         try:
             with Browser(self.port) as browser:
                 status = browser.get(ready).status

@@ -1,4 +1,4 @@
-"""Bench (e): places in status lists, making a list, and serving it beside a bare view of the same bytes."""
+"""Benchmark (e): allocating entries, building a status list, and serving it, compared with a bare view."""
 
 import json
 from collections.abc import Callable
@@ -6,19 +6,21 @@ from typing import Any
 
 from tests.benchmarks.browsers import Browser
 from tests.benchmarks.bursts import Contender, alternate
+from tests.benchmarks.servers import Servers, Work
 from tests.benchmarks.sites import Site, cpu_seconds
-from tests.benchmarks.stage import Stage, Work
 from tests.benchmarks.table import Row
 
 TARGET = 0.9
 
 
-def run(stage: Stage, *, bursts: int, size: int) -> list[Row]:
-    """Places per CPU second at each load, what a list costs and weighs, and requests per CPU second."""
-    taken = size // 5  # so few that a list stays as full as it was
-    with Work(["-m", "tests.benchmarks.places", str(bursts), str(taken)], stage.service.environment) as work:
+def run(servers: Servers, *, bursts: int, size: int) -> list[Row]:
+    """Entries per CPU second at each load, cost and size of a list, and requests per CPU second."""
+    taken = size // 5  # few enough not to change the load of a list
+    with Work(
+        ["-m", "tests.benchmarks.status_entries", str(bursts), str(taken)], servers.service.environment
+    ) as work:
         found = json.loads(work.done())
-    return [*_given(found["rates"]), *_made(found["made"]), *_served(stage, found["list"], bursts, size)]
+    return [*_given(found["rates"]), *_made(found["made"]), *_served(servers, found["list"], bursts, size)]
 
 
 def _given(rates: dict[str, float]) -> list[Row]:
@@ -26,7 +28,7 @@ def _given(rates: dict[str, float]) -> list[Row]:
     rows = [
         Row(
             "e",
-            f"places given, list {first} full",
+            f"entries allocated, list {first} full",
             rates[first],
             "per CPU second",
             note="with the database's",
@@ -34,7 +36,9 @@ def _given(rates: dict[str, float]) -> list[Row]:
     ]
     for load in others:
         ratio = rates[load] / rates[first]
-        rows.append(Row("e", f"places given, list {load} full", rates[load], "per CPU second", ratio, TARGET))
+        rows.append(
+            Row("e", f"entries allocated, list {load} full", rates[load], "per CPU second", ratio, TARGET)
+        )
     return rows
 
 
@@ -47,21 +51,21 @@ def _made(lists: dict[str, dict[str, Any]]) -> list[Row]:
     return rows
 
 
-def _served(stage: Stage, number: int, bursts: int, size: int) -> list[Row]:
+def _served(servers: Servers, number: int, bursts: int, size: int) -> list[Row]:
     path = f"/status-lists/{number}"
-    with stage.service.open() as service:
+    with servers.service.open() as service:
         with Browser(service.port) as browser:
             body = browser.get(path).body
-        with stage.bare({path: body}).open() as bare:
+        with servers.bare({path: body}).open() as bare:
             contenders = [
                 Contender(str(site.port), _reader(site, path, len(body)), _accounts(site))
                 for site in (service, bare)
             ]
-            ours, floor = alternate(contenders, bursts=bursts, size=size)
+            ours, baseline = alternate(contenders, bursts=bursts, size=size)
     unit, note = "requests per CPU second", f"{len(body):,} bytes, against a bare Django view"
     return [
-        Row("e", "a status list served", ours, unit, ours / floor, TARGET, note=note),
-        Row("e", "the same from the bare view", floor, unit),
+        Row("e", "a status list served", ours, unit, ours / baseline, TARGET, note=note),
+        Row("e", "the same from the bare view", baseline, unit),
     ]
 
 
@@ -70,7 +74,9 @@ def _reader(site: Site, path: str, length: int) -> Callable[[int], None]:
         with Browser(site.port) as browser:
             for _ in range(size):
                 answer = browser.get(path)
-                if answer.status != 200 or abs(len(answer.body) - length) > 10:  # it may be signed anew
+                if (
+                    answer.status != 200 or abs(len(answer.body) - length) > 10
+                ):  # it may be signed again meanwhile
                     raise RuntimeError(f"{path} answered {answer.status}: {answer.body[:200]!r}")
 
     return burst

@@ -1,4 +1,4 @@
-"""What a benchmark found, and the one table they are all printed in."""
+"""The results of benchmarks, and the table in which they are printed."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ class Row:
     With a `target`, `ratio` has to reach it (or stay under it, with `at_most`) to earn its mark.
     """
 
-    bench: str  # "a", "b", …: rows of one bench stand together
+    bench: str  # "a", "b", …: rows of one benchmark are adjacent
     label: str
     value: float
     unit: str  # "per second", "flows per CPU second", "MB", …
     ratio: float | None = None
     target: float | None = None
     at_most: bool = False
-    note: str = ""  # against what the ratio is: "× PyPI sd-jwt"
+    note: str = ""  # what the ratio compares with: "× PyPI sd-jwt"
 
     @property
     def met(self) -> bool | None:
@@ -33,7 +33,7 @@ HEADINGS = ("", "measured", "result", "unit", "ratio", "target", "", "")
 
 
 def render(rows: Iterable[Row]) -> str:
-    """The rows as text, columns aligned, a rule between benches."""
+    """The rows as text, columns aligned, a rule between benchmarks."""
     cells: list[tuple[str, ...]] = [HEADINGS]
     benches: list[str] = [""]
     for row in rows:

@@ -1,4 +1,4 @@
-"""That the benches run, measure something and leave nothing running. How fast anything is, no test says."""
+"""The benchmarks run, measure something and stop their processes. No test checks how fast anything is."""
 
 import os
 from collections.abc import Iterator
@@ -66,7 +66,7 @@ def test_bursts_take_turns_and_the_median_counts() -> None:
 
         return Contender(name, burst, lambda: clock[0])
 
-    slow = contender("slow", [9.0, 0.5, 0.5, 4.0])  # the first warms up, the last is an accident
+    slow = contender("slow", [9.0, 0.5, 0.5, 4.0])  # the first warms up, the last is an outlier
     fast = contender("fast", [9.0, 0.1, 0.1, 0.1])
     assert alternate([slow, fast], bursts=3, size=10) == pytest.approx([2.0, 10.0])
     assert order == ["slow", "fast", "slow", "fast", "fast", "slow", "slow", "fast"]

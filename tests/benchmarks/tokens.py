@@ -1,4 +1,4 @@
-"""Bench (g): access tokens and pushed requests, beside django-oauth-toolkit's token endpoint.
+"""Benchmark (g): access tokens and pushed requests, compared with django-oauth-toolkit's token endpoint.
 
 The toolkit hashes its clients' secrets as Django hashes passwords, which costs more than all the rest; so it
 is measured with the secret in plain text as well. Ours are 256 random bits, for which one SHA-256 is enough.
@@ -14,8 +14,8 @@ from tests.benchmarks.browsers import Browser
 from tests.benchmarks.bursts import Contender, alternate
 from tests.benchmarks.holders import REDIRECT_URI
 from tests.benchmarks.oauth_toolkit.prepare import SECRET
+from tests.benchmarks.servers import Servers
 from tests.benchmarks.sites import Site, cpu_seconds
-from tests.benchmarks.stage import Stage
 from tests.benchmarks.table import Row
 
 TARGET = 3.0
@@ -23,10 +23,10 @@ FORM = {"grant_type": "client_credentials"}
 UNIT = "grants per CPU second"
 
 
-def run(stage: Stage, *, bursts: int, size: int) -> list[Row]:
+def run(servers: Servers, *, bursts: int, size: int) -> list[Row]:
     """Grants and pushes per second of server CPU, and the ratios to the toolkit's grants."""
-    clients = [tuple(client) for client in stage.service.facts["clients"]]
-    with stage.service.open() as service, stage.toolkit.open() as toolkit:
+    clients = [tuple(client) for client in servers.service.facts["clients"]]
+    with servers.service.open() as service, servers.toolkit.open() as toolkit:
         rates = alternate(
             [
                 Contender("ours", _asking(service, "/oauth/v2/token", cycle(clients)), _accounts(service)),
@@ -74,7 +74,7 @@ def _pushing(site: Site, clients: Iterator[tuple[str, str]]) -> Callable[[int], 
 
 
 def _request(client_id: str) -> dict[str, str]:
-    """An authorization request as a browser would bring it."""
+    """The parameters of an authorization request."""
     return {
         "response_type": "vp_token",
         "client_id": client_id,
@@ -89,7 +89,7 @@ def _request(client_id: str) -> dict[str, str]:
 def _posting(
     site: Site, path: str, forms: Iterator[tuple[tuple[str, str], dict[str, str]]], member: str
 ) -> Callable[[int], None]:
-    """Posts forms, each as its client; `member` has to be in every answer."""
+    """Posts forms of several clients; every answer must contain `member`."""
     addresses = cycle(f"192.0.2.{number}" for number in range(1, 200))
 
     def burst(size: int) -> None:

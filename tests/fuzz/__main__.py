@@ -1,7 +1,7 @@
-"""`make fuzz`: spoilt requests in their thousands, over every address, through gunicorn's parser.
+"""`make fuzz`: sends thousands of mutated requests to every address, through gunicorn's parser.
 
-No traffic leaves the machine, and the database is thrown away. A story that fails is played again alone by
-`--seed` and `--story`.
+No traffic leaves the machine, and the database is temporary. `--seed` and `--scenario` repeat a scenario that
+failed, alone.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from tests.fuzz.gateway import BASE_URL
 from tests.fuzz.table import Sum, render
 from tests.pgcluster import Cluster, binaries
 
-FULL = 200_000  # requests; a run of so many must have got everywhere
+FULL = 200_000  # requests; a run of this size must have reached every address and depth
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -43,36 +43,36 @@ def main() -> None:
 
 
 def arguments() -> argparse.Namespace:
-    """What was asked for on the command line."""
+    """The arguments of the command line."""
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
     parser.add_argument("--count", type=int, default=FULL, help="requests (200,000)")
     parser.add_argument("--seed", default=secrets.token_hex(4), help="printed, so that a run can be repeated")
     parser.add_argument("--processes", type=int, default=min(2, os.cpu_count() or 1))
-    parser.add_argument("--story", type=int, help="play this one story only")
-    parser.add_argument("--only", default="", help="stories of this name only")
-    parser.add_argument("--plant", default="nothing", help="break the service on purpose: see `planting`")
+    parser.add_argument("--scenario", type=int, help="run only this scenario")
+    parser.add_argument("--only", default="", help="scenarios of this name only")
+    parser.add_argument("--fault", default="nothing", help="break the service on purpose: see `faults`")
     asked = parser.parse_args()
-    if asked.story is not None:
+    if asked.scenario is not None:
         asked.count, asked.processes = 1, 1
     return asked
 
 
 def played(asked: argparse.Namespace, cluster: Cluster, folder: Path) -> list[dict[str, Any]]:
-    """What each process says that came of its share."""
-    players = [start(asked, number, cluster, folder) for number in range(asked.processes)]
+    """The result that each process reports for its share of the requests."""
+    runners = [start(asked, number, cluster, folder) for number in range(asked.processes)]
     try:
         said = []
-        for player in players:
-            out, _ = player.communicate()
-            if player.returncode:
+        for runner in runners:
+            out, _ = runner.communicate()
+            if runner.returncode:
                 sys.exit("A process of the fuzz run ended too soon; its error is above.")
             said.append(json.loads(out.splitlines()[-1]))
         return said
     finally:
-        for player in players:
-            if player.poll() is None:
-                player.kill()
-                player.communicate()
+        for runner in runners:
+            if runner.poll() is None:
+                runner.kill()
+                runner.communicate()
 
 
 def start(asked: argparse.Namespace, number: int, cluster: Cluster, folder: Path) -> "subprocess.Popen[str]":
@@ -81,10 +81,10 @@ def start(asked: argparse.Namespace, number: int, cluster: Cluster, folder: Path
     with psycopg.connect(cluster.url, autocommit=True) as connection:
         connection.execute(f'CREATE DATABASE "{name}"')
     share = -(-asked.count // asked.processes)
-    first = number if asked.story is None else asked.story
+    first = number if asked.scenario is None else asked.scenario
     numbers = {"seed": asked.seed, "first": first, "step": asked.processes, "count": share}
     words = [
-        f"--{key}={value}" for key, value in (numbers | {"only": asked.only, "plant": asked.plant}).items()
+        f"--{key}={value}" for key, value in (numbers | {"only": asked.only, "fault": asked.fault}).items()
     ]
     surroundings = {
         "PATH": os.environ["PATH"],
@@ -100,7 +100,7 @@ def start(asked: argparse.Namespace, number: int, cluster: Cluster, folder: Path
         "METRICS_TOKEN": "m" * 40,
         "LOG_LEVEL": "ERROR",
     }
-    command = [sys.executable, "-m", "tests.fuzz.player", *words]
+    command = [sys.executable, "-m", "tests.fuzz.runner", *words]
     return subprocess.Popen(command, cwd=ROOT, env=surroundings, stdout=subprocess.PIPE, text=True)
 
 

@@ -1,4 +1,4 @@
-"""Requests as octets, through gunicorn's own parser, to the application that gunicorn serves; no socket."""
+"""Sends requests through gunicorn's parser to the WSGI application, without a socket."""
 
 import sys
 from collections.abc import Iterable
@@ -17,22 +17,22 @@ BASE_URL = f"http://{HOST}"
 
 @dataclass(frozen=True)
 class Wire:
-    """One request: what stands in its first line, its headers as Latin-1, and its body."""
+    """One request: its first line, its headers as Latin-1, and its body."""
 
     method: str
     target: str
     headers: tuple[tuple[str, str], ...] = ()
     body: bytes = b""
-    length: str | None = None  # as Content-Length says it; None: as it is
+    length: str | None = None  # the Content-Length to send; None: the true one
     chunked: bool = False
 
     def with_header(self, name: str, value: str) -> "Wire":
-        """With this header in the place of any of its name."""
+        """The request with this header instead of any of the same name."""
         others = tuple((other, said) for other, said in self.headers if other.lower() != name.lower())
         return replace(self, headers=(*others, (name, value)))
 
     def octets(self) -> bytes:
-        """As it travels (RFC 9112)."""
+        """The request as bytes (RFC 9112)."""
         headers = [f"{name}: {value}" for name, value in self.headers]
         body = self.body
         if self.chunked:
@@ -46,12 +46,12 @@ class Wire:
 
 @dataclass(frozen=True)
 class Reply:
-    """What came back: or, where `refused`, gunicorn let nothing through; or what escaped all of Django."""
+    """The answer; or `refused` by gunicorn; or the exception that Django did not catch (`escaped`)."""
 
     status: int = 0
     headers: tuple[tuple[str, str], ...] = ()
     body: bytes = b""
-    path: str = ""  # as Django looks it up
+    path: str = ""  # as Django resolves it
     query: str = ""
     method: str = ""
     host: str = HOST
@@ -59,7 +59,7 @@ class Reply:
     escaped: BaseException | None = field(default=None, repr=False)
 
     def header(self, name: str) -> str | None:
-        """The value of a header, in any case of letters."""
+        """The value of a header; upper and lower case are equal."""
         return next((value for other, value in self.headers if other.lower() == name.lower()), None)
 
     @property
@@ -72,14 +72,14 @@ class Reply:
 
 
 class _NoSocket:
-    """Where gunicorn would write `100 Continue`."""
+    """Discards the `100 Continue` that gunicorn would send."""
 
     def send(self, octets: bytes) -> None:
         pass
 
 
 class Gateway:
-    """Sends requests to the application as gunicorn does, with the settings it is shipped with."""
+    """Sends requests to the application as gunicorn does, with the settings of deploy/gunicorn.conf.py."""
 
     def __init__(self, application: Any) -> None:
         self._application = application
@@ -88,7 +88,7 @@ class Gateway:
         self._settings.set("forwarded_allow_ips", "127.0.0.1")
 
     def send(self, wire: Wire) -> Reply:
-        """The reply, whatever it is; never raises for what the application does."""
+        """The reply. Never raises, whatever the application does."""
         try:
             request = next(RequestParser(self._settings, iter([wire.octets()]), ("127.0.0.1", 50_000)))
             server = ("127.0.0.1", str(PORT))

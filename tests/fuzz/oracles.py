@@ -1,4 +1,4 @@
-"""What must hold of every reply, whatever was asked."""
+"""What must be true of every reply to any request."""
 
 import json
 import re
@@ -14,7 +14,7 @@ JSON = (
     *("/.well-known/openid-configuration", "/.well-known/oauth-authorization-server"),
     *("/.well-known/jwt-vc-issuer", "/openid-connect/jwks", "/credential-types/identity/v1", "/status-lists"),
 )
-# What a person or a machine may see here is nobody else's.
+# Answers at these addresses are for one person or client only.
 PERSONAL = (
     *("/wallet/", "/consent/", "/admin/", "/sandbox/identity/", "/sandbox/mailbox/", "/sandbox/holder"),
     *("/sandbox/relying-parties/", "/oauth/", "/metrics", "/playground/"),
@@ -25,20 +25,20 @@ RegisteredFor = Callable[[Collection[str]], Collection[str]]  # the URIs of thes
 
 
 class Oracles:
-    """Tells what is wrong with a reply."""
+    """Finds what is wrong with a reply."""
 
     def __init__(self, redirect_uris: RegisteredFor, client_of: Callable[[str], str]) -> None:
-        """client_of: who asked in the interaction that is named in a path."""
+        """client_of: the client ID of the interaction that a path names."""
         self._redirect_uris, self._client_of = redirect_uris, client_of
-        self.onward = ""  # where a relying party's server sent the browser last
-        self.asking: Collection[str] = ()  # the clients that the last call of the sandbox's holder named
+        self.onward = ""  # the address to which a relying party's server last sent the browser
+        self.asking: Collection[str] = ()  # the clients in the last call of the simulated holder
 
     def wrong(self, reply: Reply) -> Iterator[str]:
-        """Each breach in a few words that name no value, so that equal ones are counted together."""
+        """Each violation in a few words without values, so that equal ones are counted together."""
         if reply.escaped is not None:
             yield f"{type(reply.escaped).__name__} escaped"
             return
-        if reply.status >= 500:  # also 503: one request at a time leaves nothing that is not available
+        if reply.status >= 500:  # also 503: with one request at a time everything is available
             yield f"status {reply.status}"
             return
         yield from self._headers(reply)
@@ -70,7 +70,7 @@ class Oracles:
         return uri not in allowed and not (self.onward and uri == self.onward.partition("#")[0])
 
     def _allowed(self, reply: Reply) -> Collection[str]:
-        """Addresses of the parties that this request could be about."""
+        """Addresses of the relying parties that this request may belong to."""
         if reply.path.startswith(PRESENTATION + "interactions/"):
             return self._redirect_uris([self._client_of(reply.path)])
         if reply.path == PRESENTATION + "authorize":
@@ -82,7 +82,7 @@ class Oracles:
         if reply.path not in JSON or reply.method == "HEAD" or not reply.body:
             return
         if reply.status in (304, 405) or (reply.status == 400 and reply.host != HOST):
-            return  # what is meant for another host comes to no endpoint
+            return  # a request for another host reaches no endpoint
         if not (reply.header("Content-Type") or "").startswith(("application/json", "application/vnd.oai")):
             yield f"no JSON with status {reply.status}"
             return
@@ -102,6 +102,6 @@ def as_browsers_read(location: str, path: str) -> str:
     plain = re.sub("[\\t\\r\\n]", "", location).strip("".join(map(chr, range(33))))
     scheme = plain.partition(":")[0].lower()
     if scheme not in ("http", "https") and re.fullmatch("[a-z][a-z0-9+.-]*", scheme) and ":" in plain:
-        return plain  # of an app on the device
+        return plain  # a native application's scheme
     front, mark, fragment = plain.partition("#")
     return urljoin(f"{BASE_URL}{quote(path)}", front.replace("\\", "/")) + mark + fragment

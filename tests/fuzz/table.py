@@ -1,11 +1,11 @@
-"""What came of a run, to be read: how deep it got, replies by address and status, and every failure once."""
+"""The report of a run: depths reached, replies by address and status, and every kind of failure."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-# What only requests can reach that were good so far: a run of full length must have come to each.
+# Only a sequence of valid requests reaches these. A run of full length must reach each of them.
 DEPTHS = (
     *("access tokens given", "requests pushed", "presentations found valid", "outcomes told"),
     *("consent pages", "answers in a redirect: tokens", "answers in a redirect: errors", "answers posted"),
@@ -19,7 +19,7 @@ _CLASSES = ("1xx", "2xx", "3xx", "4xx", "5xx", "escaped")
 
 @dataclass
 class Sum:
-    """All processes together."""
+    """The results of all processes."""
 
     sent: Counter[str] = field(default_factory=Counter)
     refused: int = 0
@@ -49,7 +49,7 @@ class Sum:
 
     @property
     def missed(self) -> list[str]:
-        """Addresses of the URLconf that nothing was sent to, and depths that no request came to."""
+        """Addresses of the URLconf and depths that no request reached."""
         found = {key.rpartition(" ")[0].replace("^", "") for key in self.replies}
         routes = [route.replace("^", "") for route in self.routes if "(?P<url>" not in route]
         return [route for route in routes if route not in found] + [
@@ -58,16 +58,16 @@ class Sum:
 
 
 def render(total: Sum, *, seed: str) -> str:
-    """The whole account as text."""
+    """The report as text."""
     rate = total.requests / total.seconds if total.seconds else 0
-    lines = [*_replies(total), "", "How deep it got:"]
+    lines = [*_replies(total), "", "Depths reached:"]
     lines += [f"  {count:>9,}  {name}" for name, count in sorted(total.reached.items())]
-    lines += ["", "Requests by story:", *(f"  {n:>9,}  {name}" for name, n in sorted(total.sent.items()))]
+    lines += ["", "Requests by scenario:", *(f"  {n:>9,}  {name}" for name, n in sorted(total.sent.items()))]
     if total.missed:
         lines += ["", f"Never reached ({len(total.missed)}):", *(f"  {route}" for route in total.missed)]
     for key, failure in sorted(total.failures.items(), key=lambda item: -item[1]["count"]):
         lines += ["", f"FAILURE, {failure['count']} times: {key}"]
-        lines += [f"  again: python -m tests.fuzz --seed {seed} --story {failure['story']}"]
+        lines += [f"  again: python -m tests.fuzz --seed {seed} --scenario {failure['scenario']}"]
         lines += [f"  status {failure['status']} {failure['location']}", f"  {failure['error']}"]
         lines += ["    " + line for line in repr(failure["request"])[:1500].split("\\r\\n")[:14]]
         lines += ["    | " + line for line in failure["traceback"].splitlines()[-12:]]

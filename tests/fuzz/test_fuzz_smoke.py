@@ -1,4 +1,4 @@
-"""That the fuzz run runs, gets deep and finds what is wrong; `make fuzz` is the run itself."""
+"""A short fuzz run reaches its depths and finds faults. `make fuzz` is the long run."""
 
 import json
 import random
@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.fuzz.gateway import Gateway, Wire
+from tests.fuzz.mutations import METHODS, Mutator
 from tests.fuzz.oracles import Oracles
-from tests.fuzz.spoiling import METHODS, Spoiler
 from tests.fuzz.table import DEPTHS, Sum, render
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -24,7 +24,7 @@ def fuzz(*words: str) -> "subprocess.CompletedProcess[str]":
 
 
 @pytest.mark.postgresql
-def test_a_short_run_ends_well_and_says_how_deep_it_got() -> None:
+def test_a_short_run_succeeds_and_reports_the_depths_it_reached() -> None:
     done = fuzz("--count", "400", "--seed", "smoke")
 
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-5000:]
@@ -36,19 +36,19 @@ def test_a_short_run_ends_well_and_says_how_deep_it_got() -> None:
 
 @pytest.mark.postgresql
 @pytest.mark.parametrize(
-    ("plant", "story", "found"),
+    ("fault", "scenario", "found"),
     [("unguarded-ascii", "verify", "status 500"), ("any-redirect", "present", "a redirect to an address")],
 )
-def test_a_fault_that_was_put_in_is_found_and_found_again_by_its_number(
-    plant: str, story: str, found: str
+def test_a_fault_in_the_service_is_found_and_can_be_repeated_by_its_number(
+    fault: str, scenario: str, found: str
 ) -> None:
-    planted = ("--plant", plant, "--only", story, "--seed", "planted")
-    done = fuzz(*planted, "--count", "800")
-    again = re.search(rf"{found}.*\n  again: .*--story (\d+)", done.stdout)
+    faulty = ("--fault", fault, "--only", scenario, "--seed", "faulty")
+    done = fuzz(*faulty, "--count", "800")
+    again = re.search(rf"{found}.*\n  again: .*--scenario (\d+)", done.stdout)
 
     assert done.returncode == 1
     assert again, done.stdout[-5000:]
-    assert found in fuzz(*planted, "--story", again[1]).stdout
+    assert found in fuzz(*faulty, "--scenario", again[1]).stdout
 
 
 def nobody(environ: object, start_response: object) -> list[bytes]:
@@ -69,13 +69,13 @@ def test_what_gunicorn_refuses_does_not_reach_the_application(wire: Wire) -> Non
     assert Gateway(nobody).send(wire).refused
 
 
-def test_whatever_escapes_the_application_is_seen() -> None:
+def test_an_exception_that_leaves_the_application_is_reported() -> None:
     reply = Gateway(nobody).send(Wire("GET", "/"))
 
     assert list(Oracles(lambda _: (), lambda _: "").wrong(reply)) == ["RuntimeError escaped"]
 
 
-def test_the_oracles_see_each_breach() -> None:
+def test_the_oracles_find_each_violation() -> None:
     from tests.fuzz.gateway import Reply
 
     good = (("Content-Security-Policy", "x"), ("X-Content-Type-Options", "nosniff"))
@@ -116,16 +116,16 @@ def test_the_oracles_see_each_breach() -> None:
     ]
 
 
-def test_the_same_chance_spoils_in_the_same_way_and_none_spoils_nothing() -> None:
+def test_the_same_seed_gives_the_same_mutations_and_a_rate_of_zero_gives_none() -> None:
     pairs = [("client_id", "bank"), ("nonce", "n" * 16)]
 
-    def spoilt(wildness: float) -> list[object]:
-        spoiler = Spoiler(random.Random("x"), wildness)
-        return [spoiler.form(pairs) for _ in range(50)] + [spoiler.json({"a": [1]}) for _ in range(50)]
+    def mutated(rate: float) -> list[object]:
+        mutator = Mutator(random.Random("x"), rate)
+        return [mutator.form(pairs) for _ in range(50)] + [mutator.json({"a": [1]}) for _ in range(50)]
 
-    assert spoilt(0.6) == spoilt(0.6)
-    assert len(set(map(str, spoilt(0.6)))) > 20
-    assert set(map(str, spoilt(0.0))) == {"client_id=bank&nonce=" + "n" * 16, '{"a": [1]}'}
+    assert mutated(0.6) == mutated(0.6)
+    assert len(set(map(str, mutated(0.6)))) > 20
+    assert set(map(str, mutated(0.0))) == {"client_id=bank&nonce=" + "n" * 16, '{"a": [1]}'}
     assert all(re.fullmatch("[A-Z-]+", method) for method in METHODS)
 
 

@@ -1,5 +1,5 @@
-"""Mutation tests by hand: one security check after the other is broken, and a test must notice each time.
+"""Mutation tests from a table: each mutant breaks one security check, and a test must fail.
 
 `make mutants` runs them. Every mutant is applied to a copy of the project in a temporary folder, never to the
-project itself. A mutant that no test notices shows that a test is missing.
+project itself. If no test fails, a test is missing.
 """

@@ -12,7 +12,7 @@ from tests.mutants.mutant import Mutant, problems
 from tests.mutants.tables import MUTANTS
 from tests.project_copy import ROOT
 
-Row = tuple[Mutant, Outcome, float]  # with the seconds it took
+Row = tuple[Mutant, Outcome, float]  # with the duration in seconds
 
 
 def main() -> int:
@@ -34,12 +34,12 @@ def main() -> int:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
     parser.add_argument("--jobs", type=int, default=2, help="how many mutants are tried at a time")
-    parser.add_argument("words", nargs="*", help="only mutants whose name has one of these")
+    parser.add_argument("words", nargs="*", help="only mutants whose name contains one of these")
     return parser.parse_args()
 
 
 def _pass_as_they_are(made: list[ProjectCopy], chosen: Iterable[Mutant]) -> bool:
-    """A test that fails without any mutant would notice every one of them."""
+    """Checks that the tests pass without a mutant; otherwise they would seem to detect every mutant."""
     tests = sorted({test for mutant in chosen for test in mutant.tests})
     shares = [tests[index :: len(made)] for index in range(len(made))]
     with ThreadPoolExecutor(len(made)) as threads:
@@ -51,7 +51,7 @@ def _pass_as_they_are(made: list[ProjectCopy], chosen: Iterable[Mutant]) -> bool
 
 
 def _tried(chosen: Iterable[Mutant], made: list[ProjectCopy]) -> Iterable[Row]:
-    """Every mutant in one of the copies, as soon as one is free."""
+    """Tries each mutant in the next free copy."""
     free: SimpleQueue[ProjectCopy] = SimpleQueue()
     for copy in made:
         free.put(copy)

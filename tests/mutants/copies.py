@@ -27,25 +27,25 @@ connection.creation.create_test_db(verbosity=0, autoclobber=True, serialize=Fals
 
 
 class Verdict(Enum):
-    """What became of a mutant."""
+    """The result for one mutant."""
 
     KILLED = "killed"
     SURVIVED = "SURVIVED"
-    UNCLEAR = "UNCLEAR"  # the tests could not run, or did not end
+    UNCLEAR = "UNCLEAR"  # the tests could not run, or did not end in time
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """The verdict, and the test that failed or what pytest said."""
+    """The verdict, with the test that failed or the output of pytest."""
 
     verdict: Verdict
     about: str
 
 
 def outcome(returncode: int, output: str) -> Outcome:
-    """What a run of pytest with `-x -rfE` says about the mutant.
+    """The outcome of a run of pytest with `-x -rfE`.
 
-    An error outside a test, such as a database that is away, does not count as a test that noticed it.
+    An error outside a test, such as a database that cannot be reached, does not count as a failed test.
     """
     failed = [line for line in output.splitlines() if line.startswith("FAILED ")]
     if returncode == 1 and failed:
@@ -57,10 +57,10 @@ def outcome(returncode: int, output: str) -> Outcome:
 
 @contextmanager
 def database_server() -> Iterator[Cluster]:
-    """A PostgreSQL server for the whole run; ends the program with one sentence where there is none."""
+    """A PostgreSQL server for the whole run. Ends the program if PostgreSQL is not installed."""
     bindir = binaries()
     if bindir is None:
-        raise SystemExit("PostgreSQL is not installed: many mutants are noticed by tests that need it.")
+        raise SystemExit("PostgreSQL is not installed: many of the tests need it.")
     cluster = Cluster(bindir)
     try:
         yield cluster
@@ -76,16 +76,16 @@ class ProjectCopy:
         self._name, self._cluster = name, cluster
 
     def migrate(self) -> None:
-        """Make the database that every run gets a copy of, because migrating takes seconds."""
+        """Create the migrated database that every run copies, because migrating takes seconds."""
         self._run([sys.executable, "-c", _MIGRATE], _MIGRATED, check=True)
 
     def try_out(self, mutant: Mutant) -> Outcome:
-        """Whether one of its tests notices the mutant. Raises MutantError."""
+        """Runs the mutant's tests with the mutant applied. Raises MutantError."""
         with applied(mutant, self.root):
             return self.run(mutant.tests)
 
     def run(self, tests: Collection[str]) -> Outcome:
-        """What pytest says about these tests; no tests pass."""
+        """Runs these tests. No tests count as passed."""
         if not tests:
             return Outcome(Verdict.SURVIVED, "")
         with psycopg.connect(self._cluster.url, autocommit=True) as connection:
@@ -124,7 +124,7 @@ class ProjectCopy:
 
 @contextmanager
 def copies(number: int, cluster: Cluster) -> Iterator[list[ProjectCopy]]:
-    """So many copies of the project; the first has made the migrated database."""
+    """This number of copies of the project, with the migrated database."""
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         made = []
         for index in range(number):

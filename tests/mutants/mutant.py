@@ -1,4 +1,4 @@
-"""One mutant: a line of the project and what it is replaced by, with the tests that must notice it."""
+"""One mutant: a text of the project, its replacement, and the tests of which one must fail."""
 
 import re
 from collections.abc import Iterator
@@ -9,12 +9,12 @@ from pathlib import Path
 
 
 class MutantError(Exception):
-    """The mutant does not fit the project any more; the text says how."""
+    """The mutant no longer matches the project; the text says why."""
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """What the changed service would do, the change, and the tests of which at least one must then fail."""
+    """The behaviour with the change (`name`), the change, and the tests of which at least one must fail."""
 
     name: str
     file: str
@@ -29,7 +29,7 @@ def mutant(name: str, file: str, text: str, replacement: str, *tests: str) -> Mu
 
 
 def problems(mutant: Mutant, root: Path) -> Iterator[str]:
-    """Why the mutant does not fit the project in `root`; nothing when it does."""
+    """The reasons why the mutant does not match the project in `root`."""
     path = root / mutant.file
     times = path.read_text().count(mutant.text) if path.is_file() else 0
     if times != 1:
@@ -45,7 +45,7 @@ def problems(mutant: Mutant, root: Path) -> Iterator[str]:
 
 @contextmanager
 def applied(mutant: Mutant, root: Path) -> Iterator[None]:
-    """While the block runs, the copy of the project in `root` has the mutant. Raises MutantError."""
+    """Applies the mutant to the copy in `root` while the block runs. Raises MutantError."""
     if found := list(problems(mutant, root)):
         raise MutantError("\n".join(found))
     path = root / mutant.file
@@ -59,5 +59,5 @@ def applied(mutant: Mutant, root: Path) -> Iterator[None]:
 
 def _write(path: Path, text: str) -> None:
     path.write_text(text)
-    # Python recognizes a changed file by its length and the second of its last change: both may be the same.
+    # Python compares length and second of the last change of a file. Both may be equal after a mutation.
     Path(cache_from_source(str(path))).unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""The table of mutants fits the project. That tests notice them is shown by `make mutants`."""
+"""The table of mutants matches the project. `make mutants` shows that tests detect them."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ def test_no_two_mutants_have_the_same_name() -> None:
     assert sorted(set(names)) == sorted(names)
 
 
-def test_a_mutant_is_there_only_while_its_tests_run(tmp_path: Path) -> None:
+def test_a_mutant_is_applied_only_while_its_tests_run(tmp_path: Path) -> None:
     (tmp_path / "tests").mkdir()
     (tmp_path / "tests" / "test_it.py").write_text("def test_it() -> None: ...\n")
     (tmp_path / "it.py").write_text("if a < b:\n")
@@ -49,5 +49,7 @@ def test_a_text_that_does_not_occur_once_is_no_mutant(tmp_path: Path, text: str)
         (5, "no tests ran", Verdict.UNCLEAR),
     ],
 )
-def test_only_a_test_that_fails_has_noticed_a_mutant(returncode: int, output: str, verdict: Verdict) -> None:
+def test_only_a_failed_test_counts_as_detecting_a_mutant(
+    returncode: int, output: str, verdict: Verdict
+) -> None:
     assert outcome(returncode, output).verdict is verdict

@@ -577,13 +577,13 @@ def test_the_guide_is_told_by_webhook_what_became_of_its_request(
         call_command("deliver_webhooks", stdout=StringIO())
 
     ((headers, body),) = receiver.received
-    said = code["told"](secret, headers, body)
+    said = code["webhook_content"](secret, headers, body)
 
     nonce = hashlib.sha256(session["nonce"].encode()).hexdigest()
     assert said["type"] == "presentation.completed"
     assert said["data"] == {"client_id": shop.client_id, "nonce_sha256": nonce}
     with pytest.raises(WebhookVerificationError):
-        code["told"](secret, headers, body.replace(b"completed", b"denied"))
+        code["webhook_content"](secret, headers, body.replace(b"completed", b"denied"))
 
 
 @pytest.mark.parametrize("encrypted", [False, True])

@@ -1,5 +1,5 @@
-"""What every public address answers to a table of good and bad requests, kept as text files.
+"""Records the answers of every public address to a table of valid and invalid requests, as text files.
 
-A test plays the table again and compares, so that a change of behaviour seen from outside shows as a diff.
-Nothing here knows where the code is: see `world` for the few names of the project that are used.
+A test runs the table again and compares, so that a change of behaviour seen from outside shows as a diff.
+Only `service` uses names of the project, so that moving code does not change the record.
 """

@@ -1,4 +1,4 @@
-"""`python -m tests.recorded`: compare with what is kept, or with `--write` keep what is answered now."""
+"""`python -m tests.recorded`: compares the answers with the record. `--write` replaces the record."""
 
 import argparse
 import sys
@@ -17,7 +17,7 @@ def main() -> int:
     asked = parser.parse_args()
     changed = False
     for environment in [asked.environment] if asked.environment else runs.ENVIRONMENTS:
-        run = runs.play(environment, whole=asked.whole)
+        run = runs.run(environment, whole=asked.whole)
         before = runs.recorded(environment)
         found = runs.differences(before, run.texts)
         changed = changed or bool(found)

@@ -1,4 +1,4 @@
-"""A clock that moves only when it is told to, so that every time in an answer can be recorded as it is."""
+"""A clock that moves only when the table moves it, so that times in answers are the same in every run."""
 
 import time
 from datetime import UTC, datetime, timedelta
@@ -8,7 +8,7 @@ BEGINNING = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 
 
 class Clock:
-    """The time of day as Django and `time.time` give it. Waiting (`time.monotonic`) goes on as always."""
+    """Replaces the time of Django and `time.time`. `time.monotonic` is not changed."""
 
     def __init__(self) -> None:
         self.moment = BEGINNING
@@ -18,7 +18,7 @@ class Clock:
         from django.utils import timesince, timezone
 
         timezone.now = self.now
-        real = timesince.timesince  # asks the machine's clock when it is not told the time
+        real = timesince.timesince  # uses the machine's clock if it gets no time
 
         def since(d: Any, now: Any = None, **more: Any) -> str:
             return real(d, now or self.now(), **more)
@@ -34,11 +34,11 @@ class Clock:
         return self.moment.timestamp()
 
     def set(self, *, days: int) -> None:
-        """So many days after the beginning; each group sets it, so that none moves another."""
+        """Set the clock to a day after the beginning. Each group does this, so groups are independent."""
         self.moment = BEGINNING + timedelta(days=days)
 
     def next(self, *, minutes: int) -> None:
-        """On to the next multiple of so many minutes, so that a longer story does not move the next one."""
+        """Move to the next multiple of `minutes`, so that a longer scenario does not change the next."""
         step = timedelta(minutes=minutes)
         self.moment = BEGINNING + ((self.moment - BEGINNING) // step + 1) * step
 

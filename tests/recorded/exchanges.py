@@ -12,13 +12,13 @@ from django.utils.http import http_date
 from tests.fuzz.gateway import Reply, Wire
 from tests.recorded import pages
 from tests.recorded.clock import clock
+from tests.recorded.formatting import FORM, Formatter
 from tests.recorded.masks import Masks
-from tests.recorded.written import FORM, Written
 
 if TYPE_CHECKING:
-    from tests.recorded.stage import Stage
+    from tests.recorded.recorder import Recorder
 
-# Headers that most responses have; the head of the file names them, and a story only what differs.
+# Headers that most responses have; the head of the file names them, and a scenario only what differs.
 USUAL = (
     "Content-Security-Policy",
     "Cross-Origin-Opener-Policy",
@@ -35,17 +35,19 @@ LEGEND = (
 )
 
 
-def request_lines(wire: Wire, cookies: list[str], own: list[tuple[str, str]], written: Written) -> list[str]:
-    """What was sent: `own` are the headers that this request was given."""
-    masks = written.masks
+def request_lines(
+    wire: Wire, cookies: list[str], own: list[tuple[str, str]], formatter: Formatter
+) -> list[str]:
+    """The lines of a request. `own`: the headers that only this request has."""
+    masks = formatter.masks
     path, _, query = wire.target.partition("?")
     content_type = next((value for name, value in wire.headers if name == "Content-Type"), "")
     said = [f"> {wire.method} {masks.text(path)}"]
-    said += written.pairs(query, "?") if query else []
+    said += formatter.pairs(query, "?") if query else []
     said += [f"  Cookie: {', '.join(sorted(plain(name) for name in cookies))}"] if cookies else []
     said += [f"  Content-Type: {content_type}"] if content_type not in ("", FORM) else []
     said += [f"  {name}: {_sent_header(name, value, masks)}" for name, value in own if name != "Origin"]
-    return said + (written.sent(wire.body, content_type) if wire.body else [])
+    return said + (formatter.sent(wire.body, content_type) if wire.body else [])
 
 
 def _sent_header(name: str, value: str, masks: Masks) -> str:
@@ -59,37 +61,37 @@ def _sent_header(name: str, value: str, masks: Masks) -> str:
 
 
 class Answer:
-    """What came back."""
+    """The lines of an answer."""
 
-    def __init__(self, stage: "Stage", wire: Wire, reply: Reply, written: Written) -> None:
-        self._stage, self._wire, self._reply = stage, wire, reply
-        self._written, self._masks = written, written.masks
+    def __init__(self, recorder: "Recorder", wire: Wire, reply: Reply, formatter: Formatter) -> None:
+        self._recorder, self._wire, self._reply = recorder, wire, reply
+        self._written, self._masks = formatter, formatter.masks
         self._static = wire.target.startswith("/static/")
 
     def lines(self) -> list[str]:
         """Status, headers, body."""
-        reply, stage = self._reply, self._stage
+        reply, recorder = self._reply, self._recorder
         if reply.refused:
             return ["< refused by gunicorn"]
         if reply.escaped is not None:
             return [f"< {type(reply.escaped).__name__} escaped"]
-        body = [] if self._wire.method == "HEAD" else self._body()  # gunicorn leaves it out
-        if len(body) > 5 and body == stage.last_body:
+        body = [] if self._wire.method == "HEAD" else self._body()  # gunicorn sends none
+        if len(body) > 5 and body == recorder.last_body:
             body = ["  (the same body as before)"]
         elif body:
-            stage.last_body = body
+            recorder.last_body = body
         return [f"< {reply.status}", *self._headers(), *body]
 
     def _headers(self) -> list[str]:
         headers = sorted(self._reply.headers, key=lambda header: header[0].lower())
         values = dict(headers)
-        usual = {name for name, value in self._stage.usual.items() if values.get(name) == value}
+        usual = {name for name, value in self._recorder.usual.items() if values.get(name) == value}
         said = []
         if values.get("Cache-Control") == _NEVER and values.get("Expires") == http_date(clock.seconds()):
             said.append("  (never cached)")
             headers = [pair for pair in headers if pair[0] not in ("Cache-Control", "Expires")]
         if len(usual) >= 3:
-            left_out = [name for name in self._stage.usual if name not in values]
+            left_out = [name for name in self._recorder.usual if name not in values]
             without = f", without {', '.join(left_out)}" if left_out else ""
             said.append(f"  (the usual headers{without})")
         else:
@@ -115,22 +117,22 @@ class Answer:
         return [f"  {name}: {self._masks.text(value)}"]
 
     def _cookie(self, header: str) -> str:
-        """Name and value; the attributes only where they are not those that the head of the file names."""
+        """Name and value, with the attributes if they differ from those in the head of the file."""
         pair, *attributes = (part.strip() for part in header.split(";"))
         cookie, _, value = pair.partition("=")
         said = f"{cookie}; {'; '.join(_attribute(each) for each in sorted(attributes))}"
         empty = value in ("", '""')
         cookie, value = plain(cookie), "‹nothing›" if empty else "‹value›"
-        usual = self._stage.cookies.setdefault(f"{cookie}={value}", said)
+        usual = self._recorder.cookies.setdefault(f"{cookie}={value}", said)
         return f"{cookie}={value}" + (f"; {said}" if said != usual else "")
 
     def _is_constant(self) -> bool:
-        """Whether the body has nothing in it that differs between runs; then its tag is constant as well."""
+        """Whether the body is the same in every run. Then its ETag is constant as well."""
         try:
             said = json.loads(self._reply.body)
         except ValueError:
             return False
-        return bool(Masks().json(said) == said)  # other masks: a token is taken apart where it is first seen
+        return bool(Masks().json(said) == said)  # new masks, because each decodes a token only once
 
     def _location(self, name: str, value: str) -> list[str]:
         address, sharp, fragment = value.partition("#")
@@ -161,21 +163,21 @@ class Answer:
     def _text(self, masked: str, media_type: str) -> list[str]:
         self._keep_whole(masked)
         if media_type == "text/html":
-            return [f"  {line}" for line in pages.lines(masked, self._stage.frames)]
+            return [f"  {line}" for line in pages.lines(masked, self._recorder.frames)]
         return self._written.shortened(masked, 2)
 
     def _keep_whole(self, text: str) -> None:
         place = f"{self._wire.method} {self._masks.text(self._wire.target)[:100]}"
-        self._stage.whole.append((place, text))
+        self._recorder.whole.append((place, text))
 
 
 def plain(cookie: str) -> str:
-    """The name without the prefix that cookies have over https."""
+    """The name of a cookie without the prefix for https."""
     return cookie.removeprefix("__Host-")
 
 
 def _attribute(text: str) -> str:
-    """An attribute of a cookie; of a time, how far away it is."""
+    """An attribute of a cookie; a time as the difference from now."""
     name, _, value = text.partition("=")
     if name.lower() != "expires":
         return text

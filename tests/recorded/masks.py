@@ -1,4 +1,4 @@
-"""Values as the record has them: tokens and certificates taken apart, and what is random named instead."""
+"""Masks values for the record: tokens and certificates are decoded, random values get names."""
 
 import base64
 import json
@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from joserfc import jwe
 from joserfc.jwk import ECKey
 
-from tests.recorded import chance
+from tests.recorded import random_values
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _CSRF = re.compile(r"(?<![A-Za-z0-9_-])[A-Za-z0-9]{64}(?![A-Za-z0-9_-])")
@@ -25,33 +25,33 @@ _PEM_REQUEST = re.compile(
 )
 _JOSE = re.compile(r"eyJ[\w-]*(?:\.[\w-]*){2,4}(?:~[\w.~-]*)?")
 _WHOLE_JOSE = re.compile(rf"^{_JOSE.pattern}$")
-_LIST = re.compile(r"(?<=/status-lists/)[1-9][0-9]{0,3}\b")  # which list is filled next is drawn at random
-_PLACE = re.compile(r"(?<![\w/.])[0-9]{1,3}/[0-9]{1,7}(?![\w/.])")  # as operators are shown both
+_LIST = re.compile(r"(?<=/status-lists/)[1-9][0-9]{0,3}\b")  # the number of a list is random
+_PLACE = re.compile(r"(?<![\w/.])[0-9]{1,3}/[0-9]{1,7}(?![\w/.])")  # list and index in the admin
 _FINGERPRINT = re.compile(r"(?<![0-9A-F:])(?:[0-9A-F]{2}[ :]){15,}[0-9A-F]{2}(?![0-9A-F:])")
 _STARRED = re.compile(r"(?<![\w./+=-])[\w./+=-]{0,80}\*{4,}")  # what Django shows of a password
 # Members of JSON whose value follows from something random, and what stands in its place.
 _FOLLOWS = {"sd_hash": "‹digest›", "...": "‹digest›", "idx": "‹index›"}
 
-places: dict[str, str] = {}  # origins that differ between runs, and what stands in their place
-certificates: dict[bytes, str] = {}  # DER of those whose content is recorded already, and their names
-decryption_keys: list[dict[str, Any]] = []  # private JWKs that answers to our applications are encrypted to
+places: dict[str, str] = {}  # origins that differ between runs, with their replacements
+certificates: dict[bytes, str] = {}  # DER of certificates that are recorded already, and their names
+decryption_keys: list[dict[str, Any]] = []  # private JWKs for encrypted answers
 
 
 class Masks:
-    """One story's masks: its ids are numbered in the order in which they appear."""
+    """The masks of one scenario. Ids are numbered in the order of their first use."""
 
     def __init__(self) -> None:
         self._ids: dict[str, str] = {}
         self._tokens: dict[str, int] = {}
 
     def text(self, text: str) -> str:
-        """Text of any kind on which nothing of the random values is left."""
+        """Any text with all random values masked."""
         text = _PEM.sub(lambda found: self._pem(found[0]), text)
         text = _PEM_REQUEST.sub("‹certificate request›", text)
         text = _JOSE.sub(lambda found: json.dumps(self.token(found[0]), ensure_ascii=False), text)
         for origin, name in places.items():
             text = text.replace(origin, name)
-        text = chance.mask(text)
+        text = random_values.mask(text)
         text = _CSRF.sub("‹64 characters›", text)
         text = _STATIC.sub(r"\1.", text)
         text = _LIST.sub("‹number›", text)
@@ -61,7 +61,7 @@ class Masks:
         return _UUID.sub(lambda found: self._id(found[0]), text)
 
     def json(self, value: Any, name: str = "") -> Any:
-        """A JSON value, masked inside; what is a token in it is taken apart."""
+        """A JSON value with its texts masked and its tokens decoded."""
         if name in _FOLLOWS:
             return _FOLLOWS[name]
         if isinstance(value, dict):
@@ -70,7 +70,7 @@ class Masks:
                 self.text(member): f"‹{len(said)} characters›"
                 if key and member in ("x", "y", "d")
                 else self.json(said, member)
-                # What is disclosed comes in the order of digests, which are random.
+                # Disclosures are in the order of their digests, which is random.
                 for member, said in (sorted(value.items()) if name == "claims" else value.items())
             }
         if isinstance(value, list):
@@ -92,10 +92,10 @@ class Masks:
             return text
 
     def value(self, text: str) -> Any:
-        """A text that may be a token as a whole, JSON with tokens in it, or anything."""
+        """A text that may be a token, JSON with tokens in it, or anything else."""
         if _WHOLE_JOSE.match(text):
             if text in self._tokens:
-                return f"‹token {self._tokens[text]} of this story again›"
+                return f"‹token {self._tokens[text]} of this scenario again›"
             self._tokens[text] = len(self._tokens) + 1
             return self.token(text)
         if text.startswith("{") and ("eyJ" in text or '"kty"' in text):
@@ -104,7 +104,7 @@ class Masks:
         return self.text(text)
 
     def token(self, text: str) -> Any:
-        """A JWS, an SD-JWT or a JWE as an object of its parts; text that only looks like one as it is."""
+        """A JWS, an SD-JWT or a JWE as an object of its parts; other text unchanged."""
         jwt, *rest = text.split("~")
         parts = jwt.split(".")
         try:
@@ -121,7 +121,7 @@ class Masks:
                 "key binding": self.token(rest[-1]) if rest[-1] else "",
             }
         except (ValueError, Error, IndexError, AttributeError):
-            return f"‹no token: {chance.mask(text)}›"
+            return f"‹no token: {random_values.mask(text)}›"
 
     def _encrypted(self, text: str, header: dict[str, Any]) -> Any:
         for key in decryption_keys:
@@ -138,7 +138,7 @@ class Masks:
         return [f"‹{len(salt)} characters›", *(self.json(each) for each in said)]
 
     def certificate(self, der: bytes) -> str:
-        """What a certificate says, but for its key, number and signature; or its name, if it has one."""
+        """The content of a certificate without key, number and signature; or its name."""
         if der in certificates:
             return certificates[der]
         read = x509.load_der_x509_certificate(der)
@@ -152,12 +152,12 @@ class Masks:
     def _pem(self, text: str) -> str:
         try:
             der = x509.load_pem_x509_certificate(text.encode()).public_bytes(Encoding.DER)
-        except ValueError:  # on a page, with something between its lines
+        except ValueError:  # on a page with other characters between its lines
             return "‹certificate›"
         return f"{self.certificate(der)}\n"
 
     def pairs(self, text: str) -> list[tuple[str, Any]] | None:
-        """A query, fragment or form as masked pairs; None where it is none."""
+        """A query, fragment or form as masked pairs; None for other text."""
         try:
             found = parse_qsl(text, keep_blank_values=True, strict_parsing=True)
         except ValueError:
@@ -174,4 +174,4 @@ def _decoded(segment: str) -> Any:
 
 def _status_list(text: str) -> str:
     packed = zlib.decompress(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
-    return f"‹{len(packed)} bytes once inflated›"  # which entry is whose is drawn at random
+    return f"‹{len(packed)} bytes once inflated›"  # the indexes are random

@@ -1,10 +1,10 @@
-"""Pages as the record has them: the main part line by line, and the frame around it once for each file."""
+"""Formats pages: the main part line by line, and the frame around it once for each file."""
 
 import hashlib
 import re
 from html import unescape
 
-LONGEST = 5_000  # characters of a main part that are kept line by line; of longer ones the hashes are kept
+LONGEST = 5_000  # characters of a main part; of a longer one only hashes are recorded
 LONGEST_TEXT = 700  # the same for the text of a page of the admin
 _TITLE = re.compile(r"<title>(.*?)</title>", re.DOTALL)
 _MAIN = re.compile(r"<main\b.*?</main>", re.DOTALL)
@@ -21,13 +21,13 @@ _TAG = re.compile(r"<!--.*?-->|<(?:script|style)\b.*?</(?:script|style)>|<[^>]*>
 
 
 class Frames:
-    """What stands around the main part of pages. Each is kept once, named by the first page that has it."""
+    """The parts of pages around the main part. Each is recorded once, named by the first page that has it."""
 
     def __init__(self) -> None:
         self._known: dict[str, str] = {}
 
     def name(self, frame: str, title: str) -> str:
-        """The name of this frame, which a page of this title has."""
+        """The name of this frame on a page with this title."""
         frame = _ID.sub("‹id›", frame)
         if frame not in self._known:
             others = sum(name.startswith(title) for name in self._known.values())
@@ -35,7 +35,7 @@ class Frames:
         return self._known[frame]
 
     def lines(self) -> list[str]:
-        """The end of the file. Frames of the admin are long and another project’s, so they are hashes."""
+        """The frames for the end of the file. Those of the admin come from Django, so they are hashes."""
         said = []
         for frame, name in self._known.items():
             if 'id="user-tools"' in frame or 'id="site-name"' in frame:
@@ -77,7 +77,7 @@ def _in_sections(main: str) -> list[str]:
 
 
 def _of_admin(content: str) -> list[str]:
-    """The hash of the content, and its text, or where that is long its beginning and its errors."""
+    """The hash of the content, and its text; of a long text the beginning and the errors."""
     text = _text(content, apart=" | ")
     said = [f"content: {_hash(content)}"]
     if len(text) <= LONGEST_TEXT:

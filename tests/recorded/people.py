@@ -1,14 +1,14 @@
-"""What holders and operators do again and again, by the pages that everybody has."""
+"""Steps of holders and operators that many scenarios use."""
 
 import re
 from typing import TYPE_CHECKING, Any
 
 from tests.fuzz.gateway import Reply
 from tests.recorded.clock import clock
-from tests.recorded.world import AUTHORIZE, OPERATOR, PASSWORD
+from tests.recorded.service import AUTHORIZE, OPERATOR, PASSWORD
 
 if TYPE_CHECKING:
-    from tests.recorded.stage import Browser
+    from tests.recorded.recorder import Browser
 
 _ACTION = re.compile(r'<form[^>]*action="([^"]+)"[^>]*>(?:(?!</form>).)*value="share"', re.DOTALL)
 IDENTITY = {
@@ -21,30 +21,30 @@ IDENTITY = {
 
 
 def signed_in(browser: "Browser", email: str) -> Reply:
-    """Through the front door, with a code; the page after it."""
+    """Sign in to the wallet with a code; returns the next page."""
     page = browser.follow(browser.post("/wallet/sign-in/", {"email": email}))
     return typed(browser, page)
 
 
 def typed(browser: "Browser", page: Reply) -> Reply:
-    """The code that was sent, on the page that asks for it; the page after it."""
+    """Enter the e-mailed code; returns the next page."""
     assert page.path.endswith("/code/"), (page.status, page.path)
-    return browser.follow(browser.post(page.path, {"code": browser.world.code(page)}))
+    return browser.follow(browser.post(page.path, {"code": browser.service.code(page)}))
 
 
 def to_identity(browser: "Browser", email: str, **changes: Any) -> Reply:
-    """A newcomer on the way of a request, up to the page about their identity."""
-    asked = browser.world.asked("Harbour Bank", login_hint=email, **changes)
+    """A new holder follows a request up to the page about identity verification."""
+    asked = browser.service.asked("Harbour Bank", login_hint=email, **changes)
     page = browser.follow(browser.get(AUTHORIZE, asked))
     page = browser.follow(browser.post(page.path))
     return typed(browser, page)
 
 
 def checked(browser: "Browser", page: Reply, outcome: str = "adult") -> Reply:
-    """Their identity is verified; the page after it."""
+    """Verify the identity; returns the next page."""
     address = page.path
     provider = browser.follow(browser.post(f"{address}start/"))
-    if browser.world.sandbox:
+    if browser.service.sandbox:
         return browser.follow(browser.post(provider.path, {"outcome": outcome}))
     done = browser.follow(browser.post(provider.path))
     assert done.path == address, (done.status, done.path)
@@ -53,7 +53,7 @@ def checked(browser: "Browser", page: Reply, outcome: str = "adult") -> Reply:
 
 
 def approve(browser: "Browser") -> None:
-    """An operator approves the newest attempt. Not recorded, because the pages of the admin are elsewhere."""
+    """An operator approves the newest attempt. Not recorded, because `operating` records the admin."""
     _operated(browser, "approve", IDENTITY)
 
 
@@ -63,8 +63,8 @@ def decline(browser: "Browser") -> None:
 
 
 def _operated(browser: "Browser", operation: str, form: dict[str, str]) -> None:
-    operating = operator(browser.stage.browser())
-    rows = browser.world.rows("wallet", "IdentityVerification").filter(state="review")
+    operating = operator(browser.recorder.browser())
+    rows = browser.service.rows("wallet", "IdentityVerification").filter(state="review")
     number = str(rows.order_by("-created_at").first().pk)
     with operating.quietly():
         operating.post(f"/admin/wallet/identityverification/{number}/do/claim/", {})
@@ -86,7 +86,7 @@ def enrolled(browser: "Browser", email: str, outcome: str = "adult") -> None:
     with browser.quietly():
         page = checked(browser, to_identity(browser, email), outcome)
         decided(browser, page, "decline")
-        clock.next(minutes=1)  # the way is longer in production
+        clock.next(minutes=1)  # it takes more requests in production
 
 
 def asked(browser: "Browser", parameters: dict[str, Any]) -> Reply:
@@ -96,12 +96,12 @@ def asked(browser: "Browser", parameters: dict[str, Any]) -> Reply:
 
 
 def decided(browser: "Browser", page: Reply, decision: str) -> Reply:
-    """A decision, sent to where the form of the page sends it."""
+    """Submit a decision to the address of the page's form."""
     return browser.post(action(page), {"decision": decision})
 
 
 def action(page: Reply) -> str:
-    """Where the form of the consent page sends a decision."""
+    """The address of the form on the consent page."""
     form = _ACTION.search(page.text)
     assert form, (page.status, page.path)
     return form[1]

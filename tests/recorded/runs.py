@@ -1,4 +1,4 @@
-"""Runs of the table: one process for each environment, on an empty database of its own."""
+"""Runs the table: one process for each environment, on an empty database of its own."""
 
 import json
 import os
@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 TEXTS = Path(__file__).parent / "texts"
 LF, SAME = "\n", " (as in the sandbox)"
 ENVIRONMENTS = ("sandbox", "production")
-# Fixed, so that nothing that is derived from them differs between runs. They guard nothing.
+# Fixed, so that values derived from them are the same in every run. They protect nothing.
 _SECRETS = {
     "SECRET_KEY": "recorded-" + "0123456789abcdefghijklmnopqrstuvwxyz" * 2,
     "KEY_SEALING_KEYS": "recorded0123456789abcdefghijklmnopqrstuvwxyz",
@@ -32,7 +32,7 @@ _SECRETS = {
 
 @dataclass
 class Run:
-    """What came of one: the texts by file name, every route, and those that the table reached."""
+    """The result: the texts by file name, all routes, and the routes that the table reached."""
 
     texts: dict[str, str]
     routes: list[str]
@@ -40,25 +40,25 @@ class Run:
     requests: int
 
 
-def play(environment: str, *, whole: Path | None = None) -> Run:
-    """The table, played now."""
+def run(environment: str, *, whole: Path | None = None) -> Run:
+    """Run the table now."""
     with ExitStack() as stack:
         url = stack.enter_context(_database())
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="recorded-")))
         (folder / "texts").mkdir()
-        words = [sys.executable, "-m", "tests.recorded.player", "--into", str(folder / "texts")]
+        words = [sys.executable, "-m", "tests.recorded.runner", "--into", str(folder / "texts")]
         words += ["--whole", str(whole / environment)] if whole else []
         surroundings = _surroundings(environment, url, folder)
         done = subprocess.run(words, cwd=ROOT, env=surroundings, capture_output=True, text=True)
         if done.returncode:
-            raise RuntimeError(f"The table could not be played in the {environment}:\n{done.stderr[-3000:]}")
+            raise RuntimeError(f"The table could not be run in the {environment}:\n{done.stderr[-3000:]}")
         said = json.loads(done.stdout.splitlines()[-1])
         texts = {path.name: path.read_text() for path in sorted((folder / "texts").iterdir())}
         return Run(texts, **said)
 
 
 def recorded(environment: str) -> dict[str, str]:
-    """The texts that are kept, those of production whole again."""
+    """The recorded texts; those of production with the parts that are stored for the sandbox only."""
     kept = {path.name: path.read_text() for path in sorted((TEXTS / environment).glob("*.txt"))}
     if environment == "sandbox":
         return kept
@@ -67,7 +67,7 @@ def recorded(environment: str) -> dict[str, str]:
 
 
 def write(environment: str, run: Run) -> None:
-    """Keep these texts in the place of those that were kept."""
+    """Replace the recorded texts by these."""
     folder = TEXTS / environment
     folder.mkdir(parents=True, exist_ok=True)
     for path in folder.glob("*.txt"):
@@ -82,7 +82,7 @@ def _sections(text: str) -> list[str]:
 
 
 def _collapsed(text: str, sandbox: str) -> str:
-    """A text of production that says of each story only whether it is as in the sandbox, where it is."""
+    """A text of production in which scenarios that equal the sandbox's are only named."""
     there = set(_sections(sandbox))
     return "".join(
         f"{part.partition(LF)[0]}{SAME}\n" if part.startswith("## ") and part in there else part
@@ -127,7 +127,7 @@ def _surroundings(environment: str, url: str, folder: Path) -> dict[str, str]:
 
 @contextmanager
 def _database() -> Iterator[str]:
-    """On the tests' PostgreSQL, on one that is started for this, or (sandbox only) on SQLite if so asked."""
+    """The tests' PostgreSQL, a new one, or (sandbox only) SQLite if DATABASE_URL says so."""
     asked = os.environ.get("DATABASE_URL", "")
     if asked.startswith("sqlite"):
         with TemporaryDirectory(prefix="recorded-") as folder:

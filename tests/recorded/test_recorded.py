@@ -1,4 +1,4 @@
-"""That every public address still answers as recorded; `python -m tests.recorded --write` records anew."""
+"""Every public address answers as recorded. `python -m tests.recorded --write` replaces the record."""
 
 from collections.abc import Callable
 from functools import cache
@@ -13,19 +13,19 @@ HINT = (
     "\n\nIf this change is meant, record it with `python -m tests.recorded --write` and read the diff; "
     "`--whole FOLDER` writes whole pages, where the record has only a hash."
 )
-played: Callable[[str], runs.Run] = cache(runs.play)
+recorded_now: Callable[[str], runs.Run] = cache(runs.run)
 
 
 @each_environment
 def test_every_address_answers_as_recorded(environment: str) -> None:
-    found = runs.differences(runs.recorded(environment), played(environment).texts)
+    found = runs.differences(runs.recorded(environment), recorded_now(environment).texts)
 
     assert not found, found[:20_000] + HINT
 
 
 @each_environment
 def test_every_address_of_the_urlconf_is_in_the_table(environment: str) -> None:
-    run = played(environment)
+    run = recorded_now(environment)
 
     assert len(run.routes) > 50
     assert not runs.missed(run.routes, run.reached)

@@ -1,4 +1,4 @@
-"""What in a migration would break the version before, which still runs on the database while it is updated.
+"""Finds operations of a migration that would break the previous version, which still runs during an update.
 
 A migration may add: tables, columns that may be empty or have a default in the database (`db_default`),
 longer texts. What takes something away, or demands more of what is written, is a contraction. It waits for
@@ -30,12 +30,12 @@ TEXTS = (models.CharField, models.TextField)
 
 
 def contractions(migration: Any, before: Any) -> list[str]:
-    """What a migration takes away or demands; `before` is the state of the project before it."""
+    """The operations that remove or require something. `before`: the state before the migration."""
     return list(_found(migration, before, _taken_away))
 
 
 def blocking_indexes(migration: Any, before: Any) -> list[str]:
-    """Indexes of tables that exist already whose building would keep writers waiting."""
+    """Indexes of existing tables whose creation would block writers."""
     return list(_found(migration, before, _builds_index))
 
 
@@ -52,7 +52,7 @@ def _found(migration: Any, before: Any, rule: Any) -> Iterator[str]:
 
 
 def _real(operation: Operation) -> list[Operation]:
-    """The operations that reach the database."""
+    """The operations that change the database."""
     if isinstance(operation, migrations.SeparateDatabaseAndState):
         return [inner for one in operation.database_operations for inner in _real(one)]
     return [operation]
@@ -70,12 +70,12 @@ def _taken_away(operation: Any, state: Any, app: str) -> bool:
 
 
 def _optional(field: Any) -> bool:
-    """Whether an INSERT that does not know the column succeeds."""
+    """Whether an INSERT without the column succeeds."""
     return field.null or field.many_to_many or field.generated or field.has_db_default()
 
 
 def _narrows(old: Any, new: Any) -> bool:
-    """Whether something that could be written or left out before cannot any more."""
+    """Whether a value that was allowed, or could be omitted, is now refused."""
     return (
         (old.null and not new.null)
         or (new.unique and not old.unique)

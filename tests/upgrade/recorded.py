@@ -1,4 +1,4 @@
-"""The database of version 0.1.0 that `version_0_1_0.sql` holds, and what its people and clients know."""
+"""The database of version 0.1.0 in `version_0_1_0.sql`, and the secrets of its holders and clients."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -33,7 +33,7 @@ TIMES = """
 
 @contextmanager
 def recorded_database() -> Iterator[str]:
-    """The URL of a copy, which is gone afterwards."""
+    """The URL of a copy, which is dropped afterwards."""
     with own_database() as url:
         with psycopg.connect(url) as database:
             database.execute(DUMP.read_bytes())
@@ -41,12 +41,12 @@ def recorded_database() -> Iterator[str]:
 
 
 def environment(url: str, folder: Path) -> dict[str, str]:
-    """The variables of the production that the database belongs to."""
+    """The environment of the production that the database belongs to."""
     return production(url, folder) | SECRETS
 
 
 def move_to_the_present(url: str) -> None:
-    """Add the time since the recording to every moment, so that what was open then is open now."""
+    """Move every time by the time since the recording, so that open requests are still open."""
     passed = datetime.now(UTC) - RECORDED_AT
     with psycopg.connect(url) as database:
         for table, columns in database.execute(TIMES).fetchall():

@@ -1,4 +1,4 @@
-"""What the catalogue of PostgreSQL says of the tables, whatever the order of their columns."""
+"""The schema according to PostgreSQL's catalogue, independent of the order of columns."""
 
 import re
 
@@ -22,7 +22,7 @@ INDEXES = """
 TRIGGERS = "SELECT pg_get_triggerdef(oid) FROM pg_trigger WHERE NOT tgisinternal"
 
 
-# PostgreSQL writes the casts of a list of texts differently once the definition went through a dump.
+# After a dump and restore PostgreSQL prints the casts of a list of texts differently.
 CASTS = (
     (re.compile(r"\('([^']*)'::character varying\)::text"), r"'\1'"),
     (re.compile(r"'([^']*)'::character varying"), r"'\1'"),

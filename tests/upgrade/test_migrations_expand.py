@@ -1,4 +1,4 @@
-"""From version 0.2.0 on migrations expand first and contract later: every one of them is read."""
+"""From version 0.2.0 on migrations add first and remove one release later."""
 
 import sys
 import tomllib
@@ -19,7 +19,7 @@ ROLES_OF_0_1_0 = ("presentation", "0002_operator_roles")
 
 
 def later_migrations() -> Iterator[tuple[Any, ProjectState]]:
-    """Every migration of ours since version 0.1.0, with the state before it."""
+    """Every migration of the project since version 0.1.0, with the state before it."""
     loader = MigrationLoader(None)
     for key, migration in sorted(loader.disk_migrations.items()):
         if key[0] in APPS and not migration.replaces and key != ROLES_OF_0_1_0:
@@ -34,13 +34,13 @@ def this_version() -> str:
     return str(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"])
 
 
-def test_each_app_begins_with_what_version_0_1_0_had() -> None:
+def test_the_first_migration_of_each_app_is_version_0_1_0() -> None:
     squashed = {key for key, migration in MigrationLoader(None).disk_migrations.items() if migration.replaces}
 
     assert squashed == {(app, "0001_release_0_1") for app in ("keys", "wallet", "consent", "presentation")}
 
 
-def test_the_version_before_runs_on_every_migration() -> None:
+def test_the_previous_version_runs_on_every_migration() -> None:
     for migration, before in later_migrations():
         released = getattr(sys.modules[type(migration).__module__], "contracts", "")
         found = contractions(migration, before)
@@ -48,7 +48,7 @@ def test_the_version_before_runs_on_every_migration() -> None:
         assert not released or version(released) < version(this_version()), str(migration)
 
 
-def test_no_migration_keeps_writers_waiting_for_an_index() -> None:
+def test_no_migration_blocks_writers_for_an_index() -> None:
     for migration, before in later_migrations():
         assert blocking_indexes(migration, before) == [], str(migration)
         concurrent = any("Concurrently" in type(one).__name__ for one in migration.operations)
@@ -107,7 +107,7 @@ class AddIndexConcurrently(migrations.AddIndex):
     ],
     ids=lambda operation: operation.describe(),
 )
-def test_what_takes_away_or_demands_more_is_a_contraction(operation: Any) -> None:
+def test_operations_that_remove_or_require_something_are_contractions(operation: Any) -> None:
     assert len(read(operation)) == 1
 
 
@@ -128,7 +128,7 @@ def test_what_takes_away_or_demands_more_is_a_contraction(operation: Any) -> Non
         ],
     ],
 )
-def test_what_the_version_before_does_not_notice_is_none(operation: Any) -> None:
+def test_operations_that_the_previous_version_ignores_are_no_contractions(operation: Any) -> None:
     assert read(operation) == []
 
 
@@ -143,5 +143,5 @@ def test_what_the_version_before_does_not_notice_is_none(operation: Any) -> None
         ([migrations.CreateModel("Other", [("title", TEN)]), migrations.AddIndex("other", INDEX)], 0),
     ],
 )
-def test_an_index_of_a_table_that_exists_is_built_concurrently(operation: Any, count: int) -> None:
+def test_an_index_of_an_existing_table_is_built_concurrently(operation: Any, count: int) -> None:
     assert len(read(operation, blocking_indexes)) == count

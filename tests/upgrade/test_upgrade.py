@@ -1,4 +1,4 @@
-"""A database of version 0.1.0 is upgraded: nothing runs twice, its schema is a new one's, and it serves."""
+"""A database of version 0.1.0 is upgraded: no migration runs twice, and the schema equals a new one's."""
 
 import json
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ ROLES = """
 
 @dataclass
 class Upgraded:
-    """The database after `migrate`, with what that printed."""
+    """The database after `migrate`, with its output."""
 
     url: str
     environment: dict[str, str]
@@ -76,7 +76,7 @@ def test_the_upgraded_database_has_the_schema_of_a_new_one(upgraded: Upgraded, t
         assert found[part] == expected, part
 
 
-def test_people_and_relying_parties_go_on_where_they_were(upgraded: Upgraded) -> None:
+def test_people_and_relying_parties_continue_where_they_were(upgraded: Upgraded) -> None:
     assert manage(upgraded.environment, "collectstatic", "--no-input", "--verbosity", "0").returncode == 0
     move_to_the_present(upgraded.url)
 

@@ -1,6 +1,6 @@
-"""A process of production on the upgraded database: everybody goes on where version 0.1.0 left them.
+"""A process of production on the upgraded database: people and clients continue where version 0.1.0 ended.
 
-What each of them gets is printed as JSON. Run as `python -m tests.upgrade.visit`.
+It prints their answers as JSON. Run as `python -m tests.upgrade.visit`.
 """
 
 import base64
@@ -42,14 +42,14 @@ def open_request() -> Iterator[tuple[str, Any]]:
 
 
 def pushed_request() -> Iterator[tuple[str, Any]]:
-    """The browser brings the handle of the request that was pushed."""
+    """The browser opens the request that was pushed."""
     alice = browser()
     begun = get(alice, AUTHORIZE, client_id=recorded.CLIENT_ID, request_uri=recorded.REQUEST_URI)
     yield "pushed request", get(alice, urlsplit(begun.headers["Location"]).path).content.decode()
 
 
 def relying_party() -> Iterator[tuple[str, Any]]:
-    """Acme Bank proves itself with its secret, and a browser brings a nonce that gave a token before."""
+    """Acme Bank authenticates with its secret, and a browser sends a nonce that gave a token before."""
     pair = f"{recorded.CLIENT_ID}:{recorded.CLIENT_SECRET}".encode()
     token = browser(signed_in=False).post(
         "/oauth/v2/token",

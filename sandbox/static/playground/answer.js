@@ -71,16 +71,16 @@ function readToken(vpToken) {
  * @param {object} request  state and wireFormat ("string" or "openid4vp-1.0"), as remembered
  */
 export function checkAnswer(answer, request, issuer) {
-  const isObject = answer.queryIds !== null;
-  const wantsObject = request.wireFormat !== "string";
-  const wantedIss = wantsObject && !request.privateKey ? issuer : undefined; // a key was for one issuer alone
+  const isByQuery = answer.queryIds !== null;
+  const wantsByQuery = request.wireFormat !== "string";
+  const wantedIss = wantsByQuery && !request.privateKey ? issuer : undefined; // a key was for one issuer alone
   return [
     // RFC 6749 §10.12: an answer to no request of this browser could put another person into its session.
     { id: "state", passed: answer.state === request.state, detail: answer.state ?? "no state" },
     {
       id: "wire-format",
-      passed: isObject === wantsObject,
-      detail: isObject ? `a JSON object for ${answer.queryIds.join(", ")}` : "the token itself",
+      passed: isByQuery === wantsByQuery,
+      detail: isByQuery ? `a JSON object for ${answer.queryIds.join(", ")}` : "the token itself",
     },
     // RFC 9207 §2.4: where `iss` is used, it must be there and equal; the contract has no place for it.
     { id: "response-iss", passed: answer.iss === wantedIss, detail: answer.iss ?? "not used here" },

@@ -1,4 +1,4 @@
-"""The floor of Django itself: one view that returns bytes it has, and no middleware at all."""
+"""The baseline: a Django project with one view that returns prepared bytes, and no middleware."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""The floor's WSGI application."""
+"""The baseline's WSGI application."""
 
 from django.core.wsgi import get_wsgi_application
 

@@ -1,4 +1,4 @@
-"""Fill the peer's database: one application, some signed-in users. Prints them as JSON."""
+"""Fill the toolkit's database: one application, some signed-in users. Prints them as JSON."""
 
 import json
 import sys
@@ -11,7 +11,7 @@ REDIRECT_URI = "https://relying-party.example/callback"
 
 
 def prepare(users: int) -> dict[str, object]:
-    """Migrate, register, sign in; what a browser needs to know."""
+    """Migrate, register, sign in. Returns what the browsers need."""
     from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY, get_user_model
     from django.contrib.sessions.backends.db import SessionStore
     from django.core.management import call_command

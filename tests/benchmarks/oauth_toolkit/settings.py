@@ -1,4 +1,4 @@
-"""The peer: django-oauth-toolkit in a project as `startproject` makes it, deployed as its documentation says.
+"""django-oauth-toolkit in a project made by `startproject`, deployed as its documentation says.
 
 Its code flow with PKCE and its own approval page, for a signed-in user. Database options, gunicorn and the
 proxy in front are those of this service, so the difference is what the two projects do with a request.

@@ -1,4 +1,4 @@
-"""django-oauth-toolkit where its tutorial puts it, and a page that says the server is up."""
+"""django-oauth-toolkit at the addresses of its tutorial, and a page that answers when the server is ready."""
 
 from django.http import HttpRequest, HttpResponse
 from django.urls import include, path

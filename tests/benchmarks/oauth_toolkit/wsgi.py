@@ -1,4 +1,4 @@
-"""The peer's WSGI application."""
+"""The toolkit's WSGI application."""
 
 from django.core.wsgi import get_wsgi_application
 

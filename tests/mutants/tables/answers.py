@@ -64,7 +64,7 @@ MUTANTS = (
         f"{_FLOW}::test_another_wallet_than_the_hinted_one_is_asked_to_sign_in",
     ),
     mutant(
-        "next step: answered without a yes",
+        "next step: answered without consent",
         _NEXT,
         "if decisions.granted_for(consent, request_hash=opened.row.request_hash, wallet=session.wallet):",
         "if consent.asked_at:",
@@ -73,7 +73,7 @@ MUTANTS = (
         f"{_TESTS}/test_instants.py::test_an_interaction_is_over_from_the_instant_at_which_it_expires",
     ),
     mutant(
-        "answer: of a credential that was revoked after the yes",
+        "answer: of a credential that was revoked after the consent",
         _NEXT,
         "    credential = credentials.valid_credential(session.wallet, now=now)\n",
         '    credential = getattr(session.wallet, "credential", None)\n',
@@ -94,7 +94,7 @@ MUTANTS = (
         f"{_FLOW}::test_a_redirect_uri_removed_during_the_flow_gets_no_answer",
     ),
     mutant(
-        "answer: to a request that was changed after the yes",
+        "answer: to a request that was changed after the consent",
         _ANSWERS,
         "if parameters_hash(opened.parameters) != row.request_hash:",
         "if not row.request_hash:",
@@ -105,14 +105,14 @@ MUTANTS = (
         _ANSWERS,
         "if shown != match.selection.claims or credential.issued_at > consent.asked_at:",
         "if credential.issued_at > consent.asked_at:",
-        "test_attacks.py::test_a_yes_is_not_good_for_claims_that_were_not_shown",
+        "test_attacks.py::test_a_consent_does_not_cover_claims_that_were_not_shown",
     ),
     mutant(
         "answer: with a credential that was issued after the question",
         _ANSWERS,
         "if shown != match.selection.claims or credential.issued_at > consent.asked_at:",
         "if shown != match.selection.claims:",
-        "test_attacks.py::test_a_yes_is_not_good_for_what_a_later_identity_check_found",
+        "test_attacks.py::test_a_consent_does_not_cover_what_a_later_identity_check_found",
     ),
     mutant(
         "answer: with the age of another day than was shown",
@@ -137,14 +137,14 @@ MUTANTS = (
         f"{_FLOW}::test_the_answer_erases_the_parameters",
     ),
     mutant(
-        "CSRF: a decision without the token of our page",
+        "CSRF: a decision without a CSRF token",
         "presentation/views.py",
         '@require_http_methods(["GET", "POST"])\ndef resume(',
         '@csrf_exempt\n@require_http_methods(["GET", "POST"])\ndef resume(',
         f"{_DECIDING}::test_a_form_without_its_token_decides_nothing",
     ),
     mutant(
-        "CSRF: an answer is posted again without the token of our page",
+        "CSRF: an answer is posted again without a CSRF token",
         "presentation/views.py",
         '@require_http_methods(["GET", "POST"])\ndef delivery(',
         '@csrf_exempt\n@require_http_methods(["GET", "POST"])\ndef delivery(',
@@ -186,7 +186,7 @@ MUTANTS = (
         f"{_POSTED}::test_racing_tries_post_the_answer_once",
     ),
     mutant(
-        "delivery: the browser is sent wherever the answer says",
+        "delivery: the browser is redirected to any address",
         f"{_PACKAGE}/delivery/posting.py",
         '    if address.partition(":")[0] not in {"https", *schemes}:\n        return False\n',
         "",
@@ -214,7 +214,7 @@ MUTANTS = (
         f"{_TESTS}/test_response_encryption.py::test_a_key_that_cannot_be_used_is_passed_over",
     ),
     mutant(
-        "outcome: told to another client",
+        "outcome: shown to another client",
         "presentation/outcomes.py",
         "            relying_party__client_id=client_id,\n",
         "",

@@ -20,7 +20,7 @@ MUTANTS = (
         f"{_TESTS}::test_a_yes_is_good_for_exactly_its_request_and_wallet",
     ),
     mutant(
-        "consent: a no counts as a yes",
+        "consent: declining counts as agreeing",
         _DECISIONS,
         "        consent.decision == Consent.Decision.GRANTED\n        and",
         "        consent.decision != Consent.Decision.ASKED\n        and",
@@ -64,7 +64,7 @@ MUTANTS = (
         "presentation/requests/test_instants.py::test_a_question_is_over_from_the_instant_at_which_it_expires",
     ),
     mutant(
-        "consent page: Back revives a decided question",
+        "consent page: Back shows a decided question",
         "consent/views.py",
         "    rotate_token(request)\n    chosen",
         "    chosen",
@@ -89,6 +89,6 @@ MUTANTS = (
         "consent/transactions.py",
         'return Consent.SEALED["sealed_transactions"].format(pk=pk)',
         'return Consent.SEALED["sealed_transactions"]',
-        "test_personal_data_at_rest.py::test_what_is_sealed_does_not_open_in_another_row",
+        "test_personal_data_at_rest.py::test_a_sealed_value_does_not_open_in_another_row",
     ),
 )

@@ -144,7 +144,7 @@ MUTANTS = (
         f"{_TESTS}/test_parameters.py::test_a_repeated_name_is_remembered_and_its_value_is_not_used",
     ),
     mutant(
-        "DCQL: nested without end",
+        "DCQL: nested without a limit",
         "presentation/dcql/parsing.py",
         "strict_json.loads(text, deepest=DEEPEST)",
         "strict_json.loads(text)",
@@ -229,7 +229,7 @@ MUTANTS = (
         f"{_TESTS}/test_pushed_requests.py::test_an_access_token_pushes_for_its_own_client_only",
     ),
     mutant(
-        "pushed request: the handle of another client",
+        "pushed request: the reference of another client",
         _PUSHED,
         "if row is None or row.client_id != client_id:",
         "if row is None:",
@@ -258,7 +258,7 @@ MUTANTS = (
         f"{_TESTS}/test_pushed_requests.py::test_two_tabs_with_one_handle_get_one_answer",
     ),
     mutant(
-        "pushed request: the handle itself is stored",
+        "pushed request: the reference itself is stored",
         _PUSHED,
         "return sha256(handle.encode()).hexdigest()",
         "return handle[-64:]",

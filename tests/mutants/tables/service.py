@@ -6,7 +6,7 @@ _SETTINGS, _LIMITS = "config/settings.py", "infra/limits.py"
 
 MUTANTS = (
     mutant(
-        "environment: a forgotten one is a sandbox",
+        "environment: a missing one means sandbox",
         _SETTINGS,
         '_environment = os.environ.get("ENVIRONMENT", "")',
         '_environment = os.environ.get("ENVIRONMENT") or "sandbox"',
@@ -78,7 +78,7 @@ MUTANTS = (
         "config/test_admin_addresses.py::test_no_cache_keeps_what_the_admin_answers",
     ),
     mutant(
-        "caches: keep what machines are told",
+        "caches: keep answers of machine endpoints",
         "presentation/endpoints.py",
         '"Cache-Control": "no-store", "Pragma": "no-cache"',
         '"Pragma": "no-cache"',
@@ -120,14 +120,14 @@ MUTANTS = (
         "infra/test_limits.py::test_a_race_takes_exactly_what_a_rolling_limit_allows_and_gives_back_exactly_that",
     ),
     mutant(
-        "limit: wrong sign-in codes of strangers do not count",
+        "limit: wrong sign-in codes of other browsers do not count",
         "wallet/sign_in.py",
         "            taken.pop_all()\n            raise WrongCodeError(",
         "            raise WrongCodeError(",
         "wallet/test_sign_in_allowances.py::test_only_wrong_codes_of_strangers_count_for_their_client_address",
     ),
     mutant(
-        "limit: operators' passwords are guessed without end",
+        "limit: operators' passwords are guessed without a limit",
         "config/operator_sign_in.py",
         "                limit.take(subject, now=now)\n",
         "                limit.left(subject, now=now)\n",

@@ -7,7 +7,7 @@ _CODE_TESTS = "wallet/test_sign_in.py"
 
 MUTANTS = (
     mutant(
-        "sign-in code: tries without end",
+        "sign-in code: tries without a limit",
         _CODES,
         'the_same.filter(tries_left__gt=0).update(tries_left=F("tries_left") - 1)',
         'the_same.filter(tries_left__gte=0).update(tries_left=F("tries_left"))',
@@ -28,28 +28,28 @@ MUTANTS = (
         f"{_CODE_TESTS}::test_without_a_code_an_errand_uses_up_no_tries_of_another",
     ),
     mutant(
-        "sign-in code: the stored hash is good for every errand",
+        "sign-in code: the stored hash is valid for every redirect task",
         _CODES,
         'f"{errand.id}:{code}"',
         "code",
         f"{_CODE_TESTS}::test_a_code_is_good_for_its_own_errand_only",
     ),
     mutant(
-        "sign-in code: good twice",
+        "sign-in code: accepted twice",
         _CODES,
         "        if the_same.update(used_at=now) != 1:\n",
         "        if the_same.update(used_at=None) != 1:\n",
         f"{_CODE_TESTS}::test_a_code_is_good_once",
     ),
     mutant(
-        "sign-in: a suspended wallet gets in",
+        "sign-in: a suspended wallet signs in",
         _CODES,
         "    if wallet.state != Wallet.State.ACTIVE:\n        raise WalletSuspendedError\n",
         "",
         f"{_CODE_TESTS}::test_the_proven_address_of_a_suspended_wallet_gets_nobody_in",
     ),
     mutant(
-        "sign-in link: good twice",
+        "sign-in link: accepted twice",
         _LINKS,
         "_good(secret, now=now).update(used_at=now) != 1",
         "_good(secret, now=now).update(used_at=None) != 1",
@@ -119,7 +119,7 @@ MUTANTS = (
         "wallet/test_sessions.py::test_a_suspended_wallet_is_signed_in_nowhere",
     ),
     mutant(
-        "session: one planted before the sign-in is kept",
+        "session: one set before the sign-in is kept",
         "wallet/sessions.py",
         "    with transaction.atomic():\n        _delete(request)\n",
         "    with transaction.atomic():\n",

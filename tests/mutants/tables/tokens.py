@@ -89,7 +89,7 @@ MUTANTS = (
         f"{_TESTS}::test_a_claim_that_verifiers_rely_on_is_refused_when_it_was_withheld",
     ),
     mutant(
-        "SD-JWT: nested without end",
+        "SD-JWT: nested without a limit",
         _PROCESSING,
         "if len(path) > MAX_DEPTH:",
         "if len(path) > 2 * MAX_DEPTH:",

@@ -1,4 +1,4 @@
-"""The table: groups of stories, each of which becomes one file of the record."""
+"""The table: groups of scenarios, each of which becomes one file of the record."""
 
 from collections.abc import Callable
 
@@ -9,31 +9,31 @@ from tests.recorded.groups import (
     holders,
     operating,
     outages,
-    playing,
     pushing,
     request_objects,
+    sandbox_pages,
     signing_keys,
     tokens,
     wallets,
     webhooks,
 )
-from tests.recorded.stage import Stage
+from tests.recorded.recorder import Recorder
 
-Group = Callable[[Stage], None]
+Group = Callable[[Recorder], None]
 
 GROUPS: dict[str, Group] = {
-    "documents": documents.play,
-    "operating": operating.play,
-    "authorize": authorize.play,
-    "request-objects": request_objects.play,
-    "pushing": pushing.play,
-    "tokens": tokens.play,
-    "holders": holders.play,
-    "wallets": wallets.play,
+    "documents": documents.run,
+    "operating": operating.run,
+    "authorize": authorize.run,
+    "request-objects": request_objects.run,
+    "pushing": pushing.run,
+    "tokens": tokens.run,
+    "holders": holders.run,
+    "wallets": wallets.run,
 }
 SANDBOX_GROUPS: dict[str, Group] = {
-    "playing": playing.play,
-    "developers": developers.play,
-    "webhooks": webhooks.play,
+    "sandbox-pages": sandbox_pages.run,
+    "developers": developers.run,
+    "webhooks": webhooks.run,
 }
-LAST_GROUPS: dict[str, Group] = {"outages": outages.play, "signing-keys": signing_keys.play}
+LAST_GROUPS: dict[str, Group] = {"outages": outages.run, "signing-keys": signing_keys.run}

@@ -6,41 +6,41 @@ from collections.abc import Iterator
 from typing import Any
 
 from tests.presentation.payloads import FULL, MANDATE, SESSION, value, with_changes
-from tests.recorded.stage import Stage, encoded
-from tests.recorded.world import AUTHORIZE, BASIC, World
+from tests.recorded.recorder import Recorder, encoded
+from tests.recorded.service import AUTHORIZE, BASIC, Service
 
 BANK = "Harbour Bank"
 HOME = "https://harbour-bank.example/callback"
 
 
-def play(stage: Stage) -> None:
-    """Pages first, then what goes home, then what is good."""
-    world = stage.world
-    for title, asked in _untrusted(world):
-        with stage.story(f"a page: {title}") as browser:
+def run(recorder: Recorder) -> None:
+    """Requests that end at a page, then those that end with an error redirect, then valid ones."""
+    service = recorder.service
+    for title, asked in _untrusted(service):
+        with recorder.scenario(f"a page: {title}") as browser:
             browser.get(AUTHORIZE, asked)
-    _unreadable(stage)
-    for title, changes in {**_WRONG, **_wrong_queries(world), **_wrong_transactions()}.items():
-        with stage.story(f"goes home: {title}") as browser:
-            browser.get(AUTHORIZE, world.asked(BANK, **changes))
-    _repeated(stage)
-    _by_party(stage)
-    _posted(stage)
-    for title, changes in {**_GOOD, **_good_queries(world), **_good_transactions()}.items():
-        with stage.story(f"goes on: {title}") as browser:
-            browser.get(AUTHORIZE, world.asked(BANK, **changes))
-    _methods(stage)
+    _unreadable(recorder)
+    for title, changes in {**_WRONG, **_wrong_queries(service), **_wrong_transactions()}.items():
+        with recorder.scenario(f"goes home: {title}") as browser:
+            browser.get(AUTHORIZE, service.asked(BANK, **changes))
+    _repeated(recorder)
+    _by_party(recorder)
+    _posted(recorder)
+    for title, changes in {**_GOOD, **_good_queries(service), **_good_transactions()}.items():
+        with recorder.scenario(f"goes on: {title}") as browser:
+            browser.get(AUTHORIZE, service.asked(BANK, **changes))
+    _methods(recorder)
 
 
-def _untrusted(world: World) -> Iterator[tuple[str, dict[str, Any]]]:
+def _untrusted(service: Service) -> Iterator[tuple[str, dict[str, Any]]]:
     for title, changes in _UNTRUSTED.items():
-        yield title, world.asked(BANK, **changes)
+        yield title, service.asked(BANK, **changes)
     yield "nothing at all", {}
-    yield "a suspended relying party", world.asked("Closed Store")
-    yield "another’s redirect_uri", world.asked(BANK, redirect_uri="https://tea-house.example/callback")
-    yield "client_id twice", world.asked(BANK, client_id=[world[BANK].client_id, world[BANK].client_id])
-    yield "redirect_uri twice", world.asked(BANK, redirect_uri=[HOME, HOME])
-    yield "a client_id in capitals", world.asked(BANK, client_id=world[BANK].client_id.upper())
+    yield "a suspended relying party", service.asked("Closed Store")
+    yield "another’s redirect_uri", service.asked(BANK, redirect_uri="https://tea-house.example/callback")
+    yield "client_id twice", service.asked(BANK, client_id=[service[BANK].client_id, service[BANK].client_id])
+    yield "redirect_uri twice", service.asked(BANK, redirect_uri=[HOME, HOME])
+    yield "a client_id in capitals", service.asked(BANK, client_id=service[BANK].client_id.upper())
 
 
 _UNTRUSTED: dict[str, dict[str, Any]] = {
@@ -117,14 +117,14 @@ def claims(*paths: list[Any], **more: Any) -> dict[str, Any]:
 
 
 def query(*paths: list[Any], **more: Any) -> dict[str, Any]:
-    """The same as JSON; `vct` is put in by whoever knows the base address."""
+    """The same as JSON, without `vct`, which depends on the base address."""
     one: dict[str, Any] = {"id": "identity", "format": "dc+sd-jwt", "meta": {"vct_values": ["a type"]}}
     if paths:
         one["claims"] = [{"path": path} for path in paths]
     return {"credentials": [one | more]}
 
 
-def _wrong_queries(world: World) -> dict[str, dict[str, Any]]:
+def _wrong_queries(service: Service) -> dict[str, dict[str, Any]]:
     texts = {
         "that is no JSON": "{",
         "that is a list": "[]",
@@ -207,17 +207,17 @@ def _wrong_transactions() -> dict[str, dict[str, Any]]:
     return {f"transaction data {title}": {"transaction_data": text} for title, text in wrong.items()}
 
 
-def _repeated(stage: Stage) -> None:
-    world = stage.world
+def _repeated(recorder: Recorder) -> None:
+    service = recorder.service
     names = ("response_type", "scope", "login_hint", "nonce", "state", "transaction_data", "response_mode")
     for name in names:
-        asked = world.asked(BANK, transaction_data=value(SESSION), response_mode="fragment")
-        with stage.story(f"goes home: {name} twice") as browser:
+        asked = service.asked(BANK, transaction_data=value(SESSION), response_mode="fragment")
+        with recorder.scenario(f"goes home: {name} twice") as browser:
             browser.get(AUTHORIZE, asked | {name: [asked[name], asked[name]]})
 
 
-def _unreadable(stage: Stage) -> None:
-    good = encoded(stage.world.asked(BANK))
+def _unreadable(recorder: Recorder) -> None:
+    good = encoded(recorder.service.asked(BANK))
     for title, text in {
         "a query that is too long": good + "&x=" + "a" * 8200,
         "a broken escape": good + "&x=%zz",
@@ -227,32 +227,32 @@ def _unreadable(stage: Stage) -> None:
         "an ampersand at the end": good + "&",
         "only a question mark": "",
     }.items():
-        with stage.story(f"unusual: {title}") as browser:
+        with recorder.scenario(f"unusual: {title}") as browser:
             browser.send("GET", f"{AUTHORIZE}?{text}")
 
 
-def _by_party(stage: Stage) -> None:
-    world = stage.world
+def _by_party(recorder: Recorder) -> None:
+    service = recorder.service
     session = {"transaction_data": value(SESSION)}
     for title, asked in {
-        "a transaction type that is not allowed": world.asked("Small Kiosk", **session),
-        "a claim that is not allowed": world.asked("Small Kiosk", **claims(["birth_date"])),
-        "a claim of its scope in a query": world.asked("Small Kiosk", **claims(["given_name"])),
-        "an error in the wire format of OpenID4VP": world.asked("Tea House", nonce="short"),
-        "a query for two credentials in that format": world.asked(
+        "a transaction type that is not allowed": service.asked("Small Kiosk", **session),
+        "a claim that is not allowed": service.asked("Small Kiosk", **claims(["birth_date"])),
+        "a claim of its scope in a query": service.asked("Small Kiosk", **claims(["given_name"])),
+        "an error in the wire format of OpenID4VP": service.asked("Tea House", nonce="short"),
+        "a query for two credentials in that format": service.asked(
             "Tea House", scope=None, dcql_query=json.dumps({"credentials": [_one("a"), _one("b")]})
         ),
-        "a request that had to be signed": world.asked("Signing Agency"),
-        "a request that had to be pushed": world.asked("Pushing Agency"),
+        "a request that had to be signed": service.asked("Signing Agency"),
+        "a request that had to be pushed": service.asked("Pushing Agency"),
     }.items():
-        with stage.story(f"by relying party: {title}") as browser:
+        with recorder.scenario(f"by relying party: {title}") as browser:
             browser.get(AUTHORIZE, asked)
 
 
-def _posted(stage: Stage) -> None:
-    """Answers to be posted. In production nobody is called: the addresses of the table do not exist."""
-    world = stage.world
-    uri = world[BANK].response_uri
+def _posted(recorder: Recorder) -> None:
+    """Answers to be posted. Production makes no calls, because the addresses of the table do not exist."""
+    service = recorder.service
+    uri = service[BANK].response_uri
     pages: dict[str, dict[str, Any]] = {
         "no response_uri": {"response_uri": None},
         "an unregistered response_uri": {"response_uri": "https://evil.example/answers"},
@@ -261,9 +261,9 @@ def _posted(stage: Stage) -> None:
         "a response_uri with a query": {"response_uri": f"{uri}?x=1"},
     }
     for title, changes in pages.items():
-        with stage.story(f"posted: {title}") as browser:
-            browser.get(AUTHORIZE, world.posted(BANK, **changes))
-    if not world.sandbox:
+        with recorder.scenario(f"posted: {title}") as browser:
+            browser.get(AUTHORIZE, service.posted(BANK, **changes))
+    if not service.sandbox:
         return
     for title, changes in {
         "a redirect_uri beside it": {"redirect_uri": HOME},
@@ -280,14 +280,14 @@ def _posted(stage: Stage) -> None:
             "client_metadata": "{}",
         },
     }.items():
-        with stage.story(f"posted: {title}") as browser:
-            browser.get(AUTHORIZE, world.posted(BANK, **changes))
-    with stage.story("posted: a mistake, and the relying party says where to go on") as browser:
-        world.far_end.reply = (200, b'{"redirect_uri": "https://harbour-bank.example/sorry"}')
-        browser.get(AUTHORIZE, world.posted(BANK, nonce=None))
-        world.far_end.reply = (500, b"{}")
-        browser.get(AUTHORIZE, world.posted(BANK, nonce=None))
-        world.far_end.reply = (200, b"{}")
+        with recorder.scenario(f"posted: {title}") as browser:
+            browser.get(AUTHORIZE, service.posted(BANK, **changes))
+    with recorder.scenario("posted: a mistake, and the relying party says where to go on") as browser:
+        service.party_server.reply = (200, b'{"redirect_uri": "https://harbour-bank.example/sorry"}')
+        browser.get(AUTHORIZE, service.posted(BANK, nonce=None))
+        service.party_server.reply = (500, b"{}")
+        browser.get(AUTHORIZE, service.posted(BANK, nonce=None))
+        service.party_server.reply = (200, b"{}")
 
 
 _GOOD: dict[str, dict[str, Any]] = {
@@ -304,7 +304,7 @@ _GOOD: dict[str, dict[str, Any]] = {
 }
 
 
-def _good_queries(world: World) -> dict[str, dict[str, Any]]:
+def _good_queries(service: Service) -> dict[str, dict[str, Any]]:
     return {
         "a query for two claims": claims(["given_name"], ["birth_date"]),
         "a query for nationalities one by one": claims(["nationalities", None]),
@@ -322,9 +322,9 @@ def _good_transactions() -> dict[str, dict[str, Any]]:
     return {title: {"transaction_data": text} for title, text in said.items()}
 
 
-def _methods(stage: Stage) -> None:
-    asked = encoded(stage.world.asked(BANK))
-    with stage.story("methods") as browser:
+def _methods(recorder: Recorder) -> None:
+    asked = encoded(recorder.service.asked(BANK))
+    with recorder.scenario("methods") as browser:
         for method in ("HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"):
             browser.send(method, f"{AUTHORIZE}?{asked}")
-        browser.post(AUTHORIZE, stage.world.asked(BANK))
+        browser.post(AUTHORIZE, recorder.service.asked(BANK))

@@ -1,4 +1,4 @@
-"""Sandbox only: developers register their own application and look after it."""
+"""Sandbox only: developers register and change their own applications."""
 
 import json
 import re
@@ -6,10 +6,10 @@ from typing import Any
 
 from tests.forgery import new_key
 from tests.fuzz.gateway import Reply
-from tests.recorded import chance
+from tests.recorded import random_values
 from tests.recorded.clock import clock
-from tests.recorded.stage import FORM, Browser, Stage
-from tests.recorded.world import BASIC, EVENTS
+from tests.recorded.recorder import FORM, Browser, Recorder
+from tests.recorded.service import BASIC, EVENTS
 
 OWN = "/sandbox/relying-parties/"
 GOOD: dict[str, Any] = {
@@ -39,19 +39,19 @@ WRONG: dict[str, dict[str, Any]] = {
 }
 
 
-def play(stage: Stage) -> None:
+def run(recorder: Recorder) -> None:
     """From the e-mail address to the deletion."""
-    _sign_in(stage)
-    _forms(stage)
-    _application(stage)
-    _strangers(stage)
+    _sign_in(recorder)
+    _forms(recorder)
+    _application(recorder)
+    _strangers(recorder)
 
 
 def link(page: Reply) -> str:
     """The path of the link that the page shows in the place of the e-mail."""
     found = re.search(r'href="[^"]*?(/sandbox/relying-parties/link/[^"]+)"', page.text)
     assert found, page.status
-    chance.name(found[1].rstrip("/").rpartition("/")[2], "‹secret of the link›")
+    random_values.name(found[1].rstrip("/").rpartition("/")[2], "‹secret of the link›")
     return found[1]
 
 
@@ -61,8 +61,8 @@ def signed_in(browser: Browser, email: str) -> None:
         browser.follow(browser.get(link(browser.post(OWN, {"email": email}))))
 
 
-def _sign_in(stage: Stage) -> None:
-    with stage.story("developers sign in with a link") as browser:
+def _sign_in(recorder: Recorder) -> None:
+    with recorder.scenario("developers sign in with a link") as browser:
         browser.get(OWN)
         browser.send("HEAD", OWN)
         for email in ("", "x"):
@@ -72,30 +72,30 @@ def _sign_in(stage: Stage) -> None:
             clock.move(minutes=1)
         link(browser.post(OWN, {"email": "dev@example.org"}))
         browser.post(where)
-        stage.browser().get(where)
+        recorder.browser().get(where)
         browser.follow(browser.get(where))
         browser.get(where)
         browser.get(f"{OWN}link/nothing/")
         browser.get(f"{OWN}sign-out/")
         browser.follow(browser.post(f"{OWN}sign-out/"))
         browser.get(where)
-    with stage.story("too many links") as browser:
+    with recorder.scenario("too many links") as browser:
         for _ in range(5):
             page = browser.post(OWN, {"email": "often@example.org"})
             if page.status == 200:
                 link(page)
-    with stage.story("a link that has expired") as browser:
+    with recorder.scenario("a link that has expired") as browser:
         with browser.quietly():
             where = link(browser.post(OWN, {"email": "late@example.org"}))
         clock.move(days=2)
         browser.get(where)
 
 
-def _forms(stage: Stage) -> None:
-    with stage.story("what is typed wrong in a registration") as browser:
+def _forms(recorder: Recorder) -> None:
+    with recorder.scenario("what is typed wrong in a registration") as browser:
         signed_in(browser, "wrong@example.org")
         browser.get(f"{OWN}new/")
-        private = {"keys": [{**chance.jwk(new_key()), "d": "x" * 43}]}
+        private = {"keys": [{**random_values.jwk(new_key()), "d": "x" * 43}]}
         for changes in WRONG.values():
             if changes.get("jwks") == "private":
                 changes = {"jwks": json.dumps(private)}
@@ -104,8 +104,8 @@ def _forms(stage: Stage) -> None:
         browser.send("POST", f"{OWN}new/", "name=x", FORM)
 
 
-def _application(stage: Stage) -> None:
-    with stage.story("an application is registered, changed, given secrets and deleted") as browser:
+def _application(recorder: Recorder) -> None:
+    with recorder.scenario("an application is registered, changed, given secrets and deleted") as browser:
         signed_in(browser, "owner@example.org")
         made = browser.post(f"{OWN}new/", GOOD | {"name": "Reading Circle"})
         browser.follow(made)
@@ -116,7 +116,9 @@ def _application(stage: Stage) -> None:
             "name": "Reading Circle",
             "allowed_claims": ["given_name", "birth_date"],
             "response_uris": "http://127.0.0.1:5000/answers",
-            "jwks": json.dumps({"keys": [chance.in_order({"kid": "one", **chance.jwk(new_key())})]}),
+            "jwks": json.dumps(
+                {"keys": [random_values.in_order({"kid": "one", **random_values.jwk(new_key())})]}
+            ),
             "requirements": ["requires_pushed_requests"],
             "webhook_url": "http://127.0.0.1:5000/hook",
             "webhook_events": list(EVENTS),
@@ -130,7 +132,7 @@ def _application(stage: Stage) -> None:
             browser.post(own + page)
         for method in ("HEAD", "DELETE"):
             browser.send(method, own)
-        other = stage.browser()
+        other = recorder.browser()
         signed_in(other, "other@example.org")
         for page in ("", "secret/", "webhook-secret/", "delete/"):
             other.post(own + page)
@@ -140,8 +142,8 @@ def _application(stage: Stage) -> None:
         browser.get(own)
 
 
-def _strangers(stage: Stage) -> None:
-    with stage.story("every page of an application, for a stranger") as browser:
+def _strangers(recorder: Recorder) -> None:
+    with recorder.scenario("every page of an application, for a stranger") as browser:
         for page in ("new/", "somebody/", "somebody/secret/", "somebody/webhook-secret/", "somebody/delete/"):
             browser.get(OWN + page)
             browser.post(OWN + page)

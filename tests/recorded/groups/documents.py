@@ -1,6 +1,6 @@
 """Published documents by every method, metrics, static files, and what is not there."""
 
-from tests.recorded.stage import FORM, Browser, Stage
+from tests.recorded.recorder import FORM, Browser, Recorder
 
 _PUBLISHED = (
     "/.well-known/openid-configuration",
@@ -43,25 +43,25 @@ _NOWHERE = (
 )
 
 
-def play(stage: Stage) -> None:
+def run(recorder: Recorder) -> None:
     """All of them."""
     for path in _PUBLISHED:
-        with stage.story(f"the document {path}") as browser:
+        with recorder.scenario(f"the document {path}") as browser:
             _document(browser, path)
     for path in _INSERTED:
-        with stage.story(f"the document {path}") as browser:
+        with recorder.scenario(f"the document {path}") as browser:
             browser.get(path)
-    _status_lists(stage)
-    _metrics(stage)
-    _static(stage)
-    _front_page(stage)
+    _status_lists(recorder)
+    _metrics(recorder)
+    _static(recorder)
+    _front_page(recorder)
     for path in _NOWHERE:
-        with stage.story(f"nothing at {path}") as browser:
+        with recorder.scenario(f"nothing at {path}") as browser:
             browser.get(path)
-    _strange(stage)
-    browser = stage.browser()
+    _strange(recorder)
+    browser = recorder.browser()
     with browser.quietly():
-        stage.world.name_certificates(browser.get("/openid-connect/jwks").body)
+        recorder.service.name_certificates(browser.get("/openid-connect/jwks").body)
 
 
 def _document(browser: Browser, path: str) -> None:
@@ -76,17 +76,17 @@ def _document(browser: Browser, path: str) -> None:
     browser.send("DELETE", path)
 
 
-def _status_lists(stage: Stage) -> None:
-    with stage.story("status lists that are there and that are not") as browser:
+def _status_lists(recorder: Recorder) -> None:
+    with recorder.scenario("status lists that are there and that are not") as browser:
         for number in ("1", "2", "07", "0", "9" * 30):
             browser.get(f"/status-lists/{number}")
         browser.send("HEAD", "/status-lists/1")
         browser.send("POST", "/status-lists/1")
 
 
-def _metrics(stage: Stage) -> None:
+def _metrics(recorder: Recorder) -> None:
     right = {"Authorization": f"Bearer {'m' * 40}"}
-    with stage.story("metrics") as browser:
+    with recorder.scenario("metrics") as browser:
         browser.get(_METRICS)
         browser.get(_METRICS, Authorization="Bearer " + "n" * 40)
         browser.get(_METRICS, Authorization="Basic " + "m" * 40)
@@ -96,8 +96,8 @@ def _metrics(stage: Stage) -> None:
         browser.send("POST", _METRICS, **right)
 
 
-def _static(stage: Stage) -> None:
-    with stage.story("static files") as browser:
+def _static(recorder: Recorder) -> None:
+    with recorder.scenario("static files") as browser:
         names = ("style.css", "countdown.js", "decision.js", "waiting.js", "mark.svg", "admin-brand.css")
         for name in (*names, "admin/css/base.css", "nothing.css"):
             browser.get(f"/static/{name}")
@@ -105,24 +105,24 @@ def _static(stage: Stage) -> None:
         browser.send("HEAD", "/static/style.css")
         browser.send("POST", "/static/style.css")
         browser.get("/static/../config/settings.py")
-    if stage.world.sandbox:
-        with stage.story("static files of the playground") as browser:
+    if recorder.service.sandbox:
+        with recorder.scenario("static files of the playground") as browser:
             names = ("answer", "callback-page", "decode", "encoding", "issuer-signed", "jwe", "page")
             for name in (*names, "request-page", "sd-jwt", "status-list", "x5c"):
                 browser.get(f"/static/playground/{name}.js")
             browser.get("/static/playground/playground.css")
 
 
-def _front_page(stage: Stage) -> None:
-    with stage.story("the front page") as browser:
+def _front_page(recorder: Recorder) -> None:
+    with recorder.scenario("the front page") as browser:
         browser.get("/")
         browser.send("HEAD", "/")
         browser.post("/")
         browser.send("OPTIONS", "/")
 
 
-def _strange(stage: Stage) -> None:
-    with stage.story("requests that are strange as a whole") as browser:
+def _strange(recorder: Recorder) -> None:
+    with recorder.scenario("requests that are strange as a whole") as browser:
         browser.send("GET", "/", Host="evil.example")
         browser.send("GET", "/openid-connect/jwks", Host="evil.example")
         browser.send("GET", "/", X_Forwarded_Proto="http")

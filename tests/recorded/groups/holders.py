@@ -1,4 +1,4 @@
-"""Holders on the way of a request: newcomers, and those who come again."""
+"""Holders who follow a request: new ones and known ones."""
 
 import json
 from typing import Any
@@ -6,40 +6,40 @@ from urllib.parse import parse_qsl, urlsplit
 
 from tests.fuzz.gateway import Reply
 from tests.presentation.payloads import FULL, MANDATE, SESSION, value
-from tests.recorded import chance, people
+from tests.recorded import people, random_values
 from tests.recorded.clock import clock
 from tests.recorded.groups.authorize import claims
-from tests.recorded.stage import Browser, Stage
-from tests.recorded.world import AUTHORIZE, OUTCOME, PRESENTATION, VERIFY
+from tests.recorded.recorder import Browser, Recorder
+from tests.recorded.service import AUTHORIZE, OUTCOME, PRESENTATION, VERIFY
 from tests.relying_party import read_json
 
 BANK = "Harbour Bank"
 NONCE = "n-0S6_WzA2Mj-0123456"
 
 
-def play(stage: Stage) -> None:
-    """From the first visit to the last."""
-    _newcomer(stage)
-    _returning(stage)
-    _verified(stage)
-    _ways_out(stage)
-    _questions(stage)
-    _detours(stage)
-    _stale(stage)
-    _lost(stage)
-    if stage.world.sandbox:
-        _posted(stage)
+def run(recorder: Recorder) -> None:
+    """All scenarios of holders."""
+    _newcomer(recorder)
+    _returning(recorder)
+    _verified(recorder)
+    _ways_out(recorder)
+    _questions(recorder)
+    _detours(recorder)
+    _stale(recorder)
+    _lost(recorder)
+    if recorder.service.sandbox:
+        _posted(recorder)
 
 
-def _newcomer(stage: Stage) -> None:
-    with stage.story("a newcomer, from the request to the answer") as browser:
+def _newcomer(recorder: Recorder) -> None:
+    with recorder.scenario("a newcomer, from the request to the answer") as browser:
         page = people.checked(browser, people.to_identity(browser, "nora@example.org"))
         people.decided(browser, page, "share")
-    with stage.story("a newcomer who types wrong codes") as browser:
-        asked = stage.world.asked(BANK, login_hint="nico@example.org")
+    with recorder.scenario("a newcomer who types wrong codes") as browser:
+        asked = recorder.service.asked(BANK, login_hint="nico@example.org")
         page = browser.follow(browser.get(AUTHORIZE, asked))
         page = browser.follow(browser.post(page.path))
-        wrong = stage.world.wrong_code(stage.world.code(page))
+        wrong = recorder.service.wrong_code(recorder.service.code(page))
         for code in ("", "x", "12345", wrong, wrong, wrong, wrong, wrong, wrong):
             browser.post(page.path, {"code": code})
         browser.get(page.path)
@@ -50,17 +50,17 @@ def _nonce(number: int) -> str:
     return f"n-holders-{number:08}"
 
 
-def _returning(stage: Stage) -> None:
-    """Everything that can be asked, by those who are signed in."""
-    world = stage.world
-    with stage.story("a holder who comes again, in three requests") as browser:
+def _returning(recorder: Recorder) -> None:
+    """Every kind of request, with a holder who is signed in."""
+    service = recorder.service
+    with recorder.scenario("a holder who comes again, in three requests") as browser:
         people.enrolled(browser, "rosa@example.org")
-        page = browser.follow(browser.get(AUTHORIZE, world.asked(BANK, login_hint="rosa@example.org")))
+        page = browser.follow(browser.get(AUTHORIZE, service.asked(BANK, login_hint="rosa@example.org")))
         people.decided(browser, page, "share")
         people.decided(browser, page, "share")
         people.decided(browser, page, "decline")
         browser.get(page.path)
-        browser.get(AUTHORIZE, world.asked(BANK, login_hint="rosa@example.org"))
+        browser.get(AUTHORIZE, service.asked(BANK, login_hint="rosa@example.org"))
     rows: dict[str, dict[str, Any]] = {
         "who declines": {},
         "in the wire format of OpenID4VP": {"party": "Tea House"},
@@ -75,26 +75,28 @@ def _returning(stage: Stage) -> None:
         "for all transactions": {"transaction_data": json.dumps([value(urn) for urn in FULL])},
     }
     for number, (title, changes) in enumerate(rows.items()):
-        with stage.story(f"a holder {title}") as browser:
+        with recorder.scenario(f"a holder {title}") as browser:
             email, changes = f"holder{number}@example.org", dict(changes)
             party = changes.pop("party", BANK)
             if "dcql_query" in changes:
-                vct = f"{world.base_url}/credential-types/identity/v1"
+                vct = f"{service.base_url}/credential-types/identity/v1"
                 changes["dcql_query"] = changes["dcql_query"].replace("a type", vct)
             people.enrolled(browser, email)
             clock.move(minutes=1)
-            page = browser.follow(browser.get(AUTHORIZE, world.asked(party, login_hint=email, **changes)))
+            page = browser.follow(browser.get(AUTHORIZE, service.asked(party, login_hint=email, **changes)))
             people.decided(browser, page, "decline" if title == "who declines" else "share")
 
 
-def _verified(stage: Stage) -> None:
-    """What the relying party can have verified, and learn."""
-    world = stage.world
-    with stage.story("a presentation is verified, and then taken back") as browser:
+def _verified(recorder: Recorder) -> None:
+    """Verification and outcome of presentations."""
+    service = recorder.service
+    with recorder.scenario("a presentation is verified, and then taken back") as browser:
         people.enrolled(browser, "vera@example.org")
-        token = world.token(browser, BANK)
+        token = service.token(browser, BANK)
         nonce = _nonce(1)
-        asked = world.asked(BANK, login_hint="vera@example.org", nonce=nonce, transaction_data=value(SESSION))
+        asked = service.asked(
+            BANK, login_hint="vera@example.org", nonce=nonce, transaction_data=value(SESSION)
+        )
         page = people.asked(browser, asked)
         browser.get(OUTCOME, {"nonce": nonce}, **token)
         with browser.quietly():
@@ -108,9 +110,9 @@ def _verified(stage: Stage) -> None:
         browser.submit_json(VERIFY, body | {"vp_token": {"basic": [presented]}}, **token)
         browser.submit_json(VERIFY, body | {"vp_token": presented[:-4] + "AAAA"}, **token)
         browser.submit_json(VERIFY, body | {"vp_token": presented.rpartition("~")[0] + "~"}, **token)
-        browser.submit_json(VERIFY, body, **world.token(browser, "Tea House"))
+        browser.submit_json(VERIFY, body, **service.token(browser, "Tea House"))
         browser.get(OUTCOME, {"nonce": nonce}, **token)
-        browser.get(OUTCOME, {"nonce": nonce}, **world.token(browser, "Tea House"))
+        browser.get(OUTCOME, {"nonce": nonce}, **service.token(browser, "Tea House"))
         where = urlsplit(_status_list(presented)).path
         tag = browser.get(where).header("ETag") or ""
         browser.get(where, If_None_Match=tag)
@@ -128,36 +130,36 @@ def _verified(stage: Stage) -> None:
         browser.submit_json(VERIFY, body, **token)
         browser.get(OUTCOME, {"nonce": nonce}, **token)
         clock.move(days=2)
-        browser.submit_json(VERIFY, body, **world.token(browser, BANK))
+        browser.submit_json(VERIFY, body, **service.token(browser, BANK))
         clock.move(days=-2)
-    with stage.story("outcomes of requests that came to something else") as browser:
+    with recorder.scenario("outcomes of requests that came to something else") as browser:
         people.enrolled(browser, "otto@example.org")
-        token = world.token(browser, BANK)
+        token = service.token(browser, BANK)
         nonces = [_nonce(number) for number in range(2, 5)]
         for nonce in nonces:
-            page = people.asked(browser, world.asked(BANK, login_hint="otto@example.org", nonce=nonce))
+            page = people.asked(browser, service.asked(BANK, login_hint="otto@example.org", nonce=nonce))
             if nonce == nonces[0]:
                 with browser.quietly():
                     people.decided(browser, page, "decline")
         clock.move(minutes=31)
         for nonce in nonces:
-            browser.get(OUTCOME, {"nonce": nonce}, **world.token(browser, BANK))
+            browser.get(OUTCOME, {"nonce": nonce}, **service.token(browser, BANK))
 
 
-def _ways_out(stage: Stage) -> None:
-    world = stage.world
-    with stage.story("leaving from the sign-in page, and what is left of it") as browser:
-        page = people.asked(browser, world.asked(BANK, login_hint="leo@example.org"))
+def _ways_out(recorder: Recorder) -> None:
+    service = recorder.service
+    with recorder.scenario("leaving from the sign-in page, and what is left of it") as browser:
+        page = people.asked(browser, service.asked(BANK, login_hint="leo@example.org"))
         leave = people.links(page, "/leave/")[0]
         browser.send("POST", leave)
         browser.get(leave)
         browser.get(leave)
         browser.get(leave.removesuffix("leave/"))
         browser.get(page.path)
-    with stage.story("another browser") as browser:
+    with recorder.scenario("another browser") as browser:
         people.enrolled(browser, "bert@example.org")
-        page = people.asked(browser, world.asked(BANK, login_hint="bert@example.org"))
-        other = stage.browser()
+        page = people.asked(browser, service.asked(BANK, login_hint="bert@example.org"))
+        other = recorder.browser()
         other.get(page.path)
         place = people.action(page)
         other.get(place)
@@ -167,22 +169,22 @@ def _ways_out(stage: Stage) -> None:
         people.enrolled(other, "ben@example.org")
         other.get(page.path)
         other.post(page.path, {"decision": "share"})
-    with stage.story("an interaction that nobody began") as browser:
+    with recorder.scenario("an interaction that nobody began") as browser:
         for more in ("", "leave/", "delivery/"):
             browser.get(f"{PRESENTATION}interactions/00000000-0000-4000-8000-000000000000/{more}")
             browser.post(f"{PRESENTATION}interactions/00000000-0000-4000-8000-000000000000/{more}")
         browser.send("DELETE", f"{PRESENTATION}interactions/00000000-0000-4000-8000-000000000000/")
 
 
-def _questions(stage: Stage) -> None:
+def _questions(recorder: Recorder) -> None:
     """The consent page, and forms that decide nothing."""
-    world = stage.world
+    service = recorder.service
 
     def question(browser: Browser, email: str, **changes: Any) -> Reply:
         people.enrolled(browser, email)
-        return people.asked(browser, world.asked(BANK, login_hint=email, **changes))
+        return people.asked(browser, service.asked(BANK, login_hint=email, **changes))
 
-    with stage.story("the question by other methods and with other decisions") as browser:
+    with recorder.scenario("the question by other methods and with other decisions") as browser:
         page = question(browser, "quentin@example.org")
         browser.send("HEAD", page.path)
         browser.send("DELETE", page.path)
@@ -194,21 +196,21 @@ def _questions(stage: Stage) -> None:
             people.action(page),
             "decision=share",
             "application/x-www-form-urlencoded",
-            Origin=world.base_url,
+            Origin=service.base_url,
         )
         browser.get(f"{people.action(page)}?again=1")
         browser.get(people.action(page))
         browser.send("PUT", people.action(page))
-    with stage.story("the decision at the address of the question") as browser:
+    with recorder.scenario("the decision at the address of the question") as browser:
         page = question(browser, "quinn@example.org")
         browser.follow(browser.post(page.path, {"decision": "share"}))
         browser.post(page.path, {"decision": "share"})
         browser.post(page.path, {"decision": "decline"})
         browser.get(page.path)
-    with stage.story("somebody else sits there") as browser:
+    with recorder.scenario("somebody else sits there") as browser:
         page = question(browser, "quigley@example.org")
         browser.follow(people.decided(browser, page, "not_me"))
-    with stage.story("a decision that comes too late") as browser:
+    with recorder.scenario("a decision that comes too late") as browser:
         page = question(browser, "quimby@example.org")
         clock.move(minutes=28)
         browser.get(page.path)
@@ -218,20 +220,20 @@ def _questions(stage: Stage) -> None:
         browser.get(people.action(page))
 
 
-def _detours(stage: Stage) -> None:
-    world = stage.world
-    with stage.story("another holder is signed in") as browser:
+def _detours(recorder: Recorder) -> None:
+    service = recorder.service
+    with recorder.scenario("another holder is signed in") as browser:
         people.enrolled(browser, "dora@example.org")
-        page = browser.follow(browser.get(AUTHORIZE, world.asked(BANK, login_hint="dina@example.org")))
+        page = browser.follow(browser.get(AUTHORIZE, service.asked(BANK, login_hint="dina@example.org")))
         browser.send("HEAD", page.path)
         browser.follow(browser.post(page.path))
         browser.get(page.path)
-    with stage.story("signing out on the way") as browser:
+    with recorder.scenario("signing out on the way") as browser:
         people.enrolled(browser, "dan@example.org")
         with browser.quietly():
-            page = people.to_identity(browser.stage.browser(), "dave@example.org")
+            page = people.to_identity(browser.recorder.browser(), "dave@example.org")
         identity = page.path
-        other = stage.browser()
+        other = recorder.browser()
         with other.quietly():
             page = people.to_identity(other, "doris@example.org")
         browser.get(identity)
@@ -243,73 +245,73 @@ def _detours(stage: Stage) -> None:
         clock.move(minutes=40)
         other.get(identity.replace("/identity/", "/signed-out/"))
         other.get(identity)
-    with stage.story("a payment long after the sign-in") as browser:
+    with recorder.scenario("a payment long after the sign-in") as browser:
         people.enrolled(browser, "paula@example.org")
         clock.move(minutes=10)
-        asked = world.asked(BANK, login_hint="paula@example.org", transaction_data=value(MANDATE))
+        asked = service.asked(BANK, login_hint="paula@example.org", transaction_data=value(MANDATE))
         page = browser.follow(browser.get(AUTHORIZE, asked))
         page = browser.follow(browser.post(page.path))
         people.typed(browser, page)
-    with stage.story("a session that has ended by itself") as browser:
+    with recorder.scenario("a session that has ended by itself") as browser:
         people.enrolled(browser, "sleepy@example.org")
         clock.move(minutes=31)
-        browser.follow(browser.get(AUTHORIZE, world.asked(BANK, login_hint="sleepy@example.org")))
+        browser.follow(browser.get(AUTHORIZE, service.asked(BANK, login_hint="sleepy@example.org")))
 
 
-def _stale(stage: Stage) -> None:
-    """What changed between the request and the answer."""
-    world = stage.world
-    party = world.rows("presentation", "RelyingParty").filter(client_id=world[BANK].client_id)
+def _stale(recorder: Recorder) -> None:
+    """Something changes between the request and the answer."""
+    service = recorder.service
+    party = service.rows("presentation", "RelyingParty").filter(client_id=service[BANK].client_id)
     scopes = list(party.get().allowed_scopes)
-    with stage.story("suspended between question and decision") as browser:
+    with recorder.scenario("suspended between question and decision") as browser:
         people.enrolled(browser, "stella@example.org")
-        page = people.asked(browser, world.asked(BANK, login_hint="stella@example.org"))
+        page = people.asked(browser, service.asked(BANK, login_hint="stella@example.org"))
         party.update(state="suspended", suspension_reason="complaints")
         people.decided(browser, page, "share")
         browser.get(people.action(page) + "leave/")
         browser.get("/wallet/history/")
         party.update(state="active", suspension_reason="")
-    with stage.story("a scope taken away between question and decision") as browser:
+    with recorder.scenario("a scope taken away between question and decision") as browser:
         people.enrolled(browser, "sven@example.org")
-        page = people.asked(browser, world.asked(BANK, login_hint="sven@example.org"))
+        page = people.asked(browser, service.asked(BANK, login_hint="sven@example.org"))
         party.update(allowed_scopes=[])
         people.decided(browser, page, "share")
         browser.get("/wallet/history/")
         party.update(allowed_scopes=scopes)
-    with stage.story("a wallet suspended between question and decision") as browser:
+    with recorder.scenario("a wallet suspended between question and decision") as browser:
         people.enrolled(browser, "susi@example.org")
-        page = people.asked(browser, world.asked(BANK, login_hint="susi@example.org"))
-        wallet = world.rows("wallet", "Wallet").filter(email="susi@example.org")
+        page = people.asked(browser, service.asked(BANK, login_hint="susi@example.org"))
+        wallet = service.rows("wallet", "Wallet").filter(email="susi@example.org")
         wallet.update(state="suspended")
         people.decided(browser, page, "share")
-        page = browser.follow(browser.get(AUTHORIZE, world.asked(BANK, login_hint="susi@example.org")))
+        page = browser.follow(browser.get(AUTHORIZE, service.asked(BANK, login_hint="susi@example.org")))
         wallet.update(state="active")
-    with stage.story("a suspended wallet at sign-in") as browser:
-        other = stage.browser()
+    with recorder.scenario("a suspended wallet at sign-in") as browser:
+        other = recorder.browser()
         people.enrolled(other, "sid@example.org")
-        world.rows("wallet", "Wallet").filter(email="sid@example.org").update(state="suspended")
-        page = browser.follow(browser.get(AUTHORIZE, world.asked(BANK, login_hint="sid@example.org")))
+        service.rows("wallet", "Wallet").filter(email="sid@example.org").update(state="suspended")
+        page = browser.follow(browser.get(AUTHORIZE, service.asked(BANK, login_hint="sid@example.org")))
         people.typed(browser, browser.follow(browser.post(page.path)))
-    with stage.story("a credential revoked between question and decision") as browser:
+    with recorder.scenario("a credential revoked between question and decision") as browser:
         people.enrolled(browser, "rita@example.org")
-        page = people.asked(browser, world.asked(BANK, login_hint="rita@example.org"))
-        wallet = world.rows("wallet", "Wallet").get(email="rita@example.org")
-        world.rows("wallet", "Credential").filter(wallet=wallet).update(state="revoked")
+        page = people.asked(browser, service.asked(BANK, login_hint="rita@example.org"))
+        wallet = service.rows("wallet", "Wallet").get(email="rita@example.org")
+        service.rows("wallet", "Credential").filter(wallet=wallet).update(state="revoked")
         browser.follow(people.decided(browser, page, "share"))
 
 
-def _lost(stage: Stage) -> None:
-    with stage.story("no cookies at all") as browser:
-        page = browser.get(AUTHORIZE, stage.world.asked(BANK, login_hint="lena@example.org"))
+def _lost(recorder: Recorder) -> None:
+    with recorder.scenario("no cookies at all") as browser:
+        page = browser.get(AUTHORIZE, recorder.service.asked(BANK, login_hint="lena@example.org"))
         browser.cookies.clear()
         browser.get(page.location)
         browser.cookies.clear()
         browser.post(page.location)
 
 
-def _posted(stage: Stage) -> None:
-    """Answers that are posted to the relying party: it is called, and sends the browser on."""
-    world = stage.world
+def _posted(recorder: Recorder) -> None:
+    """Answers that are posted to the relying party, which redirects the browser."""
+    service = recorder.service
     onward = b'{"redirect_uri": "https://harbour-bank.example/welcome#code=1"}'
     replies: dict[str, tuple[int, bytes]] = {
         "and the relying party says where to go": (200, onward),
@@ -319,11 +321,11 @@ def _posted(stage: Stage) -> None:
         "and the relying party wants a script opened": (200, b'{"redirect_uri": "javascript:alert(1)"}'),
     }
     for number, (title, reply) in enumerate(replies.items()):
-        with stage.story(f"an answer is posted {title}") as browser:
+        with recorder.scenario(f"an answer is posted {title}") as browser:
             email = f"posted{number}@example.org"
             people.enrolled(browser, email)
-            world.far_end.reply = reply
-            page = browser.follow(browser.get(AUTHORIZE, world.posted(BANK, login_hint=email)))
+            service.party_server.reply = reply
+            page = browser.follow(browser.get(AUTHORIZE, service.posted(BANK, login_hint=email)))
             done = people.decided(browser, page, "share")
             if done.location.startswith("/"):
                 browser.get(done.location)
@@ -332,12 +334,12 @@ def _posted(stage: Stage) -> None:
                 browser.get(done.location)
                 browser.post(done.location, {"choice": "give_up"})
                 browser.get(done.location)
-            world.far_end.reply = (200, b"{}")
-    with stage.story("an answer is posted encrypted") as browser:
+            service.party_server.reply = (200, b"{}")
+    with recorder.scenario("an answer is posted encrypted") as browser:
         people.enrolled(browser, "enc@example.org")
-        jwk = {"kid": "enc", "alg": "ECDH-ES", "use": "enc", **chance.jwk(world[BANK].key)}
+        jwk = {"kid": "enc", "alg": "ECDH-ES", "use": "enc", **random_values.jwk(service[BANK].key)}
         metadata = {"jwks": {"keys": [jwk]}, "encrypted_response_enc_values_supported": ["A128GCM"]}
-        asked = world.posted(
+        asked = service.posted(
             BANK,
             login_hint="enc@example.org",
             response_mode="direct_post.jwt",
@@ -345,14 +347,14 @@ def _posted(stage: Stage) -> None:
         )
         page = browser.follow(browser.get(AUTHORIZE, asked))
         browser.follow(people.decided(browser, page, "share"))
-    with stage.story("a refusal is posted") as browser:
+    with recorder.scenario("a refusal is posted") as browser:
         people.enrolled(browser, "refusing@example.org")
         page = browser.follow(
-            browser.get(AUTHORIZE, world.posted("Tea House", login_hint="refusing@example.org"))
+            browser.get(AUTHORIZE, service.posted("Tea House", login_hint="refusing@example.org"))
         )
         browser.follow(people.decided(browser, page, "decline"))
-    with stage.story("an expired request is told by a post") as browser:
-        page = people.asked(browser, world.posted(BANK, login_hint="late@example.org"))
+    with recorder.scenario("an expired request is told by a post") as browser:
+        page = people.asked(browser, service.posted(BANK, login_hint="late@example.org"))
         clock.move(minutes=31)
         leave = people.links(page, "/leave/")[0]
         browser.follow(browser.get(leave))

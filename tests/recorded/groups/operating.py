@@ -1,6 +1,6 @@
-"""The admin: signing in, every model's lists and forms, and each operation, asked and carried out.
+"""The admin: signing in, every model's lists and forms, and each operation with its confirmation.
 
-Played before other groups fill the lists. Operations on signing keys are a group of their own.
+Runs before other groups fill the lists. Operations on signing keys are a group of their own.
 """
 
 from typing import Any
@@ -8,8 +8,8 @@ from typing import Any
 from django.apps import apps
 
 from tests.recorded import people
-from tests.recorded.stage import FORM, Browser, Stage
-from tests.recorded.world import BASIC, EVENTS, OPERATOR, PASSWORD
+from tests.recorded.recorder import FORM, Browser, Recorder
+from tests.recorded.service import BASIC, EVENTS, OPERATOR, PASSWORD
 
 ADMIN = "/admin/"
 MODELS = (
@@ -32,22 +32,22 @@ NOBODY = "00000000-0000-4000-8000-000000000000"
 REASON = {"reason": "Because"}
 
 
-def play(stage: Stage) -> None:
-    """What strangers see, then what operators do."""
-    _sign_in(stage)
-    _subject(stage)
+def run(recorder: Recorder) -> None:
+    """Visitors without an account, then operators."""
+    _sign_in(recorder)
+    _subject(recorder)
     for label, model in MODELS:
-        with stage.story(f"the pages of {label} {model}") as browser:
+        with recorder.scenario(f"the pages of {label} {model}") as browser:
             _pages(people.operator(browser), label, model)
-    _strangers(stage)
-    _staff(stage)
-    _relying_parties(stage)
-    _wallets(stage)
-    _users(stage)
+    _strangers(recorder)
+    _staff(recorder)
+    _relying_parties(recorder)
+    _wallets(recorder)
+    _users(recorder)
 
 
-def _sign_in(stage: Stage) -> None:
-    with stage.story("operators sign in and out") as browser:
+def _sign_in(recorder: Recorder) -> None:
+    with recorder.scenario("operators sign in and out") as browser:
         browser.get(ADMIN)
         browser.get(f"{ADMIN}login/")
         browser.post(f"{ADMIN}login/", {"username": OPERATOR, "password": "wrong"})
@@ -74,23 +74,23 @@ def _sign_in(stage: Stage) -> None:
         browser.get(ADMIN)
 
 
-def _subject(stage: Stage) -> None:
-    """Somebody to look at: a holder, an open attempt, an interaction, a receipt, a user, a group."""
-    world = stage.world
-    with stage.story("(somebody to look at)") as browser:
+def _subject(recorder: Recorder) -> None:
+    """Creates rows to show: a holder, an open attempt, an interaction, a receipt, a user, a group."""
+    service = recorder.service
+    with recorder.scenario("(somebody to look at)") as browser:
         people.enrolled(browser, "subject@example.org")
-        page = people.asked(browser, world.asked("Harbour Bank", login_hint="subject@example.org"))
+        page = people.asked(browser, service.asked("Harbour Bank", login_hint="subject@example.org"))
         with browser.quietly():
             people.decided(browser, page, "share")
-        people.asked(browser, world.asked("Harbour Bank", login_hint="subject@example.org", nonce="n" * 20))
-        operating = people.operator(stage.browser())
+        people.asked(browser, service.asked("Harbour Bank", login_hint="subject@example.org", nonce="n" * 20))
+        operating = people.operator(recorder.browser())
         with operating.quietly():
             operating.post(f"{ADMIN}auth/group/add/", {"name": "Lookers"})
 
 
-def newest(stage: Stage, label: str, model: str) -> Any:
+def newest(recorder: Recorder, label: str, model: str) -> Any:
     """The row that was made last."""
-    rows = stage.world.rows(label, model)
+    rows = recorder.service.rows(label, model)
     names = {field.name for field in apps.get_model(label, model)._meta.fields}
     for name in ("created_at", "staged_at", "issued_at", "asked_at", "at"):
         if name in names:
@@ -102,7 +102,7 @@ def _pages(browser: Browser, label: str, model: str) -> None:
     where = f"{ADMIN}{label}/{model}/"
     for query in ("", "?q=nobody@example.org", "?p=99", "?x__exact=1"):
         browser.get(where + query)
-    row = newest(browser.stage, label, model)
+    row = newest(browser.recorder, label, model)
     keys = [str(row.pk) if row else "", NOBODY]
     for key in keys:
         for page in ("change/", "history/", "delete/", ""):
@@ -116,8 +116,8 @@ def _pages(browser: Browser, label: str, model: str) -> None:
     browser.send("HEAD", where)
 
 
-def _strangers(stage: Stage) -> None:
-    with stage.story("every page of the admin, for a stranger") as browser:
+def _strangers(recorder: Recorder) -> None:
+    with recorder.scenario("every page of the admin, for a stranger") as browser:
         for label, model in MODELS:
             for page in (
                 "",
@@ -155,11 +155,11 @@ _OF_WALLETS = {
 }
 
 
-def _staff(stage: Stage) -> None:
-    """Somebody who may come in and do nothing: every page says so."""
-    world = stage.world
+def _staff(recorder: Recorder) -> None:
+    """An operator without any permission: every page refuses."""
+    service = recorder.service
     apps.get_model("auth", "User").objects.create_user("stan", password=PASSWORD, is_staff=True)
-    with stage.story("every page of the admin, for somebody without permissions") as browser:
+    with recorder.scenario("every page of the admin, for somebody without permissions") as browser:
         with browser.quietly():
             browser.get(f"{ADMIN}login/")
             browser.post(f"{ADMIN}login/", {"username": "stan", "password": PASSWORD})
@@ -169,8 +169,8 @@ def _staff(stage: Stage) -> None:
             browser.get(f"{ADMIN}{label}/{model}/add/")
         for page in _operations():
             browser.post(ADMIN + page, REASON)
-    for group in world.rows("auth", "Group").order_by("name"):
-        with stage.story(f"every list of the admin, for the role {group.name}") as browser:
+    for group in service.rows("auth", "Group").order_by("name"):
+        with recorder.scenario(f"every list of the admin, for the role {group.name}") as browser:
             user = apps.get_model("auth", "User").objects.create_user(
                 f"member-{group.pk}", password=PASSWORD, is_staff=True
             )
@@ -183,8 +183,8 @@ def _staff(stage: Stage) -> None:
                 browser.get(f"{ADMIN}{label}/{model}/")
 
 
-def _relying_parties(stage: Stage) -> None:
-    world = stage.world
+def _relying_parties(recorder: Recorder) -> None:
+    service = recorder.service
     where = f"{ADMIN}presentation/relyingparty/"
     good: dict[str, Any] = {
         "name": "Corner Bakery",
@@ -197,7 +197,7 @@ def _relying_parties(stage: Stage) -> None:
         "response_uris-INITIAL_FORMS": "0",
         "_continue": "1",
     }
-    with stage.story("a relying party is registered, changed, and given secrets") as browser:
+    with recorder.scenario("a relying party is registered, changed, and given secrets") as browser:
         people.operator(browser)
         for changes in (
             {"name": ""},
@@ -211,7 +211,7 @@ def _relying_parties(stage: Stage) -> None:
         own = made.location.removesuffix("change/")
         assert own.startswith(where), made.status
         browser.follow(made)
-        uri = world.rows("presentation", "RedirectURI").last()
+        uri = service.rows("presentation", "RedirectURI").last()
         inline = {"redirect_uris-INITIAL_FORMS": "1", "redirect_uris-0-id": str(uri.pk)}
         again = good | inline | {"redirect_uris-0-relying_party": str(uri.relying_party_id)}
         hook = {"webhook_url": "https://bakery.example/hook", "webhook_events": list(EVENTS)}
@@ -231,43 +231,43 @@ def _relying_parties(stage: Stage) -> None:
         browser.get(f"{own}history/")
         browser.get(f"{own}delete/")
         browser.follow(browser.post(f"{own}delete/", {"post": "yes"}))
-        party = world.rows("presentation", "RelyingParty").get(client_id=world["Harbour Bank"].client_id)
+        party = service.rows("presentation", "RelyingParty").get(client_id=service["Harbour Bank"].client_id)
         browser.get(f"{where}{party.pk}/delete/")
         browser.post(f"{where}{party.pk}/delete/", {"post": "yes"})
         browser.get(f"{ADMIN}presentation/webhookevent/{NOBODY}/send_again/")
-        if event := newest(stage, "presentation", "WebhookEvent"):
+        if event := newest(recorder, "presentation", "WebhookEvent"):
             again = f"{ADMIN}presentation/webhookevent/{event.pk}/send_again/"
             browser.get(again)
             browser.post(again)
 
 
-def _wallets(stage: Stage) -> None:
-    world = stage.world
-    with stage.story("(somebody to decide about)") as browser:
+def _wallets(recorder: Recorder) -> None:
+    service = recorder.service
+    with recorder.scenario("(somebody to decide about)") as browser:
         people.enrolled(browser, "decided@example.org")
-        page = people.asked(browser, world.asked("Harbour Bank", login_hint="decided@example.org"))
+        page = people.asked(browser, service.asked("Harbour Bank", login_hint="decided@example.org"))
         with browser.quietly():
             people.decided(browser, page, "share")
         for email in ("reviewed@example.org", "reviewed2@example.org"):
-            other = stage.browser()
+            other = recorder.browser()
             with other.quietly():
                 page = people.to_identity(other, email)
                 provider = other.follow(other.post(f"{page.path}start/"))
                 other.follow(other.post(provider.path, {"outcome": "review"}))
                 other.get(page.path)
-    wallet = world.rows("wallet", "Wallet").get(email="decided@example.org")
+    wallet = service.rows("wallet", "Wallet").get(email="decided@example.org")
     entry = (
-        world.rows("wallet", "StatusEntry")
+        service.rows("wallet", "StatusEntry")
         .order_by("-reference", "-pk")
-        .filter(credential=world.rows("wallet", "Credential").get(wallet=wallet))
+        .filter(credential=service.rows("wallet", "Credential").get(wallet=wallet))
     )
     subjects = {
         "statusentry": entry.first(),
-        "credential": world.rows("wallet", "Credential").get(wallet=wallet),
+        "credential": service.rows("wallet", "Credential").get(wallet=wallet),
         "wallet": wallet,
     }
     for model, row in subjects.items():
-        with stage.story(f"operations on a {model}") as browser:
+        with recorder.scenario(f"operations on a {model}") as browser:
             people.operator(browser)
             where = f"{ADMIN}wallet/{model}/{row.pk}/"
             for name in _OF_WALLETS[model]:
@@ -275,9 +275,9 @@ def _wallets(stage: Stage) -> None:
                 browser.post(f"{where}do/{name}/", {"reason": ""})
                 browser.follow(browser.post(f"{where}do/{name}/", REASON))
             browser.get(f"{where}history/")
-    with stage.story("operations on an attempt to verify an identity") as browser:
+    with recorder.scenario("operations on an attempt to verify an identity") as browser:
         people.operator(browser)
-        rows = world.rows("wallet", "IdentityVerification").filter(state="review").order_by("created_at")
+        rows = service.rows("wallet", "IdentityVerification").filter(state="review").order_by("created_at")
         approved, declined = list(rows)[-2:]
         where = f"{ADMIN}wallet/identityverification/"
         browser.get(f"{where}{approved.pk}/do/approve/")
@@ -294,8 +294,8 @@ def _wallets(stage: Stage) -> None:
         browser.post(f"{where}{declined.pk}/do/decline/", REASON)
 
 
-def _users(stage: Stage) -> None:
-    with stage.story("operators of the admin") as browser:
+def _users(recorder: Recorder) -> None:
+    with recorder.scenario("operators of the admin") as browser:
         people.operator(browser)
         users = f"{ADMIN}auth/user/"
         browser.post(f"{users}add/", {"username": "ulla", "password1": "short", "password2": "short"})

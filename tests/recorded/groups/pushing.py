@@ -1,4 +1,4 @@
-"""Requests pushed ahead of the browser, and opened with their handle."""
+"""Pushed requests, and opening them by their reference."""
 
 import json
 from typing import Any
@@ -6,8 +6,8 @@ from typing import Any
 from tests.presentation.payloads import SESSION, value
 from tests.recorded.groups.authorize import claims as query
 from tests.recorded.groups.request_objects import GOOD, NOT_GOOD, NOT_ITS_OWN
-from tests.recorded.stage import FORM, JSON, Stage, encoded
-from tests.recorded.world import AUTHORIZE, BASIC, PAR
+from tests.recorded.recorder import FORM, JSON, Recorder, encoded
+from tests.recorded.service import AUTHORIZE, BASIC, PAR
 
 BANK = "Harbour Bank"
 ENCRYPTED = {"response_mode": "direct_post.jwt"}
@@ -47,85 +47,85 @@ WRONG_POSTED: dict[str, dict[str, Any]] = {
 }
 
 
-def play(stage: Stage) -> None:
-    """Mistakes, then handles."""
-    world = stage.world
+def run(recorder: Recorder) -> None:
+    """Wrong requests, then valid ones."""
+    service = recorder.service
     for title, changes in WRONG.items():
-        with stage.story(f"refused: {title}") as browser:
-            browser.submit(PAR, world.asked(BANK, **changes), **world[BANK].basic)
+        with recorder.scenario(f"refused: {title}") as browser:
+            browser.submit(PAR, service.asked(BANK, **changes), **service[BANK].basic)
     for title, changes in WRONG_POSTED.items():
-        with stage.story(f"refused: to be posted {title}") as browser:
-            browser.submit(PAR, world.posted(BANK, **changes), **world[BANK].basic)
+        with recorder.scenario(f"refused: to be posted {title}") as browser:
+            browser.submit(PAR, service.posted(BANK, **changes), **service[BANK].basic)
     for title, make in {**NOT_ITS_OWN, **NOT_GOOD, **GOOD}.items():
-        with stage.story(f"a request object: {title}") as browser:
-            browser.submit(PAR, {"request": make(world)}, **world[BANK].basic)
-    _proofs(stage)
-    _bodies(stage)
-    _handles(stage)
+        with recorder.scenario(f"a request object: {title}") as browser:
+            browser.submit(PAR, {"request": make(service)}, **service[BANK].basic)
+    _proofs(recorder)
+    _bodies(recorder)
+    _handles(recorder)
 
 
-def _proofs(stage: Stage) -> None:
-    world = stage.world
-    asked = world.asked(BANK)
-    with stage.story("who pushes: nobody, and with wrong proofs") as browser:
+def _proofs(recorder: Recorder) -> None:
+    service = recorder.service
+    asked = service.asked(BANK)
+    with recorder.scenario("who pushes: nobody, and with wrong proofs") as browser:
         browser.submit(PAR, asked)
         browser.submit(PAR, asked, Authorization="Basic eDp5")
         browser.submit(PAR, asked, Authorization="Bearer x.y.z")
         browser.submit(PAR, asked, Authorization="Digest x")
         browser.submit(PAR, asked | {"client_secret": "wrong"})
-        browser.submit(PAR, asked, **world["Tea House"].basic)
-        browser.submit(PAR, world.asked("Closed Store"), **world["Closed Store"].basic)
-    with stage.story("who pushes: by every proof") as browser:
-        browser.submit(PAR, asked, **world[BANK].basic)
-        browser.submit(PAR, asked | {"client_secret": world[BANK].secret})
-        browser.submit(PAR, asked | world[BANK].assertion(world.base_url))
-        browser.submit(PAR, asked, **world.token(browser, BANK, "presentation:push"))
-        browser.submit(PAR, asked, **world.token(browser, BANK, "presentation:read"))
-        browser.submit(PAR, asked, **world.token(browser, "Tea House"))
-        browser.submit(PAR, world.asked("Pushing Agency"), **world["Pushing Agency"].basic)
-        browser.submit(PAR, world.asked("Signing Agency"), **world["Signing Agency"].basic)
-        browser.submit(PAR, world.asked("Small Kiosk"), **world["Small Kiosk"].basic)
+        browser.submit(PAR, asked, **service["Tea House"].basic)
+        browser.submit(PAR, service.asked("Closed Store"), **service["Closed Store"].basic)
+    with recorder.scenario("who pushes: by every proof") as browser:
+        browser.submit(PAR, asked, **service[BANK].basic)
+        browser.submit(PAR, asked | {"client_secret": service[BANK].secret})
+        browser.submit(PAR, asked | service[BANK].assertion(service.base_url))
+        browser.submit(PAR, asked, **service.token(browser, BANK, "presentation:push"))
+        browser.submit(PAR, asked, **service.token(browser, BANK, "presentation:read"))
+        browser.submit(PAR, asked, **service.token(browser, "Tea House"))
+        browser.submit(PAR, service.asked("Pushing Agency"), **service["Pushing Agency"].basic)
+        browser.submit(PAR, service.asked("Signing Agency"), **service["Signing Agency"].basic)
+        browser.submit(PAR, service.asked("Small Kiosk"), **service["Small Kiosk"].basic)
 
 
-def _bodies(stage: Stage) -> None:
-    world = stage.world
-    proof = world[BANK].basic
-    with stage.story("bodies that are no form, and other methods") as browser:
+def _bodies(recorder: Recorder) -> None:
+    service = recorder.service
+    proof = service[BANK].basic
+    with recorder.scenario("bodies that are no form, and other methods") as browser:
         browser.send("POST", PAR, "", FORM, **proof)
-        browser.send("POST", PAR, json.dumps(world.asked(BANK)), JSON, **proof)
+        browser.send("POST", PAR, json.dumps(service.asked(BANK)), JSON, **proof)
         browser.send("POST", PAR, "a=%zz", FORM, **proof)
         browser.send("POST", PAR, "a=b&" * 100, FORM, **proof)
         browser.send("POST", PAR, "a" * 140_000, FORM, **proof)
-        browser.send("POST", f"{PAR}?a=b", encoded(world.asked(BANK)), FORM, **proof)
+        browser.send("POST", f"{PAR}?a=b", encoded(service.asked(BANK)), FORM, **proof)
         browser.send("GET", PAR, **proof)
         browser.send("OPTIONS", PAR, **proof)
         browser.send("PUT", PAR, "a=b", FORM, **proof)
 
 
-def _handles(stage: Stage) -> None:
-    world = stage.world
+def _handles(recorder: Recorder) -> None:
+    service = recorder.service
 
     def pushed(browser: Any, name: str, **changes: Any) -> dict[str, str]:
-        reply = browser.submit(PAR, world.asked(name, **changes), **world[name].basic)
-        return {"client_id": world[name].client_id, "request_uri": json.loads(reply.body)["request_uri"]}
+        reply = browser.submit(PAR, service.asked(name, **changes), **service[name].basic)
+        return {"client_id": service[name].client_id, "request_uri": json.loads(reply.body)["request_uri"]}
 
-    with stage.story("a handle is opened, and opened again") as browser:
+    with recorder.scenario("a handle is opened, and opened again") as browser:
         handle = pushed(browser, BANK, transaction_data=value(SESSION))
         browser.get(AUTHORIZE, handle)
         browser.get(AUTHORIZE, handle)
-    with stage.story("a handle is opened by another browser as well") as browser:
+    with recorder.scenario("a handle is opened by another browser as well") as browser:
         handle = pushed(browser, BANK)
         browser.get(AUTHORIZE, handle)
-        stage.browser().get(AUTHORIZE, handle)
-    with stage.story("a handle beside other parameters") as browser:
+        recorder.browser().get(AUTHORIZE, handle)
+    with recorder.scenario("a handle beside other parameters") as browser:
         browser.get(AUTHORIZE, pushed(browser, BANK) | {"state": "outside", "nonce": "short", "scope": BASIC})
-    with stage.story("a handle of another client") as browser:
-        browser.get(AUTHORIZE, pushed(browser, BANK) | {"client_id": world["Tea House"].client_id})
-    with stage.story("a handle without a client_id") as browser:
+    with recorder.scenario("a handle of another client") as browser:
+        browser.get(AUTHORIZE, pushed(browser, BANK) | {"client_id": service["Tea House"].client_id})
+    with recorder.scenario("a handle without a client_id") as browser:
         browser.get(AUTHORIZE, {"request_uri": pushed(browser, BANK)["request_uri"]})
-    with stage.story("a handle of somebody who has to push") as browser:
+    with recorder.scenario("a handle of somebody who has to push") as browser:
         browser.get(AUTHORIZE, pushed(browser, "Pushing Agency"))
-    with stage.story("a handle that has expired") as browser:
+    with recorder.scenario("a handle that has expired") as browser:
         handle = pushed(browser, BANK)
         from tests.recorded.clock import clock
 

@@ -1,4 +1,4 @@
-"""Signed requests: brought along, or published at an address; good ones and bad ones."""
+"""Signed requests, by value and by reference; valid and invalid ones."""
 
 import hmac
 import json
@@ -6,67 +6,67 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.forgery import new_key, sign_jwt, sign_text
-from tests.recorded import chance
+from tests.recorded import random_values
 from tests.recorded.clock import clock
-from tests.recorded.stage import Stage
-from tests.recorded.world import AUTHORIZE, Party, World
+from tests.recorded.recorder import Recorder
+from tests.recorded.service import AUTHORIZE, Party, Service
 from tests.relying_party import decode, encode
 
 BANK = "Harbour Bank"
-Make = Callable[[World], str]
+Make = Callable[[Service], str]
 
 
 def claims(party: str = BANK, **changes: Any) -> Make:
-    """The good object with other claims; None leaves one out."""
-    return lambda world: world[party].request_object(world.base_url, world.asked(party), **changes)
+    """The valid object with other claims; None omits one."""
+    return lambda service: service[party].request_object(service.base_url, service.asked(party), **changes)
 
 
 def header(**changes: Any) -> Make:
-    """The good object with another header; None leaves a member out."""
-    return lambda world: world[BANK].request_object(world.base_url, world.asked(BANK), header=changes)
+    """The valid object with another header; None omits a member."""
+    return lambda service: service[BANK].request_object(service.base_url, service.asked(BANK), header=changes)
 
 
 def from_now(**seconds: int | None) -> Make:
-    """The good object with other times, as seconds from now."""
+    """The valid object with other times, as seconds from now."""
 
-    def make(world: World) -> str:
+    def make(service: Service) -> str:
         now = int(clock.seconds())
         times = {name: None if value is None else now + value for name, value in seconds.items()}
-        return claims(**times)(world)
+        return claims(**times)(service)
 
     return make
 
 
-def _by_another_key(world: World) -> str:
-    stranger = Party(BANK, world[BANK].client_id, new_key(), "", "")
+def _by_another_key(service: Service) -> str:
+    stranger = Party(BANK, service[BANK].client_id, new_key(), "", "")
     return stranger.request_object(
-        world.base_url, world.asked(BANK), header={"jwk": chance.jwk(stranger.key)}
+        service.base_url, service.asked(BANK), header={"jwk": random_values.jwk(stranger.key)}
     )
 
 
-def _changed_afterwards(world: World) -> str:
-    head, _, signature = claims()(world).split(".")
-    return f"{head}.{claims(state='another')(world).split('.')[1]}.{signature}"
+def _changed_afterwards(service: Service) -> str:
+    head, _, signature = claims()(service).split(".")
+    return f"{head}.{claims(state='another')(service).split('.')[1]}.{signature}"
 
 
-def _unsigned(world: World) -> str:
-    return header(alg="none")(world).rpartition(".")[0] + "."
+def _unsigned(service: Service) -> str:
+    return header(alg="none")(service).rpartition(".")[0] + "."
 
 
-def _by_secret(world: World) -> str:
-    text = header(alg="HS256")(world).rpartition(".")[0]
-    return f"{text}.{encode(hmac.digest(world[BANK].secret.encode(), text.encode(), 'sha256'))}"
+def _by_secret(service: Service) -> str:
+    text = header(alg="HS256")(service).rpartition(".")[0]
+    return f"{text}.{encode(hmac.digest(service[BANK].secret.encode(), text.encode(), 'sha256'))}"
 
 
-def _twice(world: World) -> str:
-    head, payload, _ = claims()(world).split(".")
+def _twice(service: Service) -> str:
+    head, payload, _ = claims()(service).split(".")
     said = decode(payload).decode()
     again = encode(f'{said[:-1]}, "nonce": {json.dumps(json.loads(said)["nonce"])}}}'.encode())
-    return sign_text(f"{head}.{again}", world[BANK].key)
+    return sign_text(f"{head}.{again}", service[BANK].key)
 
 
-def _an_assertion(world: World) -> str:
-    return world[BANK].assertion(world.base_url)["client_assertion"]
+def _an_assertion(service: Service) -> str:
+    return service[BANK].assertion(service.base_url)["client_assertion"]
 
 
 def of_type(kind: str) -> Make:
@@ -90,10 +90,10 @@ NOT_ITS_OWN: dict[str, Make] = {
     "an access token’s typ": of_type("at+jwt"),
     "a client assertion": _an_assertion,
     "a header that asks for an extension": header(crit=["b64"], b64=False),
-    "text": lambda world: "x",
-    "two segments": lambda world: "e30.e30",
-    "five segments": lambda world: "e30.e30.e30.e30.e30",
-    "a payload that is a list": lambda world: sign_jwt({"alg": "ES256"}, [1], world[BANK].key),  # type: ignore[arg-type]
+    "text": lambda service: "x",
+    "two segments": lambda service: "e30.e30",
+    "five segments": lambda service: "e30.e30.e30.e30.e30",
+    "a payload that is a list": lambda service: sign_jwt({"alg": "ES256"}, [1], service[BANK].key),  # type: ignore[arg-type]
 }
 NOT_GOOD: dict[str, Make] = {
     "a response_type in a list": claims(response_type=["vp_token"]),
@@ -114,8 +114,8 @@ NOT_GOOD: dict[str, Make] = {
     "an exp beyond all numbers": claims(exp=10**400),
     "no aud": claims(aud=None),
     "another aud": claims(aud="https://other.example"),
-    "several in aud": lambda world: claims(aud=[world.base_url, "https://other.example"])(world),
-    "a sub that is the client": lambda world: claims(sub=world[BANK].client_id)(world),
+    "several in aud": lambda service: claims(aud=[service.base_url, "https://other.example"])(service),
+    "a sub that is the client": lambda service: claims(sub=service[BANK].client_id)(service),
     "a request in the request": claims(request="e30.e30.e30"),
     "a request_uri in the request": claims(request_uri="https://harbour-bank.example/requests/1"),
     "a short nonce": claims(nonce="short"),
@@ -126,7 +126,7 @@ GOOD: dict[str, Make] = {
     "as it should be": claims(),
     "nbf a little ahead": from_now(nbf=8),
     "without exp": from_now(exp=None, iat=-240),
-    "one aud in a list": lambda world: claims(aud=[world.base_url])(world),
+    "one aud in a list": lambda service: claims(aud=[service.base_url])(service),
     "anybody’s aud": claims(aud="https://self-issued.me/v2"),
     "another iss": claims(iss="somebody"),
     "no kid": header(kid=None),
@@ -147,34 +147,34 @@ GOOD: dict[str, Make] = {
 }
 
 
-def play(stage: Stage) -> None:
+def run(recorder: Recorder) -> None:
     """By value, then by reference."""
-    world = stage.world
+    service = recorder.service
     for title, make in {**NOT_ITS_OWN, **NOT_GOOD, **GOOD}.items():
-        with stage.story(f"brought along: {title}") as browser:
-            brought = {"client_id": world[BANK].client_id, "request": make(world)}
+        with recorder.scenario(f"brought along: {title}") as browser:
+            brought = {"client_id": service[BANK].client_id, "request": make(service)}
             browser.get(AUTHORIZE, brought | {"state": "outside"})
-    with stage.story("brought along, and required") as browser:
+    with recorder.scenario("brought along, and required") as browser:
         make = claims("Signing Agency")
-        browser.get(AUTHORIZE, {"client_id": world["Signing Agency"].client_id, "request": make(world)})
-    with stage.story("brought along without a client_id beside it") as browser:
-        browser.get(AUTHORIZE, {"request": claims()(world)})
-    with stage.story("brought along by another client") as browser:
-        browser.get(AUTHORIZE, {"client_id": world["Tea House"].client_id, "request": claims()(world)})
-    with stage.story("brought along and published at once") as browser:
-        both = {"request": claims()(world), "request_uri": "https://harbour-bank.example/requests/1"}
-        browser.get(AUTHORIZE, {"client_id": world[BANK].client_id} | both)
-    with stage.story("brought along by a suspended relying party") as browser:
-        closed = world["Closed Store"]
-        text = closed.request_object(world.base_url, world.asked("Closed Store"))
+        browser.get(AUTHORIZE, {"client_id": service["Signing Agency"].client_id, "request": make(service)})
+    with recorder.scenario("brought along without a client_id beside it") as browser:
+        browser.get(AUTHORIZE, {"request": claims()(service)})
+    with recorder.scenario("brought along by another client") as browser:
+        browser.get(AUTHORIZE, {"client_id": service["Tea House"].client_id, "request": claims()(service)})
+    with recorder.scenario("brought along and published at once") as browser:
+        both = {"request": claims()(service), "request_uri": "https://harbour-bank.example/requests/1"}
+        browser.get(AUTHORIZE, {"client_id": service[BANK].client_id} | both)
+    with recorder.scenario("brought along by a suspended relying party") as browser:
+        closed = service["Closed Store"]
+        text = closed.request_object(service.base_url, service.asked("Closed Store"))
         browser.get(AUTHORIZE, {"client_id": closed.client_id, "request": text})
-    _references(stage)
-    if world.sandbox:
-        _published(stage)
+    _references(recorder)
+    if service.sandbox:
+        _published(recorder)
 
 
-def _references(stage: Stage) -> None:
-    world = stage.world
+def _references(recorder: Recorder) -> None:
+    service = recorder.service
     for title, uri in {
         "at an unregistered address": "https://evil.example/requests/1",
         "at an address over http": "http://harbour-bank.example/requests/1",
@@ -183,31 +183,31 @@ def _references(stage: Stage) -> None:
         "pushed with a handle that nobody has": "urn:ietf:params:oauth:request_uri:" + "x" * 43,
         "pushed with an empty handle": "urn:ietf:params:oauth:request_uri:",
     }.items():
-        with stage.story(f"referred to {title}") as browser:
-            browser.get(AUTHORIZE, {"client_id": world[BANK].client_id, "request_uri": uri})
-            browser.get(AUTHORIZE, world.asked(BANK) | {"request_uri": uri})
+        with recorder.scenario(f"referred to {title}") as browser:
+            browser.get(AUTHORIZE, {"client_id": service[BANK].client_id, "request_uri": uri})
+            browser.get(AUTHORIZE, service.asked(BANK) | {"request_uri": uri})
 
 
-def _published(stage: Stage) -> None:
+def _published(recorder: Recorder) -> None:
     """The relying party's server is called: only the sandbox may call loopback."""
-    world = stage.world
+    service = recorder.service
     jwt = "application/oauth-authz-req+jwt"
     where = "/harbour-bank/requests/1"
-    uri = f"{world.far_end.origin}{where}"
+    uri = f"{service.party_server.origin}{where}"
     rows: dict[str, tuple[str, str, dict[str, str]]] = {
-        "as it should be": (jwt, claims()(world), {}),
-        "with another media type": ("text/plain", claims()(world), {}),
+        "as it should be": (jwt, claims()(service), {}),
+        "with another media type": ("text/plain", claims()(service), {}),
         "that is no object": (jwt, "x", {}),
-        "signed by somebody else": (jwt, _by_another_key(world), {}),
+        "signed by somebody else": (jwt, _by_another_key(service), {}),
         "that is empty": (jwt, "", {}),
         "that is too long": (jwt, "x" * 200_000, {}),
-        "by post without the nonce": (jwt, claims()(world), {"request_uri_method": "post"}),
-        "by an unknown method": (jwt, claims()(world), {"request_uri_method": "put"}),
+        "by post without the nonce": (jwt, claims()(service), {"request_uri_method": "post"}),
+        "by an unknown method": (jwt, claims()(service), {"request_uri_method": "put"}),
     }
     for title, (media_type, text, beside) in rows.items():
-        with stage.story(f"published {title}") as browser:
-            world.far_end.documents[where] = (media_type, text.encode())
-            asked = {"client_id": world[BANK].client_id, "request_uri": uri} | beside
+        with recorder.scenario(f"published {title}") as browser:
+            service.party_server.documents[where] = (media_type, text.encode())
+            asked = {"client_id": service[BANK].client_id, "request_uri": uri} | beside
             browser.get(AUTHORIZE, asked)
-    with stage.story("published nowhere") as browser:
-        browser.get(AUTHORIZE, {"client_id": world[BANK].client_id, "request_uri": uri + "7"})
+    with recorder.scenario("published nowhere") as browser:
+        browser.get(AUTHORIZE, {"client_id": service[BANK].client_id, "request_uri": uri + "7"})

@@ -1,34 +1,34 @@
 """Access tokens, and the endpoints that take them: verification and outcomes."""
 
 from tests.recorded.clock import clock
-from tests.recorded.stage import FORM, JSON, Stage
-from tests.recorded.world import OUTCOME, TOKEN, VERIFY
+from tests.recorded.recorder import FORM, JSON, Recorder
+from tests.recorded.service import OUTCOME, TOKEN, VERIFY
 
 BANK = "Harbour Bank"
 GRANT = {"grant_type": "client_credentials"}
 
 
-def play(stage: Stage) -> None:
+def run(recorder: Recorder) -> None:
     """The token endpoint, then what tokens are for."""
-    _proofs(stage)
-    _assertions(stage)
-    _scopes(stage)
-    _bodies(stage)
-    _bearers(stage)
-    _verify(stage)
-    _outcome(stage)
+    _proofs(recorder)
+    _assertions(recorder)
+    _scopes(recorder)
+    _bodies(recorder)
+    _bearers(recorder)
+    _verify(recorder)
+    _outcome(recorder)
 
 
-def _proofs(stage: Stage) -> None:
-    world = stage.world
-    bank = world[BANK]
-    with stage.story("tokens by every proof") as browser:
+def _proofs(recorder: Recorder) -> None:
+    service = recorder.service
+    bank = service[BANK]
+    with recorder.scenario("tokens by every proof") as browser:
         browser.submit(TOKEN, GRANT, **bank.basic)
         browser.submit(TOKEN, GRANT | {"client_id": bank.client_id, "client_secret": bank.secret})
-        browser.submit(TOKEN, GRANT | bank.assertion(world.base_url))
-        browser.submit(TOKEN, GRANT | {"client_id": bank.client_id} | bank.assertion(world.base_url))
+        browser.submit(TOKEN, GRANT | bank.assertion(service.base_url))
+        browser.submit(TOKEN, GRANT | {"client_id": bank.client_id} | bank.assertion(service.base_url))
         browser.submit(TOKEN, GRANT | {"client_id": bank.client_id}, **bank.basic)
-    with stage.story("no tokens without proof") as browser:
+    with recorder.scenario("no tokens without proof") as browser:
         browser.submit(TOKEN, GRANT)
         browser.submit(TOKEN, GRANT | {"client_id": bank.client_id})
         browser.submit(TOKEN, GRANT | {"client_id": bank.client_id, "client_secret": "wrong"})
@@ -36,21 +36,21 @@ def _proofs(stage: Stage) -> None:
         browser.submit(TOKEN, GRANT | {"client_secret": bank.secret})
         for text in ("", "Basic", "Basic x", "Basic eDp5", "Basic Og==", "Bearer x", "Basic " + "x" * 5000):
             browser.submit(TOKEN, GRANT, Authorization=text)
-        browser.submit(TOKEN, GRANT, **world["Closed Store"].basic)
-        browser.submit(TOKEN, GRANT, **world["Small Kiosk"].basic)
-    with stage.story("no tokens with two proofs") as browser:
-        browser.submit(TOKEN, GRANT | bank.assertion(world.base_url), **bank.basic)
+        browser.submit(TOKEN, GRANT, **service["Closed Store"].basic)
+        browser.submit(TOKEN, GRANT, **service["Small Kiosk"].basic)
+    with recorder.scenario("no tokens with two proofs") as browser:
+        browser.submit(TOKEN, GRANT | bank.assertion(service.base_url), **bank.basic)
         browser.submit(
             TOKEN, GRANT | {"client_id": bank.client_id, "client_secret": bank.secret}, **bank.basic
         )
         browser.submit(TOKEN, GRANT | {"client_id": "somebody"}, **bank.basic)
-        browser.submit(TOKEN, GRANT | {"client_id": "somebody"} | bank.assertion(world.base_url))
+        browser.submit(TOKEN, GRANT | {"client_id": "somebody"} | bank.assertion(service.base_url))
 
 
-def _assertions(stage: Stage) -> None:
-    world = stage.world
-    bank, now = world[BANK], int(clock.seconds())
-    issuer = world.base_url
+def _assertions(recorder: Recorder) -> None:
+    service = recorder.service
+    bank, now = service[BANK], int(clock.seconds())
+    issuer = service.base_url
     wrong = {
         "no sub": {"sub": None},
         "another aud": {"aud": "https://other.example"},
@@ -73,7 +73,7 @@ def _assertions(stage: Stage) -> None:
         "a long claim": {"padding": "x" * 8192},
     }
     for title, changes in wrong.items():
-        with stage.story(f"an assertion with {title}") as browser:
+        with recorder.scenario(f"an assertion with {title}") as browser:
             browser.submit(TOKEN, GRANT | bank.assertion(issuer, **changes))
     headers = {
         "alg none": {"alg": "none"},
@@ -85,9 +85,9 @@ def _assertions(stage: Stage) -> None:
         "an extension": {"crit": ["b64"], "b64": False},
     }
     for title, header in headers.items():
-        with stage.story(f"an assertion with {title}") as browser:
+        with recorder.scenario(f"an assertion with {title}") as browser:
             browser.submit(TOKEN, GRANT | bank.assertion(issuer, header=header))
-    with stage.story("an assertion twice, and another kind of one") as browser:
+    with recorder.scenario("an assertion twice, and another kind of one") as browser:
         form = GRANT | bank.assertion(issuer)
         browser.submit(TOKEN, form)
         browser.submit(TOKEN, form)
@@ -98,9 +98,9 @@ def _assertions(stage: Stage) -> None:
         browser.submit(TOKEN, form | {"client_assertion": changed})
 
 
-def _scopes(stage: Stage) -> None:
-    proof = stage.world[BANK].basic
-    with stage.story("scopes and grants") as browser:
+def _scopes(recorder: Recorder) -> None:
+    proof = recorder.service[BANK].basic
+    with recorder.scenario("scopes and grants") as browser:
         for scope in (
             "presentation:verify",
             "presentation:read presentation:verify",
@@ -115,9 +115,9 @@ def _scopes(stage: Stage) -> None:
             browser.submit(TOKEN, {"grant_type": grant_type}, **proof)
 
 
-def _bodies(stage: Stage) -> None:
-    proof = stage.world[BANK].basic
-    with stage.story("bodies that are no form") as browser:
+def _bodies(recorder: Recorder) -> None:
+    proof = recorder.service[BANK].basic
+    with recorder.scenario("bodies that are no form") as browser:
         for body in (
             "",
             "grant_type=",
@@ -136,18 +136,18 @@ def _bodies(stage: Stage) -> None:
         browser.send("POST", TOKEN, "grant_type=client_credentials", **proof)
         browser.send("POST", f"{TOKEN}?a=b", "grant_type=client_credentials", FORM, **proof)
         browser.submit(TOKEN, GRANT, Accept="text/html", **proof)
-    with stage.story("other methods") as browser:
+    with recorder.scenario("other methods") as browser:
         for path in (TOKEN, VERIFY, OUTCOME):
             for method in ("GET", "HEAD", "OPTIONS", "PUT", "DELETE"):
                 if (method, path) not in (("GET", OUTCOME), ("HEAD", OUTCOME)):
                     browser.send(method, path)
 
 
-def _bearers(stage: Stage) -> None:
-    world = stage.world
-    with stage.story("access tokens that are none, or for something else") as browser:
-        good = world.token(browser, BANK)["Authorization"]
-        pushing = world.token(browser, BANK, "presentation:push")["Authorization"]
+def _bearers(recorder: Recorder) -> None:
+    service = recorder.service
+    with recorder.scenario("access tokens that are none, or for something else") as browser:
+        good = service.token(browser, BANK)["Authorization"]
+        pushing = service.token(browser, BANK, "presentation:push")["Authorization"]
         for said in (
             None,
             "",
@@ -167,9 +167,9 @@ def _bearers(stage: Stage) -> None:
         browser.submit_json(VERIFY, {"vp_token": "x", "nonce": "x"}, Authorization=good)
 
 
-def _verify(stage: Stage) -> None:
-    with stage.story("bodies that are nothing to verify") as browser:
-        token = stage.world.token(browser, BANK)
+def _verify(recorder: Recorder) -> None:
+    with recorder.scenario("bodies that are nothing to verify") as browser:
+        token = recorder.service.token(browser, BANK)
         for body in (
             "",
             "x",
@@ -194,9 +194,9 @@ def _verify(stage: Stage) -> None:
         browser.send("POST", VERIFY, "x" * 300_000, JSON, **token)
 
 
-def _outcome(stage: Stage) -> None:
-    with stage.story("outcomes of requests that nobody made") as browser:
-        token = stage.world.token(browser, BANK)
+def _outcome(recorder: Recorder) -> None:
+    with recorder.scenario("outcomes of requests that nobody made") as browser:
+        token = recorder.service.token(browser, BANK)
         for target in (
             "",
             "?nonce=",

@@ -1,28 +1,28 @@
-"""Holders who come on their own: signing in and out, receipts, and the check of their identity."""
+"""Holders without a request: signing in and out, receipts, and identity verification."""
 
 from datetime import timedelta
 
-from tests.recorded import chance, people
+from tests.recorded import people, random_values
 from tests.recorded.clock import clock
-from tests.recorded.stage import FORM, Stage
-from tests.recorded.world import AUTHORIZE
+from tests.recorded.recorder import FORM, Recorder
+from tests.recorded.service import AUTHORIZE
 
 BANK = "Harbour Bank"
 NOBODY = "00000000-0000-4000-8000-000000000000"
 
 
-def play(stage: Stage) -> None:
-    """Pages in the order in which people meet them."""
-    _front_door(stage)
-    _codes(stage)
-    _links(stage)
-    _receipts(stage)
-    _strangers(stage)
-    _identity(stage)
+def run(recorder: Recorder) -> None:
+    """The pages in the order in which people see them."""
+    _front_door(recorder)
+    _codes(recorder)
+    _links(recorder)
+    _receipts(recorder)
+    _strangers(recorder)
+    _identity(recorder)
 
 
-def _front_door(stage: Stage) -> None:
-    with stage.story("the front door, and what is typed there") as browser:
+def _front_door(recorder: Recorder) -> None:
+    with recorder.scenario("the front door, and what is typed there") as browser:
         browser.get("/wallet/")
         browser.get("/wallet/sign-in/")
         browser.send("HEAD", "/wallet/sign-in/")
@@ -38,7 +38,7 @@ def _front_door(stage: Stage) -> None:
             browser.post("/wallet/sign-in/", {"email": email})
         browser.send("POST", "/wallet/sign-in/", "email=a@example.org", FORM)
         browser.get("/wallet/sign-in/?again=1")
-    with stage.story("in by the front door, and out") as browser:
+    with recorder.scenario("in by the front door, and out") as browser:
         people.signed_in(browser, "Fanny@Example.org")
         browser.get("/wallet/sign-in/")
         browser.get("/wallet/")
@@ -49,9 +49,9 @@ def _front_door(stage: Stage) -> None:
         browser.post("/wallet/signed-out/")
 
 
-def _codes(stage: Stage) -> None:
-    world = stage.world
-    with stage.story("codes: too soon, too often, too late") as browser:
+def _codes(recorder: Recorder) -> None:
+    service = recorder.service
+    with recorder.scenario("codes: too soon, too often, too late") as browser:
         page = browser.follow(browser.post("/wallet/sign-in/", {"email": "cora@example.org"}))
         sign_in = page.path.replace("/code/", "/sign-in/")
         browser.get(page.path)
@@ -67,24 +67,24 @@ def _codes(stage: Stage) -> None:
         clock.move(minutes=30)
         browser.get(sign_in)
         browser.get(page.path)
-    with stage.story("a code in another writing, twice") as browser:
+    with recorder.scenario("a code in another writing, twice") as browser:
         page = browser.follow(browser.post("/wallet/sign-in/", {"email": "carl@example.org"}))
-        code = world.code(page)
-        chance.name(f"{code[:3]}-{code[3:]}", "‹code in two halves›")
+        code = service.code(page)
+        random_values.name(f"{code[:3]}-{code[3:]}", "‹code in two halves›")
         browser.post(page.path, {"code": f" {code[:3]}-{code[3:]} "})
         browser.post(page.path, {"code": code})
         browser.get(page.path)
 
 
-def _links(stage: Stage) -> None:
-    world = stage.world
-    with stage.story("a link in the place of a code") as browser:
+def _links(recorder: Recorder) -> None:
+    service = recorder.service
+    with recorder.scenario("a link in the place of a code") as browser:
         page = browser.follow(browser.post("/wallet/sign-in/", {"email": "lisa@example.org"}))
         sign_in = page.path.replace("/code/", "/sign-in/")
         clock.move(minutes=2)
         page = browser.follow(browser.post(sign_in, {"link": "1"}))
-        link = world.link(browser)
-        stage.browser().get(link)
+        link = service.link(browser)
+        recorder.browser().get(link)
         browser.send("HEAD", link)
         browser.get(link)
         browser.get(page.path)
@@ -92,23 +92,23 @@ def _links(stage: Stage) -> None:
         browser.get(link)
         browser.post(link)
         browser.send("PUT", link)
-    with stage.story("a link that has expired, and one that nobody sent") as browser:
+    with recorder.scenario("a link that has expired, and one that nobody sent") as browser:
         page = browser.follow(browser.post("/wallet/sign-in/", {"email": "lola@example.org"}))
         clock.move(minutes=2)
         browser.post(page.path.replace("/code/", "/sign-in/"), {"link": "1"})
-        link = world.link(browser)
+        link = service.link(browser)
         clock.move(minutes=60)
         browser.get(link)
         browser.get("/wallet/link/nobody-has-this-one/")
         browser.post("/wallet/link/nobody-has-this-one/")
 
 
-def _receipts(stage: Stage) -> None:
-    world = stage.world
-    with stage.story("receipts of all kinds, page by page") as browser:
+def _receipts(recorder: Recorder) -> None:
+    service = recorder.service
+    with recorder.scenario("receipts of all kinds, page by page") as browser:
         people.enrolled(browser, "helen@example.org")
         for number in range(22):
-            asked = world.asked(BANK, login_hint="helen@example.org", nonce=f"n-receipts-{number:08}")
+            asked = service.asked(BANK, login_hint="helen@example.org", nonce=f"n-receipts-{number:08}")
             page = people.asked(browser, asked)
             with browser.quietly():
                 people.decided(browser, page, ("share", "decline")[number % 2])
@@ -119,7 +119,7 @@ def _receipts(stage: Stage) -> None:
             browser.get(f"/wallet/history/?{query}")
         browser.get(f"/wallet/history/{NOBODY}/invalidate/")
         browser.post(f"/wallet/history/{NOBODY}/invalidate/")
-        other = stage.browser()
+        other = recorder.browser()
         people.enrolled(other, "hugo@example.org")
         with browser.quietly():
             receipt = people.links(browser.get("/wallet/history/"), "/invalidate/")[0]
@@ -127,8 +127,8 @@ def _receipts(stage: Stage) -> None:
         other.post(receipt)
 
 
-def _strangers(stage: Stage) -> None:
-    with stage.story("every page of a wallet, for a stranger") as browser:
+def _strangers(recorder: Recorder) -> None:
+    with recorder.scenario("every page of a wallet, for a stranger") as browser:
         errand = f"/wallet/errands/{NOBODY}"
         for path in (
             "/wallet/history/",
@@ -149,10 +149,10 @@ def _strangers(stage: Stage) -> None:
             browser.post(path)
 
 
-def _identity(stage: Stage) -> None:
-    """In the sandbox every outcome that its provider has, in production the check by an operator."""
-    world = stage.world
-    with stage.story("the check of an identity is begun and given up") as browser:
+def _identity(recorder: Recorder) -> None:
+    """In the sandbox every outcome of its provider, in production verification by an operator."""
+    service = recorder.service
+    with recorder.scenario("the check of an identity is begun and given up") as browser:
         with browser.quietly():
             page = people.to_identity(browser, "ida@example.org")
         address = page.path
@@ -167,26 +167,26 @@ def _identity(stage: Stage) -> None:
         browser.follow(browser.post(f"{address}cancel/"))
         browser.get(provider.path)
         browser.post(f"{address}in-person/")
-        stage.browser().get(provider.path)
-        number = str(world.rows("wallet", "IdentityVerification").order_by("-created_at").first().pk)
+        recorder.browser().get(provider.path)
+        number = str(service.rows("wallet", "IdentityVerification").order_by("-created_at").first().pk)
         browser.get(f"/wallet/identity/{number}/return/")
-        stage.browser().get(f"/wallet/identity/{number}/return/")
+        recorder.browser().get(f"/wallet/identity/{number}/return/")
         browser.post(f"/wallet/identity/{number}/return/")
-    if world.sandbox:
-        _outcomes(stage)
+    if service.sandbox:
+        _outcomes(recorder)
     else:
-        _in_person(stage)
-    with stage.story("a verified identity that has ended") as browser:
+        _in_person(recorder)
+    with recorder.scenario("a verified identity that has ended") as browser:
         people.enrolled(browser, "ended@example.org")
-        wallet = world.rows("wallet", "Wallet").get(email="ended@example.org")
-        rows = world.rows("wallet", "Credential").filter(wallet=wallet)
+        wallet = service.rows("wallet", "Wallet").get(email="ended@example.org")
+        rows = service.rows("wallet", "Credential").filter(wallet=wallet)
         rows.update(
             issued_at=clock.now() - timedelta(days=800), expires_at=clock.now() - timedelta(minutes=1)
         )
-        browser.follow(browser.get(AUTHORIZE, world.asked(BANK, login_hint="ended@example.org")))
+        browser.follow(browser.get(AUTHORIZE, service.asked(BANK, login_hint="ended@example.org")))
 
 
-def _outcomes(stage: Stage) -> None:
+def _outcomes(recorder: Recorder) -> None:
     for outcome in (
         "under-18",
         "turns-18-tomorrow",
@@ -199,7 +199,7 @@ def _outcomes(stage: Stage) -> None:
         "error",
         "slow",
     ):
-        with stage.story(f"the check of an identity ends with: {outcome}") as browser:
+        with recorder.scenario(f"the check of an identity ends with: {outcome}") as browser:
             with browser.quietly():
                 page = people.to_identity(browser, f"{outcome}@example.org")
             address = page.path
@@ -217,7 +217,7 @@ def _outcomes(stage: Stage) -> None:
             if page.path == provider.path:
                 browser.follow(browser.post(provider.path, {"outcome": outcome}))
             browser.follow(browser.post(f"{address}cancel/"))
-    with stage.story("an outcome that there is not") as browser:
+    with recorder.scenario("an outcome that there is not") as browser:
         with browser.quietly():
             page = people.to_identity(browser, "none@example.org")
         provider = browser.follow(browser.post(f"{page.path}start/"))
@@ -226,11 +226,11 @@ def _outcomes(stage: Stage) -> None:
         browser.post(provider.path, {"outcome": "x"})
         browser.send("PUT", provider.path)
         browser.get(f"/sandbox/identity/{NOBODY}/")
-        stage.browser().post(provider.path, {"outcome": "adult"})
+        recorder.browser().post(provider.path, {"outcome": "adult"})
 
 
-def _in_person(stage: Stage) -> None:
-    with stage.story("an operator declines") as browser:
+def _in_person(recorder: Recorder) -> None:
+    with recorder.scenario("an operator declines") as browser:
         with browser.quietly():
             page = people.to_identity(browser, "declined@example.org")
         address = page.path

@@ -1,4 +1,4 @@
-"""What relying parties have on loopback. It remembers what the service sends there, for the record."""
+"""The relying parties' server on loopback. It stores what the service sends there, for the record."""
 
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -7,7 +7,7 @@ from typing import Any
 FORM = "application/x-www-form-urlencoded"
 
 
-class FarEnd:
+class PartyServer:
     """Answers GET with `documents`, POST with `reply`, and everything else with 404."""
 
     def __init__(self) -> None:
@@ -21,30 +21,30 @@ class FarEnd:
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
     def taken(self) -> list[tuple[str, str, dict[str, str], bytes]]:
-        """What came in since the last time."""
+        """The requests received since the last call."""
         found, self.received[:] = self.received[:], []
         return found
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:
-        far_end = self
+        party_server = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
                 self._received(b"")
                 path = self.path.partition("?")[0]
-                media_type, body = far_end.documents.get(path, ("text/plain", b""))
-                self._send(200 if path in far_end.documents else 404, media_type, body)
+                media_type, body = party_server.documents.get(path, ("text/plain", b""))
+                self._send(200 if path in party_server.documents else 404, media_type, body)
 
             def do_POST(self) -> None:
                 self._received(self.rfile.read(int(self.headers.get("Content-Length") or 0)))
                 path = self.path.partition("?")[0]
-                if path in far_end.documents:
-                    self._send(200, *far_end.documents[path])
+                if path in party_server.documents:
+                    self._send(200, *party_server.documents[path])
                 else:
-                    self._send(far_end.reply[0], "application/json", far_end.reply[1])
+                    self._send(party_server.reply[0], "application/json", party_server.reply[1])
 
             def _received(self, body: bytes) -> None:
-                far_end.received.append((self.command, self.path, dict(self.headers.items()), body))
+                party_server.received.append((self.command, self.path, dict(self.headers.items()), body))
 
             def _send(self, status: int, media_type: str, body: bytes) -> None:
                 self.send_response_only(status)

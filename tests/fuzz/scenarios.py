@@ -1,4 +1,4 @@
-"""What is told of the service, each story with good requests that are spoilt on the way."""
+"""The scenarios by name. Each sends valid requests, which the browser mutates."""
 
 import random
 from collections.abc import Callable
@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from tests.fuzz import machines, pages, people
 
 if TYPE_CHECKING:
-    from tests.fuzz.player import Browser
+    from tests.fuzz.runner import Browser
 
-Story = Callable[["Browser"], None]
-STORIES: dict[str, Story] = {
+Scenario = Callable[["Browser"], None]
+SCENARIOS: dict[str, Scenario] = {
     "present": people.present,
     "enrol": people.enrol,
     "sign in": people.sign_in,
@@ -20,7 +20,7 @@ STORIES: dict[str, Story] = {
     "push": machines.push,
     "verify": machines.verify,
     "outcome": machines.outcome,
-    "holder": machines.play_holder,
+    "holder": machines.simulate_holder,
     "posted to the playground": machines.playground,
     "documents": machines.documents,
     "wander": pages.wander,
@@ -32,7 +32,7 @@ STORIES: dict[str, Story] = {
 _SHARES = {"present": 16, "enrol": 4, "sign in": 4, "verify": 5, "operate": 6, "any address": 6, "push": 4}
 
 
-def choose(chance: random.Random, only: str = "") -> str:
-    """Which story comes next."""
-    names = [name for name in STORIES if not only or name == only]
-    return chance.choices(names, [_SHARES.get(name, 3) for name in names])[0]
+def choose(rng: random.Random, only: str = "") -> str:
+    """The name of the next scenario, at random."""
+    names = [name for name in SCENARIOS if not only or name == only]
+    return rng.choices(names, [_SHARES.get(name, 3) for name in names])[0]

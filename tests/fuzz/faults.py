@@ -1,14 +1,14 @@
-"""Faults put into the service on purpose, so that a test can see that they are found."""
+"""Faults that a test puts into the service, to see that a fuzz run finds them."""
 
 from collections.abc import Callable
 
 
 def nothing() -> None:
-    """The service as it is."""
+    """No fault."""
 
 
 def unguarded_ascii() -> None:
-    """Tokens beyond ASCII reach the signature's check, as they once did."""
+    """Tokens with characters outside ASCII reach the verification of signatures."""
     from keys import jws
 
     class Careless(str):
@@ -29,7 +29,7 @@ def any_redirect() -> None:
     client.is_registered = lambda uri, registered: True  # type: ignore[assignment]
 
 
-PLANTS: dict[str, Callable[[], None]] = {
+FAULTS: dict[str, Callable[[], None]] = {
     "nothing": nothing,
     "unguarded-ascii": unguarded_ascii,
     "any-redirect": any_redirect,

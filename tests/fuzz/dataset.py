@@ -1,4 +1,4 @@
-"""Who is there: relying parties of every kind, holders, a developer, an operator; and their far end."""
+"""The data of a run: relying parties of every kind with their server, holders, a developer, an operator."""
 
 import hashlib
 import json
@@ -43,12 +43,12 @@ WEB = "https://relying-party{number}.example/callback"
 LOOPBACK = "http://127.0.0.1:5000/callback"
 
 
-class FarEnd:
-    """What relying parties have on loopback: key sets, signed requests, and where answers are posted."""
+class PartyServer:
+    """The relying parties' server on loopback: key sets, signed requests, and response URIs."""
 
     def __init__(self) -> None:
-        self.documents: dict[str, bytes] = {}  # by path, whole answers
-        self.reply = b""  # to what is posted
+        self.documents: dict[str, bytes] = {}  # complete HTTP answers by path
+        self.reply = b""  # the answer to every POST
         self._listening = socket.create_server(("127.0.0.1", 0))
         self.origin = f"http://127.0.0.1:{self._listening.getsockname()[1]}"
         threading.Thread(target=self._serve, daemon=True).start()
@@ -64,14 +64,14 @@ class FarEnd:
 
 
 def answer(body: bytes, content_type: str = "application/json", status: str = "200 OK") -> bytes:
-    """A whole answer of HTTP."""
+    """A complete HTTP answer."""
     head = f"HTTP/1.1 {status}\r\nContent-Type: {content_type}\r\nContent-Length: {len(body)}\r\n\r\n"
     return head.encode() + body
 
 
 @dataclass
 class Party:
-    """A relying party with what its server keeps to itself."""
+    """A relying party with the secrets of its server."""
 
     number: int
     client_id: str
@@ -85,18 +85,20 @@ class Party:
 
 
 @dataclass
-class World:
-    """Everybody, and what stories leave behind for other stories."""
+class Dataset:
+    """All rows that scenarios use, and the ids that one scenario may use of another."""
 
-    far_end: FarEnd
+    party_server: PartyServer
     parties: list[Party] = field(default_factory=list)
     holders: list[Wallet] = field(default_factory=list)
-    # Made at the beginning and never changed, so that a story is the same whichever were played before it.
-    presentations: list[dict[str, Any]] = field(default_factory=list)  # good verify bodies, with the party
-    others: tuple[str, ...] = ()  # ids of whatever there is, to be used in the wrong place
+    # Made at the beginning and never changed, so that a scenario does not depend on those before it.
+    presentations: list[dict[str, Any]] = field(
+        default_factory=list
+    )  # valid bodies for verification, with the party
+    others: tuple[str, ...] = ()  # ids to use in the wrong place
 
-    def mend(self) -> None:
-        """Undo what an operator can do to everybody, and forget how often anything was done."""
+    def repair(self) -> None:
+        """Undo what operators do to shared rows, and reset all limits."""
         now = timezone.now()
         Allowance.objects.all().delete()
         RelyingParty.objects.exclude(state="active").update(state="active", suspension_reason="")
@@ -108,7 +110,7 @@ class World:
             enrol(holder, now)
 
     def operator_cookie(self) -> str:
-        """A session of the operator, as the admin's sign-in makes it."""
+        """A session of the operator, as created by signing in to the admin."""
         user = get_user_model().objects.filter(username="operator").first() or operator()
         session = SessionStore()
         session["_auth_user_id"] = str(user.pk)
@@ -118,7 +120,7 @@ class World:
         return str(session.session_key)
 
     def holder_cookie(self, holder: Wallet) -> str:
-        """A session of a holder, as a sign-in makes it."""
+        """A session of a holder, as created by signing in."""
         secret, now = secrets.token_urlsafe(32), timezone.now()
         HolderSession.objects.create(
             digest=hashlib.sha256(secret.encode()).hexdigest(),
@@ -130,46 +132,46 @@ class World:
         return secret
 
     def use_up_codes(self, email: str) -> None:
-        """As many codes as strangers may have for one mailbox were asked for today."""
+        """Use up the codes that browsers without an earlier sign-in may request for one mailbox today."""
         now = timezone.now()
         with suppress(LimitReachedError):
             while True:
                 CODES_TO_STRANGERS.take(email, now=now)
 
     def redirect_uris(self, client_ids: Collection[str]) -> set[str]:
-        """What is registered for any of these clients now."""
+        """The redirect URIs that are registered for these clients now."""
         rows = RedirectURI.objects.filter(
             relying_party__client_id__in=[i for i in client_ids if "\0" not in i]
         )
         return set(rows.values_list("uri", flat=True))
 
     def client_of(self, path: str) -> str:
-        """Who asked in the interaction that the path names; empty when nobody did."""
+        """The client ID of the interaction that the path names; empty if there is none."""
         with suppress(Exception):
             found = Interaction.objects.select_related("relying_party").get(id=path.split("/")[5])
             return str(found.relying_party.client_id)
         return ""
 
     def ids(self) -> tuple[str, ...]:
-        """Ids of whatever there is."""
+        """The ids of existing rows of each kind."""
         found: list[str] = [party.client_id for party in self.parties]
         for model in (Interaction, Errand, Consent, SigningKey, Wallet, WebhookEvent):
             found += map(str, model.objects.order_by("pk").values_list("pk", flat=True)[:4])
         return tuple(found)
 
 
-def build() -> World:
-    """The world at the beginning of every run."""
-    world = World(FarEnd())
+def build() -> Dataset:
+    """Create the dataset with which every run begins."""
+    dataset = Dataset(PartyServer())
     due_steps.rotate(now=timezone.now())
     operator()
-    world.far_end.reply = answer(b"{}")
-    world.parties = [party(number, world.far_end) for number in range(PARTIES)]
+    dataset.party_server.reply = answer(b"{}")
+    dataset.parties = [party(number, dataset.party_server) for number in range(PARTIES)]
     for number in range(HOLDERS):
         holder = Wallet.objects.create(email=f"holder{number}@example.org", created_at=timezone.now())
         enrol(holder, timezone.now())
-        world.holders.append(holder)
-    return world
+        dataset.holders.append(holder)
+    return dataset
 
 
 def operator() -> Any:
@@ -178,7 +180,7 @@ def operator() -> Any:
 
 
 def enrol(holder: Wallet, now: datetime) -> None:
-    """A verified identity for a holder who has none (any more)."""
+    """Give a holder without a credential a verified identity."""
     holder = Wallet.objects.get(pk=holder.pk)
     if credentials.valid_credential(holder, now=now + timedelta(minutes=1)) is not None:
         return
@@ -190,12 +192,12 @@ def enrol(holder: Wallet, now: datetime) -> None:
         credentials.issue(holder, identity, verification, now=now)
 
 
-def party(number: int, far_end: FarEnd) -> Party:
-    """Each is registered in a way of its own: wire format, keys, what its requests must be."""
+def party(number: int, party_server: PartyServer) -> Party:
+    """Registers relying parties that differ in wire format, keys and required kind of request."""
     key = new_key()
     jwks = {"keys": [{"kid": "one", **public_jwk(key)}, {"kid": "enc", "alg": "ECDH-ES", **public_jwk(key)}]}
     published = number % 6 == 5
-    prefix = f"{far_end.origin}/requests/{number}/"
+    prefix = f"{party_server.origin}/requests/{number}/"
     row = RelyingParty.objects.create(
         name=f"Party {number}",
         purpose="To send you a book" if number % 2 else "",
@@ -205,15 +207,15 @@ def party(number: int, far_end: FarEnd) -> Party:
         allowed_transaction_data_types=list(entries.TYPES),
         grants=list(GRANTS),
         jwks=None if published else jwks,
-        jwks_uri=f"{far_end.origin}/jwks/{number}" if published else "",
+        jwks_uri=f"{party_server.origin}/jwks/{number}" if published else "",
         request_uri_prefix=prefix,
-        webhook_url=f"{far_end.origin}/hook" if number % 3 == 0 else "",
+        webhook_url=f"{party_server.origin}/hook" if number % 3 == 0 else "",
         webhook_events=list(WebhookEvent.Type.values) if number % 3 == 0 else [],
         requires_signed_requests=number % 9 == 7,
         requires_pushed_requests=number % 9 == 8,
         logo=png(64, 64) if number % 3 == 1 else b"",
     )
-    far_end.documents[f"/jwks/{number}"] = answer(json.dumps(jwks).encode())
+    party_server.documents[f"/jwks/{number}"] = answer(json.dumps(jwks).encode())
     uris = (
         WEB.format(number=number),
         LOOPBACK,
@@ -222,7 +224,7 @@ def party(number: int, far_end: FarEnd) -> Party:
     )
     for uri in uris:
         RedirectURI.objects.create(relying_party=row, uri=uri)
-    response_uri = f"{far_end.origin}/answers/{number}"
+    response_uri = f"{party_server.origin}/answers/{number}"
     ResponseURI.objects.create(relying_party=row, uri=response_uri)
     if row.webhook_url:
         signing_secrets.rotate(row, now=timezone.now())

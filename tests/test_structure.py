@@ -1,4 +1,4 @@
-"""The house: floors hold, rooms have nouns, sandbox code stays there, and nothing stray is committed."""
+"""How the code is laid out: layers, names, imported packages, texts, and what may be committed."""
 
 import ast
 import re
@@ -12,20 +12,20 @@ import pytest
 from tests.deployment_check import production_environment
 
 ROOT = Path(__file__).resolve().parent.parent
-FLOORS = ["infra", "keys", "wallet", "consent", "presentation", "sandbox", "config"]  # from the ground up
+LAYERS = ["infra", "keys", "wallet", "consent", "presentation", "sandbox", "config"]  # the lowest first
 EDGES = {"views", "endpoints", "admin", "urls", "forms"}
 
 
 def modules() -> Iterator[tuple[str, Path]]:
-    """Every module of ours with its dotted name, migrations left out."""
-    for floor in FLOORS:
-        for path in sorted((ROOT / floor).rglob("*.py")):
+    """The dotted name and the path of every module of the service, without migrations."""
+    for layer in LAYERS:
+        for path in sorted((ROOT / layer).rglob("*.py")):
             if "migrations" not in path.parts:
                 yield ".".join(path.relative_to(ROOT).with_suffix("").parts), path
 
 
 def imports(path: Path) -> Iterator[str]:
-    """Every module a file imports, wherever in the file the import stands."""
+    """Every module that a file imports, also inside functions."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -36,7 +36,7 @@ def imports(path: Path) -> Iterator[str]:
 
 
 def runtime_imports(path: Path) -> Iterator[str]:
-    """The packages a file imports when it runs: what stands under TYPE_CHECKING is for mypy only."""
+    """The packages that a file imports when it runs. Imports under TYPE_CHECKING are for mypy only."""
     tree = ast.parse(path.read_text())
     for node in ast.walk(tree):
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
@@ -55,15 +55,15 @@ IMPORTED_AS = {
     "python-pkcs11": "pkcs11",
     "pyyaml": "yaml",
 }
-# Optional extras: the modules, or packages, that may import what the file asks for. Nothing else may.
-EXTRAS = {
+# Optional requirements: only these modules and packages may import what the file lists.
+OPTIONAL = {
     "hsm.in": ("keys.private_keys.hardware_module",),
     "sandbox.in": ("sandbox",),
 }
 
 
 def required_by(file: str) -> set[str]:
-    """The packages a requirements file asks for, as they are imported."""
+    """The packages that a requirements file lists, by the names that they are imported as."""
     lines = (ROOT / "requirements" / file).read_text().splitlines()
     names = {re.split(r"[\[<>=]", line)[0] for line in lines if line and line[0] not in "#-"}
     return {IMPORTED_AS.get(name, name.replace("-", "_")) for name in names}
@@ -74,33 +74,33 @@ def within(name: str, packages: Collection[str]) -> bool:
 
 
 def test_only_what_production_installs_is_imported() -> None:
-    installed = required_by("production.in") | set(sys.stdlib_module_names) | set(FLOORS)
-    strays = {
+    installed = required_by("production.in") | set(sys.stdlib_module_names) | set(LAYERS)
+    others = {
         f"{name} imports {package}"
         for name, path in modules()
         for package in set(runtime_imports(path)) - installed
-        if not any(package in required_by(file) and within(name, may) for file, may in EXTRAS.items())
+        if not any(package in required_by(file) and within(name, may) for file, may in OPTIONAL.items())
     }
-    assert strays == set()
+    assert others == set()
 
 
 @pytest.mark.parametrize(
     ("environment", "files"), [("production", ["hsm.in", "sandbox.in"]), ("sandbox", ["hsm.in"])]
 )
-def test_the_service_runs_without_the_optional_extras(
+def test_the_service_runs_without_the_optional_requirements(
     environment: str, files: list[str], tmp_path: Path
 ) -> None:
-    """Every module is imported with the packages of the extras out of reach, the extras' own left out."""
-    kept_from = sorted(package for file in files for package in required_by(file))
-    apart = [package for file in files for package in EXTRAS[file]]
-    ours = [name.removesuffix(".__init__") for name, _ in modules() if not within(name, apart)]
+    """Imports every module but those for the optional packages, while these cannot be imported."""
+    missing = sorted(package for file in files for package in required_by(file))
+    optional = [package for file in files for package in OPTIONAL[file]]
+    ours = [name.removesuffix(".__init__") for name, _ in modules() if not within(name, optional)]
     script = f"""
 import sys, django, importlib
-sys.modules.update(dict.fromkeys({kept_from}))
+sys.modules.update(dict.fromkeys({missing}))
 django.setup()
 for name in {ours}:
     importlib.import_module(name)
-assert not [name for name in sys.modules if name.startswith({tuple(apart)})]
+assert not [name for name in sys.modules if name.startswith({tuple(optional)})]
 """
     variables = {"DJANGO_SETTINGS_MODULE": "config.settings", "STATE_DIRECTORY": str(tmp_path)}
     variables |= production_environment() if environment == "production" else {"ENVIRONMENT": "sandbox"}
@@ -111,13 +111,13 @@ def test_there_are_modules_to_read() -> None:
     assert len(list(modules())) > 40
 
 
-@pytest.mark.parametrize("floor", FLOORS)
-def test_imports_only_go_down(floor: str) -> None:
-    above = FLOORS[FLOORS.index(floor) + 1 :]
+@pytest.mark.parametrize("layer", LAYERS)
+def test_imports_only_go_down(layer: str) -> None:
+    above = LAYERS[LAYERS.index(layer) + 1 :]
     upwards = [
         f"{name} imports {imported}"
         for name, path in modules()
-        if name.split(".")[0] == floor
+        if name.split(".")[0] == layer
         for imported in imports(path)
         if imported.split(".")[0] in above
     ]
@@ -129,23 +129,23 @@ def test_foreign_keys_only_go_down() -> None:
 
     upwards = []
     for model in apps.get_models():
-        floor = model.__module__.split(".")[0]
+        layer = model.__module__.split(".")[0]
         for field in model._meta.get_fields():
             target = getattr(field, "related_model", None)
-            if floor in FLOORS and target and getattr(field, "concrete", False):
+            if layer in LAYERS and target and getattr(field, "concrete", False):
                 other = target.__module__.split(".")[0]
-                if other in FLOORS and FLOORS.index(other) > FLOORS.index(floor):
+                if other in LAYERS and LAYERS.index(other) > LAYERS.index(layer):
                     upwards.append(f"{model.__name__}.{field.name}")
     assert upwards == []
 
 
-def test_nothing_below_imports_views_endpoints_or_admin() -> None:
+def test_only_config_and_the_edges_of_an_app_import_its_views_endpoints_and_admin() -> None:
     wrong = [
         f"{name} imports {imported}"
         for name, path in modules()
         if name.split(".")[0] != "config" and not EDGES & set(name.split("."))
         for imported in imports(path)
-        if imported.split(".")[0] in FLOORS and EDGES - {"forms"} & set(imported.split("."))
+        if imported.split(".")[0] in LAYERS and EDGES - {"forms"} & set(imported.split("."))
     ]
     assert wrong == []
 
@@ -162,7 +162,7 @@ def test_nothing_outside_imports_the_sandbox() -> None:
 
 
 def users() -> dict[str, set[str]]:
-    """The modules of `infra`, and which modules of ours import each."""
+    """For each module of `infra`, the modules that import it."""
     found: dict[str, set[str]] = {name: set() for name, path in modules() if path.name != "__init__.py"}
     for name, path in modules():
         for imported in set(imports(path)) & found.keys() - {name}:
@@ -176,16 +176,16 @@ def serves(module: str, used_by: dict[str, set[str]]) -> set[str]:
     while waiting:
         by = used_by[waiting.pop()]
         found |= {name.split(".")[0] for name in by} - {"infra"}
-        found |= set(FLOORS) if "infra.apps" in by else set()  # what it registers serves every app
+        found |= set(LAYERS) if "infra.apps" in by else set()  # it registers things for every app
         waiting += [name for name in by & used_by.keys() if name not in reached]
         reached |= by
     return found
 
 
-# Django finds these by where they are; they serve every app.
+# Django loads these by their place. They serve every app.
 OF_DJANGO = {"infra.apps", "infra.models", "infra.management.commands.migrate"}
-# Calls to outside parties know nothing of the product. Their addresses are parsed for two apps; a provider of
-# identities, which is for `wallet` to call, may be called by no other way than this one.
+# Calls to other servers know nothing of the product. Only `presentation` makes them at present, but an
+# identity provider that is connected to `wallet` must use the same modules.
 FOR_EVERY_CALL = {"infra.outbound.retry_after"}
 
 
@@ -199,14 +199,13 @@ def test_what_is_in_infra_serves_two_apps() -> None:
     }
 
     assert for_one_app == {}
-    assert [
-        name for name in FOR_EVERY_CALL if len(serves(name, used_by)) > 1
-    ] == []  # then it is no exception
+    no_longer_exceptions = [name for name in FOR_EVERY_CALL if len(serves(name, used_by)) > 1]
+    assert no_longer_exceptions == []
 
 
 def test_only_settings_ask_which_environment_it_is() -> None:
     words = ('"ENVIRONMENT"', "'ENVIRONMENT'", "settings.ENVIRONMENT ", "settings.DEBUG", "DATABASE_MARK")
-    # The latter compares, and decides nothing else by it.
+    # `database_mark` compares the value with the database and decides nothing else by it.
     may = {"config.settings", "infra.database.database_mark"}
     wrong = [
         name
@@ -216,7 +215,7 @@ def test_only_settings_ask_which_environment_it_is() -> None:
     assert wrong == []
 
 
-def test_no_room_without_a_noun() -> None:
+def test_no_module_has_a_name_that_says_nothing() -> None:
     forbidden = {"utils", "util", "helpers", "common", "services", "managers", "mixins", "base"}
     assert [name for name, _ in modules() if name.split(".")[-1] in forbidden] == []
 
@@ -230,16 +229,34 @@ def test_every_module_says_what_it_is_for() -> None:
     assert silent == []
 
 
-def test_no_page_has_inline_style_or_script() -> None:
-    for path in [*(ROOT / "templates").rglob("*.html")]:
-        text = path.read_text()
-        if "mail" in path.name:
-            continue  # a letter is not a page: no CSP, and mail readers know no style sheets
-        assert " style=" not in text, path
-        assert "<style" not in text, path
-        assert " onclick=" not in text, path
-        for tag in text.split("<script")[1:]:
-            assert " src=" in tag.split(">")[0] or "application/json" in tag.split(">")[0], path
+INLINE = re.compile(
+    r"<style|\sstyle=|\son[a-z]+=|javascript:|<script(?![^>]*\ssrc=)(?![^>]*application/json)", re.IGNORECASE
+)
+
+
+def test_no_template_has_inline_style_or_script() -> None:
+    """The Content-Security-Policy of every page forbids both, so a browser would ignore them."""
+    templates = [path for path in ROOT.rglob("templates/**/*.html") if ".venv" not in path.parts]
+
+    assert len(templates) > 50
+    assert [str(path) for path in templates if INLINE.search(path.read_text())] == []
+
+
+@pytest.mark.parametrize(
+    ("html", "is_inline"),
+    [
+        ("<style>p { color: red }</style>", True),
+        ('<p style="color: red">', True),
+        ('<button OnClick="go()">', True),
+        ('<a href="javascript:go()">', True),
+        ('<script type="module">go()</script>', True),
+        ('<script src="/static/go.js" defer></script>', False),
+        ('<script type="application/json">{}</script>', False),
+        ('<p data-style="plain">on = 1</p>', False),
+    ],
+)
+def test_inline_style_and_script_are_recognised(html: str, is_inline: bool) -> None:
+    assert bool(INLINE.search(html)) == is_inline
 
 
 GETTEXT = {"_", "_t", "gettext", "gettext_lazy", "ngettext", "ngettext_lazy"}
@@ -247,7 +264,7 @@ STRAIGHT = re.compile(r"[a-z]'[a-z ]")
 
 
 def test_texts_for_people_have_curly_apostrophes() -> None:
-    """Both kinds on one page look like a mistake."""
+    """A page that mixes straight and curly apostrophes looks careless."""
     in_code = [
         (name, text.value)
         for name, path in modules()
@@ -277,16 +294,16 @@ def test_lock_files_carry_no_address() -> None:
         assert "find-links" not in text, name
 
 
-def test_no_merge_was_left_half_done() -> None:
-    """A lock file with both sides in it installs nothing, and only a new machine notices."""
+def test_no_file_contains_conflict_markers() -> None:
+    """A lock file with conflict markers fails only where the packages are not installed yet."""
     found = subprocess.run(["git", "grep", "-lE", "^(<{7}|>{7}) "], cwd=ROOT, capture_output=True, text=True)
     assert found.stdout == ""
 
 
 def test_log_events_have_one_style() -> None:
     """Such as `answer_not_delivered`, so that an operator can search for them and count them."""
-    said = re.compile(r"\blog\.(?:debug|info|warning|error|exception)\(\s*\"([^\"]*)\"")
-    events = {(name, event) for name, path in modules() for event in said.findall(path.read_text())}
+    logged = re.compile(r"\blog\.(?:debug|info|warning|error|exception)\(\s*\"([^\"]*)\"")
+    events = {(name, event) for name, path in modules() for event in logged.findall(path.read_text())}
 
     assert len(events) > 40
     assert {

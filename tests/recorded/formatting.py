@@ -1,4 +1,4 @@
-"""Values as indented lines of the record: forms, queries, JSON and long text."""
+"""Formats forms, queries, JSON and long text as indented lines of the record."""
 
 import hashlib
 import json
@@ -10,8 +10,8 @@ FORM, JSON = "application/x-www-form-urlencoded", "application/json"
 LONGEST = 20_000  # characters of a body that are kept as they are
 
 
-class Written:
-    """Lines of one story. `always`: what most requests have and the head of the file names."""
+class Formatter:
+    """Formats the lines of one scenario. `always`: the values that the head of the file lists."""
 
     def __init__(self, masks: Masks, always: dict[str, str]) -> None:
         self.masks, self._always = masks, always
@@ -53,7 +53,7 @@ class Written:
         return [" " * indent + visible(line) for line in text.splitlines()]
 
     def json_body(self, value: Any) -> list[str]:
-        """The body of an answer; of a very long one the hash of each part, so that a diff says which part."""
+        """The body of an answer. A very long one becomes a hash of each part, which a diff then names."""
         said = self.masks.json(value)
         if len(json.dumps(said)) <= LONGEST:
             return self.json(said, 2)
@@ -66,7 +66,7 @@ class Written:
         return lines
 
     def shortened(self, text: str, indent: int) -> list[str]:
-        """Text line by line; where it is endless only what it is like."""
+        """Text line by line. Very long text becomes its length and hash."""
         if len(text) > LONGEST:
             text = hashed(text)
         elif len(text) > 600 and len(set(text)) < 20:
@@ -97,10 +97,10 @@ class Written:
 
 
 def visible(text: str) -> str:
-    """Signs that cannot be seen, as their number."""
+    """The text with unprintable characters escaped."""
     return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text)
 
 
 def hashed(text: str) -> str:
-    """What stands for text that is too long."""
+    """The length and hash that replace text that is too long."""
     return f"{len(text)} characters, SHA-256 {hashlib.sha256(text.encode()).hexdigest()}"

@@ -8,47 +8,47 @@ from tests.presentation.payloads import MANDATE, value
 from tests.recorded import people
 from tests.recorded.clock import clock
 from tests.recorded.groups.authorize import claims
-from tests.recorded.stage import FORM, JSON, Stage, encoded
-from tests.recorded.world import AUTHORIZE
+from tests.recorded.recorder import FORM, JSON, Recorder, encoded
+from tests.recorded.service import AUTHORIZE
 
 HOLDER = "/sandbox/holder"
 ANSWERS, READ = "/playground/answers/", "/playground/answers/read/"
 
 
-def play(stage: Stage) -> None:
+def run(recorder: Recorder) -> None:
     """All but the pages for developers' own applications."""
-    _mailbox(stage)
-    _guide(stage)
-    _description(stage)
-    _playground(stage)
-    _answers(stage)
-    _holder(stage)
-    _logos(stage)
+    _mailbox(recorder)
+    _guide(recorder)
+    _description(recorder)
+    _playground(recorder)
+    _answers(recorder)
+    _holder(recorder)
+    _logos(recorder)
 
 
-def _mailbox(stage: Stage) -> None:
-    with stage.story("the mailbox of this browser and of another") as browser:
+def _mailbox(recorder: Recorder) -> None:
+    with recorder.scenario("the mailbox of this browser and of another") as browser:
         browser.get("/sandbox/mailbox/")
         with browser.quietly():
             page = browser.follow(browser.post("/wallet/sign-in/", {"email": "mia@example.org"}))
             clock.move(minutes=2)
             browser.post(page.path.replace("/code/", "/sign-in/"), {"link": "1"})
         browser.get("/sandbox/mailbox/")
-        stage.browser().get("/sandbox/mailbox/")
+        recorder.browser().get("/sandbox/mailbox/")
         browser.send("HEAD", "/sandbox/mailbox/")
         browser.post("/sandbox/mailbox/")
 
 
-def _guide(stage: Stage) -> None:
-    with stage.story("the guide") as browser:
+def _guide(recorder: Recorder) -> None:
+    with recorder.scenario("the guide") as browser:
         for name in ("", "integrate/", "transaction-data/", "credential-status/", "operate/", "x/"):
             browser.get(f"/sandbox/guide/{name}")
         browser.send("HEAD", "/sandbox/guide/")
         browser.post("/sandbox/guide/")
 
 
-def _description(stage: Stage) -> None:
-    with stage.story("the description of the endpoints") as browser:
+def _description(recorder: Recorder) -> None:
+    with recorder.scenario("the description of the endpoints") as browser:
         browser.get("/sandbox/api/")
         browser.get("/sandbox/api/openapi.json")
         for path in ("/sandbox/api/", "/sandbox/api/openapi.json"):
@@ -56,24 +56,24 @@ def _description(stage: Stage) -> None:
             browser.post(path)
 
 
-def _playground(stage: Stage) -> None:
-    world = stage.world
-    demo = [party.client_id for party in world.rows("presentation", "RelyingParty").order_by("name")]
-    known = [one for one in demo if one not in {party.client_id for party in world.parties.values()}]
+def _playground(recorder: Recorder) -> None:
+    service = recorder.service
+    demo = [party.client_id for party in service.rows("presentation", "RelyingParty").order_by("name")]
+    known = [one for one in demo if one not in {party.client_id for party in service.parties.values()}]
     queries: dict[str, dict[str, Any]] = {
         "as it opens": {},
         "for the first relying party": {"client_id": known[0]},
         "for the second": {"client_id": known[-1]},
-        "for one that is not answered there": {"client_id": world["Harbour Bank"].client_id},
+        "for one that is not answered there": {"client_id": service["Harbour Bank"].client_id},
         "with a payment": {"transaction": MANDATE},
         "to be posted": {"client_id": known[0], "response_mode": "direct_post"},
         "to be posted encrypted": {"client_id": known[0], "response_mode": "direct_post.jwt"},
         "with nonsense": {"x": "y", "scope": "z", "nonce": "n", "login_hint": "<script>"},
     }
     for title, asked in queries.items():
-        with stage.story(f"the playground {title}") as browser:
+        with recorder.scenario(f"the playground {title}") as browser:
             browser.get("/playground/", asked)
-    with stage.story("the playground by other methods, and its callback") as browser:
+    with recorder.scenario("the playground by other methods, and its callback") as browser:
         browser.send("HEAD", "/playground/")
         browser.post("/playground/")
         browser.get("/playground/callback/")
@@ -81,8 +81,8 @@ def _playground(stage: Stage) -> None:
         browser.post("/playground/callback/")
 
 
-def _answers(stage: Stage) -> None:
-    with stage.story("answers posted to the playground, and read there once") as browser:
+def _answers(recorder: Recorder) -> None:
+    with recorder.scenario("answers posted to the playground, and read there once") as browser:
         for form in (
             {"vp_token": "a~b", "state": "playground-state-0123456"},
             {"error": "access_denied", "state": "playground-state-0123457"},
@@ -105,15 +105,15 @@ def _answers(stage: Stage) -> None:
             browser.send("OPTIONS", path)
 
 
-def _holder(stage: Stage) -> None:
-    world = stage.world
+def _holder(recorder: Recorder) -> None:
+    service = recorder.service
     bank = "Harbour Bank"
 
     def call(**more: Any) -> dict[str, Any]:
         changes = more.pop("changes", {})
         email = more.pop("email", "ci@example.org")
-        asked = world.asked(bank, login_hint=email, **changes)
-        return {"authorize_url": f"{world.base_url}{AUTHORIZE}?{encoded(asked)}"} | more
+        asked = service.asked(bank, login_hint=email, **changes)
+        return {"authorize_url": f"{service.base_url}{AUTHORIZE}?{encoded(asked)}"} | more
 
     rows: dict[str, dict[str, Any]] = {
         "shares": call(email="ci-share@example.org"),
@@ -128,9 +128,9 @@ def _holder(stage: Stage) -> None:
         "meets a mistake": call(changes={"nonce": "short"}),
     }
     for title, body in rows.items():
-        with stage.story(f"the holder for CI {title}") as browser:
+        with recorder.scenario(f"the holder for CI {title}") as browser:
             browser.submit_json(HOLDER, body)
-    with stage.story("calls of the holder for CI that make no sense") as browser:
+    with recorder.scenario("calls of the holder for CI that make no sense") as browser:
         for body in (
             "",
             "x",
@@ -141,8 +141,8 @@ def _holder(stage: Stage) -> None:
             call(more=1),
             {"authorize_url": 7},
             {"authorize_url": "https://elsewhere.example/"},
-            {"authorize_url": f"{world.base_url}{AUTHORIZE}?é"},
-            {"authorize_url": f"{world.base_url}{AUTHORIZE}?" + "a" * 10_001},
+            {"authorize_url": f"{service.base_url}{AUTHORIZE}?é"},
+            {"authorize_url": f"{service.base_url}{AUTHORIZE}?" + "a" * 10_001},
             "[" * 5000,
             "x" * 20_000,
         ):
@@ -152,18 +152,18 @@ def _holder(stage: Stage) -> None:
         browser.send("OPTIONS", HOLDER)
 
 
-def _logos(stage: Stage) -> None:
-    with stage.story("logos of relying parties") as browser:
-        for party in stage.world.rows("presentation", "RelyingParty").order_by("name"):
+def _logos(recorder: Recorder) -> None:
+    with recorder.scenario("logos of relying parties") as browser:
+        for party in recorder.service.rows("presentation", "RelyingParty").order_by("name"):
             path = f"/relying-parties/{party.client_id}/logo"
             browser.get(path)
             browser.send("HEAD", path)
         browser.post(path)
-    with stage.story("a holder is asked by a relying party with a logo") as browser:
-        rows = stage.world.rows("presentation", "RelyingParty").exclude(logo=b"").order_by("name")
+    with recorder.scenario("a holder is asked by a relying party with a logo") as browser:
+        rows = recorder.service.rows("presentation", "RelyingParty").exclude(logo=b"").order_by("name")
         people.enrolled(browser, "logo@example.org")
         for party in rows:
-            asked = stage.world.asked("Harbour Bank", login_hint="logo@example.org")
-            uri = f"{stage.world.base_url}/playground/callback/"
+            asked = recorder.service.asked("Harbour Bank", login_hint="logo@example.org")
+            uri = f"{recorder.service.base_url}/playground/callback/"
             asked |= {"client_id": party.client_id, "redirect_uri": uri}
             browser.follow(browser.get(AUTHORIZE, asked))

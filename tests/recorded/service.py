@@ -1,4 +1,4 @@
-"""Who is there when the table is played. The one file that uses names of the project.
+"""The service under test with relying parties and operators. Only this file uses names of the project.
 
 These are: settings, management commands, labels and names of models (`apps.get_model`), and addresses.
 Nothing is imported from the project but the WSGI application, as the settings name it.
@@ -30,9 +30,9 @@ from tests.forgery import Key, new_key, sign_jwt
 from tests.fuzz.gateway import Gateway, Reply, Wire
 from tests.keys import certificates
 from tests.presentation.payloads import FULL
-from tests.recorded import chance, masks
+from tests.recorded import masks, random_values
 from tests.recorded.clock import clock
-from tests.recorded.far_end import FarEnd
+from tests.recorded.party_server import PartyServer
 
 PRESENTATION = "/verifiable-credentials/v1/presentation/"
 AUTHORIZE, PAR = f"{PRESENTATION}authorize", f"{PRESENTATION}par"
@@ -57,7 +57,7 @@ _PARAMETER = re.compile(r"<[^>]*>|\(\?P<[^>]*>[^)]*\)")
 
 @dataclass
 class Party:
-    """A relying party with what its server keeps to itself."""
+    """A relying party with the secrets of its server."""
 
     name: str
     client_id: str
@@ -67,12 +67,12 @@ class Party:
 
     @property
     def basic(self) -> dict[str, str]:
-        """The header by which it proves who it is."""
+        """The Authorization header with the client's secret."""
         pair = f"{quote(self.client_id, safe='')}:{quote(self.secret, safe='')}"
         return {"Authorization": "Basic " + b64encode(pair.encode()).decode()}
 
     def assertion(self, audience: str, *, header: Any = None, **changes: Any) -> dict[str, str]:
-        """The form fields that prove it instead; claims that are None are left out."""
+        """The form fields of a client assertion; claims that are None are omitted."""
         now = int(clock.seconds())
         claims = {"iss": self.client_id, "sub": self.client_id, "aud": audience, "iat": now, "exp": now + 60}
         claims |= {"jti": secrets.token_urlsafe(16)} | changes
@@ -83,7 +83,7 @@ class Party:
     def request_object(
         self, audience: str, asked: dict[str, Any], *, header: Any = None, **changes: Any
     ) -> str:
-        """The request as the claims of a signed token; those that are None are left out."""
+        """The request as the claims of a signed token; claims that are None are omitted."""
         now = int(clock.seconds())
         claims = {"iss": self.client_id, "aud": audience, "iat": now, "exp": now + 60, **asked} | changes
         claims = {name: value for name, value in claims.items() if value is not None}
@@ -91,8 +91,8 @@ class Party:
         return sign_jwt({name: value for name, value in head.items() if value is not None}, claims, self.key)
 
 
-class World:
-    """The service, and everybody around it."""
+class Service:
+    """The service under test with its relying parties and operators."""
 
     def __init__(self) -> None:
         self.sandbox = settings.ENVIRONMENT_BANNER == "Sandbox"
@@ -103,14 +103,14 @@ class World:
         self.holder_cookie = settings.HOLDER_COOKIE_NAME
         self.as_always = AS_ALWAYS
         self.number_of_group = 0
-        self.far_end = FarEnd()
+        self.party_server = PartyServer()
         self.parties: dict[str, Party] = {}
         masks.places[self.base_url] = masks.places[quote(self.base_url, safe="")] = "‹base›"
         masks.places[self.host] = "‹host›"
-        masks.places[self.far_end.origin] = "‹far end›"
-        masks.places[self.far_end.origin.partition("//")[2]] = "‹host of the far end›"
+        masks.places[self.party_server.origin] = "‹relying party’s server›"
+        masks.places[self.party_server.origin.partition("//")[2]] = "‹host of the relying party’s server›"
         self._stranger_key = new_key()
-        # Cheap: how passwords are kept is not tried here.
+        # A fast hasher, because these tests do not cover password hashing.
         settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
         if not self.sandbox:
             settings.EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
@@ -121,14 +121,14 @@ class World:
     def __getitem__(self, name: str) -> Party:
         return self.parties[name]
 
-    # --- The beginning ------------------------------------------------------------------------------------
+    # --- Preparation ------------------------------------------------------------------------------------
 
     def _prepare(self) -> None:
         call_command("migrate", verbosity=0, interactive=False)
         if self.sandbox:
             call_command("sandbox", prepare_only=True, stdout=StringIO(), stderr=StringIO())
             for party in self.rows("presentation", "RelyingParty"):
-                chance.name(party.client_id, f"‹client ID of {party.name}›")
+                random_values.name(party.client_id, f"‹client ID of {party.name}›")
         else:
             call_command("collectstatic", interactive=False, verbosity=0)
             self._first_key()
@@ -164,15 +164,17 @@ class World:
     def register(self, name: str, *uris: str, response: bool = False, **options: Any) -> Party:
         """A relying party by the command that scripts use."""
         key, host = new_key(), name.lower().replace(" ", "-")
-        jwk = chance.jwk(key)
-        signing = chance.in_order({"kid": "one", "alg": "ES256", "use": "sig", **jwk})
-        encryption = chance.in_order({"kid": "enc", "alg": "ECDH-ES", "use": "enc", **jwk})
+        jwk = random_values.jwk(key)
+        signing = random_values.in_order({"kid": "one", "alg": "ES256", "use": "sig", **jwk})
+        encryption = random_values.in_order({"kid": "enc", "alg": "ECDH-ES", "use": "enc", **jwk})
         response_uri = (
-            f"{self.far_end.origin}/{host}/answers" if self.sandbox else f"https://{host}.example/answers"
+            f"{self.party_server.origin}/{host}/answers"
+            if self.sandbox
+            else f"https://{host}.example/answers"
         )
         options |= {"response_uri": [response_uri]} if response else {}
         if response and self.sandbox:
-            options["request_uri_prefix"] = f"{self.far_end.origin}/{host}/requests/"
+            options["request_uri_prefix"] = f"{self.party_server.origin}/{host}/requests/"
         with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
             json.dump({"keys": [signing, encryption]}, file)
             file.flush()
@@ -188,7 +190,7 @@ class World:
         numbers = key.private_numbers().private_value.to_bytes(32, "big")
         private = {"kid": "enc", **jwk, "d": _b64url(numbers)}
         masks.decryption_keys.append(private)
-        chance.name(client_id, f"‹client ID of {name}›")
+        random_values.name(client_id, f"‹client ID of {name}›")
         party = Party(name, client_id, key, self._secret(client_id), response_uri)
         self.parties[name] = party
         return party
@@ -202,7 +204,7 @@ class World:
         rows = self.rows("presentation", "RelyingParty").filter(name=name)
         rows.update(state="suspended", suspension_reason="complaints")
 
-    # --- What stories need --------------------------------------------------------------------------------
+    # --- What scenarios need --------------------------------------------------------------------------------
 
     def rows(self, label: str, model: str) -> Any:
         """All rows of a model, in a fixed order."""
@@ -243,9 +245,9 @@ class World:
     def usual_headers(self) -> dict[str, str]:
         """What most pages have in common, taken from the front page."""
         from tests.recorded.exchanges import USUAL
-        from tests.recorded.stage import Stage
+        from tests.recorded.recorder import Recorder
 
-        browser = Stage(self, usual={}, reached=Counter()).browser()
+        browser = Recorder(self, usual={}, reached=Counter()).browser()
         with browser.quietly():
             headers = dict(browser.get("/").headers)
         return {name: headers[name] for name in USUAL if name in headers}
@@ -276,7 +278,7 @@ class World:
     def wrong_code(self, code: str) -> str:
         """Another than this one."""
         wrong = f"{(int(code) + 1) % 1_000_000:06}"
-        chance.name(wrong, "‹wrong code›")
+        random_values.name(wrong, "‹wrong code›")
         return wrong
 
     def route(self, wire: Wire, reply: Reply) -> str:

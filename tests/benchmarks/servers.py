@@ -1,4 +1,4 @@
-"""Where the benches play: a throw-away PostgreSQL with a database for each site, filled and ready."""
+"""The servers to measure: a temporary PostgreSQL with a prepared database for each."""
 
 import json
 import os
@@ -23,13 +23,13 @@ from tests.pgcluster import Cluster, binaries
 HOLDERS = 4
 
 
-class CannotPlayError(Exception):
-    """This machine lacks what the benches need; the text says what."""
+class MissingProgramError(Exception):
+    """A program that the benchmarks need is not installed; the text names it."""
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """A site that can be opened: its environment, and what its prepare module said."""
+    """A server that can be started: its environment, and the output of its prepare module."""
 
     application: str
     environment: Mapping[str, str]
@@ -41,13 +41,13 @@ class Prepared:
 
 
 @dataclass(frozen=True)
-class Stage:
+class Servers:
     service: Prepared
     toolkit: Prepared
     folder: Path
 
     def bare(self, documents: Mapping[str, bytes]) -> Prepared:
-        """A project of nothing but one view, serving these bytes at these paths."""
+        """A Django project with one view that serves these bytes at these paths."""
         folder = Path(tempfile.mkdtemp(dir=self.folder))
         for path, body in documents.items():
             (folder / path.removeprefix("/").replace("/", ":")).write_bytes(body)
@@ -61,30 +61,30 @@ class Stage:
 
 
 @contextmanager
-def stage() -> Iterator[Stage]:
-    """Everything the benches need; gone afterwards, whatever happened. Raises CannotPlayError."""
+def servers() -> Iterator[Servers]:
+    """Everything that the benchmarks need; removed afterwards. Raises MissingProgramError."""
     bindir = binaries()
     if bindir is None or not Path("/proc/self/stat").exists():
-        raise CannotPlayError(
-            "Benches (b) to (f) need Linux and PostgreSQL's binaries (Debian's postgresql, or PG_BINDIR)."
+        raise MissingProgramError(
+            "Benchmarks (b) to (g) need Linux and PostgreSQL's binaries (Debian's postgresql, or PG_BINDIR)."
         )
     folder = Path(tempfile.mkdtemp(prefix="bench-"))
     cluster = Cluster(bindir)
     try:
         service, toolkit = _prepared(cluster, folder)
-        yield Stage(service, toolkit, folder)
+        yield Servers(service, toolkit, folder)
     finally:
         cluster.stop()
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def _prepared(cluster: Cluster, folder: Path) -> tuple[Prepared, Prepared]:
-    """Both sites with their databases filled, at the same time."""
+    """Prepares the databases of both servers in parallel."""
     with psycopg.connect(cluster.url, autocommit=True) as connection:
         for name in ("service", "toolkit"):
             connection.execute(f'CREATE DATABASE "{name}"')
     ours = _service_environment(cluster, folder)
-    # Measured as in production. Prepared as a sandbox, whose authority certifies the signing key.
+    # Measured as production, but prepared as a sandbox, whose authority certifies the signing key.
     sandbox = {**ours, "ENVIRONMENT": "sandbox"}
     theirs = {
         "DJANGO_SETTINGS_MODULE": "tests.benchmarks.oauth_toolkit.settings",
@@ -124,7 +124,7 @@ def _database(cluster: Cluster, name: str) -> str:
 
 
 class Work:
-    """A Python process that prepares something and prints what it has to say as its last line."""
+    """A Python process whose last line of output is its result."""
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
         self.command = command
@@ -149,6 +149,6 @@ class Work:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        if self.process.poll() is None:  # something went wrong elsewhere
+        if self.process.poll() is None:  # another process has failed
             self.process.kill()
             self.process.communicate()

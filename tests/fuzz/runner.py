@@ -1,4 +1,4 @@
-"""Plays stories in this process, on the database it is given, and says as JSON what came of it."""
+"""Runs scenarios in this process on a given database, and prints the results as JSON."""
 
 import argparse
 import json
@@ -22,24 +22,24 @@ from django.core.signals import got_request_exception
 from tests.fuzz.gateway import BASE_URL, HOST, Gateway, Reply, Wire
 
 if TYPE_CHECKING:
+    from tests.fuzz.dataset import Dataset
     from tests.fuzz.oracles import Oracles
-    from tests.fuzz.world import World
 
 FORM = "application/x-www-form-urlencoded"
-MENDED_EVERY = 40  # stories
+REPAIRED_EVERY = 40  # scenarios
 SIGNS = {"vp_token=": "answers in a redirect: tokens", "error=": "answers in a redirect: errors"}
-WARM_UP = 40  # stories
+WARM_UP = 40  # scenarios
 MOST_FOLLOWED = 8  # redirects
 
 
 @dataclass
 class Account:
-    """What was sent, what came back, and what was wrong with it."""
+    """Counts of requests and replies, and the failures."""
 
     sent: Counter[str] = field(default_factory=Counter)
     refused: int = 0
     replies: Counter[str] = field(default_factory=Counter)  # "route status class"
-    reached: Counter[str] = field(default_factory=Counter)  # what shows that it got deep
+    reached: Counter[str] = field(default_factory=Counter)  # the depths of `table`
     failures: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     @property
@@ -47,7 +47,7 @@ class Account:
         return sum(self.sent.values())
 
 
-class Trouble(logging.Handler):
+class LastTraceback(logging.Handler):
     """Remembers the newest traceback that anything logged or that ended in 500."""
 
     def __init__(self) -> None:
@@ -62,23 +62,23 @@ class Trouble(logging.Handler):
         self.text = traceback.format_exc()
 
 
-class Player:
-    """Sends requests one by one, looks at each reply, and keeps account."""
+class Runner:
+    """Sends requests one by one, checks each reply, and counts the results."""
 
-    def __init__(self, gateway: Gateway, oracles: "Oracles", world: "World", account: Account) -> None:
-        self.gateway, self.oracles, self.world, self.account = gateway, oracles, world, account
-        self.trouble = Trouble()
-        got_request_exception.connect(self.trouble.seen)
-        self.number = 0  # of the story
+    def __init__(self, gateway: Gateway, oracles: "Oracles", dataset: "Dataset", account: Account) -> None:
+        self.gateway, self.oracles, self.dataset, self.account = gateway, oracles, dataset, account
+        self.last_traceback = LastTraceback()
+        got_request_exception.connect(self.last_traceback.seen)
+        self.number = 0  # of the scenario
 
-    def send(self, wire: Wire, story: str) -> Reply:
-        """One request, and every oracle's word on the reply."""
-        self.trouble.text = ""
+    def send(self, wire: Wire, scenario: str) -> Reply:
+        """Sends one request and checks the reply with every oracle."""
+        self.last_traceback.text = ""
         reply = self.gateway.send(wire)
         if reply.refused:
             self.account.refused += 1
             return reply
-        self.account.sent[story] += 1
+        self.account.sent[scenario] += 1
         route = route_of(reply.path)
         kind = f"{reply.status // 100}xx" if reply.status else "escaped"
         self.account.replies[f"{route} {kind}"] += 1
@@ -89,7 +89,7 @@ class Player:
         return reply
 
     def _note(self, wrong: str, route: str, wire: Wire, reply: Reply) -> None:
-        text = self.trouble.text
+        text = self.last_traceback.text
         if reply.escaped is not None:
             text = "".join(traceback.format_exception(reply.escaped))
         last = text.strip().splitlines()[-1][:160] if text else ""
@@ -97,12 +97,12 @@ class Player:
         ours = [line for line in where if "site-packages" not in line and "/lib/python" not in line]
         key = f"{wrong} at {route}: {last.split(':')[0]} {(ours or where or [''])[-1]}"
         if key not in self.account.failures:
-            print(f"story {self.number}: {key}", file=sys.stderr, flush=True)
+            print(f"scenario {self.number}: {key}", file=sys.stderr, flush=True)
         known = self.account.failures.setdefault(
             key,
             {
                 "count": 0,
-                "story": self.number,
+                "scenario": self.number,
                 "request": wire.octets()[:3000].decode("latin-1"),
                 "status": reply.status,
                 "location": reply.location[:300],
@@ -114,7 +114,7 @@ class Player:
 
 
 def route_of(path: str) -> str:
-    """The pattern in the URLconf that a path belongs to."""
+    """The pattern of the URLconf that matches a path."""
     from django.urls import Resolver404, resolve
 
     if path.startswith("/static/"):
@@ -142,26 +142,26 @@ def routes() -> tuple[str, ...]:
 
 
 class Browser:
-    """Cookies and a network address of its own; spoils what it sends as its story's spoiler says."""
+    """A client with its own cookies and network address. Its mutator changes what it sends."""
 
-    def __init__(self, player: Player, story: str, spoiler: Any) -> None:
-        self.player, self.story, self.spoiler = player, story, spoiler
-        chance = spoiler.chance
+    def __init__(self, runner: Runner, scenario: str, mutator: Any) -> None:
+        self.runner, self.scenario, self.mutator = runner, scenario, mutator
+        rng = mutator.rng
         self.cookies: dict[str, str] = {}
-        self.address = f"2001:db8:{chance.randrange(65536):x}:{chance.randrange(65536):x}::1"
+        self.address = f"2001:db8:{rng.randrange(65536):x}:{rng.randrange(65536):x}::1"
 
     def send(
         self, method: str, target: str, body: str | bytes = b"", content_type: str = FORM, **headers: str
     ) -> Reply:
-        """A request of this browser, spoilt or not; remembers the cookies of the reply."""
+        """Sends a request, mutated or not, and stores the cookies of the reply."""
         cookies = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
         said = [("Host", HOST), ("X-Forwarded-For", self.address)]
         said += [("Cookie", cookies)] if cookies else []
         octets = body.encode("utf-8", "surrogatepass") if isinstance(body, str) else body
         said += [("Content-Type", content_type)] if method == "POST" else []
         said += [(name.replace("_", "-"), as_header(value)) for name, value in headers.items()]
-        wire = self.spoiler.wire(Wire(method, target, tuple(said), octets))
-        reply = self.player.send(wire, self.story)
+        wire = self.mutator.wire(Wire(method, target, tuple(said), octets))
+        reply = self.runner.send(wire, self.scenario)
         for name, value in reply.headers:
             if name.lower() == "set-cookie":
                 self._keep(value)
@@ -176,14 +176,14 @@ class Browser:
 
     def get(self, path: str, pairs: list[tuple[str, str]] | None = None, **headers: str) -> Reply:
         """With a query of these pairs."""
-        query = "?" + self.spoiler.form(pairs) if pairs else ""
+        query = "?" + self.mutator.form(pairs) if pairs else ""
         return self.send("GET", path + query, **headers)
 
     def post(self, path: str, pairs: list[tuple[str, str]], **headers: str) -> Reply:
-        """A form; by a browser, so with the token against forgery unless that is spoilt."""
+        """Posts a form with its CSRF token, which may be mutated."""
         secret = self.cookies.setdefault("csrf", "a" * 32)
         return self.send(
-            "POST", path, self.spoiler.form([*pairs, ("csrfmiddlewaretoken", secret)]), **headers
+            "POST", path, self.mutator.form([*pairs, ("csrfmiddlewaretoken", secret)]), **headers
         )
 
     def follow(self, reply: Reply) -> Reply:
@@ -197,50 +197,50 @@ class Browser:
 
 
 def as_header(text: str) -> str:
-    """Text as the octets of UTF-8, one character each (what gunicorn makes of a header)."""
+    """UTF-8 decoded as Latin-1, as gunicorn decodes headers."""
     return text.encode("utf-8", "surrogatepass").decode("latin-1")
 
 
-def play(player: Player, seed: str, first: int, step: int, count: int, only: str = "") -> None:
-    """Stories `first`, `first + step` … until so many requests were sent."""
-    from tests.fuzz import stories
-    from tests.fuzz.spoiling import Spoiler
+def run_scenarios(runner: Runner, seed: str, first: int, step: int, count: int, only: str = "") -> None:
+    """Run the scenarios `first`, `first + step` … until `count` requests were sent."""
+    from tests.fuzz import scenarios
+    from tests.fuzz.mutations import Mutator
 
     told = time.monotonic()
     for number in range(first, sys.maxsize, step):
-        if player.account.total >= count:
+        if runner.account.total >= count:
             return
-        if (number - first) // step % MENDED_EVERY == 0:
-            player.world.mend()
-        for party in player.world.parties:
+        if (number - first) // step % REPAIRED_EVERY == 0:
+            runner.dataset.repair()
+        for party in runner.dataset.parties:
             party.token = ""
-        player.number = number
-        chance = random.Random(f"{seed} {number}")
-        wildness = chance.choice((0.0, 0.05, 0.1, 0.2, 0.3, 0.6))
-        spoiler = Spoiler(chance, wildness, player.world.others)
-        name = stories.choose(chance, only)
-        stories.STORIES[name](Browser(player, name, spoiler))
+        runner.number = number
+        rng = random.Random(f"{seed} {number}")
+        rate = rng.choice((0.0, 0.05, 0.1, 0.2, 0.3, 0.6))
+        mutator = Mutator(rng, rate, runner.dataset.others)
+        name = scenarios.choose(rng, only)
+        scenarios.SCENARIOS[name](Browser(runner, name, mutator))
         if os.environ.get("FUZZ_PROGRESS") and time.monotonic() - told > 60:
             told = time.monotonic()
             print(
-                f"{player.account.total} requests, {len(player.account.failures)} failures", file=sys.stderr
+                f"{runner.account.total} requests, {len(runner.account.failures)} failures", file=sys.stderr
             )
 
 
-def warm_up(player: Player) -> None:
-    """Presentations, interactions and consents of others, by stories that nothing is spoilt in."""
-    from tests.fuzz import stories
-    from tests.fuzz.spoiling import Spoiler
+def warm_up(runner: Runner) -> None:
+    """Create rows of other people by scenarios without mutation."""
+    from tests.fuzz import scenarios
+    from tests.fuzz.mutations import Mutator
 
     for number in range(WARM_UP):
-        spoiler = Spoiler(random.Random(f"world {number}"), 0)
-        stories.STORIES["enrol" if number % 8 == 7 else "present"](Browser(player, "", spoiler))
-    player.world.others = player.world.ids()
-    player.account = Account()
+        mutator = Mutator(random.Random(f"dataset {number}"), 0)
+        scenarios.SCENARIOS["enrol" if number % 8 == 7 else "present"](Browser(runner, "", mutator))
+    runner.dataset.others = runner.dataset.ids()
+    runner.account = Account()
 
 
-def begin(plant: str) -> tuple[Gateway, "World"]:
-    """The service, migrated and filled; spoilt on purpose where `plant` says so."""
+def begin(fault: str) -> tuple[Gateway, "Dataset"]:
+    """The migrated service with its dataset, and with a fault if `fault` names one."""
     from django.conf import settings
 
     import config.wsgi
@@ -249,10 +249,10 @@ def begin(plant: str) -> tuple[Gateway, "World"]:
         "django.contrib.auth.hashers.MD5PasswordHasher"
     ]  # cheap: it is not tried here
     call_command("migrate", verbosity=0, interactive=False)
-    from tests.fuzz import planting, world
+    from tests.fuzz import dataset, faults
 
-    planting.PLANTS[plant]()
-    built = world.build()
+    faults.FAULTS[fault]()
+    built = dataset.build()
     return Gateway(config.wsgi.application), built
 
 
@@ -264,20 +264,20 @@ def main() -> None:
         ("step", int),
         ("count", int),
         ("only", str),
-        ("plant", str),
+        ("fault", str),
     ):
         parser.add_argument(f"--{name}", type=kind, required=True)
     asked = parser.parse_args()
     django.setup()
-    gateway, world = begin(asked.plant)
+    gateway, dataset = begin(asked.fault)
     from tests.fuzz.oracles import Oracles
 
-    player = Player(gateway, Oracles(world.redirect_uris, world.client_of), world, Account())
+    runner = Runner(gateway, Oracles(dataset.redirect_uris, dataset.client_of), dataset, Account())
     for logger in (logging.getLogger(), logging.getLogger("django"), logging.getLogger("django.request")):
-        logger.handlers = [player.trouble]
-    warm_up(player)
-    account, began = player.account, time.monotonic()
-    play(player, asked.seed, asked.first, asked.step, asked.count, asked.only)
+        logger.handlers = [runner.last_traceback]
+    warm_up(runner)
+    account, began = runner.account, time.monotonic()
+    run_scenarios(runner, asked.seed, asked.first, asked.step, asked.count, asked.only)
     print(json.dumps({**vars(account), "seconds": time.monotonic() - began, "routes": list(routes())}))
 
 

@@ -1,4 +1,4 @@
-"""Places in status lists: how fast they are given at several loads, how long a list takes to make, its size.
+"""Status lists: allocation of entries at several loads, building and signing a list, its size.
 
 Run as a module in the service's environment, with how many bursts of how many; prints JSON. Leaves one list
 of the ordinary size, of which one in a hundred entries is invalid, for who measures how it is served.
@@ -20,12 +20,12 @@ import django
 from tests.benchmarks.sites import cpu_seconds
 
 LOADS = {"1 %": 0.01, "25 %": 0.25, "50 %": 0.5}
-# At most about half of a list is ever given; after an emergency all of it may be invalid.
+# About half of a list is allocated at most; after an emergency all of it may be invalid.
 INVALID = {"nothing": 0.0, "1 %": 0.01, "50 %": 0.5}
 
 
 def allocation(bursts: int, size: int) -> dict[str, float]:
-    """Places given per second of CPU, ours and the database's: one list pair per load, open in turn."""
+    """Entries allocated per second of CPU, the database's included; each load has its own pair of lists."""
     from django.utils import timezone
 
     from keys.issuer_key import active_issuer_key
@@ -49,12 +49,12 @@ def allocation(bursts: int, size: int) -> dict[str, float]:
             took = _timed(lambda: allocation.take(credential, **facts), size, database=_backend())
             if number:  # the first warms up
                 seconds[load].append(took)
-    # Not the median: the database's accounts move in ticks, which cancel out over all bursts.
+    # The mean, because the kernel counts the database's CPU time in ticks, which average out over all bursts.
     return {load: 1 / mean(found) for load, found in seconds.items()}
 
 
 def _filled_pair(share: float) -> list[int]:
-    """A list in each slot of which this share is given already."""
+    """A list in each slot of which this share is allocated already."""
     from django.db import connection
     from django.utils import timezone
 
@@ -74,7 +74,7 @@ def _filled_pair(share: float) -> list[int]:
 
 
 def making() -> dict[str, dict[str, float]]:
-    """Milliseconds of CPU to pack, compress and sign a list; its bytes as sent, plain and compressed."""
+    """Milliseconds of CPU to build and sign a list, and its size, plain and in gzip."""
     from django.utils import timezone
 
     from keys.issuer_key import active_issuer_key
@@ -101,7 +101,7 @@ def making() -> dict[str, dict[str, float]]:
 
 
 def leave_a_list() -> int:
-    """An open list with something to say, ready to be asked for; its number."""
+    """Make an open list in which one in a hundred entries is invalid; returns its number."""
     from django.utils import timezone
 
     from keys.issuer_key import active_issuer_key
@@ -124,7 +124,7 @@ def leave_a_list() -> int:
 
 
 def _backend() -> int:
-    """The database's process for our connection."""
+    """The process ID of the database's backend for this connection."""
     from django.db import connection
 
     with connection.cursor() as cursor:
@@ -134,7 +134,7 @@ def _backend() -> int:
 
 
 def _timed(task: Callable[[], object], size: int, *, database: int | None = None) -> float:
-    """Seconds of CPU for one of so many, with those of the database's process if it is named."""
+    """Seconds of CPU for one call, on average over `size`; with the database's if its process is given."""
 
     def spent() -> float:
         return process_time() + (cpu_seconds(database) if database else 0)

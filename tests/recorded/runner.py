@@ -1,4 +1,4 @@
-"""Plays the whole table in this process, on the environment and the empty database that it is given.
+"""Runs the whole table in this process, in the environment and on the empty database that it is given.
 
 Writes one file for each group, and `addresses.txt` with how often each address was called.
 """
@@ -17,23 +17,23 @@ def main() -> None:
     parser.add_argument("--into", type=Path, required=True)
     parser.add_argument("--whole", type=Path)
     asked = parser.parse_args()
-    from tests.recorded import chance
+    from tests.recorded import random_values
     from tests.recorded.clock import clock
 
     clock.install()
-    chance.install()
+    random_values.install()
     import django
 
     django.setup()
     logging.disable(logging.CRITICAL)
-    from tests.recorded.world import World
+    from tests.recorded.service import Service
 
-    world = World()
+    service = Service()
     reached: Counter[str] = Counter()
-    for number, (name, group) in enumerate(_groups(world.sandbox)):
-        _play(world, number, name, group, reached, asked)
+    for number, (name, group) in enumerate(_groups(service.sandbox)):
+        _run(service, number, name, group, reached, asked)
     _addresses(reached, asked.into)
-    from tests.recorded.world import routes
+    from tests.recorded.service import routes
 
     found = sorted({key.split(" ")[0] for key in reached})
     print(json.dumps({"routes": routes(), "reached": found, "requests": reached.total()}))
@@ -45,18 +45,18 @@ def _groups(sandbox: bool) -> list[tuple[str, Any]]:
     return [*{**GROUPS, **(SANDBOX_GROUPS if sandbox else {}), **LAST_GROUPS}.items()]
 
 
-def _play(world: Any, number: int, name: str, group: Any, reached: Counter[str], asked: Any) -> None:
+def _run(service: Any, number: int, name: str, group: Any, reached: Counter[str], asked: Any) -> None:
     from tests.recorded.clock import clock
-    from tests.recorded.stage import Stage
+    from tests.recorded.recorder import Recorder
 
-    world.number_of_group = number + 1
+    service.number_of_group = number + 1
     clock.set(days=7 * (number + 1))
-    stage = Stage(world, usual=world.usual_headers(), reached=reached)
-    group(stage)
-    (asked.into / f"{name}.txt").write_text(stage.text())
+    recorder = Recorder(service, usual=service.usual_headers(), reached=reached)
+    group(recorder)
+    (asked.into / f"{name}.txt").write_text(recorder.text())
     if asked.whole:
         asked.whole.mkdir(parents=True, exist_ok=True)
-        parts = (f"\n\n==== {place}\n\n{text}" for place, text in stage.whole)
+        parts = (f"\n\n==== {place}\n\n{text}" for place, text in recorder.whole)
         (asked.whole / f"{name}.txt").write_text("".join(parts))
 
 

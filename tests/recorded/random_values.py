@@ -1,4 +1,4 @@
-"""Remembers every random text that the service makes, so that exactly these are masked and nothing else.
+"""Stores every random text that the service makes, so that exactly these are masked and nothing else.
 
 Nothing is made predictable by this: a mask hides one value, while with a seed every later value would change
 when the code draws once more or once less.
@@ -12,8 +12,8 @@ from typing import Any
 
 from tests.forgery import Key, public_jwk
 
-_made: dict[str, str] = {}  # the text and what the record has in its place
-# How random texts are delimited wherever they can stand: addresses, attributes, JSON, forms, e-mails.
+_made: dict[str, str] = {}  # random text: its replacement in the record
+# A random text as a whole word in addresses, attributes, JSON, forms and e-mails.
 _CANDIDATE = re.compile(r"[A-Za-z0-9_-]{6,}")
 _WEBHOOK_SECRET = re.compile(r"whsec_[A-Za-z0-9+/=]+")
 
@@ -44,7 +44,7 @@ def install() -> None:
 
     def uuid4() -> uuid.UUID:
         made = random_uuid()
-        _made[str(made)[:8]] = "‹beginning of an id›"  # lists of the admin show so much
+        _made[str(made)[:8]] = "‹beginning of an id›"  # lists of the admin show the first eight characters
         return made
 
     uuid.uuid4 = uuid4
@@ -56,23 +56,23 @@ def install() -> None:
 
 
 def mask(text: str) -> str:
-    """The text with something of the same length class in the place of every random text in it."""
+    """The text with every random text replaced by its length."""
     text = _WEBHOOK_SECRET.sub(lambda found: f"whsec_‹{len(found[0]) - 6} random characters›", text)
     return _CANDIDATE.sub(lambda found: _made.get(found[0], found[0]), text)
 
 
 def jwk(key: Key) -> dict[str, str]:
-    """The public half of a key of ours; its coordinates are masked wherever they are shown again."""
+    """The public half of a key of the table; its coordinates are masked in all answers."""
     made = in_order(public_jwk(key))
     _made[made["x"]] = _made[made["y"]] = "‹coordinate of a key›"
     return made
 
 
 def in_order(members: dict[str, str]) -> dict[str, str]:
-    """As PostgreSQL orders the members of stored JSON, so that SQLite gives the same pages."""
+    """The members in PostgreSQL's order for stored JSON, so that SQLite gives the same pages."""
     return dict(sorted(members.items(), key=lambda member: (len(member[0]), member[0])))
 
 
 def name(text: str, as_: str) -> None:
-    """From now on the record has `as_` in the place of this text."""
+    """Replace this text by `as_` in the record from now on."""
     _made[text] = as_
