@@ -52,6 +52,7 @@ IMPORTED_AS = {
     "django-environ": "environ",
     "djangorestframework": "rest_framework",
     "markdown-it-py": "markdown_it",
+    "pillow": "PIL",
     "python-pkcs11": "pkcs11",
     "pyyaml": "yaml",
 }

@@ -40,15 +40,36 @@ def blocking_indexes(migration: Any, before: Any) -> list[str]:
 
 
 def _found(migration: Any, before: Any, rule: Any) -> Iterator[str]:
-    state, app, own = before.clone(), migration.app_label, set()
+    state, app, own, optional = before.clone(), migration.app_label, set(), set()
     for operation in migration.operations:
         if isinstance(operation, migrations.CreateModel):
             own.add(operation.name_lower)
+        if isinstance(operation, migrations.AddField) and operation.field.null:
+            optional.add((operation.model_name_lower, operation.name))
         for real in _real(operation):
             model = getattr(real, "model_name_lower", getattr(real, "name_lower", ""))
-            if model not in own and rule(real, state, app):
+            if model not in own and not _is_about(optional, real) and rule(real, state, app):
                 yield real.describe()
         operation.state_forwards(app, state)
+
+
+def _is_about(optional: set[tuple[str, str]], operation: Any) -> bool:
+    """Whether it constrains columns that this migration adds; the previous version leaves them NULL."""
+    constraint = getattr(operation, "constraint", None)
+    if not isinstance(constraint, models.CheckConstraint) or not isinstance(constraint.condition, models.Q):
+        return False
+    return {(operation.model_name_lower, name) for name in _columns(constraint.condition)} <= optional
+
+
+def _columns(condition: models.Q) -> Iterator[str]:
+    for child in condition.children:
+        if isinstance(child, models.Q):
+            yield from _columns(child)
+            continue
+        lookup, value = child
+        yield lookup.split("__")[0]
+        if isinstance(value, models.F):
+            yield value.name
 
 
 def _real(operation: Operation) -> list[Operation]:

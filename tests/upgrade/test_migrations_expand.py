@@ -75,6 +75,7 @@ def read(operation: Any, rule: Any = contractions) -> list[str]:
 TEN = models.CharField(max_length=10)
 REMOVED = migrations.RemoveField("order", "title")
 INDEX = models.Index(fields=["title"], name="shop_titles")
+FREE = models.CheckConstraint(condition=~models.Q(first=models.F("second")), name="shop_two")
 CHECK = models.CheckConstraint(condition=models.Q(number__gt=0), name="shop_positive")
 
 
@@ -126,10 +127,22 @@ def test_operations_that_remove_or_require_something_are_contractions(operation:
             migrations.CreateModel("Other", [("id", models.BigAutoField(primary_key=True))]),
             migrations.AddField("other", "title", TEN),
         ],
+        [
+            migrations.AddField("order", "first", models.IntegerField(null=True)),
+            migrations.AddField("order", "second", models.IntegerField(null=True)),
+            migrations.AddConstraint("order", FREE),
+        ],
     ],
 )
 def test_operations_that_the_previous_version_ignores_are_no_contractions(operation: Any) -> None:
     assert read(operation) == []
+
+
+def test_a_constraint_that_mentions_an_older_column_as_well_is_a_contraction() -> None:
+    added = migrations.AddField("order", "first", models.IntegerField(null=True))
+    mixed = models.CheckConstraint(condition=~models.Q(first=models.F("number")), name="shop_mixed")
+
+    assert len(read([added, migrations.AddConstraint("order", mixed)])) == 1
 
 
 @pytest.mark.parametrize(

@@ -54,15 +54,30 @@ class IdentityVerification(models.Model):
     changed_at = models.DateTimeField(_("last change"), editable=False)
     # The operator who looks at it: only they see the claims and pictures, and only they decide.
     claimed_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+", editable=False
+        settings.AUTH_USER_MODEL,
+        null=True,
+        on_delete=models.SET_NULL,
+        db_index=False,
+        related_name="+",
+        editable=False,
     )
     claimed_at = models.DateTimeField(_("claimed"), null=True, editable=False)
     # Where two operators are needed: who approved first, and who approved after them.
     proposed_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", editable=False
+        settings.AUTH_USER_MODEL,
+        null=True,
+        on_delete=models.PROTECT,
+        db_index=False,
+        related_name="+",
+        editable=False,
     )
     approved_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", editable=False
+        settings.AUTH_USER_MODEL,
+        null=True,
+        on_delete=models.PROTECT,
+        db_index=False,
+        related_name="+",
+        editable=False,
     )
 
     class Meta:
@@ -109,7 +124,7 @@ class IdentityVerification(models.Model):
         indexes = [
             models.Index(fields=["state", "changed_at"], name="wallet_verification_idle"),
             models.Index(fields=["wallet", "-created_at"], name="wallet_verification_newest"),
-            models.Index(fields=["provider", "provider_reference"], name="wallet_verification_reference"),
+            models.Index(fields=["provider_reference"], name="wallet_verification_reference"),
         ]
 
     def __str__(self) -> str:
