@@ -288,3 +288,54 @@ def picture(page: Any, name: str, heading: str) -> None:
         page.screenshot(path=f"{folder}/wallet-{name}.png", full_page=True)
     found = Axe().run(page, options={"preload": False})
     assert not found.response["violations"], found.generate_report()
+
+
+def test_a_person_chooses_sends_pictures_and_an_operator_sees_them(
+    visit: Any, settings: Any, live_server: Any, tmp_path: Any
+) -> None:
+    from django.contrib.auth.models import User
+
+    from tests.wallet.test_pictures import picture
+
+    settings.IDENTITY_PROVIDERS = {"from_afar": {}, "in_person": {}}
+    Errand.objects.update(asks_for=["given_name", "age_equal_or_over.18"])
+    page = sign_in(visit)
+    visit("wallet_identity")
+    page.get_by_text("Acme Bank wants to confirm: Given name, Aged 18 or over").wait_for()
+    look(page, "identity-choice", "Confirm your identity")
+    page.set_viewport_size({"width": 320, "height": 640})
+    page.emulate_media(color_scheme="dark")
+    look(page, "identity-choice-narrow-dark", "Confirm your identity")
+    page.get_by_role("button", name="Choose: Send pictures of your document").click()
+    look(page, "identity-upload", "Send pictures of your document")
+    page.get_by_role("button", name="Send").click()
+    look(page, "identity-upload-wrong", "Send pictures of your document")
+    photo = tmp_path / "p.jpg"
+    photo.write_bytes(picture((1200, 900)))
+    page.get_by_label("Given names").fill("Nora")
+    page.get_by_label("Family name").fill("New")
+    page.get_by_label("Date of birth").fill("1999-12-31")
+    page.get_by_label("Nationality").fill("IE")
+    page.get_by_label("Picture of the front of your document").set_input_files(photo)
+    page.get_by_label("Picture of your face").set_input_files(photo)
+    page.get_by_role("button", name="Send").click()
+    look(page, "identity-upload-review", "A person is looking at your check")
+    page.set_viewport_size({"width": 1280, "height": 900})
+    User.objects.create_superuser("root", password="a long pass phrase 1")
+    page.goto(f"{live_server.url}/admin/")
+    page.get_by_label("Username").fill("root")
+    page.get_by_label("Password").fill("a long pass phrase 1")
+    page.get_by_role("button", name="Log in").click()
+    attempt = IdentityVerification.objects.get()
+    page.goto(f"{live_server.url}/admin/wallet/identityverification/{attempt.pk}/change/")
+    page.get_by_role("link", name="Claim").click()
+    page.locator("form input[type=submit], form button[type=submit]").last.click()
+    page.get_by_role("heading", name="What you review").wait_for()
+    page.wait_for_load_state("networkidle")
+    shown = page.locator("figure img").first
+    shown.scroll_into_view_if_needed()
+    page.wait_for_function("() => [...document.querySelectorAll('figure img')].some(i => i.naturalWidth > 0)")
+    if folder := os.environ.get("SCREENSHOTS"):
+        page.screenshot(path=f"{folder}/admin-review.png", full_page=True)
+    found = Axe().run(page, options={"preload": False})
+    assert not found.response["violations"], found.generate_report()

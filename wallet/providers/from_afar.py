@@ -4,6 +4,7 @@ The pictures are in rows of their own (`wallet.identity.pictures`); what was typ
 """
 
 from datetime import datetime
+from urllib.parse import urlsplit
 
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
@@ -26,7 +27,7 @@ class FromAfar(Provider):
     def __init__(self, name: str, options: Options) -> None:
         super().__init__(name, options)
         self.assurances = (options.assurance("assurance", f"{options.own_framework} remote"),)
-        self.verified_by = options.text("verified_by", "")
+        self.verified_by = options.text("verified_by", urlsplit(options.own_framework).netloc)
 
     def start(self, check: Check, *, now: datetime) -> Started:
         """The page of this service with the form."""
