@@ -393,7 +393,7 @@ def test_an_in_person_check_goes_to_review(holder, errand, in_person):
     verification = IdentityVerification.objects.get()
     assert (verification.state, verification.reason) == ("review", "in_person")
     assert verification.sealed_claims is None
-    assert "A person is looking at your check" in hub(holder, errand).content.decode()
+    assert "Visit us with your document" in hub(holder, errand).content.decode()
     assert holder.get(address).url == page("wallet_identity", errand)
     assert holder.post(address).status_code == 303
     assert IdentityVerification.objects.get().submissions == 1

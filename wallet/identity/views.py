@@ -26,7 +26,7 @@ from wallet.pages import for_holder, see_other
 from wallet.providers import registry
 from wallet.providers.contract import ProviderError
 from wallet.providers.findings import REASONS
-from wallet.providers.in_person import InPerson
+from wallet.providers.in_person import InPerson, qr_code
 
 log = structlog.get_logger(__name__)
 State = IdentityVerification.State
@@ -201,6 +201,8 @@ def _state_page(
     facts: dict[str, Any] = {"reason": _reason(verification)}
     if name == "again" and verification:
         facts["tries_left"] = attempts.tries_left(verification, now=now)
+    if name == "review" and verification and verification.reason == "in_person":
+        return "visit", {"qr_code": qr_code(verification.provider_reference)}
     if name == "started" and verification and verification.returned_at:
         name = "waiting"
     if name == "waiting" and verification:

@@ -13,6 +13,7 @@ class InPersonPlay(Play):
     settings = {"place": "12 Main Street", "hours": "Monday to Friday, 9:00 to 17:00"}
     kinds = frozenset({"review"})
     remote = False
+    headings = {"review": "Visit us with your document"}
 
     def person_ends(self, attempt: IdentityVerification, address: str, kind: str, **facts: Any) -> None:
         assert self.browser.get(address).status_code == 200

@@ -38,6 +38,7 @@ class Play:
     calls_back = False  # whether its machines call back
     remote = True  # whether it is another machine, which can be down or slow and can lie
     decides_later = False  # whether it can play `person_submits`
+    headings: dict[str, str] = {}  # by kind: what the page is headed where it is not as everywhere
     browser: Client  # the person's, signed in; set before each test
 
     @contextmanager
