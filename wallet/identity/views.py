@@ -206,8 +206,9 @@ def _state_page(
     if name == "started" and verification and verification.returned_at:
         name = "waiting"
     if name == "waiting" and verification:
-        begun = verification.state == State.STARTED
-        since = verification.returned_at if begun else verification.changed_at
+        since = verification.changed_at
+        if verification.state == State.STARTED and verification.returned_at:
+            since = verification.returned_at
         facts["long"] = (now - since).total_seconds() > TAKES_LONG_AFTER
     return name, facts
 

@@ -221,6 +221,7 @@ def running() -> Iterator[Callable[[type[Play]], Play]]:
 @pytest.fixture
 def play(request: Any, running: Callable[[type[Play]], Play], settings: Any) -> Play:
     found = running(request.param)
+    settings.LOOPBACK_CALLS = True
     settings.IDENTITY_PROVIDERS = {found.name: dict(found.settings)}
     return found
 
@@ -229,6 +230,7 @@ def play(request: Any, running: Callable[[type[Play]], Play], settings: Any) -> 
 def ending(request: Any, running: Callable[[type[Play]], Play], settings: Any) -> tuple[Play, str]:
     kind_of_play, kind = request.param
     found = running(kind_of_play)
+    settings.LOOPBACK_CALLS = True
     settings.IDENTITY_PROVIDERS = {found.name: dict(found.settings)}
     return found, kind
 
@@ -765,7 +767,9 @@ def test_tabs_that_begin_at_once_begin_one_check(play: Play, person_at: Callable
         address = reverse("wallet_identity_start", args=[person.errand.id])
         return int(browser.post(address, {"provider": play.name}).status_code)
 
-    assert all(status == 303 for status in together(begin, 4))
+    statuses = set(together(begin, 4))
+    assert 303 in statuses
+    assert statuses <= {303, 503}  # only so many threads may wait for one provider
     assert IdentityVerification.objects.get().state == "started"
     person.ends(
         best(play), person.client.get(reverse("wallet_identity_continue", args=[person.errand.id])).url
