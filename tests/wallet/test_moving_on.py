@@ -220,7 +220,17 @@ def test_a_provider_that_cannot_begin_costs_nothing_and_shows_a_page(
     assert IdentityVerification.objects.get().state == "created"
 
 
-def test_two_open_checks_never_have_one_reference(nora, bob, client, errand, now, told):
+def test_two_wallets_that_got_one_reference_at_once_get_no_result_of_it(nora, bob, now, told):
+    told(found=Verified(NORA_NEW, evidence_of()))
+    for verification in (begun(nora, now), begun(bob, now)):
+        assert verification.state == "started"
+    for verification in IdentityVerification.objects.filter(provider="told"):
+        assert progress.refresh(verification, now=now) is False
+    assert IdentityVerification.objects.filter(state="started").count() == 2
+    assert not Credential.objects.filter(wallet=nora).exists()
+
+
+def test_two_wallets_never_have_one_reference(nora, bob, client, errand, now, told):
     told(started=Started("https://told.example/", "same"))
     first = attempts.attempt(nora, errand, "told", now=now)
     progress.begin(first, now=now)

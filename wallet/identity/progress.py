@@ -5,15 +5,14 @@ doubled changes nothing but the time. No provider is called inside a transaction
 """
 
 import json
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urljoin
 
 import structlog
 from django.conf import settings
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.urls import reverse
 
@@ -51,8 +50,7 @@ def begin(verification: IdentityVerification, *, now: datetime) -> str:
     if State.STARTED not in MOVES[State(verification.state)]:
         raise ForbiddenMoveError(verification.state, State.STARTED)
     address, columns = _start(verification, now=now)
-    with _references_kept_apart():
-        move_to(verification, State.STARTED, actor="holder", now=now, **columns)
+    move_to(verification, State.STARTED, actor="holder", now=now, **columns)
     return address
 
 
@@ -64,7 +62,7 @@ def go_on(verification: IdentityVerification, *, now: datetime) -> str:
     if verification.state != State.STARTED:
         raise ForbiddenMoveError(verification.state, State.STARTED)
     address, columns = _start(verification, now=now)
-    with _references_kept_apart(), transaction.atomic():
+    with transaction.atomic():
         seen = verification.sealed_memory
         state_machine.lock(verification)
         if verification.state != State.STARTED or verification.sealed_memory != seen:
@@ -168,6 +166,7 @@ def _start(verification: IdentityVerification, *, now: datetime) -> tuple[str, d
     provider = _provider_of(verification)
     try:
         started = provider.start(check_of(verification), now=now)
+        _check_is_own(verification, started.reference)
         sealed = _sealed(verification, started.memory) if started.memory else None
     except ProviderError:
         raise
@@ -178,13 +177,11 @@ def _start(verification: IdentityVerification, *, now: datetime) -> tuple[str, d
     return started.address, columns
 
 
-@contextmanager
-def _references_kept_apart() -> Iterator[None]:
-    """Two open attempts never have one reference: what a provider says of it would count for both."""
-    try:
-        yield
-    except IntegrityError as error:
-        raise ProviderError("The provider gave the reference of another check.") from error
+def _check_is_own(verification: IdentityVerification, reference: str) -> None:
+    """Raises `ProviderError` if another wallet’s attempt has this reference: results would be mixed."""
+    rows = IdentityVerification.objects.filter(provider=verification.provider, provider_reference=reference)
+    if reference and rows.exclude(wallet_id=verification.wallet_id).exists():
+        raise ProviderError("The provider gave the reference of another check.")
 
 
 def _ask(provider: Provider, verification: IdentityVerification, *, now: datetime) -> Finding | None:
@@ -193,6 +190,7 @@ def _ask(provider: Provider, verification: IdentityVerification, *, now: datetim
         finding = provider.result(check_of(verification), now=now)
         if not isinstance(finding, Finding):
             raise ProviderError("The provider’s module gave something else than a finding.")
+        _check_is_own(verification, verification.provider_reference)  # also of those that began at once
     except ProviderError as error:
         log.warning("identity_result_not_given", verification=str(verification.id), why=str(error))
     except Exception:  # a provider with a mistake must not stop people or the sweep
