@@ -37,6 +37,7 @@ from wallet.models import (
     Wallet,
 )
 from wallet.operations import OF_CREDENTIALS, OF_PRESENTED, OF_VERIFICATIONS, OF_WALLETS, REFUSALS
+from wallet.providers.in_person import as_case_number
 from wallet.status_lists.standing import standing, unexpired
 
 
@@ -186,6 +187,12 @@ class AuditEntryAdmin(ReadOnly, admin.ModelAdmin):
 
     def has_view_permission(self, request: HttpRequest, obj: AuditEntry | None = None) -> bool:
         return request.user.has_perm("admin.view_logentry")
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[IdentityVerification], search_term: str
+    ) -> tuple[QuerySet[IdentityVerification], bool]:
+        """A case number is found however it was typed in."""
+        return super().get_search_results(request, queryset, as_case_number(search_term) or search_term)
 
 
 @admin.register(Credential)

@@ -7,7 +7,7 @@ doubled changes nothing but the time. No provider is called inside a transaction
 import json
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import urljoin
 
 import structlog
@@ -23,6 +23,7 @@ from wallet.models import IdentityVerification
 from wallet.providers import registry
 from wallet.providers.contract import (
     Check,
+    Find,
     Message,
     MessageRefusedError,
     Provider,
@@ -30,12 +31,18 @@ from wallet.providers.contract import (
     Received,
     Started,
 )
-from wallet.providers.findings import Failed, NotHere
+from wallet.providers.findings import Failed, Finding, NotHere
 
 log = structlog.get_logger(__name__)
 State = IdentityVerification.State
 
 LEASE = timedelta(seconds=30)  # a provider has answered by then, or its client has given up
+
+
+class Start(Protocol):
+    """As `Provider.start`."""
+
+    def __call__(self, check: Check, *, now: datetime) -> Started: ...
 
 
 class OtherBrowserError(MessageRefusedError):
@@ -49,57 +56,60 @@ def begin(verification: IdentityVerification, *, now: datetime) -> str:
     """
     if State.STARTED not in MOVES[State(verification.state)]:
         raise ForbiddenMoveError(verification.state, State.STARTED)
-    started = _provider_of(verification).start(check_of(verification), now=now)
-    move_to(verification, State.STARTED, actor="holder", now=now, **_columns(verification, started))
-    return started.address
+    address, columns = _start(verification, now=now)
+    move_to(verification, State.STARTED, actor="holder", now=now, **columns)
+    return address
 
 
-def go_on(verification: IdentityVerification, *, now: datetime) -> str:
+def go_on(verification: IdentityVerification, *, now: datetime, start: Start | None = None) -> str:
     """The address where a check that has begun is done: the provider may make a new one each time.
 
+    start: used instead of the provider's `start`, for a provider with pages of its own on this host.
     Raises `ProviderError`, or `ForbiddenMoveError` when the attempt is not begun or has moved on.
     """
     if verification.state != State.STARTED:
         raise ForbiddenMoveError(verification.state, State.STARTED)
-    started = _provider_of(verification).start(check_of(verification), now=now)
+    address, columns = _start(verification, start, now=now)
     with transaction.atomic():
         seen = verification.sealed_memory
         state_machine.lock(verification)
         if verification.state != State.STARTED or verification.sealed_memory != seen:
             raise ForbiddenMoveError(verification.state, State.STARTED)
-        for name, value in _columns(verification, started).items():
+        for name, value in columns.items():
             setattr(verification, name, value)
-        verification.save(update_fields=["provider_reference", "sealed_memory"])
-    return started.address
+        verification.save(update_fields=list(columns))
+    return address
 
 
-def refresh(verification: IdentityVerification, *, now: datetime) -> None:
+def came_back(verification: IdentityVerification, *, now: datetime) -> None:
+    """The browser is back from the provider, so the person waits for the result and is told so."""
+    rows = IdentityVerification.objects.filter(id=verification.id, state=State.STARTED)
+    rows.filter(returned_at=None).update(returned_at=now)
+
+
+def refresh(verification: IdentityVerification, *, now: datetime) -> bool:
     """Ask the provider for the result of an attempt that waits for one, and settle it.
 
-    Only one process asks at a time; the others leave it to that one.
+    Only one process asks at a time; the others leave it to that one. Gives whether the provider answered.
     """
     if verification.state not in WAITING:
-        return
+        return False
     provider = registry.by_name(verification.provider)
     if provider is None:
         gone = Failed if verification.state == State.PROCESSING else NotHere
         settle(verification, gone("provider_changed"), now=now)
-        return
+        return True
     lease = _take_lease(verification, now=now)
     if lease is None:
         verification.refresh_from_db()
-        return
+        return False
     try:
-        finding = provider.result(check_of(verification), now=now)
-    except ProviderError as error:
-        log.warning("identity_result_not_given", verification=str(verification.id), why=str(error))
-        return
-    except Exception:  # a provider with a mistake must not stop people or the sweep
-        log.exception("identity_result_not_given", verification=str(verification.id))
-        return
+        finding = _ask(provider, verification, now=now)
+        if finding is not None:
+            settle(verification, finding, begun_at=verification.changed_at, now=now)
     finally:
         lease.update(asking_until=None)
-    settle(verification, finding, now=now)
+    return finding is not None
 
 
 def receive(name: str, message: Message, *, browser: str | None = None, now: datetime) -> Received:
@@ -120,7 +130,7 @@ def receive(name: str, message: Message, *, browser: str | None = None, now: dat
         read[reference] = verification
         return check_of(verification)
 
-    received = provider.receive(message, find, now=now)
+    received = _read(provider, message, find, now=now)
     concerned = [read.get(reference) or _waiting(name, reference) for reference in received.references]
     for verification in filter(None, concerned):
         if message.from_browser and not _in_its_browser(verification, browser):
@@ -129,6 +139,8 @@ def receive(name: str, message: Message, *, browser: str | None = None, now: dat
     if received.memory is not None and concerned and concerned[0] is not None:
         remember(concerned[0], received.memory)
     for verification in filter(None, concerned):
+        if message.from_browser:
+            came_back(verification, now=now)
         refresh(verification, now=now)
     return received
 
@@ -157,11 +169,58 @@ def _provider_of(verification: IdentityVerification) -> Provider:
     return provider
 
 
-def _columns(verification: IdentityVerification, started: Started) -> dict[str, Any]:
-    return {
-        "provider_reference": started.reference,
-        "sealed_memory": _sealed(verification, started.memory) if started.memory else None,
-    }
+def _start(
+    verification: IdentityVerification, start: Start | None = None, *, now: datetime
+) -> tuple[str, dict[str, Any]]:
+    """Where the browser goes, and what the row of the attempt remembers. Raises `ProviderError`."""
+    provider, check = _provider_of(verification), check_of(verification)
+    try:
+        started = (start or provider.start)(check, now=now)
+        _check_is_own(verification, started.reference)
+        sealed: bytes | memoryview | None = _sealed(verification, started.memory) if started.memory else None
+        if started.memory == check.memory:  # sealed anew it would look changed to a message that arrives now
+            sealed = verification.sealed_memory
+    except ProviderError:
+        raise
+    except Exception as error:  # a provider with a mistake must not show a person an error page
+        log.exception("identity_check_not_begun", verification=str(verification.id))
+        raise ProviderError("The provider’s module has a mistake.") from error
+    columns = {"provider_reference": started.reference, "sealed_memory": sealed, "returned_at": None}
+    return started.address, columns
+
+
+def _check_is_own(verification: IdentityVerification, reference: str) -> None:
+    """Raises `ProviderError` if another wallet’s attempt has this reference: results would be mixed."""
+    rows = IdentityVerification.objects.filter(provider=verification.provider, provider_reference=reference)
+    if reference and rows.exclude(wallet_id=verification.wallet_id).exists():
+        raise ProviderError("The provider gave the reference of another check.")
+
+
+def _ask(provider: Provider, verification: IdentityVerification, *, now: datetime) -> Finding | None:
+    """What the provider found; None if it gave no answer, or one that makes no sense."""
+    try:
+        finding = provider.result(check_of(verification), now=now)
+        if not isinstance(finding, Finding):
+            raise ProviderError("The provider’s module gave something else than a finding.")
+        _check_is_own(verification, verification.provider_reference)  # also of those that began at once
+    except ProviderError as error:
+        log.warning("identity_result_not_given", verification=str(verification.id), why=str(error))
+    except Exception:  # a provider with a mistake must not stop people or the sweep
+        log.exception("identity_result_not_given", verification=str(verification.id))
+    else:
+        return finding
+    return None
+
+
+def _read(provider: Provider, message: Message, find: Find, *, now: datetime) -> Received:
+    """What the message means. Raises `MessageRefusedError`."""
+    try:
+        return provider.receive(message, find, now=now)
+    except MessageRefusedError:
+        raise
+    except Exception as error:  # whatever strangers send must not end in an error page
+        log.exception("identity_message_not_read", provider=provider.name)
+        raise MessageRefusedError("The provider’s module could not read it.") from error
 
 
 def _take_lease(

@@ -50,6 +50,7 @@ class IdentityVerification(models.Model):
     # Only one process at a time asks the provider for the result: it sets this to the end of its lease.
     asking_until = models.DateTimeField(null=True, editable=False)
     asked_at = models.DateTimeField(null=True, editable=False)  # when the provider was last asked
+    returned_at = models.DateTimeField(null=True, editable=False)  # the browser is back, and no result yet
     created_at = models.DateTimeField(_("begun"), editable=False)
     changed_at = models.DateTimeField(_("last change"), editable=False)
     # The operator who looks at it: only they see the claims and pictures, and only they decide.
@@ -124,7 +125,7 @@ class IdentityVerification(models.Model):
         indexes = [
             models.Index(fields=["state", "changed_at"], name="wallet_verification_idle"),
             models.Index(fields=["wallet", "-created_at"], name="wallet_verification_newest"),
-            models.Index(fields=["provider_reference"], name="wallet_verification_reference"),
+            models.Index(fields=["provider", "provider_reference"], name="wallet_verification_reference"),
         ]
 
     def __str__(self) -> str:
