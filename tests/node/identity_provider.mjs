@@ -191,5 +191,6 @@ process.on("SIGUSR2", () => {
   server.closeAllConnections();
   return undefined;
 });
+setInterval(() => {}, 60_000); // the process lives on while it does not listen
 await listen();
 console.log("ready");

@@ -2,21 +2,28 @@
 
 import json
 from collections.abc import Iterator
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+from joserfc.jwk import ECKey
 
 from infra.sealing import unseal
-from tests.wallet.providers.openid_providers import SECRET as CLIENT_SECRET
-from tests.wallet.providers.openid_providers import OpenIDProvider, settings_for
+from tests.wallet.conftest import together
+from tests.wallet.providers.openid_providers import SECRET, OpenIDProvider, client_key, settings_for
 from wallet.claims import Identity
 from wallet.evidence import Assurance
-from wallet.identity import attempts, found, progress
+from wallet.identity import attempts, found, progress, sweeping
+from wallet.identity.state_machine import ForbiddenMoveError
 from wallet.models import Credential, Errand, Evidence, IdentityVerification, Wallet
 from wallet.providers import registry
+from wallet.providers.contract import Message, MessageRefusedError, ProviderError
 
 pytestmark = [pytest.mark.node, pytest.mark.django_db]
 
@@ -95,14 +102,14 @@ def test_a_verified_person_gets_a_credential_with_evidence(go: Any) -> None:
 
 CLIENTS = {
     "a client that signs": {},
-    "client_secret_basic": {"client_id": "basic client", "client_key": None, "client_secret": CLIENT_SECRET},
+    "client_secret_basic": {"client_id": "basic client", "client_key": None, "client_secret": SECRET},
     "client_secret_post": {
         "client_id": "posting",
         "client_key": None,
-        "client_secret": CLIENT_SECRET,
+        "client_secret": SECRET,
         "client_auth": "client_secret_post",
     },
-    "signed UserInfo": {"client_id": "signed-userinfo", "client_key": None, "client_secret": CLIENT_SECRET},
+    "signed UserInfo": {"client_id": "signed-userinfo", "client_key": None, "client_secret": SECRET},
     "assertions for the token endpoint": {"client_assertion_audience": "token_endpoint"},
 }
 
@@ -270,3 +277,295 @@ def test_a_sign_in_that_is_too_weak_is_not_believed(bank: OpenIDProvider, go: An
 
 def test_a_verification_of_the_future_does_not_count(go: Any) -> None:
     assert now_in(go(verification={"time": "2999-01-01T00:00Z"})) == ("cancelled", "too_low")
+
+
+# --- The browser's return ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def back(bank: OpenIDProvider, nora: Wallet, errand: Errand, now: datetime) -> tuple[Any, dict[str, str]]:
+    """An attempt whose person is done at the provider, and the parameters that the browser brings back."""
+    attempt, address = begun(nora, errand, now)
+    left_to = urlsplit(bank.visit(address) or "")
+    return attempt, {name: value for name, [value] in parse_qs(left_to.query).items()}
+
+
+def bring(client: Client, parameters: dict[str, str], more: str = "") -> str:
+    """The browser comes back with these parameters; gives the place that it is sent to."""
+    response = client.get(f"/wallet/identity/bank/return/?{urlencode(parameters)}{more}")
+    return response.headers.get("Location", str(response.status_code))
+
+
+def test_the_provider_names_itself_in_the_response(back: Any) -> None:
+    assert back[1].keys() == {"code", "state", "iss"}
+
+
+REFUSED = {
+    "a made-up state": {"state": "x" * 43},
+    "no state": {"state": None},
+    "a state that is none": {"state": "é"},
+    "another issuer": {"iss": "https://evil.example"},
+    "no issuer": {"iss": None},
+    "neither code nor error": {"code": None},
+    "both code and error": {"error": "access_denied"},
+    "a code that is too long": {"code": "x" * 4097},
+    "a code with a line break": {"code": "x\ny"},
+}
+
+
+@pytest.mark.parametrize("changes", REFUSED.values(), ids=REFUSED.keys())
+def test_a_response_that_is_not_ours_changes_nothing(back: Any, client: Client, changes: Any) -> None:
+    attempt, parameters = back
+    before = IdentityVerification.objects.values().get()
+    forged = {name: value for name, value in (parameters | changes).items() if value is not None}
+    assert bring(client, forged) == reverse("wallet_front_door")
+    assert IdentityVerification.objects.values().get() == before
+    assert bring(client, parameters) == reverse("wallet_identity", args=[attempt.errand_id])
+    assert now_in(attempt) == ("approved", "")
+
+
+def test_a_repeated_parameter_is_refused(back: Any, client: Client) -> None:
+    attempt, parameters = back
+    assert bring(client, parameters, "&code=another") == reverse("wallet_front_door")
+    assert now_in(attempt) == ("started", "")
+
+
+def test_a_response_brought_twice_redeems_the_code_once(
+    bank: OpenIDProvider, back: Any, client: Client
+) -> None:
+    attempt, parameters = back
+    before = bank.calls("/token")
+    bring(client, parameters)
+    assert bring(client, parameters) == reverse("wallet_front_door")
+    assert now_in(attempt) == ("approved", "")
+    assert bank.calls("/token") == before + 1
+
+
+def test_a_second_code_for_the_same_state_is_refused(bank: OpenIDProvider, back: Any, client: Client) -> None:
+    attempt, parameters = back
+    with bank.down():
+        bring(client, parameters)
+        assert bring(client, parameters | {"code": "another"}) == reverse("wallet_front_door")
+        # The same response once more only asks for the result again.
+        assert bring(client, parameters) == reverse("wallet_identity", args=[attempt.errand_id])
+    progress.refresh(attempt, now=timezone.now())
+    assert now_in(attempt) == ("approved", "")
+
+
+def test_a_response_in_another_browser_ends_the_check(bank: OpenIDProvider, back: Any) -> None:
+    attempt, parameters = back
+    before = bank.calls("/token")
+    assert bring(Client(), parameters) == "403"
+    assert now_in(attempt) == ("cancelled", "other_browser")
+    assert bank.calls("/token") == before
+    assert not Credential.objects.exists()
+
+
+def test_who_begins_again_leaves_the_earlier_request_behind(
+    bank: OpenIDProvider, back: Any, client: Client
+) -> None:
+    attempt, parameters = back
+    address = progress.go_on(attempt, now=timezone.now())
+    assert bring(client, parameters) == reverse("wallet_front_door")
+    assert now_in(attempt) == ("started", "")
+    client.get(path_of(bank.visit(address)))
+    assert now_in(attempt) == ("approved", "")
+
+
+def test_who_never_comes_back_is_asked_about_without_a_call(
+    bank: OpenIDProvider, nora: Wallet, errand: Errand, now: datetime
+) -> None:
+    bank.play("never")
+    attempt, address = begun(nora, errand, now)
+    assert bank.visit(address) is None
+    before = bank.calls("/token")
+    sweeping.sweep(now=now + timedelta(hours=1))
+    assert now_in(attempt) == ("started", "")
+    sweeping.sweep(now=now + timedelta(hours=25))
+    assert now_in(attempt) == ("abandoned", "")
+    assert bank.calls("/token") == before
+
+
+def test_a_code_that_nobody_redeemed_is_redeemed_by_the_sweep(
+    bank: OpenIDProvider, back: Any, client: Client
+) -> None:
+    attempt, parameters = back
+    with bank.down():
+        bring(client, parameters)
+    an_hour_ago = timezone.now() - timedelta(hours=1)
+    IdentityVerification.objects.update(changed_at=an_hour_ago, asked_at=an_hour_ago)
+    sweeping.sweep(now=timezone.now())
+    assert now_in(attempt) == ("approved", "")
+
+
+# --- A provider in trouble ---------------------------------------------------------------------------------
+
+
+def test_while_the_provider_is_down_a_check_does_not_begin(
+    bank: OpenIDProvider, nora: Wallet, errand: Errand, now: datetime
+) -> None:
+    with bank.down(), pytest.raises(ProviderError):
+        begun(nora, errand, now)
+    assert IdentityVerification.objects.get().state == "created"
+
+
+@pytest.mark.parametrize("mode", ["lying-issuer", "lying-endpoint", "metadata-array"])
+def test_metadata_that_lies_is_not_used(
+    bank: OpenIDProvider, nora: Wallet, errand: Errand, now: datetime, mode: str
+) -> None:
+    bank.play(mode)
+    with pytest.raises(ProviderError):
+        begun(nora, errand, now)
+    bank.play()
+    _attempt, address = begun(nora, errand, now)
+    assert address.startswith(f"{bank.issuer}/auth?")
+
+
+def test_the_person_reads_that_the_provider_is_down(
+    bank: OpenIDProvider, nora: Wallet, errand: Errand, client: Client, sign_in: Any
+) -> None:
+    sign_in(nora)
+    with bank.down():
+        response = client.post(reverse("wallet_identity_start", args=[errand.id]), {"provider": "bank"})
+    assert response.status_code == 503
+
+
+def test_a_slow_provider_is_asked_again_later(bank: OpenIDProvider, back: Any, client: Client) -> None:
+    attempt, parameters = back
+    with bank.slow():
+        assert bring(client, parameters) == reverse("wallet_identity", args=[attempt.errand_id])
+        assert now_in(attempt) == ("started", "")
+    progress.refresh(attempt, now=timezone.now())
+    assert now_in(attempt) == ("approved", "")
+
+
+def test_a_code_that_was_used_up_without_an_answer_costs_no_try(
+    bank: OpenIDProvider, back: Any, client: Client
+) -> None:
+    attempt, parameters = back
+    with bank.slow("slow-token"):
+        bring(client, parameters)
+    assert now_in(attempt) == ("started", "")
+    progress.refresh(attempt, now=timezone.now())
+    assert now_in(attempt) == ("error", "provider_failed")
+    assert attempt.submissions == 0
+    assert not Credential.objects.exists()
+
+
+@pytest.mark.parametrize("mode", ["token-array", "redirect", "huge"])
+def test_an_answer_that_makes_no_sense_verifies_nobody(
+    bank: OpenIDProvider, back: Any, client: Client, mode: str
+) -> None:
+    attempt, parameters = back
+    bank.play(mode)
+    bring(client, parameters)
+    assert now_in(attempt) == ("started", "")
+    bank.play()
+    progress.refresh(attempt, now=timezone.now())
+    assert now_in(attempt) == ("error", "provider_failed")  # the provider knows the code as used
+
+
+def test_a_check_begun_with_another_issuer_fails_uncharged(
+    bank: OpenIDProvider, back: Any, client: Client, settings: Any
+) -> None:
+    attempt, parameters = back
+    with bank.down():
+        bring(client, parameters)
+    configure(settings, bank, issuer="http://127.0.0.1:1/another")
+    progress.refresh(attempt, now=timezone.now())
+    assert now_in(attempt) == ("error", "provider_changed")
+
+
+def test_after_an_error_the_person_begins_anew(
+    bank: OpenIDProvider, go: Any, nora: Wallet, errand: Errand, client: Client, now: datetime
+) -> None:
+    attempt = go("wrong-key")
+    assert now_in(attempt) == ("error", "provider_failed")
+    assert now_in(go()) == ("approved", "")
+
+
+def test_nothing_secret_is_logged(bank: OpenIDProvider, back: Any, client: Client, caplog: Any) -> None:
+    attempt, parameters = back
+    memory = progress.check_of(attempt).memory
+    bank.play("wrong-nonce")
+    bring(client, parameters)
+    assert "openid_code_not_redeemed" in caplog.text
+    for secret in (parameters["code"], parameters["state"], memory["nonce"], memory["verifier"], "O’Neill"):
+        assert secret not in caplog.text
+
+
+# --- The keys of this service ------------------------------------------------------------------------------
+
+
+def test_a_provider_can_read_the_public_keys(bank: OpenIDProvider, settings: Any, client: Client) -> None:
+    next_key = generate_private_key(SECP256R1())
+    pem = next_key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
+    configure(settings, bank, next_client_key=pem, next_client_key_id="next")
+    response = client.get("/wallet/identity/bank/callback/keys")
+    assert (response.status_code, response["Content-Type"]) == (200, "application/jwk-set+json")
+    keys = response.json()["keys"]
+    assert [key["kid"] for key in keys] == [ECKey.import_key(client_key()).thumbprint(), "next"]
+    assert all(key.keys() == {"kty", "crv", "x", "y", "kid", "alg", "use"} for key in keys)
+
+
+def test_a_client_with_a_secret_has_no_keys(bank: OpenIDProvider, settings: Any, client: Client) -> None:
+    configure(settings, bank, **CLIENTS["client_secret_basic"])
+    assert client.get("/wallet/identity/bank/callback/keys").status_code == 404
+
+
+@pytest.mark.parametrize("path", ["", "other", "keys/x"])
+def test_there_is_nothing_else_to_call(bank: OpenIDProvider, client: Client, path: str) -> None:
+    assert client.get(f"/wallet/identity/bank/callback/{path}").status_code == 404
+    assert client.post("/wallet/identity/bank/callback/keys").status_code == 404
+
+
+# --- At once -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.postgresql
+@pytest.mark.django_db(transaction=True)
+def test_returns_and_sweeps_at_once_redeem_the_code_once(
+    bank: OpenIDProvider, back: Any, now: datetime
+) -> None:
+    attempt, parameters = back
+    before = bank.calls("/token")
+    browser = attempt.errand.browser
+    message = Message(True, "GET", "", parameters, {}, b"")
+    later = now + timedelta(minutes=6)
+
+    def work(number: int) -> object:
+        if number % 2:
+            return sweeping.sweep(now=later)
+        return progress.receive("bank", message, browser=browser, now=later)
+
+    outcomes = together(work)
+    unexpected = [o for o in outcomes if isinstance(o, Exception) and not isinstance(o, MessageRefusedError)]
+    assert unexpected == []
+    # Where a sweep asked just before the code was there, the page that the browser is sent to asks again.
+    progress.refresh(IdentityVerification.objects.get(id=attempt.id), now=later)
+    assert now_in(attempt) == ("approved", "")
+    assert bank.calls("/token") == before + 1
+    assert Credential.objects.count() == 1
+    moves = attempt.transitions.values_list("to_state", flat=True)
+    assert list(moves) == ["created", "started", "submitted", "processing", "approved"]
+
+
+@pytest.mark.postgresql
+@pytest.mark.django_db(transaction=True)
+def test_of_a_return_and_a_new_beginning_at_once_one_counts(
+    bank: OpenIDProvider, back: Any, now: datetime
+) -> None:
+    attempt, parameters = back
+    message = Message(True, "GET", "", parameters, {}, b"")
+
+    def work(number: int) -> object:
+        mine = IdentityVerification.objects.select_related("errand", "wallet").get(id=attempt.id)
+        if number % 2:
+            return progress.go_on(mine, now=now)
+        return progress.receive("bank", message, browser=mine.errand.browser, now=now)
+
+    outcomes = together(work, 4)
+    expected = (MessageRefusedError, ForbiddenMoveError)
+    assert [o for o in outcomes if isinstance(o, Exception) and not isinstance(o, expected)] == []
+    assert now_in(attempt)[0] in ("approved", "started")
+    assert Credential.objects.count() == (now_in(attempt)[0] == "approved")
