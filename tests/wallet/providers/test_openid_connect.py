@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import nullcontext
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
@@ -16,6 +17,7 @@ from joserfc.jwk import ECKey
 
 from infra.sealing import unseal
 from tests.wallet.conftest import together
+from tests.wallet.providers.oidc_play import OpenIDConnectPlay
 from tests.wallet.providers.openid_providers import SECRET, OpenIDProvider, client_key, settings_for
 from wallet.claims import Identity
 from wallet.evidence import Assurance
@@ -569,3 +571,43 @@ def test_of_a_return_and_a_new_beginning_at_once_one_counts(
     assert [o for o in outcomes if isinstance(o, Exception) and not isinstance(o, expected)] == []
     assert now_in(attempt)[0] in ("approved", "started")
     assert Credential.objects.count() == (now_in(attempt)[0] == "approved")
+
+
+# --- The pages ---------------------------------------------------------------------------------------------
+
+
+def test_from_the_first_page_to_the_provider_and_back_to_where_the_person_came_from(
+    bank: OpenIDProvider, nora: Wallet, errand: Errand, client: Client, sign_in: Any
+) -> None:
+    sign_in(nora)
+    place = reverse("wallet_identity", args=[errand.id])
+    began = client.post(reverse("wallet_identity_start", args=[errand.id]), {"provider": "bank"})
+    assert (began.status_code, began["Location"]) == (303, place)
+    further = reverse("wallet_identity_continue", args=[errand.id])
+    assert f'href="{further}"' in client.get(place).content.decode()
+    away = client.get(further)
+    assert (away.status_code, away["Location"].startswith(f"{bank.issuer}/auth?")) == (302, True)
+    returned = client.get(path_of(bank.visit(away["Location"])))
+    assert (returned.status_code, returned["Location"]) == (303, place)
+    done = client.get(place)
+    assert (done.status_code, done["Location"]) == (303, "/done/")
+
+
+@pytest.mark.parametrize("kind", sorted(OpenIDConnectPlay.kinds))
+def test_the_play_for_the_contract_suite_reaches_each_of_its_ends(
+    nora: Wallet, errand: Errand, client: Client, now: datetime, settings: Any, kind: str
+) -> None:
+    play = OpenIDConnectPlay()
+    try:
+        settings.IDENTITY_PROVIDERS = {play.name: play.settings}
+        attempt, address = begun(nora, errand, now)
+        play.person_gives_up(attempt, address)
+        address = progress.go_on(attempt, now=now)
+        play.person_ends(attempt, address, kind)
+        call = play.browser_returns(attempt)
+        with play.lying() if kind == "failed" else nullcontext():
+            client.get(call.path)
+    finally:
+        play.close()
+    ends = {"verified": "approved", "review": "review", "not_here": "cancelled", "failed": "error"}
+    assert now_in(attempt)[0] == ends[kind]
