@@ -113,6 +113,7 @@ const LIES = {
   "no-sub": () => ({ sub: undefined }),
   "wrong-key": () => ({}),
   "unknown-key": () => ({}),
+  "new-key": () => ({}),
   "alg-none": () => ({}),
   "alg-hs256": () => ({}),
   "good-at-hash": (claims, token) => ({ at_hash: token }),
@@ -129,8 +130,8 @@ async function forged(body) {
   for (const name of Object.keys(claims)) if (claims[name] === undefined) delete claims[name];
   if (play.mode === "alg-none") return new jose.UnsecuredJWT(claims).encode();
   if (play.mode === "alg-hs256") return new jose.SignJWT(claims).setProtectedHeader({ alg: "HS256" }).sign(new TextEncoder().encode(SECRET.padEnd(40)));
-  const kid = play.mode === "unknown-key" ? "second" : "first";
-  const key = ["wrong-key", "unknown-key"].includes(play.mode) ? strange.privateKey : ours.privateKey;
+  const kid = ["unknown-key", "new-key"].includes(play.mode) ? "second" : "first";
+  const key = ["wrong-key", "unknown-key", "new-key"].includes(play.mode) ? strange.privateKey : ours.privateKey;
   return new jose.SignJWT(claims).setProtectedHeader({ alg: "ES256", kid }).sign(key);
 }
 
@@ -168,6 +169,10 @@ provider.use(async (ctx, next) => {
     if (play.mode === "no-id-token") delete ctx.body.id_token;
     if (LIES[play.mode]) ctx.body.id_token = await forged(ctx.body);
     if (play.mode === "token-array") ctx.body = [ctx.body];
+  }
+  if (ctx.path === "/jwks" && play.mode === "new-key") {
+    const added = { ...(await jose.exportJWK(strange.publicKey)), kid: "second", alg: "ES256", use: "sig" };
+    ctx.body = { keys: [...ctx.body.keys, added] };
   }
   if (ctx.path === "/me" && play.mode === "userinfo-500") ctx.status = 500;
   if (ctx.path === "/me" && play.mode === "other-sub") ctx.body = { ...ctx.body, sub: "somebody-else" };

@@ -16,6 +16,7 @@ from django.utils import timezone
 from joserfc.jwk import ECKey
 
 from infra.sealing import unseal
+from infra.waiting import waiting_for
 from tests.wallet.conftest import together
 from tests.wallet.providers.oidc_play import OpenIDConnectPlay
 from tests.wallet.providers.openid_providers import SECRET, OpenIDProvider, client_key, settings_for
@@ -26,6 +27,7 @@ from wallet.identity.state_machine import ForbiddenMoveError
 from wallet.models import Credential, Errand, Evidence, IdentityVerification, Wallet
 from wallet.providers import registry
 from wallet.providers.contract import Message, MessageRefusedError, ProviderError
+from wallet.providers.openid_connect import discovery
 
 pytestmark = [pytest.mark.node, pytest.mark.django_db]
 
@@ -486,6 +488,32 @@ def test_after_an_error_the_person_begins_anew(
     assert now_in(go()) == ("approved", "")
 
 
+def test_a_new_key_of_the_provider_is_read_when_a_token_names_it(
+    bank: OpenIDProvider, go: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert now_in(go("wrong-key")) == ("error", "provider_failed")  # from here on the old keys are known
+    monkeypatch.setattr(discovery, "KEYS_AGAIN_AFTER", 0.0)
+    before = bank.calls("/jwks")
+    assert now_in(go("new-key")) == ("approved", "")
+    assert bank.calls("/jwks") == before + 1
+
+
+def test_made_up_key_names_do_not_cause_calls(bank: OpenIDProvider, go: Any) -> None:
+    before = bank.calls("/jwks")
+    for _time in range(3):
+        assert now_in(go("unknown-key")) == ("error", "provider_failed")
+    assert bank.calls("/jwks") == before + 1
+
+
+def test_a_provider_that_enough_threads_wait_for_is_not_called(
+    bank: OpenIDProvider, nora: Wallet, errand: Errand, now: datetime
+) -> None:
+    party = "identity provider bank"
+    with waiting_for(party), waiting_for(party), pytest.raises(ProviderError):
+        begun(nora, errand, now)
+    begun(nora, errand, now)
+
+
 def test_nothing_secret_is_logged(bank: OpenIDProvider, back: Any, client: Client, caplog: Any) -> None:
     attempt, parameters = back
     memory = progress.check_of(attempt).memory
@@ -593,21 +621,30 @@ def test_from_the_first_page_to_the_provider_and_back_to_where_the_person_came_f
     assert (done.status_code, done["Location"]) == (303, "/done/")
 
 
+@pytest.fixture(scope="module")
+def play() -> Iterator[OpenIDConnectPlay]:
+    play = OpenIDConnectPlay()
+    yield play
+    play.close()
+
+
 @pytest.mark.parametrize("kind", sorted(OpenIDConnectPlay.kinds))
 def test_the_play_for_the_contract_suite_reaches_each_of_its_ends(
-    nora: Wallet, errand: Errand, client: Client, now: datetime, settings: Any, kind: str
+    play: OpenIDConnectPlay,
+    nora: Wallet,
+    errand: Errand,
+    client: Client,
+    now: datetime,
+    settings: Any,
+    kind: str,
 ) -> None:
-    play = OpenIDConnectPlay()
-    try:
-        settings.IDENTITY_PROVIDERS = {play.name: play.settings}
-        attempt, address = begun(nora, errand, now)
-        play.person_gives_up(attempt, address)
-        address = progress.go_on(attempt, now=now)
-        play.person_ends(attempt, address, kind)
-        call = play.browser_returns(attempt)
-        with play.lying() if kind == "failed" else nullcontext():
-            client.get(call.path)
-    finally:
-        play.close()
+    settings.IDENTITY_PROVIDERS = {play.name: play.settings}
+    attempt, address = begun(nora, errand, now)
+    play.person_gives_up(attempt, address)
+    address = progress.go_on(attempt, now=now)
+    play.person_ends(attempt, address, kind)
+    call = play.browser_returns(attempt)
+    with play.lying() if kind == "failed" else nullcontext():
+        client.get(call.path)
     ends = {"verified": "approved", "review": "review", "not_here": "cancelled", "failed": "error"}
     assert now_in(attempt)[0] == ends[kind]

@@ -70,7 +70,7 @@ def _counting(told: Told, settings: Settings, *, now: datetime) -> _Claims:
         places = (told.userinfo, told.id_token)
         found = [each for place in places for each in verified_claims.parse(place.get("verified_claims"))]
         best, assurance = verified_claims.choose(found, settings.accepted, required, now=now)
-        return _Claims(best.claims, assurance, best.verified_at or now, best.evidence)
+        return _Claims(best.claims, assurance, min(best.verified_at or now, now), best.evidence)
     values = {**told.id_token, **told.userinfo}
     if any(verified_claims.at(values, path) is None for path in required):
         raise ClaimsMissingError

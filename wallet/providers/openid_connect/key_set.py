@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from joserfc.errors import JoseError
-from joserfc.jwk import ECKey, OKPKey, RSAKey
+from joserfc.jwk import ECKey, RSAKey
 
 MOST = 100
 SHORTEST_MODULUS = 342  # characters of base64url: 2048 bits
 
-Key = ECKey | RSAKey | OKPKey
-_KINDS: dict[str, type[ECKey] | type[RSAKey] | type[OKPKey]] = {"EC": ECKey, "RSA": RSAKey, "OKP": OKPKey}
-_PREFIXES = {"ES": "EC", "RS": "RSA", "PS": "RSA", "Ed": "OKP"}  # of an `alg`: the `kty` that it needs
+Key = ECKey | RSAKey
+_KINDS: dict[str, type[ECKey] | type[RSAKey]] = {"EC": ECKey, "RSA": RSAKey}
+_PREFIXES = {"ES": "EC", "RS": "RSA", "PS": "RSA"}  # of an `alg`: the `kty` that it needs
 
 
 class KeySet:

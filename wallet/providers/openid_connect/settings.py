@@ -9,7 +9,7 @@ from wallet.providers.openid_connect import client as clients
 from wallet.providers.openid_connect.client import Client
 from wallet.providers.options import Options
 
-ALGORITHMS = ("ES256", "ES384", "ES512", "PS256", "PS384", "PS512", "RS256", "RS384", "RS512", "EdDSA")
+ALGORITHMS = ("ES256", "ES384", "ES512", "PS256", "PS384", "PS512", "RS256", "RS384", "RS512")
 EVIDENCE = ("document", "electronic_record")
 MEMBERS = ("given_name", "family_name", "birth_date", "nationalities")
 REQUIRED = ("given_name", "family_name", "birth_date")

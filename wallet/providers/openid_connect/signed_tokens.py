@@ -15,7 +15,7 @@ from wallet.providers.openid_connect.key_set import Key
 
 LEEWAY = 60  # seconds by which clocks may differ
 OLDEST = 600  # seconds since `iat`
-_HASHES = {"256": "sha256", "384": "sha384", "512": "sha512", "DSA": "sha512"}  # by the end of `alg`
+_HASHES = {"256": "sha256", "384": "sha384", "512": "sha512"}  # by the end of `alg`
 
 FindKey = Callable[[Any, str], Key | None]  # the provider's key, by `kid` and `alg`
 
