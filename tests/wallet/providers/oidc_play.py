@@ -11,20 +11,26 @@ from wallet.models import IdentityVerification
 
 
 class OpenIDConnectPlay(Play):
-    """Starts the provider's process; `close` ends it."""
+    """The provider's process runs while `running` is entered."""
 
     name = "bank"
     kinds = frozenset({"verified", "review", "not_here", "failed"})
     polled = False  # nothing is known before the browser brings the code
     modes = {"verified": "good", "review": "good", "not_here": "denied", "failed": "broken"}
 
+    provider: OpenIDProvider
+
     def __init__(self) -> None:
-        self.provider = OpenIDProvider()
-        self.settings = settings_for(self.provider)
         self._left_to: dict[Any, str] = {}
 
-    def close(self) -> None:
-        self.provider.close()
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        self.provider = OpenIDProvider()
+        self.settings = settings_for(self.provider)
+        try:
+            yield
+        finally:
+            self.provider.close()
 
     def person_ends(self, attempt: IdentityVerification, address: str, kind: str, **facts: Any) -> None:
         person = {"birthdate": "1990"} if kind == "review" else {}  # a year alone is no date of birth
