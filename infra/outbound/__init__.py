@@ -1,1 +1,1 @@
-"""Calling relying applications, whose addresses nobody but they chose."""
+"""Calling outside parties: identity providers, and relying applications, who choose their own addresses."""
