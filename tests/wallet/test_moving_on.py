@@ -381,6 +381,17 @@ def test_of_two_messages_at_once_only_one_changes_what_the_provider_keeps(client
     assert progress.check_of(verification).memory == {"code": "first"}
 
 
+def test_following_the_link_again_does_not_spoil_a_message_that_arrives_meanwhile(nora, now, told):
+    told(started=Started("https://told.example/", "r1", memory={"nonce": "n"}))
+    verification = begun(nora, now, "created")
+    progress.begin(verification, now=now)
+    read_by_the_message = IdentityVerification.objects.get()
+    progress.go_on(IdentityVerification.objects.get(), now=now)
+    progress._remember(read_by_the_message, {"nonce": "n", "code": "c"})
+    verification.refresh_from_db()
+    assert progress.check_of(verification).memory == {"nonce": "n", "code": "c"}
+
+
 def test_memory_sealed_under_a_key_that_is_gone_is_as_none(nora, now, told):
     verification = begun(nora, now, sealed_memory=b"not to be opened")
     assert progress.check_of(verification).memory == {}

@@ -7,7 +7,7 @@ doubled changes nothing but the time. No provider is called inside a transaction
 import json
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import urljoin
 
 import structlog
@@ -29,6 +29,7 @@ from wallet.providers.contract import (
     Provider,
     ProviderError,
     Received,
+    Started,
 )
 from wallet.providers.findings import Failed, Finding, NotHere
 
@@ -36,6 +37,12 @@ log = structlog.get_logger(__name__)
 State = IdentityVerification.State
 
 LEASE = timedelta(seconds=30)  # a provider has answered by then, or its client has given up
+
+
+class Start(Protocol):
+    """As `Provider.start`."""
+
+    def __call__(self, check: Check, *, now: datetime) -> Started: ...
 
 
 class OtherBrowserError(MessageRefusedError):
@@ -54,14 +61,15 @@ def begin(verification: IdentityVerification, *, now: datetime) -> str:
     return address
 
 
-def go_on(verification: IdentityVerification, *, now: datetime) -> str:
+def go_on(verification: IdentityVerification, *, now: datetime, start: Start | None = None) -> str:
     """The address where a check that has begun is done: the provider may make a new one each time.
 
+    start: used instead of the provider's `start`, for a provider with pages of its own on this host.
     Raises `ProviderError`, or `ForbiddenMoveError` when the attempt is not begun or has moved on.
     """
     if verification.state != State.STARTED:
         raise ForbiddenMoveError(verification.state, State.STARTED)
-    address, columns = _start(verification, now=now)
+    address, columns = _start(verification, start, now=now)
     with transaction.atomic():
         seen = verification.sealed_memory
         state_machine.lock(verification)
@@ -161,13 +169,17 @@ def _provider_of(verification: IdentityVerification) -> Provider:
     return provider
 
 
-def _start(verification: IdentityVerification, *, now: datetime) -> tuple[str, dict[str, Any]]:
+def _start(
+    verification: IdentityVerification, start: Start | None = None, *, now: datetime
+) -> tuple[str, dict[str, Any]]:
     """Where the browser goes, and what the row of the attempt remembers. Raises `ProviderError`."""
-    provider = _provider_of(verification)
+    provider, check = _provider_of(verification), check_of(verification)
     try:
-        started = provider.start(check_of(verification), now=now)
+        started = (start or provider.start)(check, now=now)
         _check_is_own(verification, started.reference)
         sealed = _sealed(verification, started.memory) if started.memory else None
+        if started.memory == check.memory:  # sealed anew it would look changed to a message that arrives now
+            sealed = verification.sealed_memory
     except ProviderError:
         raise
     except Exception as error:  # a provider with a mistake must not show a person an error page
