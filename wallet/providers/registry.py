@@ -13,6 +13,7 @@ from wallet.providers.options import OptionError, Options
 
 SHIPPED = {
     "in_person": "wallet.providers.in_person.InPerson",
+    "other_wallet": "wallet.providers.other_wallet.provider.OtherWallet",
 }
 
 
