@@ -5,7 +5,7 @@ it, but is of no use here, raises `UnsuitableError`.
 
 The place for PIDs as mdoc: `QUERY` gets a second credential query (`mso_mdoc`, doctype
 eu.europa.ec.eudi.pid.1), `_presentation` finds its answer under that query's id, and a sister of `_verified`
-checks the DeviceResponse against the same trust anchors. It gives the same `Presented`, so nothing else changes.
+checks the DeviceResponse against the same trust anchors. It gives the same `Presented`: nothing else changes.
 """
 
 import re
