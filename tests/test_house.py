@@ -184,7 +184,7 @@ def serves(module: str, used_by: dict[str, set[str]]) -> set[str]:
 
 # Django finds these by where they are; they serve every app.
 OF_DJANGO = {"infra.apps", "infra.models", "infra.management.commands.migrate"}
-# Calls to outside parties know nothing of the product. A part of them that only one app needs so far stays there.
+# Calls to outside parties know nothing of the product; so what only one app needs of them stays there, too.
 FOR_EVERY_CALL = {"infra.outbound.retry_after"}
 
 
