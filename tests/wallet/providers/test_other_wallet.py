@@ -14,6 +14,8 @@ from django.utils import timezone
 
 from infra import base64url
 from infra.sealing import unseal
+from keys.jwk import public_der
+from keys.models import SigningKey
 from presentation.dcql import parsing
 from tests.wallet.providers.other_wallet_play import browser_of, link_on, lists
 from tests.wallet.providers.pids import (
@@ -35,6 +37,7 @@ from wallet.identity.sweeping import sweep
 from wallet.models import Credential, Errand, Evidence, IdentityVerification, Wallet
 from wallet.providers import registry
 from wallet.providers.options import OptionError
+from wallet.providers.other_wallet.checks import access_certificates
 from wallet.providers.other_wallet.request_objects import QUERY
 from wallet.providers.other_wallet.transactions import LIFE, RETURN_WITHIN
 
@@ -411,6 +414,26 @@ def test_the_national_type_of_the_anchors_country_is_a_pid(
     assert attempt().state == State.APPROVED
 
 
+def test_addresses_that_nobody_made_are_refused(client: Client, nora_begins: str) -> None:
+    base = "/wallet/identity/wallet/"
+    for path in (
+        "",
+        "x",
+        "request/",
+        "request/x",
+        "request/%00",
+        "answer/%00",
+        "request/" + "a" * 32,
+        "%ff/%0a",
+    ):
+        assert Client().get(f"{base}callback/{path}").status_code == 404, path
+    for handle in ("%00", "a" * 32, "é" * 32, "x" * 5000, ""):
+        call = Call(f"{base}callback/answer/{handle}", "POST", b"response=x", FORM)
+        assert send(call).status_code in (400, 404), handle
+        response = client.get(f"{base}return/?check={handle}&response_code=%00")
+        assert response.status_code == 404 or response.url == reverse("wallet_front_door")
+
+
 def test_a_huge_answer_is_refused(client: Client, nora_begins: str) -> None:
     request = fetched(Client(), link_on(client.get(nora_begins)))
     for size, status in ((65_500, 400), (70_000, 413), (300_000, 413)):
@@ -674,6 +697,29 @@ def test_settings_that_do_not_fit_are_said_one_by_one() -> None:
     assert fault(qr="maybe").startswith("IDENTITY_WALLET_QR")
     assert fault(scheme="openid4vp://").startswith("IDENTITY_WALLET_SCHEME")
     assert fault(colour="red").startswith("IDENTITY_WALLET_COLOUR")
+
+
+def checked() -> list[str]:
+    return [str(message.id) for message in access_certificates(None)]
+
+
+@pytest.mark.django_db
+def test_a_key_that_signs_credentials_signs_no_requests(settings: Any, signing_key: Any) -> None:
+    settings.IDENTITY_PROVIDERS = {"wallet": world().settings}
+    assert checked() == []
+    SigningKey.objects.update(public_key=public_der(world().access.key.public_key()))
+    assert checked() == ["wallet.E002"]
+
+
+@pytest.mark.django_db
+def test_the_end_of_the_certificate_is_announced(settings: Any) -> None:
+    ending = world().access_authority.certifies("This service", days=29)
+    files = {
+        "request_key": world().write("ending.key", ending.key_pem),
+        "access_certificate": world().write("ending.pem", ending.pem),
+    }
+    settings.IDENTITY_PROVIDERS = {"wallet": {**world().settings, **files}}
+    assert checked() == ["wallet.I002"]
 
 
 def test_the_certificate_may_name_the_host_instead(client: Client, nora_begins: str, settings: Any) -> None:

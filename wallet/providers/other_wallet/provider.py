@@ -33,7 +33,7 @@ from wallet.providers.other_wallet import answers, identities, request_objects, 
 from wallet.providers.other_wallet.access import PREFIXES, AccessCertificate, AccessError
 from wallet.providers.other_wallet.answers import AnswerError, UnsuitableError
 from wallet.providers.other_wallet.statuses import StatusUnknownError
-from wallet.providers.other_wallet.transactions import CODE, LINK, PRESENTED, WAITING, Transaction
+from wallet.providers.other_wallet.transactions import CODE, HANDLE, LINK, PRESENTED, WAITING, Transaction
 from wallet.providers.other_wallet.trust_anchors import AnchorError, TrustAnchors
 
 log = structlog.get_logger(__name__)
@@ -203,7 +203,7 @@ def _sent(message: Message) -> Mapping[str, str]:
 
 def _waiting(handle: str, find: Find, now: datetime, *, status: int) -> tuple[Check, Transaction]:
     """The check whose request this is, if it may still be answered."""
-    check = find(handle)
+    check = find(handle) if HANDLE.fullmatch(handle) else None
     transaction = Transaction.kept_in(check.memory) if check else None
     if check is None or transaction is None or transaction.handle != handle or not transaction.waits(now):
         raise MessageRefusedError("No request waits for this.", status=status)
@@ -223,7 +223,7 @@ def _way_back(check: Check, transaction: Transaction) -> Mapping[str, str]:
 def _returned(query: Mapping[str, str], find: Find, now: datetime) -> Received:
     """The browser comes back from a wallet on the same device; the core looks which browser it is."""
     reference = query.get("check", "")
-    if not reference:
+    if not HANDLE.fullmatch(reference):
         raise MessageRefusedError("There is no reference.")
     check = find(reference)
     if check is None:  # decided already: the page of the attempt says how

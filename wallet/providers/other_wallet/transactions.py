@@ -4,6 +4,7 @@ There is one at a time in each check. A transaction for a link and one for a QR 
 the first gives the wallet an address to lead the person to, and only the second ends without that.
 """
 
+import re
 import secrets
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -17,6 +18,7 @@ WAITING = "waiting"  # for the wallet's answer
 PRESENTED = "presented"  # the wallet has shown a PID; `person` and `proof` say what was in it
 # Other outcomes are keys of `findings.REASONS`: the check ends without a result.
 
+HANDLE = re.compile(r"[A-Za-z0-9_-]{32}", re.ASCII)
 LIFE = {LINK: timedelta(minutes=10), CODE: timedelta(minutes=5)}
 RETURN_WITHIN = timedelta(minutes=10)  # after the answer to a link, the browser has to be back
 

@@ -36,8 +36,9 @@ def page(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) ->
     provider = registry.by_name(verification.provider) if verification else None
     if verification is None or not isinstance(provider, OtherWallet):
         raise Http404
-    attempts.for_errand(verification, errand)
-    progress.refresh(verification, now=now)
+    if verification.state == State.STARTED:
+        attempts.for_errand(verification, errand)
+        progress.refresh(verification, now=now)
     if verification.state != State.STARTED:
         return see_other("wallet_identity", errand.id)
     form = AboutYouForm(request.POST if request.POST.get("device") == "other" else None)
