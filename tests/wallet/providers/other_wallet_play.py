@@ -1,10 +1,8 @@
 """The other side of the provider “another wallet”, once across devices and once on the same device."""
 
-import atexit
 import re
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from functools import cache
+from contextlib import contextmanager
 from html import unescape
 from threading import Event
 from typing import Any
@@ -13,14 +11,13 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.http import HttpResponse
 from django.test import Client, RequestFactory
+from django.urls import reverse
 from django.utils import timezone
 
 from tests.wallet.conftest import SECRET
 from tests.wallet.providers.pids import (
     NORA_TYPES,
     OtherPersonsWallet,
-    StatusServer,
-    encrypted,
     fetched,
     posted,
     status_server,
@@ -31,16 +28,6 @@ from wallet import sessions
 from wallet.models import IdentityVerification, Wallet
 
 REVOKED = 5  # a place in the status list
-
-
-@cache
-def lists() -> StatusServer:
-    """What the PIDs in these plays point to, as long as the tests run."""
-    held = ExitStack()
-    atexit.register(held.close)
-    server = held.enter_context(status_server())
-    server.publish(revoked={REVOKED: 1})
-    return server
 
 
 def browser_of(attempt: IdentityVerification) -> Client:
@@ -60,101 +47,91 @@ def link_on(page: Any) -> str:
     return unescape(link)
 
 
-class AcrossDevices(Play):
-    """The person types who they are, scans the QR code, and goes back to the first device by themselves."""
+class OnThisDevice(Play):
+    """The person opens the wallet by the link; the wallet answers and leads them back to the browser."""
 
     name = "wallet"
-    kinds = frozenset({"verified", "review", "refused", "not_here"})
-    polled = False  # without the wallet's message nobody knows anything
-    calls_back = True
+    kinds = frozenset({"verified", "refused", "not_here"})
+    polled = False  # what the wallet answered counts only when the browser is back
 
     def __init__(self) -> None:
         self.settings = dict(world().settings)
-        self.request: dict[str, Any] = {}
-        self.answer: Call | None = None
+        self.way_back = ""
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        with status_server() as self.lists:
+            self.lists.publish(revoked={REVOKED: 1})
+            yield
 
     def person_ends(self, attempt: IdentityVerification, address: str, kind: str, **facts: Any) -> None:
-        typed = NORA_TYPES | ({"family_name": "Somebody"} if kind == "review" else {})
-        self._asked(attempt, address, {"device": "other", **typed})
-        self.answer = self._answer_of(kind)
+        self.way_back = self._answers(address, kind).get("redirect_uri", "")
 
     def person_gives_up(self, attempt: IdentityVerification, address: str) -> None:
-        self._asked(attempt, address, {"device": "other", **NORA_TYPES})
+        fetched(Client(), link_on(self.browser.get(address)))
 
     def browser_returns(self, attempt: IdentityVerification) -> Call:
-        return Call(f"/wallet/identity/{attempt.id}/return/")
-
-    def callback(self, attempt: IdentityVerification) -> Call:
-        assert self.answer is not None
-        return self.answer
-
-    def forgeries(self, attempt: IdentityVerification) -> Iterator[Call]:
-        wallet, request = OtherPersonsWallet(), self.request
-        yield wallet.answer({**request, "client_id": "x509_hash:else"})
-        yield wallet.answer({**request, "nonce": "another"})
-        yield wallet.answer({**request, "state": "another"})
-        yield wallet.answer({**request, "response_uri": request["response_uri"] + "x"})
-        yield posted(request, response=encrypted(request, {"vp_token": {"pid": []}}))
-        yield posted(request, response="a.b.c.d.e")
-        yield posted(request, error="access_denied", state="another")
-        yield posted(request)
+        parts = urlsplit(self.way_back)
+        return Call(f"{parts.path}?{parts.query}" if parts.query else parts.path)
 
     @contextmanager
     def down(self) -> Iterator[None]:
         """The list that says what is revoked cannot be had."""
-        lists().status = 503
+        self.lists.status = 503
         yield
-        lists().status = 200
+        self.lists.status = 200
 
     @contextmanager
     def slow(self) -> Iterator[None]:
-        lists().pause = pause = Event()
+        self.lists.pause = pause = Event()
         yield
-        lists().pause = None
+        self.lists.pause = None
         pause.set()
 
     @contextmanager
     def lying(self) -> Iterator[None]:
         """The list is signed by somebody whom the operator does not know."""
-        lists().body = world().stranger.signs("statuslist+jwt", {"sub": lists().uri}).encode()
+        self.lists.body = world().stranger.signs("statuslist+jwt", {"sub": self.lists.uri}).encode()
         yield
-        lists().publish(revoked={REVOKED: 1})
+        self.lists.publish(revoked={REVOKED: 1})
 
-    def _asked(self, attempt: IdentityVerification, address: str, form: dict[str, str] | None) -> Client:
-        browser = browser_of(attempt)
-        if form:
-            assert browser.post(address, form).status_code == 303
-        self.request = fetched(Client(), link_on(browser.get(address)))
-        return browser
-
-    def _answer_of(self, kind: str) -> Call:
+    def _answers(self, address: str, kind: str) -> dict[str, str]:
+        """What this service replies to the wallet."""
+        request = fetched(Client(), link_on(self.browser.get(address)))
         if kind == "not_here":
-            return posted(self.request, error="access_denied", state=self.request["state"])
-        idx = REVOKED if kind == "refused" else 0
-        status = {"status_list": {"idx": idx, "uri": lists().uri}}
-        return OtherPersonsWallet(plain={"status": status}).answer(self.request)
-
-
-class OnThisDevice(AcrossDevices):
-    """The person opens the wallet by the link; the wallet leads them back to the browser."""
-
-    kinds = frozenset({"verified", "refused", "not_here"})
-    calls_back = False  # the wallet has answered before the browser is back, and that alone decides nothing
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.way_back = ""
-
-    def person_ends(self, attempt: IdentityVerification, address: str, kind: str, **facts: Any) -> None:
-        self._asked(attempt, address, None)
-        call = self._answer_of(kind)
+            call = posted(request, error="access_denied", state=request["state"])
+        else:
+            idx = REVOKED if kind == "refused" else 0
+            status = {"status_list": {"idx": idx, "uri": self.lists.uri}}
+            call = OtherPersonsWallet(plain={"status": status}).answer(request)
         reply = Client().post(call.path, call.body, content_type=call.headers["content-type"])
         assert reply.status_code == 200, reply
-        self.way_back = reply.json()["redirect_uri"]
+        said: dict[str, str] = reply.json()
+        return said
+
+
+class AcrossDevices(OnThisDevice):
+    """The person types a name, scans the QR code with a wallet that says another one, and goes back.
+
+    What the wallet answers decides at once. So the check is settled before the browser is back, and nothing
+    that happens to the provider afterwards matters.
+    """
+
+    kinds = frozenset({"review", "not_here"})
+    polled = True
+    remote = False
+
+    def person_ends(self, attempt: IdentityVerification, address: str, kind: str, **facts: Any) -> None:
+        self._types(address)
+        self._answers(address, kind)
 
     def person_gives_up(self, attempt: IdentityVerification, address: str) -> None:
-        self._asked(attempt, address, None)
+        self._types(address)
+        fetched(Client(), link_on(self.browser.get(address)))
 
     def browser_returns(self, attempt: IdentityVerification) -> Call:
-        parts = urlsplit(self.way_back)
-        return Call(f"{parts.path}?{parts.query}" if parts.query else parts.path)
+        return Call(reverse("wallet_identity_return", args=[attempt.id]))
+
+    def _types(self, address: str) -> None:
+        typed = {"device": "other", **NORA_TYPES, "family_name": "Somebody"}
+        assert self.browser.post(address, typed).status_code == 303

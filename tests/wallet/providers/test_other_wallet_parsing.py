@@ -160,16 +160,16 @@ def test_every_person_is_an_identity_or_refused(person: dict[str, Any]) -> None:
 
 @given(JSON.filter(lambda value: isinstance(value, dict)))
 def test_every_memory_is_a_transaction_or_none(memory: dict[str, Any]) -> None:
-    assert Transaction.kept_in(memory) is None
+    assert Transaction.kept_in("handle", memory) is None
 
 
 def test_a_transaction_is_kept_whole() -> None:
     kept = json.loads(json.dumps(TRANSACTION.memory()))
-    assert Transaction.kept_in(kept) == TRANSACTION
+    assert Transaction.kept_in(TRANSACTION.handle, kept) == TRANSACTION
     answered = TRANSACTION.answered(
         "presented", person={"given_name": "Nora"}, now=NOW + timedelta(seconds=5)
     )
-    assert Transaction.kept_in(answered.memory()) == answered
+    assert Transaction.kept_in(TRANSACTION.handle, answered.memory()) == answered
     assert not {"key", "nonce", "state"} & answered.memory().keys()
 
 

@@ -76,7 +76,7 @@ class OtherWallet(Provider):
 
     def start(self, check: Check, *, now: datetime) -> Started:
         """The page with the link; a request that can still be answered, or that was, goes on."""
-        transaction = Transaction.kept_in(check.memory)
+        transaction = Transaction.kept_in(check.reference, check.memory)
         if transaction is not None and (transaction.waits(now) or transaction.is_settled()):
             return Started(_page(check), check.reference, check.memory)
         return self.by_link(check, now=now)
@@ -97,7 +97,7 @@ class OtherWallet(Provider):
         return request_objects.link(transaction, scheme=self.scheme, request_uri=request_uri)
 
     def result(self, check: Check, *, now: datetime) -> Finding:
-        transaction = Transaction.kept_in(check.memory)
+        transaction = Transaction.kept_in(check.reference, check.memory)
         if transaction is None or transaction.outcome == WAITING:
             return Pending()
         if transaction.outcome != PRESENTED:
@@ -171,7 +171,7 @@ class OtherWallet(Provider):
         except StatusUnknownError as error:
             log.warning("other_wallet_status_unknown", why=str(error))
             waits = "uri" in proof["status"] and now < at + PATIENCE
-            return Pending() if waits else NeedsReview("status_unknown", identity, evidence)
+            return Pending(submitted=True) if waits else NeedsReview("status_unknown", identity, evidence)
         if status != statuses.VALID:
             return Refused("pid_revoked") if status == statuses.REVOKED else NotHere("pid_suspended")
         if identity is None or evidence is None:
@@ -204,8 +204,8 @@ def _sent(message: Message) -> Mapping[str, str]:
 def _waiting(handle: str, find: Find, now: datetime, *, status: int) -> tuple[Check, Transaction]:
     """The check whose request this is, if it may still be answered."""
     check = find(handle) if HANDLE.fullmatch(handle) else None
-    transaction = Transaction.kept_in(check.memory) if check else None
-    if check is None or transaction is None or transaction.handle != handle or not transaction.waits(now):
+    transaction = Transaction.kept_in(check.reference, check.memory) if check else None
+    if check is None or transaction is None or not transaction.waits(now):
         raise MessageRefusedError("No request waits for this.", status=status)
     return check, transaction
 
@@ -228,7 +228,7 @@ def _returned(query: Mapping[str, str], find: Find, now: datetime) -> Received:
     check = find(reference)
     if check is None:  # decided already: the page of the attempt says how
         return Received((reference,))
-    transaction = Transaction.kept_in(check.memory)
+    transaction = Transaction.kept_in(check.reference, check.memory)
     if transaction is None or not transaction.code or not transaction.may_return(now):
         raise MessageRefusedError("No answer waits for this browser.")
     if not compare_digest(transaction.code.encode(), query.get("response_code", "").encode()):

@@ -69,16 +69,21 @@ class Transaction:
         )
 
     @classmethod
-    def kept_in(cls, memory: Mapping[str, Any]) -> "Transaction | None":
-        """The transaction in the memory of a check; None if there is none that this release can read."""
+    def kept_in(cls, reference: str, memory: Mapping[str, Any]) -> "Transaction | None":
+        """The transaction in a check's memory; None if there is none that this release can read.
+
+        reference: the check's own, which is the handle.
+        """
         try:
-            return cls(**memory)
+            return cls(handle=reference, **memory)
         except TypeError:
             return None
 
     def memory(self) -> dict[str, Any]:
-        """As JSON; what has its default is left out."""
-        return {name: value for name, value in asdict(self).items() if value not in ("", {}, 0, False)}
+        """As JSON, without the handle; what has its default is left out."""
+        kept = {name: value for name, value in asdict(self).items() if value not in ("", {}, 0, False)}
+        del kept["handle"]
+        return kept
 
     def waits(self, now: datetime) -> bool:
         """Whether the wallet may still answer."""

@@ -74,7 +74,7 @@ def _shown(
 ) -> dict[str, Any]:
     """Which part of the page, and what it says. Never anything that was read from a wallet."""
     check = progress.check_of(verification)
-    transaction = Transaction.kept_in(check.memory)
+    transaction = Transaction.kept_in(check.reference, check.memory)
     if transaction is None or form.is_bound:
         return {"part": "typing" if form.is_bound else "over"}
     if transaction.is_settled():
