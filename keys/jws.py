@@ -94,10 +94,10 @@ class UnverifiedJws(NamedTuple):
         return "<UnverifiedJws>"
 
 
-def take_apart(token: str) -> UnverifiedJws:
+def take_apart(token: str, *, longest: int = MAX_LENGTH) -> UnverifiedJws:
     """The token before any signature was looked at; raises JwsError."""
-    if len(token) > MAX_LENGTH:
-        raise JwsError(f"longer than {MAX_LENGTH} characters")
+    if len(token) > longest:
+        raise JwsError(f"longer than {longest} characters")
     if not token.isascii():  # the signature is over ASCII (RFC 7515 §5.2), and looked at before the payload
         raise JwsError("a character that no token has")
     if token.count(".") != 2:

@@ -11,6 +11,7 @@ class WalletConfig(AppConfig):
     def ready(self) -> None:
         """Registers the system checks, and what tells `keys` which credentials a signing key has signed."""
         from wallet import checks  # noqa: F401 (registers itself)
+        from wallet.providers.other_wallet import checks as access_checks  # noqa: F401 (likewise)
         from wallet.status_lists.standing import signed_by
 
         stakes.register(signed_by)

@@ -1,1 +1,1 @@
-"""Calling outside parties: identity providers, and relying applications, who choose their own addresses."""
+"""Calling relying applications, whose addresses nobody but they chose."""

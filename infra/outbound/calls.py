@@ -20,7 +20,7 @@ from infra.outbound.targets import Address, Target, TargetError, as_address, is_
 
 CONNECT_WITHIN = 3.0  # seconds for name, connection and TLS
 DONE_WITHIN = 5.0  # seconds for all of it
-LONGEST = 65_536  # bytes of an answer's body
+LONGEST = 65_536  # bytes of an answer's body, unless the caller allows more
 _HEAD = 16_384  # bytes of its headers and of chunked encoding
 _MOST_ADDRESSES = 4
 
@@ -64,12 +64,14 @@ class Outbound:
         allowed: Callable[[Address], bool] = is_public,
         tls: ssl.SSLContext | None = None,
         loopback: bool = False,
+        longest: int = LONGEST,
     ) -> None:
         """resolve: may block, it is waited for only so long. tls: which authorities are believed.
 
-        loopback: http on this machine may be called too.
+        loopback: http on this machine may be called too. longest: the most bytes that an answer's body has.
         """
         self._resolve, self._allowed, self._loopback = resolve, allowed, loopback
+        self._longest = longest
         self._tls = tls or ssl.create_default_context()
 
     def get(self, url: str, *, accept: str, headers: Mapping[str, str] | None = None) -> Answer:
@@ -90,7 +92,7 @@ class Outbound:
         with _failing_as(OutboundError), connection:
             connection.settimeout(_left(deadline))
             connection.sendall(message)
-            return _answer(_read(connection, deadline), method)
+            return _answer(_read(connection, deadline, self._longest), method, self._longest)
 
     def _connect(self, target: Target) -> socket.socket:
         deadline = monotonic() + CONNECT_WITHIN
@@ -171,10 +173,10 @@ def _request(method: str, target: Target, headers: Mapping[str, str]) -> bytes:
     return text.encode("ascii")
 
 
-def _read(connection: socket.socket, deadline: float) -> bytes:
+def _read(connection: socket.socket, deadline: float, longest: int) -> bytes:
     """Everything until the other side hangs up, which it was asked to do; never more than an answer has."""
     received, whole = bytearray(), None
-    while len(received) <= LONGEST + _HEAD:
+    while len(received) <= longest + _HEAD:
         connection.settimeout(_left(deadline))
         if not (piece := connection.recv(16_384)):
             return bytes(received)
@@ -182,7 +184,7 @@ def _read(connection: socket.socket, deadline: float) -> bytes:
         whole = whole or _announced(received)
         if whole and len(received) >= whole:
             return bytes(received)
-    raise UnusableAnswerError(f"The answer is longer than {LONGEST} bytes.")
+    raise UnusableAnswerError(f"The answer is longer than {longest} bytes.")
 
 
 def _announced(received: bytearray) -> int | None:
@@ -205,7 +207,7 @@ class _Received:
         return BytesIO(self._received)
 
 
-def _answer(received: bytes, method: str) -> Answer:
+def _answer(received: bytes, method: str, longest: int = LONGEST) -> Answer:
     response = HTTPResponse(_Received(received), method=method)  # type: ignore[arg-type]
     response.begin()
     if 300 <= response.status < 400:
@@ -216,9 +218,9 @@ def _answer(received: bytes, method: str) -> Answer:
         raise UnusableAnswerError("The answer says its media type twice.")
     if "Content-Length" in response.headers and response.length is None and not response.chunked:
         raise UnusableAnswerError("The answer says a length that is none.")
-    body = response.read(LONGEST + 1)
-    if len(body) > LONGEST:
-        raise UnusableAnswerError(f"The answer is longer than {LONGEST} bytes.")
+    body = response.read(longest + 1)
+    if len(body) > longest:
+        raise UnusableAnswerError(f"The answer is longer than {longest} bytes.")
     if response.length:  # so much is missing
         raise UnusableAnswerError("The answer is cut off.")
     retry_after = response.headers.get("Retry-After", "")

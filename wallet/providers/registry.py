@@ -14,6 +14,7 @@ from wallet.providers.options import OptionError, Options
 SHIPPED = {
     "in_person": "wallet.providers.in_person.InPerson",
     "openid_connect": "wallet.providers.openid_connect.provider.OpenIDConnect",
+    "other_wallet": "wallet.providers.other_wallet.provider.OtherWallet",
 }
 
 

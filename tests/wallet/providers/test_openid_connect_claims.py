@@ -6,11 +6,14 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from hypothesis import given
 from hypothesis import strategies as st
 from joserfc import jws
 from joserfc.jwk import ECKey, RSAKey
 
+from tests.wallet.providers.openid_providers import client_key
 from wallet.claims import IdentityError
 from wallet.evidence import Assurance, EvidenceError
 from wallet.providers.findings import Failed, NeedsReview, NotHere, Verified
@@ -501,6 +504,19 @@ def test_good_settings_are_read(values: dict[str, str]) -> None:
 def test_bad_settings_are_refused_by_name(name: str, value: str) -> None:
     with pytest.raises(OptionError, match="IDENTITY_BANK_"):
         settings_with(**{name: value})
+
+
+@pytest.mark.parametrize("method", ["client_secret_basic", "private_key_jwt"])
+def test_a_secret_and_a_key_are_not_both_set(method: str) -> None:
+    with pytest.raises(OptionError, match=f"must not be set with {method}"):
+        settings_with(client_auth=method, client_key=client_key())
+
+
+def test_keys_that_are_too_weak_are_refused() -> None:
+    for key in (rsa.generate_private_key(65537, 1024), ec.generate_private_key(ec.SECP384R1())):
+        pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
+        with pytest.raises(OptionError, match="must be a private key in PEM"):
+            settings_with(client_secret="", client_key=pem)
 
 
 def test_a_secret_is_not_shown() -> None:

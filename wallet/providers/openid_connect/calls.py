@@ -16,8 +16,8 @@ from requests.adapters import BaseAdapter
 
 from infra import strict_json
 from infra.outbound.calls import Answer, Outbound, OutboundError
-from infra.outbound.lanes import lane
 from infra.strict_json import StrictJsonError
+from infra.waiting import waiting_for
 from wallet.providers.contract import ProviderError
 from wallet.providers.openid_connect.client import Client
 
@@ -105,12 +105,12 @@ class Calls:
     def _send(self, method: str, url: str, *, session: OAuth2Session | None = None, **more: Any) -> Response:
         session = session or self._session("")
         try:
-            with lane(self._party):
+            with waiting_for(self._party):
                 response: Response = session.request(method, url, withhold_token=True, **more)
                 return response
         except OutboundError as error:
             raise ProviderError(str(error)) from error
-        except (OSError, ValueError) as error:  # what `requests` raises for an address or a header
+        except (OSError, ValueError) as error:  # no thread may wait, or `requests` refuses a header
             raise ProviderError(f"A call could not be made: {type(error).__name__}.") from error
 
     def _session(self, audience: str) -> OAuth2Session:

@@ -51,9 +51,11 @@ def read(options: Options) -> Client:
     algorithm = options.choice("client_key_algorithm", ("RS256", "PS256"), "RS256")  # of an RSA key
     audience = options.choice("client_assertion_audience", ("issuer", "token_endpoint"), "issuer")
     client_id = options.text("client_id")
+    unused = "client_secret" if method == "private_key_jwt" else "client_key"
+    if options.text(unused, ""):
+        raise options.error(unused, f"must not be set with {method}")
     if method != "private_key_jwt":
-        secret = options.text("client_secret")
-        return Client(client_id, method, secret)
+        return Client(client_id, method, options.text("client_secret"))
     key = _key(options, "client_key", algorithm)
     next_key = _key(options, "next_client_key", algorithm) if options.text("next_client_key", "") else None
     return Client(client_id, method, key=key, next_key=next_key, audience=audience)
