@@ -72,9 +72,9 @@ class Outbound:
         self._resolve, self._allowed, self._loopback = resolve, allowed, loopback
         self._tls = tls or ssl.create_default_context()
 
-    def get(self, url: str, *, accept: str) -> Answer:
+    def get(self, url: str, *, accept: str, headers: Mapping[str, str] | None = None) -> Answer:
         """Read what is there; raises OutboundError."""
-        return self._exchange("GET", url, {"Accept": accept}, b"")
+        return self._exchange("GET", url, {"Accept": accept, **(headers or {})}, b"")
 
     def post(self, url: str, body: bytes, *, content_type: str, headers: Mapping[str, str]) -> Answer:
         """Send `body` there, once; raises OutboundError, and then nobody knows whether it arrived."""

@@ -49,8 +49,10 @@ def begin(verification: IdentityVerification, *, now: datetime) -> str:
     """
     if State.STARTED not in MOVES[State(verification.state)]:
         raise ForbiddenMoveError(verification.state, State.STARTED)
-    started = _provider_of(verification).start(check_of(verification), now=now)
-    move_to(verification, State.STARTED, actor="holder", now=now, **_columns(verification, started))
+    provider = _provider_of(verification)
+    started = provider.start(check_of(verification), now=now)
+    columns = _columns(verification, provider, started)
+    move_to(verification, State.STARTED, actor="holder", now=now, **columns)
     return started.address
 
 
@@ -61,15 +63,17 @@ def go_on(verification: IdentityVerification, *, now: datetime) -> str:
     """
     if verification.state != State.STARTED:
         raise ForbiddenMoveError(verification.state, State.STARTED)
-    started = _provider_of(verification).start(check_of(verification), now=now)
+    provider = _provider_of(verification)
+    started = provider.start(check_of(verification), now=now)
     with transaction.atomic():
         seen = verification.sealed_memory
         state_machine.lock(verification)
         if verification.state != State.STARTED or verification.sealed_memory != seen:
             raise ForbiddenMoveError(verification.state, State.STARTED)
-        for name, value in _columns(verification, started).items():
+        columns = _columns(verification, provider, started)
+        for name, value in columns.items():
             setattr(verification, name, value)
-        verification.save(update_fields=["provider_reference", "sealed_memory"])
+        verification.save(update_fields=list(columns))
     return started.address
 
 
@@ -157,8 +161,9 @@ def _provider_of(verification: IdentityVerification) -> Provider:
     return provider
 
 
-def _columns(verification: IdentityVerification, started: Started) -> dict[str, Any]:
+def _columns(verification: IdentityVerification, provider: Provider, started: Started) -> dict[str, Any]:
     return {
+        "kept_by_provider": provider.keeps_data,
         "provider_reference": started.reference,
         "sealed_memory": _sealed(verification, started.memory) if started.memory else None,
     }

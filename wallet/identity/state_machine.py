@@ -97,6 +97,8 @@ def settle(verification: IdentityVerification, finding: Finding, *, now: datetim
     with transaction.atomic():
         lock(verification)
         if isinstance(finding, Pending):
+            if finding.submitted and verification.state == State.STARTED:
+                _submitted(verification, now=now)
             return
         if verification.state not in WAITING:
             _record_late(verification, finding, now=now)

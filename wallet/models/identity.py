@@ -48,6 +48,8 @@ class IdentityVerification(models.Model):
     # Only one process at a time asks the provider for the result: it sets this to the end of its lease.
     asking_until = models.DateTimeField(null=True, editable=False)
     asked_at = models.DateTimeField(null=True, editable=False)  # when the provider was last asked
+    # Whether the provider's own machines keep data of this check; see `identity.forgetting`.
+    kept_by_provider = models.BooleanField(default=False, db_default=False, editable=False)
     created_at = models.DateTimeField(_("begun"), editable=False)
     changed_at = models.DateTimeField(_("last change"), editable=False)
 
@@ -90,6 +92,9 @@ class IdentityVerification(models.Model):
             models.Index(fields=["state", "changed_at"], name="wallet_verification_idle"),
             models.Index(fields=["wallet", "-created_at"], name="wallet_verification_newest"),
             models.Index(fields=["provider", "provider_reference"], name="wallet_verification_reference"),
+            models.Index(
+                fields=["id"], condition=Q(kept_by_provider=True), name="wallet_verification_kept_away"
+            ),
         ]
 
     def __str__(self) -> str:

@@ -12,6 +12,13 @@ REASONS: dict[str, Text] = {
     "blurry": _("The picture of your document was too blurred to read."),
     "document_expired": _("Your document has expired. Please use another one."),
     "document_unsupported": _("This kind of document cannot be used. Please use another one."),
+    "document_without_photo": _("Your document has no picture of you that can be used. Use another one."),
+    "document_unclear": _(
+        "Your document could not be checked. Try again in good light, with all its corners in the picture."
+    ),
+    "selfie_unclear": _(
+        "The picture of your face could not be checked. Try again in good light, without glasses or a hat."
+    ),
     "face_mismatch": _("Your face could not be matched with the picture in your document."),
     "unreadable": _("Some of the details could not be read."),
     "not_verified": _("We couldn’t confirm that the document is yours."),
@@ -36,7 +43,13 @@ REASONS: dict[str, Text] = {
 
 @dataclass(frozen=True)
 class Pending:
-    """No result yet: ask again later."""
+    """No result yet: ask again later.
+
+    submitted: the provider has all it needs from the person and is still checking it. That counts as the
+    submission, and the person sees the page that waits.
+    """
+
+    submitted: bool = False
 
 
 @dataclass(frozen=True)
