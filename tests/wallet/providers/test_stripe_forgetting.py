@@ -157,7 +157,8 @@ def test_events_after_the_erasure_change_nothing(begun, play, now):
 def test_sweeps_at_once_erase_each_check_once(play, now):
     people_who_stopped(play, now, 6)
     counts = together(lambda number: sweep(now=now + MINUTE)["forgotten"], 4)
-    assert sum(counts) == 6
+    # A sweep that finds no thread free for Stripe leaves the rest to the next one.
+    assert sum(counts) + sweep(now=now + MINUTE + RETRY)["forgotten"] == 6
     assert play.server.made("POST", "/redact") == 6
 
 

@@ -411,6 +411,21 @@ def test_a_check_that_runs_counts_as_submitted_once(begun, play, now):
     assert moves(verification) == ["created", "started", "submitted", "processing", "approved"]
 
 
+def test_the_person_who_is_back_while_the_check_runs_sees_the_page_that_waits(
+    begun, play, client, nora, errand, sign_in
+):
+    verification, address = begun
+    sign_in(nora)
+    hub = reverse("wallet_identity", args=[errand.id])
+    assert "You’ve started a check but haven’t sent anything yet." in client.get(hub).content.decode()
+    play.server.submit(play.server.open_page(address))
+    back = client.get(play.browser_returns(verification).path)
+    assert (back.status_code, back.url) == (303, hub)
+    assert "<h1>Checking your identity</h1>" in client.get(hub).content.decode()
+    play.server.fail(verification.provider_reference, "document_expired")
+    assert "Your document has expired." in client.get(hub).content.decode()
+
+
 def test_without_any_message_the_sweep_finds_the_result(begun, play, now):
     verification, address = begun
     play.person_ends(verification, address, "verified")

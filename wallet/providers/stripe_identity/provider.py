@@ -41,7 +41,7 @@ class StripeIdentity(Provider):
     """
 
     label = _("Online, with your camera")
-    needs = _("You take pictures of your passport or identity card and of your face, on a page of Stripe.")
+    needs = _("You take pictures of an identity document and of your face, on a page of Stripe.")
     takes = _("About five minutes; the result comes within a few more.")
     method = "remote_automatic"
     keeps_data = True
