@@ -11,6 +11,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 import stripe
+from django.conf import settings
 from django.test import Client
 from django.urls import reverse
 
@@ -18,7 +19,8 @@ from infra import waiting
 from tests.wallet.conftest import together
 from tests.wallet.providers.stripe_play import NAME, StripePlay, playing
 from tests.wallet.providers.stripe_server import FAULTS, SECRET, signed
-from wallet.identity import attempts, progress, state_machine
+from wallet.claims import Identity
+from wallet.identity import attempts, progress, review, state_machine
 from wallet.identity.state_machine import State
 from wallet.identity.sweeping import STALE_BEGUN, sweep
 from wallet.models import Credential, Evidence, IdentityVerification
@@ -238,6 +240,18 @@ def test_a_session_without_both_checks_goes_to_an_operator(begun, play, now, par
     assert verification.reason == "not_verified"
 
 
+def test_an_operator_who_approves_what_stripe_could_not_decide_is_the_verifier(begun, play, now):
+    verification, address = begun
+    play.person_ends(verification, address, "review")
+    refreshed(verification, now)
+    nora_new = Identity("Nora", "New", date(1999, 12, 31))
+    evidence = review.claims(verification)[1]
+    review.approve(verification, nora_new, evidence, operator="olga", reason="Seen.", now=now)
+    stored = Evidence.objects.get()
+    assert stored.method == "remote_pictures"
+    assert stored.verified_by == urlsplit(settings.BASE_URL).netloc
+
+
 def test_a_document_that_has_expired_goes_to_an_operator(begun, play, now):
     verification, address = begun
     day = {"day": 1, "month": 1, "year": 2020}
@@ -449,6 +463,22 @@ def test_trouble_between_the_two_reads_never_approves_half_a_result(begun, play,
     play.person_ends(verification, address, "verified")
     with play.server.failing(fault, after=1):
         assert refreshed(verification, now).state == State.STARTED
+
+
+def test_a_redaction_between_the_two_reads_is_noticed(begun, play, now, monkeypatch):
+    verification, address = begun
+    play.person_ends(verification, address, "verified")
+    answer = play.server.answer
+
+    def redacted_after(method, *rest):
+        answered = dict(answer(method, *rest))
+        if not play.server.sessions[verification.provider_reference]["redaction"]:
+            play.server._redact(verification.provider_reference)
+        return answered
+
+    monkeypatch.setattr(play.server, "answer", redacted_after)
+    assert refreshed(verification, now).state == State.ERROR
+    assert Credential.objects.count() == 0
 
 
 @pytest.mark.parametrize("trouble", ["slow", "down"])

@@ -60,7 +60,7 @@ def of_results(results: Results, *, assurance: Assurance, verified_by: str) -> F
     evidence = _evidence(results, assurance, verified_by)
     identity = _identity(results)
     if not (results.document_passed and results.selfie_passed):
-        return NeedsReview("not_verified", identity, evidence)
+        return NeedsReview("not_verified", identity)  # no evidence of Stripe's for what Stripe did not verify
     if identity is None or evidence is None:
         return NeedsReview("unreadable", identity, evidence)
     return Verified(identity, evidence)

@@ -43,7 +43,7 @@ class StripeIdentity(Provider):
     label = _("Online, with your camera")
     needs = _("You take pictures of an identity document and of your face, on a page of Stripe.")
     takes = _("About five minutes; the result comes within a few more.")
-    method = "remote_automatic"
+    method = "remote_pictures"  # where an operator decides, by the pictures in Stripe's dashboard
     keeps_data = True
 
     def __init__(self, name: str, options: Options) -> None:
