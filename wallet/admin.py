@@ -27,6 +27,7 @@ from wallet.models import (
     Wallet,
 )
 from wallet.operations import OF_CREDENTIALS, OF_PRESENTED, OF_VERIFICATIONS, OF_WALLETS, REFUSALS
+from wallet.providers.in_person import as_case_number
 from wallet.status_lists.standing import standing, unexpired
 
 
@@ -105,7 +106,7 @@ class IdentityVerificationAdmin(OperatedAdmin):
     list_filter = ("state",)
     search_fields = ("=id", "=wallet__id", "=wallet__email", "=provider_reference")
     search_help_text = _(
-        "ID of the attempt or the wallet, the whole e-mail address, or the provider’s reference"
+        "Case number, ID of the attempt or the wallet, the whole e-mail address, or the provider’s reference"
     )
     fields = (
         *("id", "wallet", "state", "reason", "submissions"),
@@ -113,6 +114,12 @@ class IdentityVerificationAdmin(OperatedAdmin):
     )
     readonly_fields = fields
     inlines = (TransitionInline,)
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[IdentityVerification], search_term: str
+    ) -> tuple[QuerySet[IdentityVerification], bool]:
+        """A case number is found however it was typed in."""
+        return super().get_search_results(request, queryset, as_case_number(search_term) or search_term)
 
 
 @admin.register(Credential)

@@ -93,6 +93,8 @@ class Evidence:
             raise EvidenceError("issuing_country is not a two-letter country code")
         if type(self.verified_at) is not datetime or self.verified_at.tzinfo is None:
             raise EvidenceError("verified_at is not a time with a time zone")
+        if not 1900 < self.verified_at.year < 9999:  # other years leave the calendar in some time zone
+            raise EvidenceError("verified_at is not a time of our days")
         if self.document_expires_on is not None and type(self.document_expires_on) is not date:
             raise EvidenceError("document_expires_on is not a date")
         for name in ("verified_by", "document_number"):

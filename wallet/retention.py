@@ -35,8 +35,8 @@ wallet.Wallet: email suspension_reason | a holder’s e-mail address, and the re
 wallet.HolderSession: digest | signed-in browser | the digest of its cookie | to recognise the browser |
     until it expires, {sessions} at most | sessions
 wallet.Errand: email browser on_behalf_of asks_for assurance return_to leave_to | sign-in: e-mail address,
-    digest of the browser’s cookie, where the person came from, names of the claims wanted | in clear | to lead the person on after signing in, and
-    back the next day | {errands_kept} after it expired | sign-ins
+    digest of the browser’s cookie, where the person came from, names of the claims wanted | in clear |
+    to lead the person on after signing in, and back the next day | {errands_kept} after it expired | sign-ins
 wallet.LoginCode: digest | sign-in code | a keyed hash | to compare it with what is entered | as long as the
     sign-in it belongs to
 wallet.LoginLink: email digest | sign-in link: e-mail address, hash of the link | in clear | to recognise

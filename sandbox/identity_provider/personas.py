@@ -11,9 +11,19 @@ from django.utils.translation import gettext_lazy as _
 
 from wallet.claims import Identity, Text
 from wallet.evidence import Assurance, Evidence
-from wallet.providers.findings import Failed, Finding, NeedsReview, Pending, Refused, SubmitAgain, Verified
+from wallet.providers.findings import (
+    Failed,
+    Finding,
+    NeedsReview,
+    NotHere,
+    Pending,
+    Refused,
+    SubmitAgain,
+    Verified,
+)
 
 SLOW = timedelta(seconds=90)
+EARLY = timedelta(seconds=10)  # the person is back before the result is there
 
 
 @dataclass(frozen=True)
@@ -29,11 +39,15 @@ class Submission:
 
 @dataclass(frozen=True)
 class Outcome:
-    """One choice on the page: its words, and what the provider will find."""
+    """One choice on the page: its words, and what the provider will find.
+
+    calls_back: the provider's machine calls this service before the browser goes back.
+    """
 
     label: Text
     description: Text
     finding: Callable[[Submission], Finding]
+    calls_back: bool = False
 
 
 def adult() -> Identity:
@@ -121,6 +135,25 @@ OUTCOMES: dict[str, Outcome] = {
     "slow": Outcome(
         _("Slow"),
         _("Approved after a minute and a half"),
-        lambda s: Pending() if s.age < SLOW else verified(adult(), s),
+        lambda s: Pending(submitted=True) if s.age < SLOW else verified(adult(), s),
+    ),
+    "early": Outcome(
+        _("Back before the result"),
+        _("The provider knows nothing yet when you are back, and approves ten seconds later"),
+        lambda s: Pending() if s.age < EARLY else verified(adult(), s),
+    ),
+    "result-first": Outcome(
+        _("Result before the return"),
+        _("The provider calls with the result while you are still on its page"),
+        _verified(adult()),
+        calls_back=True,
+    ),
+    "never": Outcome(
+        _("Never"), _("The provider never comes to a result, and never calls"), lambda s: Pending()
+    ),
+    "elsewhere": Outcome(
+        _("Not for you"),
+        _("You do not agree to how the check works; the try is not charged"),
+        lambda s: NotHere("consent_declined"),
     ),
 }

@@ -1,25 +1,20 @@
 """The sandbox's own pages: the simulated identity check, and the mailbox."""
 
 import uuid
-from contextlib import suppress
-from datetime import datetime
 
-from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from infra.limits import LimitReachedError
 from infra.reading import only_read
 from sandbox import mailbox as mailboxes
+from sandbox.identity_provider import callbacks
 from sandbox.identity_provider.forms import OutcomeForm
 from sandbox.identity_provider.personas import OUTCOMES
 from sandbox.models import PickedOutcome
 from wallet import sessions
-from wallet.identity import state_machine
-from wallet.identity.state_machine import ForbiddenMoveError
 from wallet.models import IdentityVerification
 from wallet.pages import see_other
 
@@ -29,7 +24,7 @@ State = IdentityVerification.State
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def identity(request: HttpRequest, verification_id: uuid.UUID) -> HttpResponse:
-    """Plays the provider's page: pick an outcome, hand it in, go back to the wallet."""
+    """Plays the provider's page: pick an outcome, submit it, go back to the wallet."""
     now = timezone.now()
     session = sessions.current(request, now=now)
     if session is None:
@@ -38,14 +33,20 @@ def identity(request: HttpRequest, verification_id: uuid.UUID) -> HttpResponse:
     verification = own.filter(id=verification_id).first()
     if verification is None:
         raise Http404
-    if verification.state != State.STARTED:
+    if verification.state != State.STARTED or _was_picked(verification):
         return see_other("wallet_identity_return", verification_id)
     form = OutcomeForm(request.POST or None)
-    if form.is_valid():
-        _submit(verification, form.cleaned_data["outcome"], now)
-        return see_other("wallet_identity_return", verification_id)
     facts = {"form": form, "outcomes": OUTCOMES, "verification": verification}
     facts |= {"errand": verification.errand, "signed_in_as": session.wallet.email}
+    if form.is_valid():
+        outcome = form.cleaned_data["outcome"]
+        PickedOutcome.objects.update_or_create(
+            verification=verification, defaults={"outcome": outcome, "picked_at": now}
+        )
+        if not OUTCOMES[outcome].calls_back:
+            return see_other("wallet_identity_return", verification_id)
+        callbacks.send(verification.provider_reference)
+        return render(request, "sandbox/identity_sent.html", facts)
     return render(request, "sandbox/identity.html", facts, status=422 if form.is_bound else 200)
 
 
@@ -57,10 +58,7 @@ def mailbox(request: HttpRequest) -> HttpResponse:
     return render(request, "sandbox/mailbox.html", {"letters": letters})
 
 
-def _submit(verification: IdentityVerification, outcome: str, now: datetime) -> None:
-    # When it cannot be submitted, the wallet's page shows where it stands instead.
-    with suppress(ForbiddenMoveError, LimitReachedError), transaction.atomic():
-        state_machine.submit(verification, now=now)
-        PickedOutcome.objects.update_or_create(
-            verification=verification, defaults={"outcome": outcome, "picked_at": now}
-        )
+def _was_picked(verification: IdentityVerification) -> bool:
+    """Whether something was picked since the person last began."""
+    picked = PickedOutcome.objects.filter(verification=verification, picked_at__gte=verification.changed_at)
+    return picked.exists()

@@ -265,14 +265,17 @@ def test_who_has_no_tries_left_is_told_until_when(holder, errand, nora, now, sta
     assert 'href="/left/"' in text
 
 
-def test_a_submission_beyond_the_limit_is_refused_and_shows_the_break(holder, errand, nora, now):
-    address = begin(holder, errand)
+def test_a_check_beyond_the_limit_is_neither_begun_nor_gone_on_with_and_shows_the_break(
+    holder, errand, nora, now
+):
+    begin(holder, errand)
     for _ in range(5):
         SUBMISSIONS.take(str(nora.id), now=now)
-    response = holder.post(address, {"outcome": "adult"}, follow=False)
-    text = holder.get(holder.get(response.url).url).content.decode()
-    assert "<h1>Please take a break</h1>" in text
-    assert IdentityVerification.objects.get().state == "started"
+    assert holder.get(page("wallet_identity_continue", errand)).url == page("wallet_identity", errand)
+    holder.post(page("wallet_identity_cancel", errand))
+    assert holder.post(page("wallet_identity_start", errand)).url == page("wallet_identity", errand)
+    assert "<h1>Please take a break</h1>" in hub(holder, errand).content.decode()
+    assert IdentityVerification.objects.get().state == "cancelled"
 
 
 def test_a_suspended_credential_says_so_and_leads_back(client, alice, sign_in, now):
@@ -304,7 +307,7 @@ def test_the_simulated_provider_offers_every_outcome(holder, errand):
     for key, outcome in OUTCOMES.items():
         assert f'value="{key}"' in text
         assert str(outcome.label) in text
-    assert len(OUTCOMES) == 11
+    assert len(OUTCOMES) == 15
 
 
 @pytest.mark.parametrize("outcome", ["", "everything", "adult'--"])
@@ -318,7 +321,7 @@ def test_nobody_picks_for_somebody_else(holder, errand, bob, sign_in):
     stranger = Client()
     response = stranger.post(address, {"outcome": "adult"})
     assert response.status_code == 303
-    assert stranger.get(response.url).url == reverse("wallet_front_door")
+    assert "begun in another browser" in stranger.get(response.url).content.decode()
     sign_in(bob, browser=stranger)
     assert stranger.post(address, {"outcome": "adult"}).status_code == 404
     assert IdentityVerification.objects.get(wallet__email=NORA).state == "started"
@@ -327,17 +330,21 @@ def test_nobody_picks_for_somebody_else(holder, errand, bob, sign_in):
 def test_the_providers_page_is_over_once_handed_in(holder, errand):
     address = begin(holder, errand)
     holder.post(address, {"outcome": "slow"})
+    assert holder.post(address, {"outcome": "adult"}).status_code == 303
+    hub(holder, errand)
     for response in (holder.get(address), holder.post(address, {"outcome": "adult"})):
         assert response.status_code == 303
     assert PickedOutcome.objects.get().outcome == "slow"
     assert IdentityVerification.objects.get().submissions == 1
 
 
-def test_coming_back_in_another_browser_or_without_an_errand_ends_at_the_front_door(holder, errand):
+def test_coming_back_in_another_browser_says_where_to_go_on(holder, errand):
     begin(holder, errand)
     verification = IdentityVerification.objects.get()
     back = reverse("wallet_identity_return", args=[verification.id])
-    assert Client().get(back).url == reverse("wallet_front_door")
+    elsewhere = Client().get(back)
+    assert "Go back to the browser in which you began" in elsewhere.content.decode()
+    assert IdentityVerification.objects.get().returned_at is None
     assert holder.get(reverse("wallet_identity_return", args=[uuid.uuid4()])).url == reverse(
         "wallet_front_door"
     )
@@ -386,7 +393,7 @@ def test_an_in_person_check_goes_to_review(holder, errand, in_person):
     verification = IdentityVerification.objects.get()
     assert (verification.state, verification.reason) == ("review", "in_person")
     assert verification.sealed_claims is None
-    assert "A person is looking at your check" in hub(holder, errand).content.decode()
+    assert "Visit us with your document" in hub(holder, errand).content.decode()
     assert holder.get(address).url == page("wallet_identity", errand)
     assert holder.post(address).status_code == 303
     assert IdentityVerification.objects.get().submissions == 1

@@ -15,7 +15,7 @@ from infra import browser
 from infra.reading import only_read
 from wallet.identity import progress
 from wallet.identity.progress import OtherBrowserError
-from wallet.models import IdentityVerification
+from wallet.models import Errand, IdentityVerification
 from wallet.pages import see_other
 from wallet.providers.contract import Message, MessageRefusedError
 
@@ -42,9 +42,22 @@ def returned(request: HttpRequest, name: str) -> HttpResponse:
         return render(request, "wallet/identity_elsewhere.html", status=403)
     except MessageRefusedError as refused:
         log.warning("identity_return_refused", provider=name, why=str(refused))
-        return see_other("wallet_front_door")
+        return _to_its_errand(request, name)
     rows = IdentityVerification.objects.filter(provider=name)
     verification = rows.filter(provider_reference__in=received.references).order_by("-created_at").first()
+    if verification is None or verification.errand_id is None:
+        return _to_its_errand(request, name)
+    return see_other("wallet_identity", verification.errand_id)
+
+
+def _to_its_errand(request: HttpRequest, name: str) -> HttpResponse:
+    """To what this browser was last doing with the provider: a page that is loaded again, or a late return.
+
+    What the browser brought is not believed, only its own cookie.
+    """
+    mine = Errand.objects.filter(browser=browser.digest(request) or "")
+    rows = IdentityVerification.objects.filter(provider=name, errand__in=mine)
+    verification = rows.order_by("-changed_at").first()
     if verification is None or verification.errand_id is None:
         return see_other("wallet_front_door")
     return see_other("wallet_identity", verification.errand_id)

@@ -5,14 +5,15 @@ doubled changes nothing but the time. No provider is called inside a transaction
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urljoin
 
 import structlog
 from django.conf import settings
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models import Q, QuerySet
 from django.urls import reverse
 
@@ -23,14 +24,14 @@ from wallet.models import IdentityVerification
 from wallet.providers import registry
 from wallet.providers.contract import (
     Check,
+    Find,
     Message,
     MessageRefusedError,
     Provider,
     ProviderError,
     Received,
-    Started,
 )
-from wallet.providers.findings import Failed, NotHere
+from wallet.providers.findings import Failed, Finding, NotHere
 
 log = structlog.get_logger(__name__)
 State = IdentityVerification.State
@@ -49,11 +50,10 @@ def begin(verification: IdentityVerification, *, now: datetime) -> str:
     """
     if State.STARTED not in MOVES[State(verification.state)]:
         raise ForbiddenMoveError(verification.state, State.STARTED)
-    provider = _provider_of(verification)
-    started = provider.start(check_of(verification), now=now)
-    columns = _columns(verification, provider, started)
-    move_to(verification, State.STARTED, actor="holder", now=now, **columns)
-    return started.address
+    address, columns = _start(verification, now=now)
+    with _references_kept_apart():
+        move_to(verification, State.STARTED, actor="holder", now=now, **columns)
+    return address
 
 
 def go_on(verification: IdentityVerification, *, now: datetime) -> str:
@@ -63,47 +63,47 @@ def go_on(verification: IdentityVerification, *, now: datetime) -> str:
     """
     if verification.state != State.STARTED:
         raise ForbiddenMoveError(verification.state, State.STARTED)
-    provider = _provider_of(verification)
-    started = provider.start(check_of(verification), now=now)
-    with transaction.atomic():
+    address, columns = _start(verification, now=now)
+    with _references_kept_apart(), transaction.atomic():
         seen = verification.sealed_memory
         state_machine.lock(verification)
         if verification.state != State.STARTED or verification.sealed_memory != seen:
             raise ForbiddenMoveError(verification.state, State.STARTED)
-        columns = _columns(verification, provider, started)
         for name, value in columns.items():
             setattr(verification, name, value)
         verification.save(update_fields=list(columns))
-    return started.address
+    return address
 
 
-def refresh(verification: IdentityVerification, *, now: datetime) -> None:
+def came_back(verification: IdentityVerification, *, now: datetime) -> None:
+    """The browser is back from the provider, so the person waits for the result and is told so."""
+    rows = IdentityVerification.objects.filter(id=verification.id, state=State.STARTED)
+    rows.filter(returned_at=None).update(returned_at=now)
+
+
+def refresh(verification: IdentityVerification, *, now: datetime) -> bool:
     """Ask the provider for the result of an attempt that waits for one, and settle it.
 
-    Only one process asks at a time; the others leave it to that one.
+    Only one process asks at a time; the others leave it to that one. Gives whether the provider answered.
     """
     if verification.state not in WAITING:
-        return
+        return False
     provider = registry.by_name(verification.provider)
     if provider is None:
         gone = Failed if verification.state == State.PROCESSING else NotHere
         settle(verification, gone("provider_changed"), now=now)
-        return
+        return True
     lease = _take_lease(verification, now=now)
     if lease is None:
         verification.refresh_from_db()
-        return
+        return False
     try:
-        finding = provider.result(check_of(verification), now=now)
-    except ProviderError as error:
-        log.warning("identity_result_not_given", verification=str(verification.id), why=str(error))
-        return
-    except Exception:  # a provider with a mistake must not stop people or the sweep
-        log.exception("identity_result_not_given", verification=str(verification.id))
-        return
+        finding = _ask(provider, verification, now=now)
+        if finding is not None:
+            settle(verification, finding, begun_at=verification.changed_at, now=now)
     finally:
         lease.update(asking_until=None)
-    settle(verification, finding, now=now)
+    return finding is not None
 
 
 def receive(name: str, message: Message, *, browser: str | None = None, now: datetime) -> Received:
@@ -124,7 +124,7 @@ def receive(name: str, message: Message, *, browser: str | None = None, now: dat
         read[reference] = verification
         return check_of(verification)
 
-    received = provider.receive(message, find, now=now)
+    received = _read(provider, message, find, now=now)
     concerned = [read.get(reference) or _waiting(name, reference) for reference in received.references]
     for verification in filter(None, concerned):
         if message.from_browser and not _in_its_browser(verification, browser):
@@ -133,6 +133,8 @@ def receive(name: str, message: Message, *, browser: str | None = None, now: dat
     if received.memory is not None and concerned and concerned[0] is not None:
         _remember(concerned[0], received.memory)
     for verification in filter(None, concerned):
+        if message.from_browser:
+            came_back(verification, now=now)
         refresh(verification, now=now)
     return received
 
@@ -161,12 +163,54 @@ def _provider_of(verification: IdentityVerification) -> Provider:
     return provider
 
 
-def _columns(verification: IdentityVerification, provider: Provider, started: Started) -> dict[str, Any]:
-    return {
-        "kept_by_provider": provider.keeps_data,
-        "provider_reference": started.reference,
-        "sealed_memory": _sealed(verification, started.memory) if started.memory else None,
-    }
+def _start(verification: IdentityVerification, *, now: datetime) -> tuple[str, dict[str, Any]]:
+    """Where the browser goes, and what the row of the attempt remembers. Raises `ProviderError`."""
+    provider = _provider_of(verification)
+    try:
+        started = provider.start(check_of(verification), now=now)
+        sealed = _sealed(verification, started.memory) if started.memory else None
+    except ProviderError:
+        raise
+    except Exception as error:  # a provider with a mistake must not show a person an error page
+        log.exception("identity_check_not_begun", verification=str(verification.id))
+        raise ProviderError("The provider’s module has a mistake.") from error
+    columns = {"provider_reference": started.reference, "sealed_memory": sealed, "returned_at": None}
+    return started.address, columns | {"kept_by_provider": provider.keeps_data}
+
+
+@contextmanager
+def _references_kept_apart() -> Iterator[None]:
+    """Two open attempts never have one reference: what a provider says of it would count for both."""
+    try:
+        yield
+    except IntegrityError as error:
+        raise ProviderError("The provider gave the reference of another check.") from error
+
+
+def _ask(provider: Provider, verification: IdentityVerification, *, now: datetime) -> Finding | None:
+    """What the provider found; None if it gave no answer, or one that makes no sense."""
+    try:
+        finding = provider.result(check_of(verification), now=now)
+        if not isinstance(finding, Finding):
+            raise ProviderError("The provider’s module gave something else than a finding.")
+    except ProviderError as error:
+        log.warning("identity_result_not_given", verification=str(verification.id), why=str(error))
+    except Exception:  # a provider with a mistake must not stop people or the sweep
+        log.exception("identity_result_not_given", verification=str(verification.id))
+    else:
+        return finding
+    return None
+
+
+def _read(provider: Provider, message: Message, find: Find, *, now: datetime) -> Received:
+    """What the message means. Raises `MessageRefusedError`."""
+    try:
+        return provider.receive(message, find, now=now)
+    except MessageRefusedError:
+        raise
+    except Exception as error:  # whatever strangers send must not end in an error page
+        log.exception("identity_message_not_read", provider=provider.name)
+        raise MessageRefusedError("The provider’s module could not read it.") from error
 
 
 def _take_lease(

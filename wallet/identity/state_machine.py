@@ -87,28 +87,42 @@ def submit(verification: IdentityVerification, *, now: datetime) -> None:
         move_to(verification, State.PROCESSING, actor="provider", now=now)
 
 
-def settle(verification: IdentityVerification, finding: Finding, *, now: datetime) -> None:
+def settle(
+    verification: IdentityVerification,
+    finding: Finding,
+    *,
+    begun_at: datetime | None = None,
+    now: datetime,
+) -> None:
     """Act on what a provider found, in one transaction: move, and enrol when verified.
 
     A result for an attempt that nothing was submitted for yet counts as the submission: the provider knows
     before this service that the person is done. A finding for an attempt that no longer waits for one is
-    written to its log and not acted on.
+    written to its log and not acted on. begun_at: the last change when the provider was asked; what it found
+    is dropped if the person has begun again since.
     """
     with transaction.atomic():
         lock(verification)
-        if isinstance(finding, Pending):
-            if finding.submitted and verification.state == State.STARTED:
-                _submitted(verification, now=now)
+        begun = verification.state == State.STARTED
+        if isinstance(finding, Pending) and not (begun and finding.submitted):
             return
         if verification.state not in WAITING:
             _record_late(verification, finding, now=now)
             return
-        if isinstance(finding, NotHere):
-            move_to(verification, State.CANCELLED, actor="provider", reason=finding.reason, now=now)
+        if begun and begun_at not in (None, verification.changed_at):
             return
-        if verification.state == State.STARTED:
+        if begun and not isinstance(finding, NotHere | Failed):
             _submitted(verification, now=now)
         _act_on(verification, finding, now=now)
+
+
+def _end_uncharged(verification: IdentityVerification, finding: NotHere, *, now: datetime) -> None:
+    """CANCELLED; a try that was charged before the provider knew is given back."""
+    charged, submitted_at = verification.state == State.PROCESSING, verification.changed_at
+    reason, charge = finding.reason, -1 if charged else 0
+    move_to(verification, State.CANCELLED, actor="provider", reason=reason, charge=charge, now=now)
+    if charged:
+        SUBMISSIONS.give_back(str(verification.wallet_id), taken_at=submitted_at)
 
 
 def _submitted(verification: IdentityVerification, *, now: datetime) -> None:
@@ -131,6 +145,11 @@ def _act_on(verification: IdentityVerification, finding: Finding, *, now: dateti
             move_to(verification, State.DECLINED, actor="provider", reason="too_many_tries", now=now)
         case Refused(reason):
             move_to(verification, State.DECLINED, actor="provider", reason=reason, now=now)
+        case NotHere():
+            _end_uncharged(verification, finding, now=now)
+        case Failed(reason) if verification.state == State.STARTED:  # nothing was charged yet
+            move_to(verification, State.SUBMITTED, actor="provider", now=now)
+            move_to(verification, State.ERROR, actor="provider", reason=reason, now=now)
         case Failed(reason):
             fail(verification, actor="provider", reason=reason, now=now)
 

@@ -18,6 +18,7 @@ log = structlog.get_logger(__name__)
 State = IdentityVerification.State
 
 IDLE = timedelta(hours=24)  # then abandoned
+LONGEST_IDLE = timedelta(days=7)  # then abandoned, even if the provider could not be asked since
 UNANSWERED = timedelta(hours=24)  # then an error, and the try is given back
 STALE = timedelta(minutes=5)  # then the provider is asked
 STALE_BEGUN = timedelta(minutes=30)
@@ -40,26 +41,26 @@ def sweep(*, now: datetime, batch: int = 500) -> Counter[str]:
         moved[State.ERROR] += _give_up(verification, now=now)
     idle = rows.filter(state__in=state_machine.IDLE_STATES, changed_at__lte=now - IDLE)
     for verification in _each(idle, batch):
-        moved[State.ABANDONED] += _move(verification, State.ABANDONED, now=now)
+        moved[_abandon(verification, now=now)] += 1
     over = Credential.objects.filter(expires_at__lte=now, verification__state=State.APPROVED)
     for verification in _each(rows.filter(id__in=over.values("verification_id")), batch):
         moved[State.EXPIRED] += _move(verification, State.EXPIRED, now=now)
     moved["forgotten"] += forgetting.forget_decided(now=now, batch=batch)
+    del moved[""]
     return +moved
 
 
 def _to_ask(now: datetime) -> QuerySet[IdentityVerification]:
     """Attempts that wait for a result, also those to which nobody came back and no callback came.
 
-    An attempt that was only begun is asked about less often, and once more before it is abandoned.
+    An attempt from which nobody came back is asked about less often; `_abandon` asks once more.
     """
-    processing = Q(state=State.PROCESSING) & (Q(asked_at__isnull=True) | Q(asked_at__lte=now - STALE))
-    begun = Q(state=State.STARTED) & (
-        Q(asked_at__isnull=True)
-        | Q(asked_at__lte=now - STALE_BEGUN)
-        | Q(changed_at__lte=now - IDLE, asked_at__lte=now - STALE)
-    )
-    return IdentityVerification.objects.filter(processing | begun, changed_at__lte=now - STALE)
+    never, stale = Q(asked_at__isnull=True), Q(asked_at__lte=now - STALE)
+    waited_for = Q(state=State.PROCESSING) | Q(state=State.STARTED, returned_at__isnull=False)
+    begun = Q(state=State.STARTED) & (never | Q(asked_at__lte=now - STALE_BEGUN))
+    due = (waited_for & (never | stale)) | begun
+    still_open = ~Q(state=State.STARTED, changed_at__lte=now - IDLE)
+    return IdentityVerification.objects.filter(due, still_open, changed_at__lte=now - STALE)
 
 
 def _each(rows: QuerySet[IdentityVerification], batch: int) -> Iterator[IdentityVerification]:
@@ -70,13 +71,28 @@ def _each(rows: QuerySet[IdentityVerification], batch: int) -> Iterator[Identity
         page = list(rows.filter(id__gt=page[-1].id).order_by("id")[:batch])
 
 
-def _ask(verification: IdentityVerification, *, now: datetime) -> None:
+def _ask(verification: IdentityVerification, *, now: datetime) -> bool:
     """Fetch a result that nobody came back for; one attempt in trouble does not stop the others."""
     try:
-        progress.refresh(verification, now=now)
+        return progress.refresh(verification, now=now)
     except Exception:
         log.exception("identity_result_not_settled", verification=str(verification.id))
         verification.refresh_from_db()
+        return False
+
+
+def _abandon(verification: IdentityVerification, *, now: datetime) -> str:
+    """ABANDONED, unless the provider knows better; the state in which the attempt is then, "" if as before.
+
+    An attempt is kept while its provider cannot be asked: it may have verified the person long since.
+    """
+    if verification.state == State.STARTED:
+        answered = _ask(verification, now=now)
+        if verification.state != State.STARTED:
+            return verification.state if answered and verification.state != State.ABANDONED else ""
+        if not answered and verification.changed_at > now - LONGEST_IDLE:
+            return ""
+    return State.ABANDONED if _move(verification, State.ABANDONED, now=now) else ""
 
 
 def _move(verification: IdentityVerification, to: State, *, now: datetime) -> bool:

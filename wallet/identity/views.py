@@ -8,6 +8,8 @@ from typing import Any
 import structlog
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from infra import browser
@@ -24,7 +26,7 @@ from wallet.pages import for_holder, see_other
 from wallet.providers import registry
 from wallet.providers.contract import ProviderError
 from wallet.providers.findings import REASONS
-from wallet.providers.in_person import InPerson
+from wallet.providers.in_person import InPerson, qr_code
 
 log = structlog.get_logger(__name__)
 State = IdentityVerification.State
@@ -67,6 +69,8 @@ def begin(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) -
     provider = request.POST.get("provider", only)
     if provider not in offered:
         return see_other("wallet_identity", errand.id)
+    if not state_machine.SUBMISSIONS.left(str(wallet.id), now=now):
+        return see_other("wallet_identity", errand.id)
     try:
         verification = attempts.attempt(wallet, errand, provider, now=now)
         address = progress.begin(verification, now=now)
@@ -87,7 +91,7 @@ def begin(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) -
 def go_on(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) -> HttpResponse:
     """To the provider, for a check that has begun."""
     verification = attempts.latest(wallet)
-    if verification is None:
+    if verification is None or not state_machine.SUBMISSIONS.left(str(wallet.id), now=now):
         return see_other("wallet_identity", errand.id)
     attempts.for_errand(verification, errand)
     try:
@@ -129,13 +133,17 @@ def in_person(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetim
     return see_other("wallet_identity", errand.id)
 
 
+@never_cache
 @only_read
 def back(request: HttpRequest, verification_id: uuid.UUID) -> HttpResponse:
     """Where a provider sends the browser: on to the errand, which asks for a sign-in if need be."""
     verification = IdentityVerification.objects.select_related("errand").filter(id=verification_id).first()
     errand = verification.errand if verification else None
-    if errand is None or errand.browser != browser.digest(request):
+    if verification is None or errand is None:
         return see_other("wallet_front_door")
+    if errand.browser != browser.digest(request):  # perhaps finished on a phone; the result counts
+        return render(request, "wallet/identity_elsewhere.html", {"counts": True})
+    progress.came_back(verification, now=timezone.now())
     return see_other("wallet_identity", errand.id)
 
 
@@ -193,8 +201,15 @@ def _state_page(
     facts: dict[str, Any] = {"reason": _reason(verification)}
     if name == "again" and verification:
         facts["tries_left"] = attempts.tries_left(verification, now=now)
+    if name == "review" and verification and verification.reason == "in_person":
+        return "visit", {"qr_code": qr_code(verification.provider_reference)}
+    if name == "started" and verification and verification.returned_at:
+        name = "waiting"
     if name == "waiting" and verification:
-        facts["long"] = (now - verification.changed_at).total_seconds() > TAKES_LONG_AFTER
+        since = verification.changed_at
+        if verification.state == State.STARTED and verification.returned_at:
+            since = verification.returned_at
+        facts["long"] = (now - since).total_seconds() > TAKES_LONG_AFTER
     return name, facts
 
 

@@ -48,6 +48,7 @@ class IdentityVerification(models.Model):
     # Only one process at a time asks the provider for the result: it sets this to the end of its lease.
     asking_until = models.DateTimeField(null=True, editable=False)
     asked_at = models.DateTimeField(null=True, editable=False)  # when the provider was last asked
+    returned_at = models.DateTimeField(null=True, editable=False)  # the browser is back, and no result yet
     # Whether the provider's own machines keep data of this check; see `identity.forgetting`.
     kept_by_provider = models.BooleanField(default=False, db_default=False, editable=False)
     created_at = models.DateTimeField(_("begun"), editable=False)
@@ -82,6 +83,13 @@ class IdentityVerification(models.Model):
                     state__in=["created", "started", "submitted", "processing", "resubmit", "review"]
                 ),
                 name="wallet_one_open_verification",
+            ),
+            # What a provider says of a reference counts for one attempt.
+            models.UniqueConstraint(
+                fields=["provider", "provider_reference"],
+                condition=Q(state__in=["created", "started", "submitted", "processing", "resubmit", "review"])
+                & ~Q(provider_reference=""),
+                name="wallet_one_open_reference",
             ),
             models.CheckConstraint(
                 condition=Q(sealed_claims__isnull=True) | Q(state="review"),

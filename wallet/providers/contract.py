@@ -4,6 +4,7 @@ A provider is one class, named in the setting IDENTITY_PROVIDERS. It never touch
 gets a `Check`, says what it found, and `wallet.identity` decides what that means.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -14,6 +15,8 @@ from wallet.claims import Text
 from wallet.evidence import Assurance
 from wallet.providers.findings import Finding
 from wallet.providers.options import Options
+
+MAX_REFERENCE = 200  # characters
 
 
 class ProviderError(Exception):
@@ -55,13 +58,21 @@ class Check:
 class Started:
     """Where the browser goes: a path on this host, or an https address elsewhere.
 
-    reference: the provider's own name for this check, at most 200 characters; "" if it has none.
-    memory: replaces what the provider kept before.
+    reference: the provider's own name for this check, at most 200 characters; "" if it has none. No two
+    checks have the same. memory: replaces what the provider kept before. Raises `ProviderError` when they
+    are not that: then what the provider's server answered makes no sense.
     """
 
     address: str = field(repr=False)
     reference: str = ""
     memory: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        here = self.address.startswith("/") and not self.address.startswith("//")
+        if not here and not re.match("https?://[^/]", self.address):
+            raise ProviderError("The provider gave no address for the browser.")
+        if len(self.reference) > MAX_REFERENCE or not self.reference.isprintable():
+            raise ProviderError("The provider gave no usable reference.")
 
 
 @dataclass(frozen=True)

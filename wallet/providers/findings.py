@@ -45,11 +45,24 @@ REASONS: dict[str, Text] = {
 class Pending:
     """No result yet: ask again later.
 
-    submitted: the provider has all it needs from the person and is still checking it. That counts as the
-    submission, and the person sees the page that waits.
+    submitted: the provider knows that the person is done and only the result is missing. Then the try is
+    charged, and the person waits and cannot stop the check any more.
     """
 
     submitted: bool = False
+
+
+class ReasonError(ValueError):
+    """A finding gives a reason for which there are no words."""
+
+
+@dataclass(frozen=True)
+class _WithReason:
+    reason: str
+
+    def __post_init__(self) -> None:
+        if self.reason not in REASONS:
+            raise ReasonError("reason is not a key of REASONS")
 
 
 @dataclass(frozen=True)
@@ -61,37 +74,30 @@ class Verified:
 
 
 @dataclass(frozen=True)
-class SubmitAgain:
+class SubmitAgain(_WithReason):
     """Something that the person can mend; `reason` is a key of `REASONS`."""
-
-    reason: str
 
 
 @dataclass(frozen=True)
-class NeedsReview:
+class NeedsReview(_WithReason):
     """A person has to decide; `identity` and `evidence` are what was read, as far as anything was."""
 
-    reason: str
     identity: Identity | None = None
     evidence: Evidence | None = None
 
 
 @dataclass(frozen=True)
-class Refused:
+class Refused(_WithReason):
     """The person could not be verified and should not just try again."""
 
-    reason: str
-
 
 @dataclass(frozen=True)
-class NotHere:
+class NotHere(_WithReason):
     """The check ends without a result and uncharged: the person stopped, or needs another provider."""
 
-    reason: str
-
 
 @dataclass(frozen=True)
-class Failed:
+class Failed(_WithReason):
     """The provider failed. It is nobody's fault here, so the try is not charged."""
 
     reason: str = "provider_failed"

@@ -1,9 +1,12 @@
 """Identity verification in person: the person shows a document, an operator types it in and decides."""
 
+import re
 import secrets
 from datetime import datetime
 
+import segno
 from django.urls import reverse
+from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext_lazy as _
 
 from wallet.providers.contract import Check, Provider, Started
@@ -13,6 +16,7 @@ from wallet.providers.options import Options
 # Without characters that look alike. The person reads the case number out, or shows it as a QR code.
 ALPHABET = "23456789ABCDEFGHJKMNPQRSTVWXYZ"
 LENGTH = 8
+_TYPED = re.compile(rf"\s*([{ALPHABET}]{{4}})[\s-]*([{ALPHABET}]{{4}})\s*", re.IGNORECASE)
 
 
 class InPerson(Provider):
@@ -44,3 +48,17 @@ def case_number() -> str:
     """A number for people: short, easy to read out, and not to be guessed while the attempt is open."""
     text = "".join(secrets.choice(ALPHABET) for _place in range(LENGTH))
     return f"{text[:4]}-{text[4:]}"
+
+
+def as_case_number(typed: str) -> str:
+    """The case number that somebody typed in, in any case and with a dash or without; "" if it is none."""
+    found = _TYPED.fullmatch(typed)
+    return "-".join(found.groups()).upper() if found else ""
+
+
+def qr_code(number: str) -> SafeString:
+    """The case number, and nothing else, as an SVG image. Its size is for the style sheet to say."""
+    image = segno.make_qr(number, error="m").svg_inline(
+        omitsize=True, svgclass=None, lineclass=None, light="#fff"
+    )
+    return mark_safe(image)  # noqa: S308

@@ -17,25 +17,39 @@ FAILURES = {"again": "document_expired", "review": "selfie_manipulated", "not_he
 
 
 class StripePlay(Play):
-    """Drives `server`; make one with `playing`."""
+    """Stripe's pages and machines, played by `server`."""
 
     name = NAME
     kinds = frozenset({"verified", "review", "again", "not_here", "failed"})
     polled = True
     calls_back = True
+    decides_later = True
+    server: StripeServer
+    waiting_for: str = "verified"
 
-    def __init__(self, server: StripeServer) -> None:
-        self.server = server
-        self.settings = settings_for(server)
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        with listening() as server:
+            self.server = server
+            key = {"key": KEY, "webhook_secret": SECRET}
+            self.settings = {"type": "stripe", "address": server.address} | key
+            yield
 
     def person_ends(self, attempt: IdentityVerification, address: str, kind: str, **facts: Any) -> None:
         """facts: `outputs` and `document`, members of the answer for a verified person."""
-        session = self.server.open_page(address)
-        self.server.submit(session)
-        if kind == "verified":
-            self.server.verify(session, **facts)
+        self.person_submits(attempt, address, kind)
+        self.decide(attempt, **facts)
+
+    def person_submits(self, attempt: IdentityVerification, address: str, kind: str) -> None:
+        self.waiting_for = kind
+        self.server.submit(self.server.open_page(address))
+
+    def decide(self, attempt: IdentityVerification, **facts: Any) -> None:
+        if self.waiting_for == "verified":
+            self.server.verify(attempt.provider_reference, **facts)
         else:
-            self.server.fail(session, FAILURES.get(kind, "id_number_mismatch"))
+            code = FAILURES.get(self.waiting_for, "id_number_mismatch")
+            self.server.fail(attempt.provider_reference, code)
 
     def person_gives_up(self, attempt: IdentityVerification, address: str) -> None:
         self.server.fail(self.server.open_page(address), "abandoned", with_report=False)
@@ -89,15 +103,3 @@ class StripePlay(Play):
         path = reverse("wallet_identity_callback", args=[self.name])
         headers = {"stripe-signature": signed(body) if header is None else header}
         return Call(path, method="POST", body=body, headers=headers)
-
-
-def settings_for(server: StripeServer, **more: str) -> dict[str, str]:
-    """IDENTITY_PROVIDERS["stripe"] with which the service calls `server`."""
-    return {"type": "stripe", "key": KEY, "webhook_secret": SECRET, "address": server.address} | more
-
-
-@contextmanager
-def playing() -> Iterator[StripePlay]:
-    """The play while its server runs."""
-    with listening() as server:
-        yield StripePlay(server)

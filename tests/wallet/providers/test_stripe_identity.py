@@ -17,7 +17,7 @@ from django.urls import reverse
 
 from infra import waiting
 from tests.wallet.conftest import together
-from tests.wallet.providers.stripe_play import NAME, StripePlay, playing
+from tests.wallet.providers.stripe_play import NAME, StripePlay
 from tests.wallet.providers.stripe_server import FAULTS, SECRET, signed
 from wallet.claims import Identity
 from wallet.identity import attempts, progress, review, state_machine
@@ -58,7 +58,8 @@ EVERY_CODE = {
 
 @pytest.fixture
 def play(settings: Any) -> Iterator[StripePlay]:
-    with playing() as play:
+    play = StripePlay()
+    with play.running():
         settings.IDENTITY_PROVIDERS = {NAME: play.settings}
         yield play
 

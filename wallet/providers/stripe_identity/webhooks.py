@@ -61,7 +61,10 @@ def _event(text: str) -> dict[str, Any]:
 def _session(event: dict[str, Any], *, live: bool) -> str | None:
     if event.get("livemode") is not live:
         raise ForgedEventError("The event is of the other mode, live or test, than the key.")
-    if event.get("type") not in WITH_RESULT:
+    kind = event.get("type")
+    if not isinstance(kind, str):
+        raise ForgedEventError("The event does not say what has happened.")
+    if kind not in WITH_RESULT:
         return None
     data = event.get("data")
     subject = data.get("object") if isinstance(data, dict) else None

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('wallet', '0002_identity_providers'),
+        ('wallet', '0003_returned'),
     ]
 
     operations = [

@@ -1,0 +1,79 @@
+"""The providers that are configured: loaded in order, refused with one sentence, and found by `check`."""
+
+from io import StringIO
+
+import pytest
+from django.core.management import call_command
+from django.core.management.base import SystemCheckError
+
+from wallet.evidence import Assurance
+from wallet.providers import registry
+from wallet.providers.contract import Provider
+from wallet.providers.in_person import InPerson
+
+SIMULATED = "sandbox.identity_provider.provider.SimulatedProvider"
+
+
+class Strong(Provider):
+    """Reaches two levels of two frameworks."""
+
+    label, needs, takes = "Strong", "Nothing.", "No time."
+    assurances = (Assurance("eidas", "high"), Assurance("nist", "ial3"))
+
+
+STRONG = f"{__name__}.Strong"
+
+
+def test_providers_are_offered_in_their_order_by_type_or_name(settings):
+    settings.IDENTITY_PROVIDERS = {"second": {"type": SIMULATED}, "in_person": {}, "a": {"type": "in_person"}}
+    offered = registry.offered()
+    assert list(offered) == ["second", "in_person", "a"]
+    assert isinstance(offered["in_person"], InPerson)
+    assert offered["a"].name == "a"
+    assert registry.by_name("second") is offered["second"]
+    assert registry.by_name("unknown") is None
+
+
+def test_an_operator_s_own_check_claims_the_operator_s_own_framework(settings):
+    settings.IDENTITY_PROVIDERS = {"in_person": {}}
+    [assurance] = registry.offered()["in_person"].assurances
+    assert assurance == Assurance(f"{settings.BASE_URL}/assurance", "in_person")
+
+
+@pytest.mark.parametrize(
+    ("demand", "names"),
+    [
+        ((), ["in_person", "strong"]),
+        ((Assurance("eidas", "high"),), ["strong"]),
+        ((Assurance("eidas", "low"), Assurance("nist", "ial3")), ["strong"]),
+        ((Assurance("nist", "high"),), []),  # the word of one framework says nothing in another
+        ((Assurance("eidas", ""),), []),
+    ],
+)
+def test_only_providers_that_reach_what_is_demanded_are_offered(settings, demand, names):
+    settings.IDENTITY_PROVIDERS = {"in_person": {}, "strong": {"type": STRONG}}
+    assert list(registry.reaching(demand)) == names
+
+
+@pytest.mark.parametrize(
+    ("configured", "sentence"),
+    [
+        ({"nobody": {}}, "IDENTITY_NOBODY_TYPE is neither one of"),
+        ({"a": {"type": "no.such.Module"}}, "IDENTITY_A_TYPE is neither one of"),
+        ({"a": {"type": "wallet.evidence.Evidence"}}, "IDENTITY_A_TYPE is not a class derived from"),
+        ({"a": {"type": "wallet.evidence.METHODS"}}, "IDENTITY_A_TYPE is not a class derived from"),
+        ({"in_person": {"plaze": "secret-value"}}, "IDENTITY_IN_PERSON_PLAZE: this provider has no such"),
+        ({"in_person": {"assurance": "a b c"}}, "IDENTITY_IN_PERSON_ASSURANCE must be a trust framework"),
+    ],
+)
+def test_check_refuses_what_would_fail_a_person_later(settings, configured, sentence):
+    settings.IDENTITY_PROVIDERS = configured
+    with pytest.raises(SystemCheckError, match=sentence) as refused:
+        call_command("check", stdout=StringIO(), stderr=StringIO())
+    assert "wallet.E001" in str(refused.value)
+    assert "secret-value" not in str(refused.value)
+
+
+def test_check_passes_what_is_right(settings):
+    settings.IDENTITY_PROVIDERS = {"in_person": {"place": "12 Main Street"}, "strong": {"type": STRONG}}
+    call_command("check", stdout=StringIO(), stderr=StringIO())
