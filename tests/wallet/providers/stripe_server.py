@@ -122,6 +122,16 @@ class StripeServer:
             session["last_verification_report"] = report["id"]
         session |= {"status": "requires_input", "last_error": {"code": code, "reason": "In English."}}
 
+    def person_chose(self, address: str, outcome: str) -> str:
+        """A button of the page was pressed; gives the address that the browser is sent to."""
+        reference = self.open_page(address)
+        self.submit(reference)
+        if outcome == "verified":
+            self.verify(reference)
+        elif outcome != "processing":
+            self.fail(reference, outcome)
+        return str(self.sessions[reference]["return_url"])
+
     def event(self, reference: str, kind: str, **changes: Any) -> bytes:
         """The body of a webhook."""
         session = self.sessions.get(reference, {"id": reference})
@@ -268,6 +278,12 @@ def signed(body: bytes, *secrets: str, at: int | None = None, scheme: str = "v1"
     return ",".join([f"t={at}", *(f"{scheme}={made.hexdigest()}" for made in sums)])
 
 
+PAGE = """<!doctype html><html lang="en"><title>Stripe's page</title><main><h1>Verify your identity</h1>
+<form method="post"><button name="outcome" value="verified">It is me</button>
+<button name="outcome" value="processing">It is me, slowly</button>
+<button name="outcome" value="document_expired">An old document</button>
+<button name="outcome" value="consent_declined">I decline</button></form></main></html>"""
+
 # What the server answers instead: status, media type, body.
 FAULTS = {
     "500": (500, "application/json", b'{"error":{"type":"api_error","message":"x"}}'),
@@ -301,11 +317,18 @@ def listening() -> Iterator[StripeServer]:
             fault = stripe.next_fault()
             if fault == "slow":
                 stripe.waited_for.wait(30)
-            status, kind, sent = FAULTS.get(fault) or self.answer(path, query, headers, body)
+            location = f"{stripe.address}/elsewhere"
+            if path.startswith("/start/") and self.command == "GET":
+                status, kind, sent = 200, "text/html", PAGE.encode()
+            elif path.startswith("/start/"):
+                location = stripe.person_chose(stripe.address + path, dict(parse_qsl(body))["outcome"])
+                status, kind, sent = 302, "text/html", b""
+            else:
+                status, kind, sent = FAULTS.get(fault) or self.answer(path, query, headers, body)
             with suppress(OSError):  # the client did not wait
                 self.send_response(status)
                 if status == 302:
-                    self.send_header("Location", f"{stripe.address}/elsewhere")
+                    self.send_header("Location", location)
                 self.send_header("Content-Type", kind)
                 self.send_header("Content-Length", str(len(sent)))
                 self.end_headers()
