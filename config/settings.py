@@ -192,6 +192,8 @@ if not _sandbox and any(
     values.get("type", "").startswith("sandbox.") for values in IDENTITY_PROVIDERS.values()
 ):
     raise ImproperlyConfigured("IDENTITY_PROVIDERS names a sandbox provider; production refuses it.")
+# Whether an identity provider may run in its vendor's test mode, which verifies nobody.
+IDENTITY_TEST_MODE = _sandbox
 # How long a verified identity is good for; less if the document that was shown expires before.
 IDENTITY_VALIDITY = timedelta(days=_number("IDENTITY_VALIDITY_DAYS", 365, most=3650))
 

@@ -184,9 +184,9 @@ def serves(module: str, used_by: dict[str, set[str]]) -> set[str]:
 
 # Django finds these by where they are; they serve every app.
 OF_DJANGO = {"infra.apps", "infra.models", "infra.management.commands.migrate"}
-# Calls to outside parties know nothing of the product: `wallet` calls providers of identities, `presentation`
-# calls relying applications. What only the latter needs so far stays there as well.
-FOR_EVERY_CALL = {"infra.outbound.lanes", "infra.outbound.retry_after"}
+# Calls to outside parties know nothing of the product. So far only relying applications are left alone for
+# as long as they ask.
+FOR_EVERY_CALL = {"infra.outbound.retry_after"}
 
 
 def test_what_is_in_infra_serves_two_apps() -> None:

@@ -12,6 +12,13 @@ REASONS: dict[str, Text] = {
     "blurry": _("The picture of your document was too blurred to read."),
     "document_expired": _("Your document has expired. Please use another one."),
     "document_unsupported": _("This kind of document cannot be used. Please use another one."),
+    "document_without_photo": _("Your document has no picture of you that can be used. Use another one."),
+    "document_unclear": _(
+        "Your document could not be checked. Try again in good light, with all its corners in the picture."
+    ),
+    "selfie_unclear": _(
+        "The picture of your face could not be checked. Try again in good light, without glasses or a hat."
+    ),
     "face_mismatch": _("Your face could not be matched with the picture in your document."),
     "unreadable": _("Some of the details could not be read."),
     "not_verified": _("We couldn’t confirm that the document is yours."),
