@@ -25,7 +25,7 @@ class Migration(migrations.Migration):
     atomic = False
 
     dependencies = [
-        ('wallet', '0003_returned'),
+        ('wallet', '0004_kept_by_provider'),
     ]
 
     operations = [
