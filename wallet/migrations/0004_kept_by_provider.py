@@ -15,8 +15,4 @@ class Migration(migrations.Migration):
             name='kept_by_provider',
             field=models.BooleanField(db_default=False, default=False, editable=False),
         ),
-        migrations.AddIndex(
-            model_name='identityverification',
-            index=models.Index(condition=models.Q(('kept_by_provider', True)), fields=['id'], name='wallet_verification_kept_away'),
-        ),
     ]

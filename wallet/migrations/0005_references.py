@@ -33,4 +33,8 @@ class Migration(migrations.Migration):
             model_name='identityverification',
             index=models.Index(fields=['provider', 'provider_reference'], name='wallet_verification_reference'),
         ),
+        AddedConcurrently(
+            model_name='identityverification',
+            index=models.Index(condition=models.Q(('kept_by_provider', True)), fields=['id'], name='wallet_verification_kept_away'),
+        ),
     ]
