@@ -367,6 +367,21 @@ def test_a_browser_whose_return_is_refused_is_led_to_what_it_was_doing(client, n
     assert stranger.get(address(end="return/")).url == reverse("wallet_front_door")
 
 
+@pytest.mark.parametrize("cookie", [None, "x" * 43])
+def test_what_a_browser_brings_that_did_not_begin_ends_the_check(nora, errand, now, told, cookie):
+    told(received=Received(("r1",)), found=Verified(NORA_NEW, evidence_of()))
+    verification = begun(nora, now, errand=errand)
+    stranger = Client()
+    if cookie:
+        stranger.cookies[configured.BROWSER_COOKIE_NAME] = cookie
+    response = stranger.get(address(end="return/") + "?code=1")
+    assert response.status_code == 403
+    assert "begun in another browser" in response.content.decode()
+    verification.refresh_from_db()
+    assert (verification.state, verification.reason) == ("cancelled", "other_browser")
+    assert verification.submissions == Told.asked == 0
+
+
 def test_of_two_messages_at_once_only_one_changes_what_the_provider_keeps(client, nora, errand, now, told):
     verification = begun(nora, now, errand=errand)
 

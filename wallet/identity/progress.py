@@ -177,7 +177,7 @@ def _start(
     try:
         started = (start or provider.start)(check, now=now)
         _check_is_own(verification, started.reference)
-        sealed = _sealed(verification, started.memory) if started.memory else None
+        sealed: bytes | memoryview | None = _sealed(verification, started.memory) if started.memory else None
         if started.memory == check.memory:  # sealed anew it would look changed to a message that arrives now
             sealed = verification.sealed_memory
     except ProviderError:
