@@ -484,6 +484,8 @@ def test_a_pid_that_does_not_say_when_it_ends_is_good(client: Client, nora_begin
 STRANGERS: dict[str, Any] = {
     "of another authority": lambda: world().stranger,
     "its own authority": lambda: Authority.make("Self-made"),
+    "whose key may not sign": lambda: world().authority.certifies("A server", signs=False),
+    "certified by an issuer": lambda: world().issuer.certifies("Somebody's friend"),
     "whose certificate has ended": lambda: world().authority.certifies("A former PID provider", days=-1),
 }
 
