@@ -5,15 +5,14 @@ doubled changes nothing but the time. No provider is called inside a transaction
 """
 
 import json
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 from urllib.parse import urljoin
 
 import structlog
 from django.conf import settings
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.urls import reverse
 
@@ -58,8 +57,7 @@ def begin(verification: IdentityVerification, *, now: datetime) -> str:
     if State.STARTED not in MOVES[State(verification.state)]:
         raise ForbiddenMoveError(verification.state, State.STARTED)
     address, columns = _start(verification, now=now)
-    with _references_kept_apart():
-        move_to(verification, State.STARTED, actor="holder", now=now, **columns)
+    move_to(verification, State.STARTED, actor="holder", now=now, **columns)
     return address
 
 
@@ -71,8 +69,8 @@ def go_on(verification: IdentityVerification, *, now: datetime, start: Start | N
     """
     if verification.state != State.STARTED:
         raise ForbiddenMoveError(verification.state, State.STARTED)
-    address, columns = _start(verification, now=now, start=start)
-    with _references_kept_apart(), transaction.atomic():
+    address, columns = _start(verification, start, now=now)
+    with transaction.atomic():
         seen = verification.sealed_memory
         state_machine.lock(verification)
         if verification.state != State.STARTED or verification.sealed_memory != seen:
@@ -172,17 +170,16 @@ def _provider_of(verification: IdentityVerification) -> Provider:
 
 
 def _start(
-    verification: IdentityVerification, *, now: datetime, start: Start | None = None
+    verification: IdentityVerification, start: Start | None = None, *, now: datetime
 ) -> tuple[str, dict[str, Any]]:
     """Where the browser goes, and what the row of the attempt remembers. Raises `ProviderError`."""
-    start, check = start or _provider_of(verification).start, check_of(verification)
+    provider, check = _provider_of(verification), check_of(verification)
     try:
-        started = start(check, now=now)
-        sealed: bytes | memoryview | None = None
-        if started.memory:
-            # Sealed anew, what has not changed would look changed to a message that comes in at this moment.
-            unchanged = started.memory == check.memory
-            sealed = verification.sealed_memory if unchanged else _sealed(verification, started.memory)
+        started = (start or provider.start)(check, now=now)
+        _check_is_own(verification, started.reference)
+        sealed: bytes | memoryview | None = _sealed(verification, started.memory) if started.memory else None
+        if started.memory == check.memory:  # sealed anew it would look changed to a message that arrives now
+            sealed = verification.sealed_memory
     except ProviderError:
         raise
     except Exception as error:  # a provider with a mistake must not show a person an error page
@@ -192,13 +189,11 @@ def _start(
     return started.address, columns
 
 
-@contextmanager
-def _references_kept_apart() -> Iterator[None]:
-    """Two open attempts never have one reference: what a provider says of it would count for both."""
-    try:
-        yield
-    except IntegrityError as error:
-        raise ProviderError("The provider gave the reference of another check.") from error
+def _check_is_own(verification: IdentityVerification, reference: str) -> None:
+    """Raises `ProviderError` if another wallet’s attempt has this reference: results would be mixed."""
+    rows = IdentityVerification.objects.filter(provider=verification.provider, provider_reference=reference)
+    if reference and rows.exclude(wallet_id=verification.wallet_id).exists():
+        raise ProviderError("The provider gave the reference of another check.")
 
 
 def _ask(provider: Provider, verification: IdentityVerification, *, now: datetime) -> Finding | None:
@@ -207,6 +202,7 @@ def _ask(provider: Provider, verification: IdentityVerification, *, now: datetim
         finding = provider.result(check_of(verification), now=now)
         if not isinstance(finding, Finding):
             raise ProviderError("The provider’s module gave something else than a finding.")
+        _check_is_own(verification, verification.provider_reference)  # also of those that began at once
     except ProviderError as error:
         log.warning("identity_result_not_given", verification=str(verification.id), why=str(error))
     except Exception:  # a provider with a mistake must not stop people or the sweep
