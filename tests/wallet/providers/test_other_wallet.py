@@ -358,6 +358,9 @@ REFUSED: dict[str, Any] = {
     "two presentations": lambda wallet, request: posted(
         request, response=encrypted(request, {"vp_token": {"pid": [wallet.presentation(request)] * 2}})
     ),
+    "more than was asked for": lambda wallet, request: posted(
+        request, response=encrypted(request, {"vp_token": right(wallet, request)["vp_token"] | {"else": []}})
+    ),
     "another query": lambda wallet, request: posted(
         request, response=encrypted(request, {"vp_token": {"else": [wallet.presentation(request)]}})
     ),
