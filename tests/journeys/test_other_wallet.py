@@ -1,6 +1,8 @@
 """People prove who they are with another wallet, in Chromium: on one device and across two."""
 
+import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from html import unescape
 from typing import Any
 
@@ -8,11 +10,15 @@ import pytest
 from django.test import Client
 from playwright.sync_api import expect
 
+from infra.sealing import seal
 from tests.journeys.conftest import Holder
 from tests.journeys.test_self_service import look
 from tests.people import NORA
 from tests.relying_party import RelyingParty
 from tests.wallet.providers.pids import OtherPersonsWallet, fetched, world
+from wallet.identity.progress import check_of
+from wallet.models import IdentityVerification
+from wallet.providers.other_wallet.transactions import Transaction
 
 pytestmark = pytest.mark.browser
 MakeHolder = Callable[..., Holder]
@@ -44,6 +50,12 @@ def wallet_answers(link: str) -> str:
     return str(reply.json().get("redirect_uri", ""))
 
 
+def by_itself(person: Holder) -> None:
+    """The page asks every few seconds, and goes on."""
+    heading = person.page.get_by_role("heading", level=1)
+    expect(heading).to_have_text("Share this with Acme Bank?", timeout=30_000)
+
+
 def link_of(person: Holder) -> str:
     return str(person.page.get_by_role("link", name="Open your wallet").get_attribute("href"))
 
@@ -66,6 +78,7 @@ def test_a_wallet_on_another_device_is_noticed_by_the_page(holder: MakeHolder, b
     look(person.page, "other-wallet-code")
     expect(person.page.get_by_text(f"The account that is verified is {NORA}.")).to_be_visible()
     assert wallet_answers(code_of(person)) == ""
+    by_itself(person)
     answer = person.sees("Share this with Acme Bank?").clicks("Share and").comes_back()
     assert bank.verify(answer)["given_name"] == "Nora Ärla"
 
@@ -103,6 +116,32 @@ def test_without_scripts_the_page_goes_on_too(without_scripts: Any, bank: Relyin
     person = begins(Holder(without_scripts, bank, NORA))
     types_name(person)
     wallet_answers(code_of(person))
-    expect(without_scripts.get_by_role("heading", level=1)).to_have_text(
-        "Share this with Acme Bank?", timeout=20_000
+    by_itself(person)
+
+
+def test_a_code_that_is_over_says_so(holder: MakeHolder) -> None:
+    person = types_name(begins(holder(NORA)))
+    wallet, attempt = code_of(person), IdentityVerification.objects.get()
+    before = Transaction.kept_in(attempt.provider_reference, check_of(attempt).memory)
+    assert before is not None
+    attempt.sealed_memory = seal(
+        json.dumps(replace(before, ends_at=before.began_at).memory()).encode(),
+        context=attempt.SEALED["sealed_memory"].format(pk=attempt.pk),
     )
+    attempt.save()
+    person.page.reload()
+    expect(person.page.get_by_text("That request is no longer valid.")).to_be_visible()
+    look(person.page, "other-wallet-over")
+    person.clicks("Use a wallet on this device")
+    assert link_of(person) != wallet
+
+
+def test_who_has_answered_on_this_device_is_told_to_go_on(holder: MakeHolder, bank: RelyingParty) -> None:
+    person = begins(holder(NORA))
+    led_to = wallet_answers(link_of(person))
+    person.page.reload()
+    expect(person.page.get_by_role("status")).to_contain_text("Your wallet has answered.")
+    look(person.page, "other-wallet-answered")
+    elsewhere = person.page.context.new_page()  # another tab of the same browser
+    elsewhere.goto(led_to)
+    by_itself(person)

@@ -64,12 +64,12 @@ class Authority:
         builder = builder.add_extension(_usage(sign=False, certify=True), True)
         return cls(key, builder.sign(key, hashes.SHA256()))
 
-    def certifies(self, name: str, *, dns: str = "", days: int = 300) -> "Authority":
+    def certifies(self, name: str, *, dns: str = "", days: int = 300, signs: bool = True) -> "Authority":
         """A key that is no authority."""
         key = ec.generate_private_key(ec.SECP256R1())
         builder = _builder(_name(name, "DE"), self.certificate.subject, key, days=days)
         own = x509.AuthorityKeyIdentifier.from_issuer_public_key(self.key.public_key())
-        builder = builder.add_extension(own, False).add_extension(_usage(sign=True, certify=False), True)
+        builder = builder.add_extension(own, False).add_extension(_usage(sign=signs, certify=False), True)
         builder = builder.add_extension(x509.BasicConstraints(False, None), True)
         if dns:
             builder = builder.add_extension(x509.SubjectAlternativeName([x509.DNSName(dns)]), False)

@@ -12,6 +12,7 @@ from django.conf import settings as django_settings
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
+from jwcrypto.jwk import JWK
 
 from infra import base64url
 from infra.sealing import unseal
@@ -343,6 +344,10 @@ def nothing_changes(request: dict[str, Any], call: Call) -> None:
     assert (after.state, after.sealed_memory) == (before.state, before.sealed_memory)
 
 
+def right(wallet: OtherPersonsWallet, request: dict[str, Any]) -> dict[str, Any]:
+    return {"vp_token": {"pid": [wallet.presentation(request)]}}
+
+
 REFUSED: dict[str, Any] = {
     "another audience": lambda wallet, request: wallet.answer({**request, "client_id": "x509_hash:else"}),
     "another nonce": lambda wallet, request: wallet.answer({**request, "nonce": "else"}),
@@ -353,6 +358,9 @@ REFUSED: dict[str, Any] = {
     "two presentations": lambda wallet, request: posted(
         request, response=encrypted(request, {"vp_token": {"pid": [wallet.presentation(request)] * 2}})
     ),
+    "more than was asked for": lambda wallet, request: posted(
+        request, response=encrypted(request, {"vp_token": right(wallet, request)["vp_token"] | {"else": []}})
+    ),
     "another query": lambda wallet, request: posted(
         request, response=encrypted(request, {"vp_token": {"else": [wallet.presentation(request)]}})
     ),
@@ -361,10 +369,17 @@ REFUSED: dict[str, Any] = {
     ),
     "not encrypted": lambda wallet, request: posted(request, vp_token="{}", state=request["state"]),
     "compressed": lambda wallet, request: posted(
-        request, response=encrypted(request, {"vp_token": {}}, zip="DEF")
+        request, response=encrypted(request, right(wallet, request), zip="DEF")
     ),
     "another kid": lambda wallet, request: posted(
-        request, response=encrypted(request, {"vp_token": {}}, kid="else")
+        request, response=encrypted(request, right(wallet, request), kid="else")
+    ),
+    "another kind of encryption": lambda wallet, request: posted(
+        request, response=encrypted(request, right(wallet, request), alg="ECDH-ES+A128KW")
+    ),
+    "encrypted for somebody else": lambda wallet, request: posted(
+        request,
+        response=encrypted(request, right(wallet, request), key=JWK.generate(kty="EC", crv="P-256")),
     ),
     "not JSON": lambda wallet, request: posted(request, response=encrypted(request, b"{")),
     "an error of nobody": lambda wallet, request: posted(request, error="access_denied"),
@@ -484,6 +499,8 @@ def test_a_pid_that_does_not_say_when_it_ends_is_good(client: Client, nora_begin
 STRANGERS: dict[str, Any] = {
     "of another authority": lambda: world().stranger,
     "its own authority": lambda: Authority.make("Self-made"),
+    "whose key may not sign": lambda: world().authority.certifies("A server", signs=False),
+    "certified by an issuer": lambda: world().issuer.certifies("Somebody's friend"),
     "whose certificate has ended": lambda: world().authority.certifies("A former PID provider", days=-1),
 }
 

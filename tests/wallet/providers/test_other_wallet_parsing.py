@@ -99,6 +99,12 @@ def test_a_changed_presentation_gives_no_other_claims(place: int, character: str
     assert person is None or changed == PRESENTATION
 
 
+@pytest.mark.parametrize("body", [b"a=1&a=2", b"a=1&a=1", b"&".join(b"%d=" % n for n in range(11)), b"a=%ff"])
+def test_a_form_has_each_field_once_and_not_too_many(body: bytes) -> None:
+    with pytest.raises(AnswerError):
+        answers.fields(body, answers.FORM)
+
+
 @given(
     st.binary() | st.text().map(str.encode),
     st.sampled_from([answers.FORM, answers.FORM + "; charset=utf-8", ""]),

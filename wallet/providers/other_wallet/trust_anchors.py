@@ -18,6 +18,7 @@ from cryptography.x509.oid import NameOID, ObjectIdentifier
 from cryptography.x509.verification import (
     Criticality,
     ExtensionPolicy,
+    Policy,
     PolicyBuilder,
     Store,
     VerificationError,
@@ -98,8 +99,13 @@ class TrustAnchors:
         return Issuer(key, _name(anchor, NameOID.COUNTRY_NAME), name)
 
 
+def _may_sign(policy: Policy, certificate: x509.Certificate, usage: x509.KeyUsage) -> None:
+    if not usage.digital_signature:
+        raise ValueError("a key that may not sign")
+
+
 # The library's own rules for leaves are those of TLS; a PID issuer has another purpose.
-_LEAF = ExtensionPolicy.permit_all().require_present(x509.KeyUsage, Criticality.AGNOSTIC, None)
+_LEAF = ExtensionPolicy.permit_all().require_present(x509.KeyUsage, Criticality.AGNOSTIC, _may_sign)
 _COUNTRY = re.compile(r"[A-Z]{2}", re.ASCII)
 
 
