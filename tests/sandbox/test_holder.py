@@ -63,6 +63,7 @@ def test_the_redirect_carries_a_token_that_a_relying_application_verifies(
 
 
 APPROVED = ["adult", "under-18", "turns-18-tomorrow", "non-latin", "one-word", "long-name", "resubmit"]
+APPROVED += ["result-first"]
 
 
 @pytest.mark.parametrize("persona", OUTCOMES)

@@ -220,7 +220,17 @@ def test_a_provider_that_cannot_begin_costs_nothing_and_shows_a_page(
     assert IdentityVerification.objects.get().state == "created"
 
 
-def test_two_open_checks_never_have_one_reference(nora, bob, client, errand, now, told):
+def test_two_wallets_that_got_one_reference_at_once_get_no_result_of_it(nora, bob, now, told):
+    told(found=Verified(NORA_NEW, evidence_of()))
+    for verification in (begun(nora, now), begun(bob, now)):
+        assert verification.state == "started"
+    for verification in IdentityVerification.objects.filter(provider="told"):
+        assert progress.refresh(verification, now=now) is False
+    assert IdentityVerification.objects.filter(state="started").count() == 2
+    assert not Credential.objects.filter(wallet=nora).exists()
+
+
+def test_two_wallets_never_have_one_reference(nora, bob, client, errand, now, told):
     told(started=Started("https://told.example/", "same"))
     first = attempts.attempt(nora, errand, "told", now=now)
     progress.begin(first, now=now)
@@ -357,6 +367,21 @@ def test_a_browser_whose_return_is_refused_is_led_to_what_it_was_doing(client, n
     assert stranger.get(address(end="return/")).url == reverse("wallet_front_door")
 
 
+@pytest.mark.parametrize("cookie", [None, "x" * 43])
+def test_what_a_browser_brings_that_did_not_begin_ends_the_check(nora, errand, now, told, cookie):
+    told(received=Received(("r1",)), found=Verified(NORA_NEW, evidence_of()))
+    verification = begun(nora, now, errand=errand)
+    stranger = Client()
+    if cookie:
+        stranger.cookies[configured.BROWSER_COOKIE_NAME] = cookie
+    response = stranger.get(address(end="return/") + "?code=1")
+    assert response.status_code == 403
+    assert "begun in another browser" in response.content.decode()
+    verification.refresh_from_db()
+    assert (verification.state, verification.reason) == ("cancelled", "other_browser")
+    assert verification.submissions == Told.asked == 0
+
+
 def test_of_two_messages_at_once_only_one_changes_what_the_provider_keeps(client, nora, errand, now, told):
     verification = begun(nora, now, errand=errand)
 
@@ -369,6 +394,17 @@ def test_of_two_messages_at_once_only_one_changes_what_the_provider_keeps(client
     assert client.post(address()).status_code == 409
     verification.refresh_from_db()
     assert progress.check_of(verification).memory == {"code": "first"}
+
+
+def test_following_the_link_again_does_not_spoil_a_message_that_arrives_meanwhile(nora, now, told):
+    told(started=Started("https://told.example/", "r1", memory={"nonce": "n"}))
+    verification = begun(nora, now, "created")
+    progress.begin(verification, now=now)
+    read_by_the_message = IdentityVerification.objects.get()
+    progress.go_on(IdentityVerification.objects.get(), now=now)
+    progress._remember(read_by_the_message, {"nonce": "n", "code": "c"})
+    verification.refresh_from_db()
+    assert progress.check_of(verification).memory == {"nonce": "n", "code": "c"}
 
 
 def test_memory_sealed_under_a_key_that_is_gone_is_as_none(nora, now, told):

@@ -241,7 +241,7 @@ def test_a_suspended_person_and_an_in_person_check(visit: Any, settings: Any, no
     page.get_by_role("button", name="Agree and begin").click()
     look(page, "identity-in-person", "Your identity is checked in person")
     page.get_by_role("button", name="Ask for the check").click()
-    look(page, "identity-in-person-review", "A person is looking at your check")
+    look(page, "identity-in-person-review", "Visit us with your document")
     Wallet.objects.update(state="suspended")
     visit("wallet_sign_in", make_errand(Client(), now=now))
     page.get_by_role("button", name="Send me a code").click()

@@ -5,15 +5,14 @@ doubled changes nothing but the time. No provider is called inside a transaction
 """
 
 import json
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import urljoin
 
 import structlog
 from django.conf import settings
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.urls import reverse
 
@@ -30,6 +29,7 @@ from wallet.providers.contract import (
     Provider,
     ProviderError,
     Received,
+    Started,
 )
 from wallet.providers.findings import Failed, Finding, NotHere
 
@@ -37,6 +37,12 @@ log = structlog.get_logger(__name__)
 State = IdentityVerification.State
 
 LEASE = timedelta(seconds=30)  # a provider has answered by then, or its client has given up
+
+
+class Start(Protocol):
+    """As `Provider.start`."""
+
+    def __call__(self, check: Check, *, now: datetime) -> Started: ...
 
 
 class OtherBrowserError(MessageRefusedError):
@@ -51,20 +57,20 @@ def begin(verification: IdentityVerification, *, now: datetime) -> str:
     if State.STARTED not in MOVES[State(verification.state)]:
         raise ForbiddenMoveError(verification.state, State.STARTED)
     address, columns = _start(verification, now=now)
-    with _references_kept_apart():
-        move_to(verification, State.STARTED, actor="holder", now=now, **columns)
+    move_to(verification, State.STARTED, actor="holder", now=now, **columns)
     return address
 
 
-def go_on(verification: IdentityVerification, *, now: datetime) -> str:
+def go_on(verification: IdentityVerification, *, now: datetime, start: Start | None = None) -> str:
     """The address where a check that has begun is done: the provider may make a new one each time.
 
+    start: used instead of the provider's `start`, for a provider with pages of its own on this host.
     Raises `ProviderError`, or `ForbiddenMoveError` when the attempt is not begun or has moved on.
     """
     if verification.state != State.STARTED:
         raise ForbiddenMoveError(verification.state, State.STARTED)
-    address, columns = _start(verification, now=now)
-    with _references_kept_apart(), transaction.atomic():
+    address, columns = _start(verification, start, now=now)
+    with transaction.atomic():
         seen = verification.sealed_memory
         state_machine.lock(verification)
         if verification.state != State.STARTED or verification.sealed_memory != seen:
@@ -163,12 +169,17 @@ def _provider_of(verification: IdentityVerification) -> Provider:
     return provider
 
 
-def _start(verification: IdentityVerification, *, now: datetime) -> tuple[str, dict[str, Any]]:
+def _start(
+    verification: IdentityVerification, start: Start | None = None, *, now: datetime
+) -> tuple[str, dict[str, Any]]:
     """Where the browser goes, and what the row of the attempt remembers. Raises `ProviderError`."""
-    provider = _provider_of(verification)
+    provider, check = _provider_of(verification), check_of(verification)
     try:
-        started = provider.start(check_of(verification), now=now)
-        sealed = _sealed(verification, started.memory) if started.memory else None
+        started = (start or provider.start)(check, now=now)
+        _check_is_own(verification, started.reference)
+        sealed: bytes | memoryview | None = _sealed(verification, started.memory) if started.memory else None
+        if started.memory == check.memory:  # sealed anew it would look changed to a message that arrives now
+            sealed = verification.sealed_memory
     except ProviderError:
         raise
     except Exception as error:  # a provider with a mistake must not show a person an error page
@@ -178,13 +189,11 @@ def _start(verification: IdentityVerification, *, now: datetime) -> tuple[str, d
     return started.address, columns | {"kept_by_provider": provider.keeps_data}
 
 
-@contextmanager
-def _references_kept_apart() -> Iterator[None]:
-    """Two open attempts never have one reference: what a provider says of it would count for both."""
-    try:
-        yield
-    except IntegrityError as error:
-        raise ProviderError("The provider gave the reference of another check.") from error
+def _check_is_own(verification: IdentityVerification, reference: str) -> None:
+    """Raises `ProviderError` if another wallet’s attempt has this reference: results would be mixed."""
+    rows = IdentityVerification.objects.filter(provider=verification.provider, provider_reference=reference)
+    if reference and rows.exclude(wallet_id=verification.wallet_id).exists():
+        raise ProviderError("The provider gave the reference of another check.")
 
 
 def _ask(provider: Provider, verification: IdentityVerification, *, now: datetime) -> Finding | None:
@@ -193,6 +202,7 @@ def _ask(provider: Provider, verification: IdentityVerification, *, now: datetim
         finding = provider.result(check_of(verification), now=now)
         if not isinstance(finding, Finding):
             raise ProviderError("The provider’s module gave something else than a finding.")
+        _check_is_own(verification, verification.provider_reference)  # also of those that began at once
     except ProviderError as error:
         log.warning("identity_result_not_given", verification=str(verification.id), why=str(error))
     except Exception:  # a provider with a mistake must not stop people or the sweep

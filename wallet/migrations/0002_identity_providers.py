@@ -53,10 +53,6 @@ class Migration(migrations.Migration):
             name='sealed_memory',
             field=models.BinaryField(null=True),
         ),
-        migrations.AddIndex(
-            model_name='identityverification',
-            index=models.Index(fields=['provider', 'provider_reference'], name='wallet_verification_reference'),
-        ),
         migrations.AddField(
             model_name='evidence',
             name='verification',

@@ -15,8 +15,4 @@ class Migration(migrations.Migration):
             name='returned_at',
             field=models.DateTimeField(editable=False, null=True),
         ),
-        migrations.AddConstraint(
-            model_name='identityverification',
-            constraint=models.UniqueConstraint(condition=models.Q(('state__in', ['created', 'started', 'submitted', 'processing', 'resubmit', 'review']), models.Q(('provider_reference', ''), _negated=True)), fields=('provider', 'provider_reference'), name='wallet_one_open_reference'),
-        ),
     ]

@@ -84,13 +84,6 @@ class IdentityVerification(models.Model):
                 ),
                 name="wallet_one_open_verification",
             ),
-            # What a provider says of a reference counts for one attempt.
-            models.UniqueConstraint(
-                fields=["provider", "provider_reference"],
-                condition=Q(state__in=["created", "started", "submitted", "processing", "resubmit", "review"])
-                & ~Q(provider_reference=""),
-                name="wallet_one_open_reference",
-            ),
             models.CheckConstraint(
                 condition=Q(sealed_claims__isnull=True) | Q(state="review"),
                 name="wallet_claims_kept_only_in_review",

@@ -4,6 +4,7 @@ from tests.mutants.tables import (
     answers,
     clients,
     consents,
+    identities,
     keys,
     operators,
     outbound,
@@ -14,5 +15,18 @@ from tests.mutants.tables import (
     tokens,
 )
 
-_PARTS = (sign_in, clients, requests, consents, answers, tokens, statuses, keys, outbound, operators, service)
+_PARTS = (
+    sign_in,
+    clients,
+    requests,
+    consents,
+    answers,
+    tokens,
+    statuses,
+    keys,
+    outbound,
+    operators,
+    service,
+    identities,
+)
 MUTANTS = tuple(mutant for part in _PARTS for mutant in part.MUTANTS)

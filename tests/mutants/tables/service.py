@@ -22,8 +22,8 @@ MUTANTS = (
     mutant(
         "environment: production verifies identities with the sandbox's provider",
         _SETTINGS,
-        'each.get("type", "").startswith("sandbox.")',
-        'each.get("type", "").startswith("elsewhere.")',
+        'values.get("type", "").startswith("sandbox.")',
+        'values.get("type", "").startswith("elsewhere.")',
         "config/test_settings.py::test_production_refuses_what_would_be_wrong",
     ),
     mutant(

@@ -141,12 +141,18 @@ def _strangers(stage: Stage) -> None:
             f"{errand}/signed-out/",
             f"{errand}/identity/",
             f"{errand}/identity/start/",
+            f"{errand}/identity/continue/",
             f"{errand}/identity/cancel/",
             f"{errand}/identity/in-person/",
             f"/wallet/identity/{NOBODY}/return/",
+            *(f"/wallet/identity/{name}/{end}" for name in ("simulated", "unknown") for end in MESSAGES),
         ):
             browser.get(path)
             browser.post(path)
+
+
+# Where providers' machines call, and where browsers come back with parameters; nothing is there by itself.
+MESSAGES = ("", "callback/", "callback/further/", "return/")
 
 
 def _identity(stage: Stage) -> None:
@@ -162,6 +168,7 @@ def _identity(stage: Stage) -> None:
         browser.get(f"{address}start/")
         provider = browser.follow(browser.post(f"{address}start/"))
         browser.get(address)
+        browser.get(f"{address}continue/")
         browser.get(f"{address}in-person/")
         browser.get(f"{address}cancel/")
         browser.follow(browser.post(f"{address}cancel/"))
@@ -198,6 +205,10 @@ def _outcomes(stage: Stage) -> None:
         "declined",
         "error",
         "slow",
+        "early",
+        "result-first",
+        "never",
+        "elsewhere",
     ):
         with stage.story(f"the check of an identity ends with: {outcome}") as browser:
             with browser.quietly():
