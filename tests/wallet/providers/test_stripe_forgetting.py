@@ -71,6 +71,7 @@ def test_while_stripe_still_checks_nothing_is_erased_and_an_hour_later_it_is_tri
     state_machine.cancel(verification, now=now)
     play.server.submit(play.server.open_page(address))
     assert sweep(now=now + MINUTE) == {}
+    assert play.server.made("POST", "/redact") == 0
     play.server.verify(verification.provider_reference)
     assert sweep(now=now + 2 * MINUTE) == {}
     assert sweep(now=now + MINUTE + RETRY) == {"forgotten": 1}

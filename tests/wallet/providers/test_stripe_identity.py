@@ -130,6 +130,18 @@ def test_a_server_error_at_the_start_is_tried_once_more(play, nora, errand, now)
     assert verification.state == State.STARTED
 
 
+@pytest.mark.parametrize("change", [{"client_reference_id": "another attempt"}, {"livemode": True}])
+def test_a_new_session_has_to_be_of_this_attempt_and_of_this_mode(
+    play, nora, errand, now, monkeypatch, change
+):
+    create = play.server._create
+    monkeypatch.setattr(play.server, "_create", lambda key, body: create(key, body) | change)
+    verification = attempts.attempt(nora, errand, NAME, now=now)
+    with pytest.raises(ProviderError):
+        progress.begin(verification, now=now)
+    assert verification.state == State.CREATED
+
+
 @pytest.mark.parametrize("status", ["processing", "verified"])
 def test_whoever_follows_the_link_after_submitting_is_sent_back_for_the_result(begun, play, now, status):
     verification, address = begun
@@ -287,7 +299,8 @@ def test_two_days_later_the_date_of_birth_is_gone_and_an_operator_decides(begun,
     ],
 )
 def test_an_answer_of_other_types_changes_nothing(begun, play, now, change):
-    verification, _address = begun
+    verification, address = begun
+    play.person_ends(verification, address, "verified")
     play.server.sessions[verification.provider_reference].update(change)
     assert refreshed(verification, now).state == State.STARTED
 

@@ -23,7 +23,7 @@ SENSITIVE = [
 ]
 HEADERS = ("authorization", "stripe-version", "idempotency-key")
 
-# Otherwise the library sends a machine id and the platform with each call. This switch exists only globally.
+# Otherwise the library makes up a machine id, to be sent with each call. This switch exists only globally.
 stripe.enable_telemetry = False
 logging.getLogger("stripe").setLevel(logging.WARNING)  # below that it writes down addresses with ids
 
