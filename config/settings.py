@@ -188,6 +188,8 @@ if not _sandbox and any(
     raise ImproperlyConfigured("IDENTITY_PROVIDERS names a sandbox provider; production refuses it.")
 # Whether an identity that operators approve needs two of them.
 REVIEW_BY_TWO_OPERATORS = variables.switch("REVIEW_BY_TWO_OPERATORS", default=False)
+# Whether an identity provider may run in its vendor's test mode, which verifies nobody.
+IDENTITY_TEST_MODE = _sandbox
 # How long a verified identity is good for; less if the document that was shown expires before.
 IDENTITY_VALIDITY = timedelta(days=variables.number("IDENTITY_VALIDITY_DAYS", 365, most=3650))
 

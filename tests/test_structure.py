@@ -185,8 +185,8 @@ def serves(module: str, used_by: dict[str, set[str]]) -> set[str]:
 
 # Django loads these by their place. They serve every app.
 OF_DJANGO = {"infra.apps", "infra.models", "infra.management.commands.migrate"}
-# Calls to other servers know nothing of the product. Only `presentation` makes them at present, but an
-# identity provider that is connected to `wallet` must use the same modules.
+# Calls to outside parties know nothing of the product. So far only relying applications are left alone for
+# as long as they ask.
 FOR_EVERY_CALL = {"infra.outbound.retry_after"}
 
 

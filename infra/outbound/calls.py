@@ -20,7 +20,7 @@ from infra.outbound.targets import Address, Target, TargetError, as_address, is_
 
 CONNECT_WITHIN = 3.0  # seconds for DNS, connection and TLS
 DONE_WITHIN = 5.0  # seconds for the whole call
-LONGEST = 65_536  # bytes of a response's body
+LONGEST = 65_536  # bytes of a response's body, unless the caller allows more
 _HEAD = 16_384  # bytes of its headers and chunk sizes
 _MOST_ADDRESSES = 4
 
@@ -64,18 +64,21 @@ class Outbound:
         allowed: Callable[[Address], bool] = is_public,
         tls: ssl.SSLContext | None = None,
         loopback: bool = False,
+        longest: int = LONGEST,
     ) -> None:
         """Takes what differs in tests and on a developer's machine.
 
         resolve: gives the addresses of a host; it may block. allowed: decides about an address.
-        tls: has the trusted authorities. loopback: http on this machine may be called, too.
+        tls: has the trusted authorities. loopback: http on this machine may be called, too. longest: bytes
+        of a response's body.
         """
         self._resolve, self._allowed, self._loopback = resolve, allowed, loopback
+        self._longest = longest
         self._tls = tls or ssl.create_default_context()
 
-    def get(self, url: str, *, accept: str) -> Answer:
+    def get(self, url: str, *, accept: str, headers: Mapping[str, str] | None = None) -> Answer:
         """Sends a GET request; raises OutboundError."""
-        return self._exchange("GET", url, {"Accept": accept}, b"")
+        return self._exchange("GET", url, {"Accept": accept, **(headers or {})}, b"")
 
     def post(self, url: str, body: bytes, *, content_type: str, headers: Mapping[str, str]) -> Answer:
         """Sends a POST request once; raises OutboundError, after which it may have arrived nevertheless."""
@@ -91,7 +94,7 @@ class Outbound:
         with _failing_as(OutboundError), connection:
             connection.settimeout(_left(deadline))
             connection.sendall(message)
-            return _answer(_read(connection, deadline), method)
+            return _answer(_read(connection, deadline, self._longest), method, self._longest)
 
     def _connect(self, target: Target) -> socket.socket:
         deadline = monotonic() + CONNECT_WITHIN
@@ -172,10 +175,10 @@ def _request(method: str, target: Target, headers: Mapping[str, str]) -> bytes:
     return text.encode("ascii")
 
 
-def _read(connection: socket.socket, deadline: float) -> bytes:
+def _read(connection: socket.socket, deadline: float, longest: int) -> bytes:
     """Reads until the other side closes the connection or the announced length is reached."""
     received, whole = bytearray(), None
-    while len(received) <= LONGEST + _HEAD:
+    while len(received) <= longest + _HEAD:
         connection.settimeout(_left(deadline))
         if not (piece := connection.recv(16_384)):
             return bytes(received)
@@ -183,7 +186,7 @@ def _read(connection: socket.socket, deadline: float) -> bytes:
         whole = whole or _announced(received)
         if whole and len(received) >= whole:
             return bytes(received)
-    raise UnusableAnswerError(f"The answer is longer than {LONGEST} bytes.")
+    raise UnusableAnswerError(f"The answer is longer than {longest} bytes.")
 
 
 def _announced(received: bytearray) -> int | None:
@@ -206,7 +209,7 @@ class _Received:
         return BytesIO(self._received)
 
 
-def _answer(received: bytes, method: str) -> Answer:
+def _answer(received: bytes, method: str, longest: int = LONGEST) -> Answer:
     response = HTTPResponse(_Received(received), method=method)  # type: ignore[arg-type]
     response.begin()
     if 300 <= response.status < 400:
@@ -217,9 +220,9 @@ def _answer(received: bytes, method: str) -> Answer:
         raise UnusableAnswerError("The answer has two media types.")
     if "Content-Length" in response.headers and response.length is None and not response.chunked:
         raise UnusableAnswerError("The answer has an unreadable length.")
-    body = response.read(LONGEST + 1)
-    if len(body) > LONGEST:
-        raise UnusableAnswerError(f"The answer is longer than {LONGEST} bytes.")
+    body = response.read(longest + 1)
+    if len(body) > longest:
+        raise UnusableAnswerError(f"The answer is longer than {longest} bytes.")
     if response.length:  # the number of missing bytes
         raise UnusableAnswerError("The answer is cut off.")
     retry_after = response.headers.get("Retry-After", "")

@@ -151,6 +151,14 @@ def test_production_refuses_what_would_be_wrong(name: str, value: str, word: str
         ({"CERTIFICATE_SUBJECT": "Example Ltd"}, "CERTIFICATE_SUBJECT is no distinguished name"),
         ({"SIGNING_KEY_STAGED_HOURS": "1"}, "SIGNING_KEY_STAGED_HOURS is too short"),
         ({"IDENTITY_PROVIDERS": "nobody"}, "IDENTITY_NOBODY_TYPE is neither one of"),
+        (
+            {
+                "IDENTITY_PROVIDERS": "stripe",
+                "IDENTITY_STRIPE_KEY": "rk_test_x",
+                "IDENTITY_STRIPE_WEBHOOK_SECRET": "whsec_x",
+            },
+            "IDENTITY_STRIPE_KEY must be a live key",
+        ),
         ({"IDENTITY_IN_PERSON_PLAZE": "Here"}, "IDENTITY_IN_PERSON_PLAZE: this provider has no such"),
         ({"TRUSTED_PROXY_COUNT": "-1"}, "TRUSTED_PROXY_COUNT must be"),
         ({"DATABASE_URL": "sqlite:////tmp/wallet.sqlite3"}, "DATABASE_URL must name a PostgreSQL database"),

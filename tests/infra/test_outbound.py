@@ -55,6 +55,13 @@ def test_a_good_answer_is_read_whole_and_asked_for_plainly() -> None:
     ]
 
 
+def test_a_caller_may_allow_longer_answers() -> None:
+    body = b"x" * (LONGEST + 1)
+    with far_end(answers(body)) as far:
+        assert far.outbound(longest=len(body)).get(far.url(), accept="*/*").body == body
+        assert "longer than" in refused(far.outbound(longest=LONGEST), far.url())
+
+
 @pytest.mark.parametrize("second", ["text/html", "application/json"])
 def test_an_answer_of_two_media_types_is_refused(second: str) -> None:
     headers = ("Content-Type: application/json", f"content-type: {second}")

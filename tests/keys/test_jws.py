@@ -137,6 +137,13 @@ def test_a_token_over_the_size_limit_is_refused_unread() -> None:
         verify_compact("a" * (jws.MAX_LENGTH + 1), KEY, typ="kb+jwt")
 
 
+def test_a_caller_may_allow_longer_tokens() -> None:
+    token = sign_compact({"alg": "ES256", "typ": "x"}, {"list": "a" * jws.MAX_LENGTH}, SIGNER)
+    assert jws.take_apart(token, longest=len(token)).verified(KEY, typ="x")
+    with pytest.raises(JwsError, match="longer"):
+        jws.take_apart(token, longest=len(token) - 1)
+
+
 def test_what_json_cannot_say_is_not_signed() -> None:
     with pytest.raises(ValueError):
         sign_compact(HEADER, {"a": float("nan")}, SIGNER)

@@ -14,7 +14,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.x509.oid import NameOID
 
-from infra.outbound.calls import Outbound
+from infra.outbound.calls import LONGEST, Outbound
 from tests.forgery import Key, new_key
 
 NAME = "keys.bank.example"
@@ -36,13 +36,14 @@ class FarEnd:
     def url(self, path: str = "/jwks", host: str = NAME) -> str:
         return f"https://{host}:{self.port}{path}"
 
-    def outbound(self, *addresses: str) -> Outbound:
+    def outbound(self, *addresses: str, longest: int = LONGEST) -> Outbound:
         """An Outbound that trusts its certificate, resolves its name to `addresses`, and may call them."""
         found = list(addresses) or [self.address]
         return Outbound(
             resolve=lambda _host, _port: found,
             allowed=lambda address: str(address) == self.address,
             tls=ssl.create_default_context(cadata=self.trusted),
+            longest=longest,
         )
 
     def close(self) -> None:

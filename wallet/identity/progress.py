@@ -186,7 +186,7 @@ def _start(
         log.exception("identity_check_not_begun", verification=str(verification.id))
         raise ProviderError("The provider’s module has a mistake.") from error
     columns = {"provider_reference": started.reference, "sealed_memory": sealed, "returned_at": None}
-    return started.address, columns
+    return started.address, columns | {"kept_by_provider": provider.keeps_data}
 
 
 def _check_is_own(verification: IdentityVerification, reference: str) -> None:

@@ -1,4 +1,7 @@
-"""Attempts that nobody goes on with: left idle, never answered, or with a proof that has run out."""
+"""Attempts that nobody goes on with: left idle, never answered, or with a proof that has run out.
+
+After that, what the providers' own machines keep of decided attempts is erased there (`forgetting`).
+"""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -7,7 +10,7 @@ from datetime import datetime, timedelta
 import structlog
 from django.db.models import Q, QuerySet
 
-from wallet.identity import progress, state_machine
+from wallet.identity import forgetting, progress, state_machine
 from wallet.identity.state_machine import ForbiddenMoveError, move_to
 from wallet.models import Credential, IdentityVerification
 
@@ -42,6 +45,7 @@ def sweep(*, now: datetime, batch: int = 500) -> Counter[str]:
     over = Credential.objects.filter(expires_at__lte=now, verification__state=State.APPROVED)
     for verification in _each(rows.filter(id__in=over.values("verification_id")), batch):
         moved[State.EXPIRED] += _move(verification, State.EXPIRED, now=now)
+    moved["forgotten"] += forgetting.forget_decided(now=now, batch=batch)
     del moved[""]
     return +moved
 

@@ -51,6 +51,8 @@ class IdentityVerification(models.Model):
     asking_until = models.DateTimeField(null=True, editable=False)
     asked_at = models.DateTimeField(null=True, editable=False)  # when the provider was last asked
     returned_at = models.DateTimeField(null=True, editable=False)  # the browser is back, and no result yet
+    # Whether the provider's own machines keep data of this check; see `identity.forgetting`.
+    kept_by_provider = models.BooleanField(default=False, db_default=False, editable=False)
     created_at = models.DateTimeField(_("begun"), editable=False)
     changed_at = models.DateTimeField(_("last change"), editable=False)
     # The operator who looks at it: only they see the claims and pictures, and only they decide.
@@ -126,6 +128,9 @@ class IdentityVerification(models.Model):
             models.Index(fields=["state", "changed_at"], name="wallet_verification_idle"),
             models.Index(fields=["wallet", "-created_at"], name="wallet_verification_newest"),
             models.Index(fields=["provider", "provider_reference"], name="wallet_verification_reference"),
+            models.Index(
+                fields=["id"], condition=Q(kept_by_provider=True), name="wallet_verification_kept_away"
+            ),
         ]
 
     def __str__(self) -> str:

@@ -121,6 +121,7 @@ class Provider:
     label, needs: one line each for the person who chooses. takes: how long the check takes, in words.
     assurances: the best that this provider can honestly claim, one per trust framework.
     method: a key of `evidence.METHODS`, for what operators decide on after this provider.
+    keeps_data: whether the provider's own machines keep data of a check until `forget` has it erased.
     """
 
     label: Text
@@ -128,6 +129,7 @@ class Provider:
     takes: Text
     assurances: tuple[Assurance, ...] = ()
     method: ClassVar[str] = "in_person"
+    keeps_data: ClassVar[bool] = False
 
     def __init__(self, name: str, options: Options) -> None:
         self.name = name
@@ -142,7 +144,7 @@ class Provider:
     def result(self, check: Check, *, now: datetime) -> Finding:
         """What came out so far; may be asked any number of times, also before anything was submitted.
 
-        Anything but `Pending` counts as a submission of the person. Raises `ProviderError`.
+        Anything but `Pending()` counts as a submission of the person. Raises `ProviderError`.
         """
         raise NotImplementedError
 
@@ -152,3 +154,11 @@ class Provider:
         Raises `MessageRefusedError`.
         """
         raise MessageRefusedError("This provider takes no messages.", status=404)
+
+    def forget(self, check: Check, *, now: datetime) -> bool:
+        """Have erased what the provider's machines keep of a check that is over; True when that is done.
+
+        Called after the result is committed, and only if `keeps_data`; may be called again after True. False
+        means that it is too early. Raises `ProviderError`.
+        """
+        return True

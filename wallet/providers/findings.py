@@ -12,6 +12,13 @@ REASONS: dict[str, Text] = {
     "blurry": _("The picture of your document was too blurred to read."),
     "document_expired": _("Your document has expired. Please use another one."),
     "document_unsupported": _("This kind of document cannot be used. Please use another one."),
+    "document_without_photo": _("Your document has no picture of you that can be used. Use another one."),
+    "document_unclear": _(
+        "Your document could not be checked. Try again in good light, with all its corners in the picture."
+    ),
+    "selfie_unclear": _(
+        "The picture of your face could not be checked. Try again in good light, without glasses or a hat."
+    ),
     "face_mismatch": _("Your face could not be matched with the picture in your document."),
     "unreadable": _("Some of the details could not be read."),
     "not_verified": _("We couldn’t confirm that the document is yours."),
@@ -27,6 +34,11 @@ REASONS: dict[str, Text] = {
     "too_young": _("You are too young for this kind of check. Use another one."),
     "too_low": _("That sign-in is not sure enough for what was asked. Use another kind of check."),
     "claims_missing": _("Some details that are needed were not given. Use another kind of check."),
+    "details_differ": _("An operator of this service compares your details before this is decided."),
+    "issuer_unknown": _("Your wallet’s identity comes from an issuer we do not know. Use another check."),
+    "pid_revoked": _("The identity in your wallet is not valid any more."),
+    "pid_suspended": _("The identity in your wallet is not valid at the moment. Use another kind of check."),
+    "status_unknown": _("We could not find out whether the identity in your wallet is still valid."),
     "other_browser": _("That check was finished in another browser, so we could not accept it."),
     "provider_failed": _("The identity check had a problem of its own."),
     "provider_changed": _("The identity check had a problem of its own."),

@@ -15,14 +15,21 @@ class Options:
     """Reads the settings of one provider. `finish` complains about those that nobody has read.
 
     prefix: what the environment variables begin with, as in "IDENTITY_BANK_". own_framework: the name of the
-    operator's own trust framework. loopback: whether addresses on this machine may be http.
+    operator's own trust framework. loopback: whether addresses on this machine may be http. test_mode:
+    whether a vendor's test mode, which verifies nobody, is accepted.
     """
 
     def __init__(
-        self, prefix: str, values: Mapping[str, str], *, own_framework: str, loopback: bool = False
+        self,
+        prefix: str,
+        values: Mapping[str, str],
+        *,
+        own_framework: str,
+        loopback: bool = False,
+        test_mode: bool = False,
     ) -> None:
         self._prefix, self._values, self._unread = prefix, values, set(values)
-        self.own_framework, self.loopback = own_framework, loopback
+        self.own_framework, self.loopback, self.test_mode = own_framework, loopback, test_mode
 
     def text(self, name: str, default: str | None = None) -> str:
         """A text; required if there is no default."""

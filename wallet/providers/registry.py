@@ -14,13 +14,16 @@ from wallet.providers.options import OptionError, Options
 SHIPPED = {
     "in_person": "wallet.providers.in_person.InPerson",
     "from_afar": "wallet.providers.from_afar.FromAfar",
+    "openid_connect": "wallet.providers.openid_connect.provider.OpenIDConnect",
+    "other_wallet": "wallet.providers.other_wallet.provider.OtherWallet",
+    "stripe": "wallet.providers.stripe_identity.provider.StripeIdentity",
 }
 
 
 def offered() -> dict[str, Provider]:
     """Every configured provider. Raises `OptionError`; `manage.py check` finds that before people do."""
     frozen = tuple((name, tuple(values.items())) for name, values in settings.IDENTITY_PROVIDERS.items())
-    return _loaded(frozen, settings.BASE_URL, settings.LOOPBACK_CALLS)
+    return _loaded(frozen, settings.BASE_URL, settings.LOOPBACK_CALLS, settings.IDENTITY_TEST_MODE)
 
 
 def by_name(name: str) -> Provider | None:
@@ -38,16 +41,15 @@ def reaching(demand: tuple[Assurance, ...]) -> dict[str, Provider]:
 
 
 @lru_cache(maxsize=8)
-def _loaded(configured: tuple[Any, ...], base_url: str, loopback: bool) -> dict[str, Provider]:
-    own_framework = f"{base_url}/assurance"
-    return {
-        name: load(name, dict(values), own_framework=own_framework, loopback=loopback)
-        for name, values in configured
-    }
+def _loaded(
+    configured: tuple[Any, ...], base_url: str, loopback: bool, test_mode: bool
+) -> dict[str, Provider]:
+    place = {"own_framework": f"{base_url}/assurance", "loopback": loopback, "test_mode": test_mode}
+    return {name: load(name, dict(values), **place) for name, values in configured}
 
 
-def load(name: str, values: Mapping[str, str], *, own_framework: str, loopback: bool) -> Provider:
-    """The provider `name` with these settings; raises `OptionError`."""
+def load(name: str, values: Mapping[str, str], **place: Any) -> Provider:
+    """The provider `name` with these settings; `place` is what else `Options` needs. Raises `OptionError`."""
     values = dict(values)
     path = values.pop("type", name)
     prefix = f"IDENTITY_{name.upper()}_"
@@ -58,7 +60,7 @@ def load(name: str, values: Mapping[str, str], *, own_framework: str, loopback: 
         raise OptionError(f"{prefix}TYPE is neither one of {known} nor the path of a class.") from error
     if not (isinstance(made, type) and issubclass(made, Provider)):
         raise OptionError(f"{prefix}TYPE is not a class derived from wallet.providers.contract.Provider.")
-    options = Options(prefix, values, own_framework=own_framework, loopback=loopback)
+    options = Options(prefix, values, **place)
     provider = made(name, options)
     options.finish()
     return provider

@@ -12,8 +12,8 @@ from wallet.identity.sweeping import sweep
 class Command(BaseCommand):
     help = (
         "Asks the provider about attempts that wait for a result, abandons those left idle for 24 hours, "
-        "gives up on those unanswered for 24 hours and expires verifications that have run out. "
-        "Run it every few minutes, on any number of instances."
+        "gives up on those unanswered for 24 hours and expires verifications that have run out. Has providers "
+        "erase what they keep of decided attempts. Run it every few minutes, on any number of instances."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -25,12 +25,16 @@ class Migration(migrations.Migration):
     atomic = False
 
     dependencies = [
-        ('wallet', '0003_returned'),
+        ('wallet', '0004_kept_by_provider'),
     ]
 
     operations = [
         AddedConcurrently(
             model_name='identityverification',
             index=models.Index(fields=['provider', 'provider_reference'], name='wallet_verification_reference'),
+        ),
+        AddedConcurrently(
+            model_name='identityverification',
+            index=models.Index(condition=models.Q(('kept_by_provider', True)), fields=['id'], name='wallet_verification_kept_away'),
         ),
     ]

@@ -1,0 +1,93 @@
+"""The way to an OpenID provider and back in Chromium, which decides by itself which cookies it sends."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.conf import settings as configured
+from django.http import HttpResponse
+from django.test import Client, RequestFactory
+from django.urls import reverse
+from django.utils import timezone
+from playwright.sync_api import expect
+
+from tests.wallet.conftest import SECRET, make_errand
+from tests.wallet.providers.openid_providers import OpenIDProvider, settings_for
+from wallet import sessions
+from wallet.models import Errand, IdentityVerification, Wallet
+
+pytestmark = [pytest.mark.browser, pytest.mark.node, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[OpenIDProvider]:
+    provider = OpenIDProvider()
+    yield provider
+    provider.close()
+
+
+@pytest.fixture
+def at_the_start(
+    running: OpenIDProvider, page: Any, nora: Wallet, service: Any, settings: Any
+) -> tuple[Any, Errand]:
+    """Nora is signed in, and looks at the page where a check begins."""
+    running.play()
+    settings.LOOPBACK_CALLS = True
+    settings.IDENTITY_PROVIDERS = {"bank": settings_for(running, label="Sign in with Example Bank")}
+    signed_out = reverse("wallet_signed_out")  # any page of ours
+    errand = make_errand(
+        Client(), now=timezone.now(), return_to=f"{signed_out}?done", leave_to=f"{signed_out}?left"
+    )
+    response = HttpResponse()
+    sessions.start(RequestFactory().get("/"), response, nora, now=timezone.now())
+    cookies = {
+        configured.HOLDER_COOKIE_NAME: response.cookies[configured.HOLDER_COOKIE_NAME].value,
+        configured.BROWSER_COOKIE_NAME: SECRET,
+    }
+    page.context.add_cookies(
+        [
+            {"name": name, "value": value, "url": service.url, "sameSite": "Lax"}
+            for name, value in cookies.items()
+        ]
+    )
+    page.goto(service.url + reverse("wallet_identity", args=[errand.id]))
+    return page, errand
+
+
+def go_to_the_provider(page: Any) -> None:
+    page.locator("form[action$='/identity/start/'] button").first.click()
+    page.locator("a[href$='/identity/continue/']").click()
+
+
+def test_a_person_goes_to_the_provider_and_comes_back_verified(at_the_start: tuple[Any, Errand]) -> None:
+    """The provider is another site, so the cookies have to survive the way back."""
+    page, _errand = at_the_start
+    go_to_the_provider(page)
+    page.wait_for_url("**/*?done")
+    assert IdentityVerification.objects.get().state == "approved"
+
+
+def test_a_person_who_refuses_there_is_back_where_a_check_begins(
+    at_the_start: tuple[Any, Errand], running: OpenIDProvider
+) -> None:
+    page, errand = at_the_start
+    running.play("denied")
+    go_to_the_provider(page)
+    page.wait_for_url(f"**{reverse('wallet_identity', args=[errand.id])}")
+    expect(page.locator("body")).to_contain_text("You stopped the last check.")
+    assert IdentityVerification.objects.get().state == "cancelled"
+
+
+def test_the_back_button_at_the_provider_leads_to_a_link_that_still_works(
+    at_the_start: tuple[Any, Errand], running: OpenIDProvider
+) -> None:
+    page, errand = at_the_start
+    running.play("never")
+    go_to_the_provider(page)
+    page.wait_for_url(f"{running.issuer}/**")
+    running.play()
+    page.go_back()
+    page.wait_for_url(f"**{reverse('wallet_identity', args=[errand.id])}")
+    page.locator("a[href$='/identity/continue/']").click()
+    page.wait_for_url("**/*?done")
+    assert IdentityVerification.objects.get().state == "approved"

@@ -1,0 +1,201 @@
+"""Whatever strangers send to the provider “another wallet” is refused in the expected way, or is true."""
+
+import base64
+import json
+import zlib
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from infra import base64url
+from tests.wallet.providers.pids import (
+    NORA_AS_IN_HER_PID,
+    Authority,
+    OtherPersonsWallet,
+    encrypted,
+    world,
+)
+from wallet.claims import Identity, IdentityError
+from wallet.evidence import Assurance, EvidenceError
+from wallet.providers.other_wallet import answers, identities, statuses
+from wallet.providers.other_wallet.answers import AnswerError, UnsuitableError
+from wallet.providers.other_wallet.request_objects import QUERY
+from wallet.providers.other_wallet.statuses import StatusUnknownError
+from wallet.providers.other_wallet.transactions import LINK, Transaction
+from wallet.providers.other_wallet.trust_anchors import TrustAnchors
+from wallet.sd_jwt.issuance import SdJwtError
+
+CLIENT = "x509_hash:us"
+NOW = datetime.now(UTC)
+TRANSACTION = Transaction.begin(LINK, client_id=CLIENT, now=NOW)
+REQUEST = {
+    "client_id": CLIENT,
+    "nonce": TRANSACTION.nonce,
+    "state": TRANSACTION.state,
+    "dcql_query": QUERY,
+    "client_metadata": {"jwks": {"keys": [{k: v for k, v in TRANSACTION.key.items() if k != "d"}]}},
+}
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=10,
+)
+
+
+def read(response: str) -> Any:
+    """What it gives, or None where it is refused."""
+    anchors = TrustAnchors((world().authority.certificate,))
+    try:
+        return answers.read(response, TRANSACTION, anchors, now=datetime.now(UTC)).person
+    except (AnswerError, UnsuitableError):
+        return None
+
+
+def test_a_good_answer_is_read() -> None:
+    vp_token = {"pid": [OtherPersonsWallet().presentation(REQUEST)]}
+    person = read(encrypted(REQUEST, {"vp_token": vp_token}))
+    assert person == {name: NORA_AS_IN_HER_PID[name] for name in answers.KEPT}
+
+
+@given(st.text() | st.binary().map(lambda data: base64.urlsafe_b64encode(data).decode() + "...."))
+def test_no_text_is_an_answer(response: str) -> None:
+    assert read(response) is None
+
+
+@given(JSON)
+def test_nothing_that_is_encrypted_to_us_is_an_answer_unless_it_holds_a_pid(content: Any) -> None:
+    assert read(encrypted(REQUEST, json.dumps(content).encode())) is None
+    assert read(encrypted(REQUEST, {"vp_token": content})) is None
+    assert read(encrypted(REQUEST, {"vp_token": {"pid": [content]}})) is None
+
+
+@given(st.binary())
+def test_no_bytes_that_are_encrypted_to_us_are_an_answer(content: bytes) -> None:
+    assert read(encrypted(REQUEST, content)) is None
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(["alg", "enc", "kid", "epk", "zip", "crit", "apu", "p2c", "x"]), JSON, min_size=1
+    )
+)
+def test_no_other_header_is_taken(changed: dict[str, Any]) -> None:
+    head, *rest = encrypted(REQUEST, {"vp_token": {}}).split(".")
+    header = json.loads(base64url.decode(head)) | changed
+    assert read(".".join([base64url.encode(json.dumps(header).encode()), *rest])) is None
+
+
+PRESENTATION = OtherPersonsWallet().presentation(REQUEST)
+
+
+@given(st.integers(0, len(PRESENTATION) - 1), st.sampled_from("aA0-_.~=é"))
+def test_a_changed_presentation_gives_no_other_claims(place: int, character: str) -> None:
+    changed = PRESENTATION[:place] + character + PRESENTATION[place + 1 :]
+    person = read(encrypted(REQUEST, {"vp_token": {"pid": [changed]}}))
+    assert person is None or changed == PRESENTATION
+
+
+@pytest.mark.parametrize("body", [b"a=1&a=2", b"a=1&a=1", b"&".join(b"%d=" % n for n in range(11)), b"a=%ff"])
+def test_a_form_has_each_field_once_and_not_too_many(body: bytes) -> None:
+    with pytest.raises(AnswerError):
+        answers.fields(body, answers.FORM)
+
+
+@given(
+    st.binary() | st.text().map(str.encode),
+    st.sampled_from([answers.FORM, answers.FORM + "; charset=utf-8", ""]),
+)
+def test_every_body_is_a_form_or_refused(body: bytes, content_type: str) -> None:
+    try:
+        found = answers.fields(body, content_type)
+    except AnswerError:
+        return
+    assert all(isinstance(value, str) for value in found.values())
+
+
+LEAF = base64.b64decode(Authority.make("Leaf").x5c[0])
+
+
+@given(
+    JSON
+    | st.lists(st.binary().map(lambda data: base64.b64encode(data).decode()))
+    | st.tuples(st.integers(0, len(LEAF) - 1), st.integers(0, 255)).map(
+        lambda change: [
+            base64.b64encode(LEAF[: change[0]] + bytes([change[1]]) + LEAF[change[0] + 1 :]).decode()
+        ]
+    )
+)
+def test_no_chain_but_one_to_an_anchor_is_believed(x5c: Any) -> None:
+    anchors = TrustAnchors((world().authority.certificate,))
+    with pytest.raises(SdJwtError):
+        anchors.issuer({"x5c": x5c}, NOW)
+
+
+@given(JSON)
+def test_every_status_claim_is_a_place_or_not_understood(status: Any) -> None:
+    place = statuses.place_in({"status": status})
+    assert place == {"unknown": True} or place.keys() == {"uri", "idx"}
+
+
+@given(
+    JSON
+    | st.fixed_dictionaries(
+        {
+            "bits": st.sampled_from([1, 2, 4, 8]) | JSON,
+            "lst": st.binary(max_size=50).map(lambda data: base64url.encode(zlib.compress(data))) | st.text(),
+        }
+    ),
+    st.integers(),
+)
+def test_every_list_has_a_status_or_is_not_understood(status_list: Any, idx: int) -> None:
+    with suppress(StatusUnknownError):
+        assert 0 <= statuses._entry(status_list, idx) <= 255
+
+
+@given(st.dictionaries(st.sampled_from(answers.KEPT), JSON))
+def test_every_person_is_an_identity_or_refused(person: dict[str, Any]) -> None:
+    with suppress(IdentityError):
+        assert isinstance(identities.identity_of(person), Identity)
+    with suppress(EvidenceError):
+        identities.evidence_of(person, {"country": "DE", "issuer": "x"}, assurance=Assurance("eidas"), at=NOW)
+
+
+@given(JSON.filter(lambda value: isinstance(value, dict)))
+def test_every_memory_is_a_transaction_or_none(memory: dict[str, Any]) -> None:
+    assert Transaction.kept_in("handle", memory) is None
+
+
+def test_a_transaction_is_kept_whole() -> None:
+    kept = json.loads(json.dumps(TRANSACTION.memory()))
+    assert Transaction.kept_in(TRANSACTION.handle, kept) == TRANSACTION
+    answered = TRANSACTION.answered(
+        "presented", person={"given_name": "Nora"}, now=NOW + timedelta(seconds=5)
+    )
+    assert Transaction.kept_in(TRANSACTION.handle, answered.memory()) == answered
+    assert not {"key", "nonce", "state"} & answered.memory().keys()
+
+
+@pytest.mark.parametrize(
+    ("typed", "same"),
+    [
+        ({"given_name": "lukasz", "family_name": "oersted"}, False),
+        ({"given_name": "lukasz", "family_name": "orsted"}, True),
+        ({"given_name": "Łukasz Jan", "family_name": "Ørsted"}, True),
+        ({"given_name": "", "family_name": "Ørsted"}, False),
+        ({"given_name": "Łukasz", "family_name": ""}, False),
+    ],
+)
+def test_typed_names_are_compared_as_people_write_them(typed: dict[str, str], same: bool) -> None:
+    identity = Identity("Łukasz Jan", "Ørsted", datetime(1990, 2, 1).date())
+    assert identities.fits({**typed, "birth_date": "1990-02-01"}, identity) == same
+
+
+def test_a_vowel_of_another_script_is_not_left_out() -> None:
+    identity = Identity("किरण", "", datetime(1990, 2, 1).date())
+    typed = {"birth_date": "1990-02-01", "family_name": ""}
+    assert identities.fits({**typed, "given_name": "किरण"}, identity)
+    assert not identities.fits({**typed, "given_name": "करण"}, identity)

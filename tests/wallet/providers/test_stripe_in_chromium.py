@@ -1,0 +1,75 @@
+"""Through Stripe's page and back in real Chromium: what the person sees on the way."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from tests.wallet.conftest import make_errand
+from tests.wallet.providers.stripe_play import NAME, StripePlay
+from tests.wallet.providers.test_contract import send
+from tests.wallet.test_pages_in_chromium import look
+from tests.wallet.test_waiting_page import let_in
+from wallet.models import Credential, IdentityVerification, Wallet
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture
+def play(settings: Any, live_server: Any) -> Iterator[StripePlay]:
+    play = StripePlay()
+    with play.running():
+        settings.BASE_URL = live_server.url
+        settings.IDENTITY_PROVIDERS = {NAME: play.settings}
+        yield play
+
+
+@pytest.fixture
+def at_stripe(page: Any, play: StripePlay, live_server: Any, nora: Wallet, now: Any) -> Any:
+    """Nora's browser, on Stripe's page."""
+    home = reverse("wallet_signed_out")  # any page of ours
+    errand = make_errand(Client(), now=now, return_to=f"{home}?done", leave_to=f"{home}?left")
+    let_in(page.context, nora, live_server)
+    page.goto(live_server.url + reverse("wallet_identity", args=[errand.id]))
+    page.get_by_role("button", name="Agree and begin").click()
+    page.get_by_role("link", name="Go to the identity check").click()
+    page.get_by_role("heading", name="Verify your identity").wait_for()
+    assert page.url.startswith(play.server.address)
+    return page
+
+
+def test_a_verified_person_is_led_on_at_once(at_stripe: Any) -> None:
+    at_stripe.get_by_role("button", name="It is me", exact=True).click()
+    at_stripe.wait_for_url("**/signed-out/?done")
+    assert Credential.objects.count() == 1
+
+
+def test_the_page_that_waits_goes_on_by_itself_when_the_webhook_comes(
+    at_stripe: Any, play: StripePlay
+) -> None:
+    at_stripe.get_by_role("button", name="It is me, slowly").click()
+    look(at_stripe, "stripe-waiting", "Checking your identity")
+    verification = IdentityVerification.objects.get()
+    assert verification.state == "processing"
+    play.server.verify(verification.provider_reference)
+    assert send(play.callback(verification)).status_code == 200
+    at_stripe.wait_for_url("**/signed-out/?done")
+
+
+def test_another_document_does_after_an_expired_one(at_stripe: Any) -> None:
+    at_stripe.get_by_role("button", name="An old document").click()
+    look(at_stripe, "stripe-again", "Please try again")
+    at_stripe.get_by_text("Your document has expired. Please use another one.").wait_for()
+    at_stripe.get_by_role("button", name="Try again").click()
+    at_stripe.get_by_role("link", name="Go to the identity check").click()
+    at_stripe.get_by_role("button", name="It is me", exact=True).click()
+    at_stripe.wait_for_url("**/signed-out/?done")
+
+
+def test_a_person_who_declines_reads_that_another_check_may_suit_them(at_stripe: Any) -> None:
+    at_stripe.get_by_role("button", name="I decline").click()
+    look(at_stripe, "stripe-declined", "Confirm your identity")
+    at_stripe.get_by_text("You did not agree to how this check works.").wait_for()
+    assert IdentityVerification.objects.get().state == "cancelled"

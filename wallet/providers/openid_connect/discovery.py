@@ -1,0 +1,65 @@
+"""What is known of a provider: its metadata and its keys, read again from time to time."""
+
+from collections.abc import Callable
+from time import monotonic
+from typing import Any, Generic, TypeVar
+
+from wallet.providers.contract import ProviderError
+from wallet.providers.openid_connect import metadata as metadatas
+from wallet.providers.openid_connect.calls import Calls
+from wallet.providers.openid_connect.key_set import Key, KeySet
+from wallet.providers.openid_connect.metadata import Metadata, MetadataError
+from wallet.providers.openid_connect.settings import Settings
+
+GOOD_FOR = 3600.0  # seconds
+KEYS_AGAIN_AFTER = 10.0  # seconds; tokens with made-up key names must not cause more calls than that
+
+T = TypeVar("T")
+
+
+class Kept(Generic[T]):
+    """A value of this process, and how old it is."""
+
+    def __init__(self, fetch: Callable[[], T]) -> None:
+        self._fetch = fetch
+        self._kept: tuple[float, T] | None = None
+
+    def get(self, *, good_for: float = GOOD_FOR) -> T:
+        """The value, fetched anew if it is older. Raises ProviderError."""
+        kept = self._kept
+        if kept is None or monotonic() - kept[0] > good_for:
+            began = monotonic()  # before the call, so that a slow one makes the value no younger
+            kept = self._kept = (began, self._fetch())
+        return kept[1]
+
+
+class Discovery:
+    """Metadata and keys of one provider."""
+
+    def __init__(self, calls: Calls, settings: Settings) -> None:
+        self._calls, self._settings = calls, settings
+        self._metadata = Kept(self._read_metadata)
+        self._keys = Kept(self._read_keys)
+
+    def metadata(self) -> Metadata:
+        """Raises ProviderError, also where the metadata is that of somebody else."""
+        return self._metadata.get()
+
+    def keys(self) -> KeySet:
+        """Raises ProviderError."""
+        return self._keys.get()
+
+    def find_key(self, kid: Any, algorithm: str) -> Key | None:
+        """The key that a token names, which may be newer than what is kept. Raises ProviderError."""
+        found = self._keys.get().fitting(kid, algorithm)
+        return found or self._keys.get(good_for=KEYS_AGAIN_AFTER).fitting(kid, algorithm)
+
+    def _read_metadata(self) -> Metadata:
+        document = self._calls.document(metadatas.address_of(self._settings.issuer))
+        try:
+            return metadatas.parse(document, issuer=self._settings.issuer, loopback=self._settings.loopback)
+        except MetadataError as error:
+            raise ProviderError(str(error)) from error
+
+    def _read_keys(self) -> KeySet:
+        return KeySet(self._calls.document(self.metadata().jwks_uri))

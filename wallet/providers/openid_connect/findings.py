@@ -1,0 +1,101 @@
+"""What follows from a checked ID token and UserInfo, or from an error that the browser brought. Pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from wallet.claims import Identity, IdentityError
+from wallet.evidence import Assurance, Evidence, EvidenceError
+from wallet.providers.findings import Failed, Finding, NeedsReview, NotHere, Verified
+from wallet.providers.openid_connect import people, verified_claims
+from wallet.providers.openid_connect.people import Document
+from wallet.providers.openid_connect.settings import REQUIRED, Settings
+from wallet.providers.openid_connect.verified_claims import ClaimsMissingError, TooLowError
+
+# Error codes of the browser's return (Core §3.1.2.6 and others) that say what the person can do.
+_ENDS = {
+    "access_denied": "stopped",
+    "consent_required": "consent_declined",
+    "unmet_authentication_requirements": "too_low",
+}
+
+
+@dataclass(frozen=True, repr=False)
+class Told:
+    """What the provider said of one person, all of it checked: ID token and UserInfo have the same `sub`."""
+
+    id_token: Mapping[str, Any]
+    userinfo: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, repr=False)
+class _Claims:
+    """Claims that count as verified."""
+
+    values: Mapping[str, Any]
+    assurance: Assurance
+    verified_at: datetime
+    evidence: tuple[Mapping[str, Any], ...] = ()
+
+
+def of_error(code: str) -> Finding:
+    """What an error means that the provider sent instead of a code."""
+    return NotHere(_ENDS[code]) if code in _ENDS else Failed()
+
+
+def of_claims(told: Told, settings: Settings, *, now: datetime) -> Finding:
+    """Who the person is, as far as the claims say."""
+    try:
+        claims = _counting(told, settings, now=now)
+    except TooLowError:
+        return NotHere("too_low")
+    except ClaimsMissingError:
+        return NotHere("claims_missing")
+    evidence: Evidence | None = None
+    identity: Identity | None = None
+    try:
+        evidence = _evidence(claims, Document(), settings)
+        identity = people.identity(claims.values, settings.claims, today=now.date())
+        return Verified(identity, _evidence(claims, people.document(claims.evidence), settings))
+    except (IdentityError, EvidenceError):
+        return NeedsReview("unreadable", identity, evidence)
+
+
+def _counting(told: Told, settings: Settings, *, now: datetime) -> _Claims:
+    """The claims that count, as the settings say. Raises `TooLowError` or `ClaimsMissingError`."""
+    level = _level_by_acr(told.id_token.get("acr"), settings)
+    required = [settings.claims[name] for name in REQUIRED]
+    if settings.identity_assurance:
+        places = (told.userinfo, told.id_token)
+        found = [each for place in places for each in verified_claims.parse(place.get("verified_claims"))]
+        best, assurance = verified_claims.choose(found, settings.accepted, required, now=now)
+        return _Claims(best.claims, assurance, min(best.verified_at or now, now), best.evidence)
+    values = {**told.id_token, **told.userinfo}
+    if any(verified_claims.at(values, path) is None for path in required):
+        raise ClaimsMissingError
+    configured = settings.accepted[0]
+    assurance = configured if level is None else Assurance(configured.trust_framework, level)
+    return _Claims(values, assurance, now)
+
+
+def _level_by_acr(acr: Any, settings: Settings) -> str | None:
+    """The level that this sign-in stands for; None if every sign-in will do. Raises `TooLowError`."""
+    if settings.acr_levels is None:
+        return None
+    if not isinstance(acr, str) or acr not in settings.acr_levels:
+        raise TooLowError
+    return settings.acr_levels[acr]
+
+
+def _evidence(claims: _Claims, document: Document, settings: Settings) -> Evidence:
+    return Evidence(
+        method="electronic",
+        assurance=claims.assurance,
+        verified_by=settings.organisation,
+        verified_at=claims.verified_at,
+        document_kind=document.kind,
+        issuing_country=document.country,
+        document_expires_on=document.expires_on,
+        document_number=document.number,
+    )

@@ -1,0 +1,112 @@
+"""The key and the certificate with which this service asks wallets for a PID (OpenID4VP 1.0 §5.9). Pure.
+
+Registrars call it the access certificate. It has nothing to do with the keys that sign credentials.
+"""
+
+from base64 import b64encode
+from dataclasses import dataclass, field
+from datetime import datetime
+from hashlib import sha256
+from itertools import pairwise
+from typing import Any
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key
+
+from infra import base64url
+from keys.jws import encode_segment, sign_segments
+from keys.private_keys.signer import SoftwareSigner
+
+PREFIXES = ("x509_hash", "x509_san_dns")
+MOST_CERTIFICATES = 4
+# `cryptography` raises all of these for certificates that it cannot read; not all are ValueErrors.
+UNREADABLE = (
+    *(ValueError, TypeError, UnsupportedAlgorithm),
+    *(x509.InvalidVersion, x509.DuplicateExtension, x509.UnsupportedGeneralNameType),
+)
+
+
+class AccessError(ValueError):
+    """Key and certificate cannot be used. `setting` is the wrong one, the text says what it must do."""
+
+    def __init__(self, setting: str, must: str) -> None:
+        super().__init__(must)
+        self.setting = setting
+
+
+@dataclass(frozen=True)
+class AccessCertificate:
+    """Signs requests to wallets, and knows what this service is called there (`client_id`)."""
+
+    client_id: str
+    chain: tuple[x509.Certificate, ...]  # without the trust anchor (HAIP 1.0 §5)
+    signer: SoftwareSigner = field(repr=False)
+
+    @classmethod
+    def load(cls, *, key: bytes, certificate: bytes, prefix: str, host: str) -> "AccessCertificate":
+        """From PEM: a key, and its certificate with those that lead up to an anchor. Raises `AccessError`.
+
+        host: this service's own, which the certificate has to name for the prefix x509_san_dns.
+        """
+        signer = SoftwareSigner(_private_key(key))
+        chain = _chain(certificate)
+        if chain[0].public_key() != signer.public_key:
+            raise AccessError("request_key", "must be the private key of the first access certificate")
+        if prefix == "x509_hash":
+            return cls(f"{prefix}:{_fingerprint(chain[0])}", chain, signer)
+        if host not in _dns_names(chain[0]):
+            raise AccessError("access_certificate", "must name the host of BASE_URL for x509_san_dns")
+        return cls(f"{prefix}:{host}", chain, signer)
+
+    def is_valid(self, now: datetime) -> bool:
+        """Whether wallets can believe it at this time."""
+        return all(each.not_valid_before_utc <= now < each.not_valid_after_utc for each in self.chain)
+
+    def sign(self, typ: str, payload: dict[str, Any]) -> str:
+        """A JWS of this type that carries the certificates."""
+        x5c = [b64encode(each.public_bytes(Encoding.DER)).decode() for each in self.chain]
+        header = encode_segment({"alg": "ES256", "typ": typ, "x5c": x5c})
+        return sign_segments(header, encode_segment(payload), self.signer)
+
+
+def _private_key(pem: bytes) -> ec.EllipticCurvePrivateKey:
+    try:
+        key = load_pem_private_key(pem, password=None)
+    except UNREADABLE:
+        key = None
+    if not isinstance(key, ec.EllipticCurvePrivateKey) or not isinstance(key.curve, ec.SECP256R1):
+        raise AccessError("request_key", "must hold an unencrypted private key on P-256, as PEM")
+    return key
+
+
+def _chain(pem: bytes) -> tuple[x509.Certificate, ...]:
+    """Leaf first; a self-signed certificate at the end is an anchor, and left out."""
+    try:
+        found = x509.load_pem_x509_certificates(pem)
+        if len(found) > 1 and found[-1].issuer == found[-1].subject:
+            found.pop()
+        if found[0].issuer == found[0].subject:
+            raise AccessError("access_certificate", "must not be self-signed: wallets refuse it")
+        for child, parent in pairwise(found):
+            child.verify_directly_issued_by(parent)
+    except AccessError:
+        raise
+    except (*UNREADABLE, InvalidSignature):
+        raise AccessError("access_certificate", "must hold a chain of PEM certificates, leaf first") from None
+    if len(found) > MOST_CERTIFICATES:
+        raise AccessError("access_certificate", f"must hold at most {MOST_CERTIFICATES} certificates")
+    return tuple(found)
+
+
+def _fingerprint(certificate: x509.Certificate) -> str:
+    return base64url.encode(sha256(certificate.public_bytes(Encoding.DER)).digest())
+
+
+def _dns_names(certificate: x509.Certificate) -> list[str]:
+    try:
+        names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName)
+    except (x509.ExtensionNotFound, *UNREADABLE):
+        return []
+    return names.value.get_values_for_type(x509.DNSName)

@@ -1,0 +1,51 @@
+"""What must be right about access certificates: told by `manage.py check --deploy`."""
+
+from datetime import timedelta
+from typing import Any
+
+from django.core.checks import CheckMessage, Error, Info, Tags, register
+from django.core.exceptions import ImproperlyConfigured
+from django.db import Error as DatabaseError
+from django.db import transaction
+from django.utils import timezone
+
+from infra.moments import moment
+from keys.jwk import public_der
+from keys.models import SigningKey
+from wallet.providers import registry
+from wallet.providers.options import OptionError
+from wallet.providers.other_wallet.provider import OtherWallet
+
+SOON = timedelta(days=30)
+
+
+@register(Tags.security, deploy=True)
+def access_certificates(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """The key of requests signs no credentials, and its certificate lasts. Reads the database.
+
+    An end is an Info, because the service has to start all the same.
+    """
+    try:
+        providers = [each for each in registry.offered().values() if isinstance(each, OtherWallet)]
+    except OptionError:
+        return []  # `wallet.checks` says so
+    found: list[CheckMessage] = []
+    for provider in providers:
+        prefix = f"IDENTITY_{provider.name.upper()}_"
+        if _signs_credentials(provider):
+            message = f"{prefix}REQUEST_KEY is a key that signs credentials. Make another one for requests."
+            found.append(Error(message, id="wallet.E002"))
+        ends = min(each.not_valid_after_utc for each in provider.access.chain)
+        if ends < timezone.now() + SOON:
+            message = f"{prefix}ACCESS_CERTIFICATE ends on {moment(ends)}. Nobody can begin a check then."
+            found.append(Info(message, id="wallet.I002"))
+    return found
+
+
+def _signs_credentials(provider: OtherWallet) -> bool:
+    public_key = public_der(provider.access.signer.public_key)
+    try:
+        with transaction.atomic():
+            return SigningKey.objects.filter(public_key=public_key).exists()
+    except (DatabaseError, ImproperlyConfigured):
+        return False  # the checks of `keys` say so

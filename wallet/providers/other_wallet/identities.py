@@ -1,0 +1,91 @@
+"""Who a PID says that somebody is, how that is known, and whether it fits what they typed. Pure."""
+
+import unicodedata
+from collections.abc import Mapping
+from datetime import date, datetime
+from typing import Any
+
+from wallet.claims import Identity, IdentityError
+from wallet.evidence import Assurance, Evidence, EvidenceError
+
+# ISO 3166-1 codes for private use: no known nationality, and stateless (PID Rulebook §2).
+NO_NATIONALITY = frozenset({"QU", "QS"})
+# Letters that Unicode does not take apart, as people type them who do not have them.
+_LETTERS = str.maketrans(
+    {"ł": "l", "đ": "d", "ð": "d", "ø": "o", "æ": "ae", "œ": "oe", "þ": "th", "ı": "i", "ħ": "h"}
+)
+
+
+def identity_of(person: Mapping[str, Any]) -> Identity:
+    """Raises `IdentityError`: the issuer is believed, and may still say what is no identity here."""
+    nationalities = person.get("nationalities")
+    if not isinstance(nationalities, list) or not all(isinstance(code, str) for code in nationalities):
+        raise IdentityError("nationalities are not texts")
+    known = dict.fromkeys(code for code in nationalities if code not in NO_NATIONALITY)
+    return Identity(
+        given_name=_composed(person.get("given_name")),
+        family_name=_composed(person.get("family_name")),
+        birth_date=_date(person.get("birthdate"), IdentityError("birthdate is not a day")),
+        nationalities=tuple(known),
+    )
+
+
+def evidence_of(
+    person: Mapping[str, Any], proof: Mapping[str, Any], *, assurance: Assurance, at: datetime
+) -> Evidence:
+    """Raises `EvidenceError`.
+
+    The evidence ends with `date_of_expiry`, the administrative end of the PID. The `exp` of the copy that was
+    shown says only until when that copy may be shown: wallets get new ones every few days.
+    """
+    ends = person.get("date_of_expiry")
+    last_day = None if ends is None else _date(ends, EvidenceError("date_of_expiry is not a day"))
+    return Evidence(
+        method="wallet",
+        assurance=assurance,
+        verified_by=proof.get("issuer", ""),
+        verified_at=at,
+        document_kind="pid",
+        issuing_country=proof.get("country", ""),
+        document_expires_on=last_day,
+    )
+
+
+def fits(typed: Mapping[str, str], identity: Identity) -> bool:
+    """Whether the person who typed this may be the one of the PID; some of the given names are enough."""
+    given, typed_given = _words(identity.given_name), _words(typed.get("given_name", ""))
+    return (
+        typed.get("birth_date") == identity.birth_date.isoformat()
+        and _words(typed.get("family_name", "")) == _words(identity.family_name)
+        and typed_given <= given
+        and bool(typed_given) == bool(given)
+    )
+
+
+def _composed(name: Any) -> Any:
+    return unicodedata.normalize("NFC", name).strip() if isinstance(name, str) else name
+
+
+def _date(text: Any, error: ValueError) -> date:
+    try:
+        day = date.fromisoformat(text)
+    except (TypeError, ValueError):
+        raise error from None
+    if day.isoformat() != text:
+        raise error
+    return day
+
+
+def _words(name: str) -> frozenset[str]:
+    """The words of a name, without what people leave out when they type: accents, case, punctuation."""
+    folded, base = [], " "
+    for character in unicodedata.normalize("NFKD", name.casefold()).translate(_LETTERS):
+        if unicodedata.category(character)[0] == "M":
+            # In scripts other than these a mark is part of the letter, as a vowel in Devanagari is.
+            if unicodedata.name(base, "").split(" ")[0] in ("LATIN", "GREEK", "CYRILLIC"):
+                continue
+        else:
+            base = character
+        is_part = character.isalnum() or unicodedata.category(character)[0] == "M"
+        folded.append(character if is_part or character in "’'" else " ")
+    return frozenset("".join(folded).replace("’", "").replace("'", "").split())

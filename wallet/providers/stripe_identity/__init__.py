@@ -1,0 +1,1 @@
+"""Stripe Identity: a document and a selfie, checked on pages of Stripe."""
