@@ -12,6 +12,7 @@ from tests.mutants.tables import (
     service,
     sign_in,
     statuses,
+    stripe_identity,
     tokens,
 )
 
@@ -28,5 +29,6 @@ _PARTS = (
     operators,
     service,
     identities,
+    stripe_identity,
 )
 MUTANTS = tuple(mutant for part in _PARTS for mutant in part.MUTANTS)
