@@ -177,6 +177,10 @@ provider.use(async (ctx, next) => {
   if (ctx.path === "/me" && play.mode === "userinfo-500") ctx.status = 500;
   if (ctx.path === "/me" && play.mode === "other-sub") ctx.body = { ...ctx.body, sub: "somebody-else" };
   if (ctx.path === "/me" && play.mode === "userinfo-text") ctx.body = "not JSON";
+  if (ctx.path === "/me" && play.mode === "userinfo-aud") {
+    const claims = { ...jose.decodeJwt(ctx.body), aud: "another" };
+    ctx.body = await new jose.SignJWT(claims).setProtectedHeader({ alg: "ES256", kid: "first" }).sign(ours.privateKey);
+  }
   if (ctx.path === "/token" && play.mode === "redirect") ctx.redirect("/elsewhere");
   if (ctx.path === "/token" && play.mode === "huge") ctx.body = { access_token: "x".repeat(100_000) };
   if (ctx.path === "/.well-known/openid-configuration") {

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from contextlib import nullcontext
 from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
@@ -350,9 +351,10 @@ def test_a_second_code_for_the_same_state_is_refused(bank: OpenIDProvider, back:
     with bank.down():
         bring(client, parameters)
         assert bring(client, parameters | {"code": "another"}) == 303
+        assert progress.check_of(IdentityVerification.objects.get()).memory["code"] == parameters["code"]
         # The same response once more only asks for the result again.
         assert bring(client, parameters) == 303
-    progress.refresh(attempt, now=timezone.now())
+    progress.refresh(IdentityVerification.objects.get(), now=timezone.now())
     assert now_in(attempt) == ("approved", "")
 
 
@@ -496,6 +498,22 @@ def test_a_new_key_of_the_provider_is_read_when_a_token_names_it(
     before = bank.calls("/jwks")
     assert now_in(go("new-key")) == ("approved", "")
     assert bank.calls("/jwks") == before + 1
+
+
+def test_signed_userinfo_for_somebody_else_is_refused(bank: OpenIDProvider, go: Any, settings: Any) -> None:
+    configure(settings, bank, **CLIENTS["signed UserInfo"])
+    assert now_in(go("userinfo-aud")) == ("error", "provider_failed")
+
+
+def test_nothing_of_the_operators_own_files_is_sent(
+    go: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`requests` would take passwords from a .netrc, and proxies from the environment."""
+    netrc = tmp_path / "netrc"
+    netrc.write_text("default login operator password secret")
+    monkeypatch.setenv("NETRC", str(netrc))
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
+    assert now_in(go()) == ("approved", "")
 
 
 def test_made_up_key_names_do_not_cause_calls(bank: OpenIDProvider, go: Any) -> None:

@@ -13,11 +13,19 @@ from hypothesis import strategies as st
 from joserfc import jws
 from joserfc.jwk import ECKey, RSAKey
 
+from infra import base64url
 from tests.wallet.providers.openid_providers import client_key
 from wallet.claims import IdentityError
 from wallet.evidence import Assurance, EvidenceError
 from wallet.providers.findings import Failed, NeedsReview, NotHere, Verified
-from wallet.providers.openid_connect import findings, metadata, people, signed_tokens, verified_claims
+from wallet.providers.openid_connect import (
+    authorization,
+    findings,
+    metadata,
+    people,
+    signed_tokens,
+    verified_claims,
+)
 from wallet.providers.openid_connect import settings as settings_module
 from wallet.providers.openid_connect.findings import Told
 from wallet.providers.openid_connect.key_set import KeySet
@@ -240,6 +248,37 @@ def test_a_provider_whose_claims_have_other_names_is_mapped() -> None:
         assert findings.of_claims(Told({"acr": acr}, claims), plain, now=NOW) == NotHere("too_low")
 
 
+def test_a_verification_is_never_recorded_for_a_time_to_come() -> None:
+    """Clocks differ."""
+    ahead = {"verified_claims": element(time="2026-05-01T12:03:00Z")}
+    finding = findings.of_claims(Told({}, ahead), settings_with(), now=NOW)
+    assert isinstance(finding, Verified)
+    assert finding.evidence.verified_at == NOW
+
+
+def test_a_framework_without_levels_is_asked_for_without_one() -> None:
+    found = metadata.parse(DOCUMENT, issuer="https://bank.example/", loopback=False)
+    asked = authorization.claims_request(
+        settings_with(assurance="de_aml, eidas high", evidence="none"), found
+    )
+    aml, eidas = (each["verification"] for each in asked["userinfo"]["verified_claims"])
+    assert aml == {"trust_framework": {"value": "de_aml"}, "time": None, "assurance_level": None}
+    assert eidas["assurance_level"] == {"values": ["high"]}
+
+
+def test_evidence_that_the_provider_does_not_have_is_not_asked_for() -> None:
+    found = metadata.parse(DOCUMENT, issuer="https://bank.example/", loopback=False)
+    asked = authorization.claims_request(settings_with(evidence="document electronic_record"), found)
+    [kind] = asked["userinfo"]["verified_claims"]["verification"]["evidence"]
+    assert kind["type"] == {"value": "document"}
+
+
+def test_without_userinfo_the_claims_are_asked_for_in_the_id_token() -> None:
+    document = {name: value for name, value in DOCUMENT.items() if name != "userinfo_endpoint"}
+    found = metadata.parse(document, issuer="https://bank.example/", loopback=False)
+    assert authorization.claims_request(settings_with(), found).keys() == {"id_token"}
+
+
 def test_an_unknown_error_is_the_provider_s_fault() -> None:
     assert findings.of_error("temporarily_unavailable") == Failed()
     assert findings.of_error("access_denied") == NotHere("stopped")
@@ -284,6 +323,19 @@ def test_people_without_a_nationality_have_none() -> None:
 def test_what_is_no_birth_date_is_refused(birth_date: Any) -> None:
     with pytest.raises(IdentityError):
         people.identity({**CLAIMS, "birthdate": birth_date}, settings_with().claims, today=TODAY)
+
+
+@pytest.mark.parametrize("value", [[["FR"]], [{}], {"FR": 1}, [None], 7])
+def test_nationalities_of_another_kind_are_refused(value: Any) -> None:
+    with pytest.raises(IdentityError):
+        people.identity({**CLAIMS, "nationalities": value}, settings_with().claims, today=TODAY)
+
+
+@pytest.mark.parametrize("value", [[], {}, None, 7, "tablet"])
+def test_a_document_of_an_unknown_kind_is_another_one(value: Any) -> None:
+    details = {"type": value, "document_number": value, "issuer": {"country_code": value}}
+    document = people.document([{"type": "document", "document_details": details}])
+    assert (document.kind, document.country) == ("other", "")
 
 
 def test_drafts_of_the_specification_are_read_as_well() -> None:
@@ -342,6 +394,20 @@ def test_a_key_is_found_by_its_name_and_its_kind() -> None:
     assert signed_tokens.opened(signed(GOOD, RSA, "RS256"), keys.fitting, ["RS256"]).claims == GOOD
     assert keys.fitting("b", "RS256") is None
     assert keys.fitting("a", "HS256") is None
+
+
+def test_a_key_is_used_with_its_own_algorithm_only() -> None:
+    keys = KeySet({"keys": [jwk(RSA, alg="PS256")]})
+    assert keys.fitting(None, "PS256") is not None
+    assert keys.fitting(None, "RS256") is None
+    with pytest.raises(TokenError, match="algorithm"):
+        signed_tokens.opened(signed(GOOD, RSA, "PS256"), keys.fitting, ["RS256"])
+
+
+def test_a_short_key_is_left_out() -> None:
+    short = rsa.generate_private_key(65537, 1024).public_key().public_numbers().n
+    modulus = base64url.encode(short.to_bytes(128, "big"))
+    assert KeySet({"keys": [jwk(RSA) | {"n": modulus}]}).fitting(None, "RS256") is None
 
 
 def test_two_keys_that_fit_are_one_too_many() -> None:

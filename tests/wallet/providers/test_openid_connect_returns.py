@@ -4,12 +4,14 @@ import hashlib
 import uuid
 from datetime import UTC, datetime
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.ports import free_port
 from tests.wallet.providers.openid_providers import client_key
 from wallet.providers import registry
-from wallet.providers.contract import Check, Message, MessageRefusedError
+from wallet.providers.contract import Check, Message, MessageRefusedError, ProviderError
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
 ISSUER, STATE = "https://bank.example", "s" * 43
@@ -54,6 +56,8 @@ def check_with(memory: dict[str, object]) -> Check:
 @given(queries, memories)
 @example({"state": STATE, "code": "a"}, {})
 @example({"state": STATE, "iss": ISSUER, "error": "access_denied"}, {"names_issuer": True})
+@example({"state": STATE, "code": "another"}, {"code": "a"})
+@example({"state": STATE, "code": "a"}, {"code": "a"})
 def test_a_return_is_refused_or_remembered(query: dict[str, str], memory: dict[str, object]) -> None:
     def find(reference: str) -> Check | None:
         return check_with(memory) if reference == REFERENCE else None
@@ -80,3 +84,11 @@ def test_machines_read_the_keys_and_nothing_else(path: str, method: str, body: b
     except MessageRefusedError:
         return
     assert (path, method, received.references, received.memory) == ("keys", "GET", (), None)
+
+
+@pytest.mark.parametrize(("private", "why"), [("false", "not on the public Internet"), ("true", "failed")])
+def test_a_provider_on_a_private_network_is_called_only_where_that_is_set(private: str, why: str) -> None:
+    changes = {"issuer": f"https://127.0.0.1:{free_port()}", "private_network": private}
+    inside = registry.load("inside", SETTINGS | changes, own_framework="https://id.example/a", loopback=False)
+    with pytest.raises(ProviderError, match=why):
+        inside.start(check_with({}), now=NOW)

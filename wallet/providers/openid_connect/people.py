@@ -71,10 +71,10 @@ def country(code: Any) -> str | None:
 
 def _document(details: Mapping[str, Any]) -> Document:
     kind, number, issuer = details.get("type"), _number(details), details.get("issuer")
-    known = kind if kind in _KINDS else _OLD_KINDS.get(kind) if isinstance(kind, str) else None
+    kind = kind if isinstance(kind, str) else ""
     code = issuer.get("country_code", issuer.get("country")) if isinstance(issuer, Mapping) else None
     return Document(
-        kind=known or "other",
+        kind=kind if kind in _KINDS else _OLD_KINDS.get(kind, "other"),
         country=country(code) or "",
         expires_on=_expiry(details),
         number=number if isinstance(number, str) and len(number) <= MAX_TEXT and number.isprintable() else "",
@@ -110,6 +110,8 @@ def _date(value: Any) -> date | None:
 
 def _countries(value: Any) -> tuple[str, ...]:
     codes = [] if value is None else value if isinstance(value, list) else [value]
+    if not all(isinstance(code, str) for code in codes):
+        raise IdentityError("nationalities are not texts")
     known = [country(code) for code in codes[: MAX_NATIONALITIES + 1] if code not in _NONE]
     if None in known:
         raise IdentityError("nationalities are not countries")
