@@ -5,7 +5,7 @@ import zlib
 from collections.abc import Iterator
 from datetime import date, timedelta
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 from django.conf import settings as django_settings
@@ -161,6 +161,19 @@ def test_a_link_never_settles_by_waiting(client: Client, nora_begins: str, now: 
     assert (attempt().state, attempt().reason) == (State.CANCELLED, "other_browser")
 
 
+def test_a_return_long_after_the_answer_does_not_count(
+    client: Client, nora_begins: str, errand: Errand, now: Any
+) -> None:
+    request = fetched(Client(), link_on(client.get(nora_begins)))
+    back = urlsplit(send(OtherPersonsWallet().answer(request)).json()["redirect_uri"])
+    message = progress.Message(True, "GET", "", dict(parse_qsl(back.query)), {}, b"")
+    late = now + RETURN_WITHIN + timedelta(seconds=5)
+    with pytest.raises(progress.MessageRefusedError):
+        progress.receive("wallet", message, browser=errand.browser, now=late)
+    progress.receive("wallet", message, browser=errand.browser, now=now)
+    assert attempt().state == State.APPROVED
+
+
 def test_a_return_twice_leads_to_the_same_page(client: Client, nora_begins: str, errand: Errand) -> None:
     request = fetched(Client(), link_on(client.get(nora_begins)))
     back = urlsplit(send(OtherPersonsWallet().answer(request)).json()["redirect_uri"])
@@ -291,6 +304,17 @@ def test_the_request_is_the_same_until_it_is_answered_and_then_gone(client: Clie
     send(OtherPersonsWallet().answer(request))
     path = urlsplit(request["response_uri"]).path.replace("/answer/", "/request/")
     assert Client().get(path).status_code == 404
+
+
+def test_a_request_is_gone_when_the_certificate_has_changed_its_name(
+    client: Client, nora_begins: str, settings: Any
+) -> None:
+    link = link_on(client.get(nora_begins))
+    request = fetched(Client(), link)
+    settings.IDENTITY_PROVIDERS = {"wallet": {**world().settings, "client_id_prefix": "x509_san_dns"}}
+    path = urlsplit(request["response_uri"]).path.replace("/answer/", "/request/")
+    assert Client().get(path).status_code == 404
+    assert send(OtherPersonsWallet().answer(request)).status_code == 200  # the wallet has fetched it before
 
 
 def test_the_request_is_never_cached_and_asks_for_nothing_else(client: Client, nora_begins: str) -> None:
