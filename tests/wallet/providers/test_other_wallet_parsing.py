@@ -12,11 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from infra import base64url
+from infra.outbound.calls import Outbound
 from tests.wallet.providers.pids import (
     NORA_AS_IN_HER_PID,
     Authority,
     OtherPersonsWallet,
     encrypted,
+    status_server,
     world,
 )
 from wallet.claims import Identity, IdentityError
@@ -133,6 +135,23 @@ def test_no_chain_but_one_to_an_anchor_is_believed(x5c: Any) -> None:
     anchors = TrustAnchors((world().authority.certificate,))
     with pytest.raises(SdJwtError):
         anchors.issuer({"x5c": x5c}, NOW)
+
+
+def test_a_list_counts_only_for_pids_of_the_same_country() -> None:
+    france = Authority.make("PID authority of France", "FR")
+    anchors = TrustAnchors((world().authority.certificate, france.certificate))
+    facts: dict[str, Any] = {
+        "outbound": Outbound(loopback=True),
+        "anchors": anchors,
+        "now": datetime.now(UTC),
+    }
+    with status_server() as server:
+        payload = json.loads(base64url.decode(server.body.decode().split(".")[1]))
+        server.body = france.certifies("Status of France").signs("statuslist+jwt", payload).encode()
+        place = {"uri": server.uri, "idx": 0}
+        assert statuses.look_up(place, country="FR", **facts) == statuses.VALID
+        with pytest.raises(StatusUnknownError):
+            statuses.look_up(place, country="DE", **facts)
 
 
 @given(JSON)
