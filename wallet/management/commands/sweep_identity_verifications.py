@@ -12,7 +12,7 @@ from wallet.identity.sweeping import sweep
 class Command(BaseCommand):
     help = (
         "Asks the provider about attempts that wait for a result, abandons those left idle for 24 hours, "
-        "gives up on those unanswered for 24 hours and expires verifications that have run out. Has providers "
+        "gives up on those unanswered for 24 hours and expires verifications that have run out. Providers "
         "erase what they keep of decided attempts. Run it every few minutes, on any number of instances."
     )
 
