@@ -1,6 +1,6 @@
 """All that the operator who has claimed an attempt sees of it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import structlog
@@ -9,7 +9,7 @@ from infra.sealing import SealError
 from wallet.claims import Identity, Text
 from wallet.countries import country_name
 from wallet.evidence import DOCUMENT_KINDS, METHODS, Evidence
-from wallet.identity import duplicates, review
+from wallet.identity import duplicates, found, review
 from wallet.models import IdentityVerification, Picture, Wallet
 from wallet.providers.findings import REASONS
 
@@ -23,6 +23,7 @@ class Dossier:
     email: str
     why: Text
     identity: Identity | None
+    typed: Mapping[str, str]  # by the person, where that is not the identity
     evidence: Evidence | None
     readable: bool
     earlier: Sequence[IdentityVerification]
@@ -49,8 +50,10 @@ def dossier(verification: IdentityVerification) -> Dossier:
     """What there is to look at. The caller has checked that the operator may, and has written it down."""
     wallet = verification.wallet
     readable, identity, evidence = True, None, None
+    typed: Mapping[str, str] = {}
     try:
         identity, evidence = review.claims(verification)
+        typed = found.typed(verification)
     except SealError:  # sealed under a key that is gone
         log.exception("claims_in_review_do_not_open", verification=str(verification.id))
         readable = False
@@ -59,6 +62,7 @@ def dossier(verification: IdentityVerification) -> Dossier:
         email=wallet.email,
         why=REASONS.get(verification.reason, ""),
         identity=identity,
+        typed=typed,
         evidence=evidence,
         readable=readable,
         earlier=list(earlier.order_by("-created_at")[:20]),

@@ -1,6 +1,7 @@
 """What a provider found, sealed in the row of the attempt while an operator reviews it."""
 
 import json
+from collections.abc import Mapping
 
 from infra.sealing import seal, unseal
 from wallet.claims import Identity
@@ -9,16 +10,32 @@ from wallet.models import IdentityVerification
 
 
 def sealed(
-    verification: IdentityVerification, identity: Identity | None, evidence: Evidence | None
+    verification: IdentityVerification,
+    identity: Identity | None,
+    evidence: Evidence | None,
+    typed: Mapping[str, str] | None = None,
 ) -> bytes | None:
-    """Both, sealed for this attempt; None if there is neither."""
+    """All of it, sealed for this attempt; None if there is neither identity nor evidence.
+
+    typed: what the person typed about themselves, where that is not the identity: by the name of the claim.
+    """
     if identity is None and evidence is None:
         return None
     found = {
         "identity": identity.to_json().decode() if identity else None,
         "evidence": evidence.to_json() if evidence else None,
+        "typed": dict(typed or {}),
     }
     return seal(json.dumps(found).encode(), context=_context(verification))
+
+
+def typed(verification: IdentityVerification) -> Mapping[str, str]:
+    """What the person typed, if anything was sealed of it. Raises `SealError`."""
+    if verification.sealed_claims is None:
+        return {}
+    found = json.loads(unseal(verification.sealed_claims, context=_context(verification)))
+    said: Mapping[str, str] = found.get("typed", {})
+    return said
 
 
 def opened(verification: IdentityVerification) -> tuple[Identity | None, Evidence | None]:

@@ -144,7 +144,8 @@ def _propose(
     now: datetime,
 ) -> None:
     verification.proposed_by_id = operator.pk
-    verification.sealed_claims = found.sealed(verification, identity, evidence)
+    typed = found.typed(verification)
+    verification.sealed_claims = found.sealed(verification, identity, evidence, typed)
     verification.claimed_by = verification.claimed_at = None
     verification.save(update_fields=["proposed_by", "sealed_claims", "claimed_by", "claimed_at"])
     note = f"proposed: {reason}"

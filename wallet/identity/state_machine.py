@@ -13,6 +13,7 @@
 DECLINED, ABANDONED, CANCELLED and EXPIRED are final. `move_to` is the only way from state to state.
 """
 
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any
@@ -138,8 +139,8 @@ def _act_on(verification: IdentityVerification, finding: Finding, *, now: dateti
     match finding:
         case Verified(identity, evidence):
             _approve_or_review(verification, identity, evidence, now=now)
-        case NeedsReview(reason, identity, evidence):
-            to_review(verification, reason, identity, evidence, now=now)
+        case NeedsReview(reason, identity, evidence, typed):
+            to_review(verification, reason, identity, evidence, typed, now=now)
         case SubmitAgain(reason) if verification.submissions < SUBMISSIONS_CAP:
             move_to(verification, State.RESUBMIT, actor="provider", reason=reason, now=now)
         case SubmitAgain():
@@ -255,11 +256,12 @@ def to_review(
     reason: str,
     identity: Identity | None,
     evidence: Evidence | None,
+    typed: Mapping[str, str] | None = None,
     *,
     now: datetime,
 ) -> None:
     """REVIEW: an operator decides; what was read is sealed until then."""
-    sealed = found.sealed(verification, identity, evidence)
+    sealed = found.sealed(verification, identity, evidence, typed)
     move_to(verification, State.REVIEW, actor="provider", reason=reason, sealed_claims=sealed, now=now)
 
 

@@ -1,6 +1,7 @@
 """What an identity provider may find out about an attempt, and the words that people read about it. Pure."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from django.utils.translation import gettext_lazy as _
 
@@ -85,10 +86,14 @@ class SubmitAgain(_WithReason):
 
 @dataclass(frozen=True)
 class NeedsReview(_WithReason):
-    """A person has to decide; `identity` and `evidence` are what was read, as far as anything was."""
+    """A person has to decide; `identity` and `evidence` are what was read, as far as anything was.
+
+    typed: what the person typed, by the name of the claim, where that differs from what was read.
+    """
 
     identity: Identity | None = None
     evidence: Evidence | None = None
+    typed: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True)

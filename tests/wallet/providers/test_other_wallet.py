@@ -36,7 +36,7 @@ from tests.wallet.providers.pids import (
 )
 from tests.wallet.providers.plays import Call
 from wallet import credentials
-from wallet.identity import progress
+from wallet.identity import found, progress
 from wallet.identity.sweeping import sweep
 from wallet.models import Credential, Errand, Evidence, IdentityVerification, Wallet
 from wallet.providers import registry
@@ -206,6 +206,7 @@ def test_somebody_else_than_who_was_typed_goes_to_review(
     request = scanned(client, nora_begins, **typed)
     assert send(OtherPersonsWallet().answer(request)).status_code == 200
     assert (attempt().state, attempt().reason) == (State.REVIEW, "details_differ")
+    assert typed.items() <= found.typed(attempt()).items()  # beside what was read, for the operator
     text = client.get(nora_begins, follow=True).content.decode()
     assert "A person is looking at your check" in text
     assert "Ärla" not in text

@@ -179,7 +179,7 @@ class OtherWallet(Provider):
         if transaction.kind == CODE and not (
             self.qr == "on" and identities.fits(transaction.typed, identity)
         ):
-            return NeedsReview("details_differ", identity, evidence)
+            return NeedsReview("details_differ", identity, evidence, transaction.typed)
         return Verified(identity, evidence)
 
     def _status(self, proof: Mapping[str, Any], now: datetime) -> int:
