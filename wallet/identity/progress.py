@@ -17,7 +17,7 @@ from django.db.models import Q, QuerySet
 from django.urls import reverse
 
 from infra.sealing import SealError, seal, unseal
-from wallet.identity import state_machine
+from wallet.identity import notices, state_machine
 from wallet.identity.state_machine import MOVES, WAITING, ForbiddenMoveError, move_to, settle
 from wallet.models import IdentityVerification
 from wallet.providers import registry
@@ -73,10 +73,11 @@ def go_on(verification: IdentityVerification, *, now: datetime) -> str:
     return started.address
 
 
-def refresh(verification: IdentityVerification, *, now: datetime) -> None:
+def refresh(verification: IdentityVerification, *, now: datetime, away: bool = False) -> None:
     """Ask the provider for the result of an attempt that waits for one, and settle it.
 
-    Only one process asks at a time; the others leave it to that one.
+    Only one process asks at a time; the others leave it to that one. away: the person's browser does not wait
+    for the answer, so they get an e-mail about the outcome.
     """
     if verification.state not in WAITING:
         return
@@ -99,7 +100,12 @@ def refresh(verification: IdentityVerification, *, now: datetime) -> None:
         return
     finally:
         lease.update(asking_until=None)
-    settle(verification, finding, now=now)
+    with transaction.atomic():
+        state_machine.lock(verification)
+        waited = verification.state in WAITING
+        settle(verification, finding, now=now)
+        if away and waited:
+            notices.owe(verification)
 
 
 def receive(name: str, message: Message, *, browser: str | None = None, now: datetime) -> Received:
@@ -129,7 +135,7 @@ def receive(name: str, message: Message, *, browser: str | None = None, now: dat
     if received.memory is not None and concerned and concerned[0] is not None:
         remember(concerned[0], received.memory)
     for verification in filter(None, concerned):
-        refresh(verification, now=now)
+        refresh(verification, now=now, away=not message.from_browser)
     return received
 
 

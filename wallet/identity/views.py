@@ -15,7 +15,7 @@ from infra.again import again_after
 from infra.limits import LimitReachedError
 from infra.reading import only_read
 from wallet import claims, credentials, errands
-from wallet.identity import attempts, progress, state_machine
+from wallet.identity import attempts, notices, progress, state_machine
 from wallet.identity.attempts import CoolDownError
 from wallet.identity.enrollment import HeldError, check_not_held
 from wallet.identity.state_machine import ForbiddenMoveError
@@ -45,6 +45,7 @@ TAKES_LONG_AFTER = 60  # seconds; then the waiting page says so and, without scr
 @for_holder
 def identity(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) -> HttpResponse:
     """Where the attempt stands, or on to where the errand leads once verified."""
+    notices.seen(wallet)
     if _is_done(errand, wallet, now):
         return see_other(errand.return_to)
     verification = attempts.latest(wallet)
