@@ -23,6 +23,6 @@ def ages(*, now: datetime) -> dict[str, timedelta]:
     Empty for a database that is not marked.
     """
     known = dict(LastRun.objects.values_list("command", "at"))
-    mark = DatabaseMark.objects.first()
-    since = {command: known.get(command, mark and mark.marked_at) for command in COMMANDS}
+    marked_at = DatabaseMark.objects.values_list("marked_at", flat=True).first()
+    since = {command: known.get(command, marked_at) for command in COMMANDS}
     return {command: now - at for command, at in since.items() if at is not None}
