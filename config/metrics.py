@@ -11,10 +11,12 @@ from prometheus_client.exposition import choose_encoder
 from keys.metrics import KeyCollector
 from presentation.machine_errors import for_machines
 from presentation.webhooks.metrics import WebhookCollector
+from wallet.metrics import IdentityCollector
 
 _registry = CollectorRegistry()  # without metrics of the process, which differ between workers
 _registry.register(KeyCollector())
 _registry.register(WebhookCollector())
+_registry.register(IdentityCollector())
 
 
 @for_machines

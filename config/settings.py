@@ -193,6 +193,9 @@ IDENTITY_TEST_MODE = _sandbox
 # How long a verified identity is good for; less if the document that was shown expires before.
 IDENTITY_VALIDITY = timedelta(days=variables.number("IDENTITY_VALIDITY_DAYS", 365, most=3650))
 
+# How long the claims of a verified identity that has ended or was revoked stay in the database.
+IDENTITY_KEPT = timedelta(days=variables.number("IDENTITY_KEPT_DAYS", 30, most=3650))
+
 # Whether `http://localhost` may be a redirect URI, for developers' machines (RFC 8252 §8.3).
 LOCALHOST_REDIRECT_URIS = _sandbox
 # Whether relying parties may register http addresses on this machine for our calls. Allowed only in a sandbox

@@ -25,7 +25,7 @@ from wallet.views import HISTORY
 # time and show the next step. Pages with other forms are left out: people may have typed long text there.
 _SAME_PAGE = (
     *("consent_invalidate", "delivery", "resume", "sandbox_identity", "wallet_code", "wallet_front_door"),
-    *("wallet_identity_in_person", "wallet_link", "wallet_sign_in", "wallet_switch"),
+    *("wallet_identity_in_person", "wallet_link", "wallet_own_identity", "wallet_sign_in", "wallet_switch"),
 )
 PAGE_OF_FORM = {name: name for name in _SAME_PAGE} | {
     "wallet_errand_sign_out": "wallet_identity",

@@ -1,5 +1,6 @@
 """System checks of the database, most of them only in `manage.py check --deploy`."""
 
+from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
@@ -7,11 +8,15 @@ from django.core.checks import CheckMessage, Error, Info, Tags, Warning, registe
 from django.core.exceptions import ImproperlyConfigured
 from django.db import DEFAULT_DB_ALIAS, connection, connections, transaction
 from django.db import Error as DatabaseError
+from django.utils.timezone import now
 
+from infra import runs
 from infra.database import internals
 from infra.database.database_mark import ForeignDatabaseError, compare
 from infra.database.outages import means_away, means_no_table
 from infra.database.poolers import runs_statements_forever
+
+HOUR = timedelta(hours=1)
 
 
 @register(Tags.database)
@@ -64,3 +69,25 @@ def pooler(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     except DatabaseError:
         pass  # other checks report it
     return found
+
+
+@register(Tags.security, deploy=True)
+def regular_commands(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """Names commands that have not run for a day. Queries the database, if there is one.
+
+    Gives no warning, because `deploy/systemd` would not start the service with one.
+    """
+    try:
+        with transaction.atomic():
+            ages = runs.ages(now=now())
+    except (ImproperlyConfigured, DatabaseError):
+        return []  # other checks report it
+    overdue = {name: age for name, age in ages.items() if age > runs.OVERDUE}
+    return [
+        Info(
+            f"manage.py {command} has not run for {age // HOUR} hours: {runs.COMMANDS[command]}.",
+            hint="Run it every hour; docs/operate.md, “Every hour”.",
+            id="infra.I002",
+        )
+        for command, age in overdue.items()
+    ]

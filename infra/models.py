@@ -20,6 +20,19 @@ class Allowance(models.Model):
         return self.key
 
 
+class LastRun(models.Model):
+    """When a command that has to run regularly was last run to its end (`runs`)."""
+
+    command = models.CharField(primary_key=True, max_length=40, editable=False)
+    at = models.DateTimeField(editable=False)
+
+    class Meta:
+        default_permissions = []
+
+    def __str__(self) -> str:
+        return self.command
+
+
 class DatabaseMark(models.Model):
     """The environment that this database belongs to, written once by `migrate` (`database_mark`)."""
 

@@ -29,6 +29,7 @@ IMPERSONAL = {
         ("root_pem", "issuing_pem", "sealed_root_key", "sealed_issuing_key"), KEY
     ),
     "infra.DatabaseMark": {"environment": STATES},
+    "infra.LastRun": {"command": STATES},
     "keys.KeyEvent": {"action": STATES},
     "keys.SigningKey": {
         **dict.fromkeys(("sealed_private_key", "public_key", "chain_pem"), KEY),
@@ -54,8 +55,8 @@ IMPERSONAL = {
     "presentation.WebhookEndpoint": {"gone_url": REGISTERED},
     "presentation.WebhookEvent": {"type": STATES, "state": STATES},
     "sandbox.PickedOutcome": {"outcome": STATES},
-    "wallet.Credential": {"state": STATES},
-    "wallet.IdentityVerification": {"state": STATES},
+    "wallet.Credential": {"state": STATES, "notice": STATES},
+    "wallet.IdentityVerification": {"state": STATES, "notice_due": STATES},
     "wallet.IdentityVerificationTransition": {"from_state": STATES, "to_state": STATES},
     "wallet.StatusEvent": {"action": STATES, "subject": STATES},
     "wallet.StatusList": {"content": "the digest of a list of numbers"},

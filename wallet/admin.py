@@ -15,7 +15,6 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, path
 from django.utils import timezone
 from django.utils.text import capfirst
-from django.utils.translation import gettext as _t
 from django.utils.translation import gettext_lazy as _
 
 from infra.admin.operations import OperationsAdmin
@@ -39,6 +38,7 @@ from wallet.models import (
 from wallet.operations import OF_CREDENTIALS, OF_PRESENTED, OF_VERIFICATIONS, OF_WALLETS, REFUSALS
 from wallet.providers.in_person import as_case_number
 from wallet.status_lists.standing import standing, unexpired
+from wallet.validity import Validity, for_operators
 
 
 class OperatedAdmin(FilteredOnly, ReadOnly, OperationsAdmin):
@@ -68,9 +68,8 @@ class WalletAdmin(OperatedAdmin):
 
     @admin.display(description=_("credential"))
     def credential_state(self, wallet: Wallet) -> str:
-        """The state of its credential; “none” if it has none."""
-        credential = getattr(wallet, "credential", None)
-        return credential.get_state_display() if credential else _t("none")
+        """What its credential is good for; “none” if it has none."""
+        return for_operators(getattr(wallet, "credential", None), now=timezone.now())
 
 
 class TransitionInline(ReadOnly, admin.TabularInline):
@@ -195,17 +194,48 @@ class AuditEntryAdmin(ReadOnly, admin.ModelAdmin):
         return super().get_search_results(request, queryset, as_case_number(search_term) or search_term)
 
 
+class ValidityFilter(admin.SimpleListFilter):
+    """By state and end; only the list itself says which valid ones cannot be opened."""
+
+    title = _("state")
+    parameter_name = "validity"
+    words = (Validity.VALID, Validity.EXPIRED, Validity.SUSPENDED, Validity.REVOKED)
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(word.value, str(word.label)) for word in self.words]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Credential]) -> QuerySet[Credential]:
+        if self.value() not in self.words:
+            return queryset
+        ended = Q(expires_at__lte=timezone.now())
+        if self.value() == Validity.EXPIRED:
+            return queryset.filter(ended, state=Credential.State.VALID)
+        found = queryset.filter(state=self.value())
+        return found.exclude(ended | Q(sealed_identity=b"")) if self.value() == Validity.VALID else found
+
+
 @admin.register(Credential)
 class CredentialAdmin(OperatedAdmin):
     """Credentials, without their claims."""
 
     operations = OF_CREDENTIALS
-    list_display = (short_id, "state", "issued_at", "expires_at")
-    list_filter = ("state",)
+    list_display = (short_id, "is_good_for", "issued_at", "expires_at")
+    list_filter = (ValidityFilter,)
     search_fields = ("=id", "=wallet__id", "=wallet__email")
     search_help_text = _("ID of the credential or the wallet, or the whole e-mail address")
-    fields = ("id", "wallet", "verification", "state", "issued_at", "expires_at")
+    fields = (
+        *("id", "wallet", "verification", "is_good_for"),
+        *("issued_at", "expires_at", "revoked_at", "erased_at"),
+    )
     readonly_fields = fields
+
+    def state_of(self, row: Credential) -> str:
+        return for_operators(row, now=timezone.now())
+
+    @admin.display(description=_("state"))
+    def is_good_for(self, credential: Credential) -> str:
+        """Valid only if it can be presented: not if it has ended, was erased, or cannot be opened."""
+        return self.state_of(credential)
 
 
 @admin.register(StatusEntry)

@@ -60,6 +60,8 @@ def issue(
     credential.state = Credential.State.VALID
     credential.sealed_identity = seal(identity.to_json(), context=_sealing_context(credential))
     credential.issued_at = now
+    credential.revoked_at = credential.erased_at = credential.notice_until = None
+    credential.notice = ""
     # To the day, so that the last tokens before the end do not single anybody out by their `exp`.
     credential.expires_at = (now + settings.IDENTITY_VALIDITY).replace(
         hour=0, minute=0, second=0, microsecond=0
@@ -69,6 +71,16 @@ def issue(
         credential.expires_at = min(credential.expires_at, after)
     credential.save()
     return credential
+
+
+def last_day(credential: Credential) -> date:
+    """The last day on which it is valid."""
+    return (credential.expires_at.astimezone(UTC) - timedelta(microseconds=1)).date()
+
+
+def has_ended(credential: Credential, *, now: datetime) -> bool:
+    """Whether it has expired."""
+    return _rounded(credential.expires_at) <= now.timestamp()
 
 
 def valid_credential(wallet: Wallet, *, now: datetime) -> Credential | None:
@@ -230,7 +242,7 @@ def _term(credential: Credential, reference: UUID | None, *, now: datetime, fres
 def _is_usable(credential: Credential, now: datetime) -> bool:
     if not credential.sealed_identity:  # emptied after its sealing key was lost; a new verification is needed
         return False
-    return credential.state == Credential.State.VALID and _rounded(credential.expires_at) > now.timestamp()
+    return credential.state == Credential.State.VALID and not has_ended(credential, now=now)
 
 
 def _requested(paths: Sequence[ClaimPath], credential: Credential) -> list[ClaimPath]:

@@ -36,6 +36,7 @@ def open_errand(
     on_behalf_of: str = "",
     asks_for: Sequence[str] = (),
     assurance: Sequence[Assurance] = (),
+    renewal: bool = False,
     fresh_since: datetime | None = None,
     lifetime: timedelta = LIFETIME,
 ) -> Errand:
@@ -44,8 +45,9 @@ def open_errand(
     browser: digest of the cookie of the browser that is sent. email: whose wallet it is about, lower case.
     return_to, leave_to: paths on this host, when done and when given up. on_behalf_of: who asked, for
     people to read. asks_for: names of claims (`claims.NAMES`). assurance: those of which the identity needs
-    one; any will do if it is empty. fresh_since: an earlier sign-in does not do for this errand. Raises
-    `EmailAddressError` for an address that is not as `email_addresses.parse` gives it.
+    one; any will do if it is empty. renewal: only an identity verified after this will do. fresh_since: an
+    earlier sign-in does not do for this errand. Raises `EmailAddressError` for an address that is not as
+    `email_addresses.parse` gives it.
     """
     for place in (return_to, leave_to):
         if not place.startswith("/") or not url_has_allowed_host_and_scheme(place, allowed_hosts=None):
@@ -60,6 +62,7 @@ def open_errand(
         assurance=[[each.trust_framework, each.level] for each in assurance],
         return_to=return_to,
         leave_to=leave_to,
+        renewal=renewal,
         fresh_since=fresh_since,
         created_at=now,
         expires_at=now + lifetime,

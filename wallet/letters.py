@@ -21,6 +21,14 @@ from wallet.models import Errand, Wallet
 
 log = structlog.get_logger(__name__)
 
+_ENDS = (
+    _("Your verified identity ends on %(day)s"),
+    _(
+        "Your verified identity is valid until the end of %(day)s. To go on using it, sign in to your "
+        "wallet, open “Your verified identity” and choose “Renew or change”. Until the new one is "
+        "approved, the present one stays valid."
+    ),
+)
 # Kind of notice → subject and text.
 NOTICES: dict[str, tuple[Text, Text]] = {
     "approved": (
@@ -40,6 +48,25 @@ NOTICES: dict[str, tuple[Text, Text]] = {
     "ask_again": (
         _("Your identity check: please try again"),
         _("We looked at your identity check and need something else from you. Sign in to see what it is."),
+    ),
+    "ends_30": _ENDS,
+    "ends_7": _ENDS,
+    "ended": (
+        _("Your verified identity has expired"),
+        _(
+            "Your verified identity was valid until the end of %(day)s. Nothing can be shared from it any "
+            "more, and we will erase your details. To share again, prove who you are again: sign in to your "
+            "wallet and open “Your verified identity”."
+        ),
+    ),
+    "revoked": (
+        _("Your verified identity was revoked"),
+        _(
+            "The operator of this service has revoked your verified identity. Nothing can be shared from it "
+            "any more, what you shared from it lately is not valid any more, and we will erase your details. "
+            "To share again, prove who you are again: sign in to your wallet and open “Your verified "
+            "identity”."
+        ),
     ),
 }
 
@@ -69,13 +96,13 @@ def send_link(email: str, address: str, *, lifetime: timedelta) -> None:
         _send(email, _t("Your sign-in link"), "link", facts)
 
 
-def send_notice(wallet: Wallet, notice: str) -> None:
+def send_notice(wallet: Wallet, notice: str, **facts: str) -> None:
     """What happened to the holder's identity; `notice` is a key of `NOTICES`. Reasons are not in it.
 
     Never refused for want of a thread: notices are few, and nobody would send this letter again.
     """
-    subject, text = NOTICES[notice]
-    _send(wallet.email, str(subject), "notice", {"subject": subject, "text": text})
+    subject, text = (str(each) % facts for each in NOTICES[notice])
+    _send(wallet.email, subject, "notice", {"subject": subject, "text": text})
 
 
 def _send(recipient: str, subject: str, name: str, facts: dict[str, Any]) -> None:

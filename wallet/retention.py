@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from infra.retention import expired, table
 from wallet import known_browsers, sessions
-from wallet.identity import pictures
+from wallet.identity import erasure, pictures
 from wallet.models import Errand, HolderSession, KnownBrowser, LoginLink
 from wallet.status_lists import sweeping
 
@@ -15,22 +15,26 @@ ERRANDS_KEPT = timedelta(days=1)
 ENTRIES = table(
     """
 wallet.Credential: sealed_identity | verified identity of a holder | sealed | presentations disclose claims
-    from it | as long as the wallet has the credential
+    from it | {identity_kept} days after it ended or was revoked; until then as long as it is not replaced |
+    ended identities
 wallet.IdentityVerification: sealed_claims | what an identity provider found | sealed | an operator compares
     it with the document | while an operator reviews it
 wallet.IdentityVerification: sealed_memory | identity check: what its provider keeps between two calls |
     sealed | to go on with the check and to fetch its result | until the check is decided
-wallet.Evidence: method trust_framework assurance_level verified_by document_kind issuing_country | identity
-    check: how the identity was verified, with which kind of document of which country | in clear | to show
-    how an identity was verified | as long as the wallet
+wallet.Evidence: document_kind issuing_country | identity check: which kind of document was shown, and its
+    country and expiry | in clear | to show how an identity was verified | {identity_kept} days after the
+    identity ended, was revoked or was replaced | documents
+wallet.Evidence: method trust_framework assurance_level verified_by | identity check: how the identity was
+    verified, and by whom | in clear | to show how an identity was verified | as long as the check
 wallet.IdentityVerification: provider provider_reference reason | identity check: the provider, its
-    reference, and the reason for the result | in clear | to follow up on a check | as long as the wallet
+    reference, and the reason for the result | in clear | to follow up on a check | {attempts} after it ended;
+    that of the wallet’s last identity as long as the wallet | identity checks
 wallet.IdentityVerificationTransition: actor reason | identity check: each step, who took it and why | in
-    clear | to show how an identity was verified | as long as the wallet
+    clear | to show how an identity was verified | as long as the check
 wallet.Picture: sealed_jpeg kind | identity check: pictures of a document and of the person | sealed | an
     operator compares them | {pictures} after the decision | pictures
 wallet.IdentityMark: digest | verified identity: its document, its name and birth date | keyed digests | to
-    find the same person in another wallet | as long as the wallet has the credential
+    find the same person in another wallet | as long as the verified identity
 wallet.AuditEntry: action subject | which operator looked at which attempt: internal IDs | in clear | to
     account for what operators saw | for ever
 wallet.Wallet: email suspension_reason | a holder’s e-mail address, and the reason for a suspension | in
@@ -59,6 +63,8 @@ wallet.StatusEvent: subject_id actor reason | history of status changes: which c
         "errands_kept": ERRANDS_KEPT,
         "known_for": known_browsers.KNOWN_FOR,
         "pictures": pictures.KEPT,
+        "identity_kept": "IDENTITY_KEPT_DAYS",
+        "attempts": erasure.ATTEMPTS_KEPT,
         "sweeping": sweeping.KEPT,
         "closed_for": sweeping.CLOSED_FOR,
     },
@@ -67,7 +73,10 @@ wallet.StatusEvent: subject_id actor reason | history of status changes: which c
         "sign-ins": expired(Errand.objects.all(), kept=ERRANDS_KEPT),
         "links": expired(LoginLink.objects.all()),
         "browsers": expired(KnownBrowser.objects.all()),
+        "ended identities": erasure.clear_identities,
+        "documents": erasure.clear_documents,
         "pictures": pictures.clear,
+        "identity checks": erasure.clear_attempts,
         "presented credentials": sweeping.forget_ended,
         "status lists": sweeping.retire_closed,
     },

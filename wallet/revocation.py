@@ -55,7 +55,8 @@ def _move_to(
 ) -> None:
     origins = [origin for origin, allowed in MOVES.items() if state in allowed]
     rows = Credential.objects.filter(id=credential.id, state__in=origins)
-    if rows.update(state=state) != 1:
+    revoked_at = now if state == Credential.State.REVOKED else None
+    if rows.update(state=state, revoked_at=revoked_at) != 1:
         raise CredentialMoveError(f"A credential that is not {' or '.join(origins)} cannot become {state}.")
     # The row is locked, so no more entries are allocated (see `allocation`): these are all there are.
     hit = presented(credential, now=now)
@@ -73,4 +74,4 @@ def _move_to(
         reason=reason,
         now=now,
     )
-    credential.state = state
+    credential.state, credential.revoked_at = state, revoked_at

@@ -5,6 +5,7 @@ from django.views.generic import RedirectView
 
 from wallet import views
 from wallet.identity import messages as identity_messages
+from wallet.identity import own as identity_own
 from wallet.identity import upload as identity_upload
 from wallet.identity import views as identity_views
 from wallet.providers.other_wallet import views as other_wallet_views
@@ -29,6 +30,7 @@ urlpatterns = [
     path(f"{ERRAND}/identity/in-person/", identity_views.in_person, name="wallet_identity_in_person"),
     path(f"{ERRAND}/identity/upload/", identity_upload.upload, name="wallet_identity_upload"),
     path(f"{ERRAND}/identity/other-wallet/", other_wallet_views.page, name="wallet_identity_other_wallet"),
+    path("identity/", identity_own.own_identity, name="wallet_own_identity"),
     path("identity/<uuid:verification_id>/return/", identity_views.back, name="wallet_identity_return"),
     path("identity/<slug:name>/", identity_messages.unknown, name="wallet_identity_messages"),
     path("identity/<slug:name>/return/", identity_messages.returned, name="wallet_identity_returned"),

@@ -107,6 +107,10 @@ class OperationsAdmin(ModelAdmin):
         known = {"opts": self.opts, "original": row, "back": self.address(row)}
         return TemplateResponse(request, template, {**site, **known, **context})
 
+    def state_of(self, row: Any) -> str:
+        """The state that the confirmation page shows."""
+        return str(getattr(row, f"get_{self.state_field}_display")())
+
     def message_for(self, row: Any, text: str) -> str:
         """The message that the operator sees after an operation."""
         return f"{row}: {text}"
@@ -141,7 +145,7 @@ class OperationsAdmin(ModelAdmin):
             label=label,
             operation=operation,
             question=text_for(operation.question, row),
-            state=getattr(row, f"get_{self.state_field}_display")() if row else "",
+            state=self.state_of(row) if row else "",
             details=details,
             form=form,
         )

@@ -24,4 +24,5 @@ class FilteredOnly:
     list_filter: ClassVar[Any]
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
-        return lookup.split("__")[0] in self.list_filter
+        names = {getattr(each, "parameter_name", each) for each in self.list_filter}
+        return lookup.split("__")[0] in names

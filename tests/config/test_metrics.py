@@ -2,17 +2,22 @@
 
 import re
 from datetime import timedelta
+from io import StringIO
 from typing import Any
 
 import pytest
+from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
 
+from infra.models import DatabaseMark, LastRun
 from keys.models import SigningKey
 from keys.rotation import due_steps, moves
 from keys.rotation.states import State, in_state
 from tests.keys.test_rotation import chain_for
+from tests.wallet.test_identity_verification import attempt_in
+from wallet.models import Wallet
 
 pytestmark = pytest.mark.django_db
 TOKEN = "a-token-of-at-least-thirty-two-characters"
@@ -126,3 +131,40 @@ def test_while_no_token_is_set_there_is_no_such_address(
 
 def test_metrics_are_read_and_nothing_else(client: Client) -> None:
     assert client.post("/metrics", headers={"Authorization": f"Bearer {TOKEN}"}).status_code == 405
+
+
+def test_the_queue_of_reviews_is_counted_and_its_oldest_is_timed(client: Client) -> None:
+    before = numbers(client)
+    assert before[("identity_reviews_waiting",)] == before[("identity_review_oldest_seconds",)] == 0
+    now = timezone.now()
+    for hours in (5, 1):
+        wallet = Wallet.objects.create(email=f"person{hours}@example.org", created_at=now)
+        attempt_in("review", wallet, now - timedelta(hours=hours))
+    found = numbers(client)
+    assert found[("identity_reviews_waiting",)] == 2
+    assert abs(found[("identity_review_oldest_seconds",)] - 5 * 3600) < 60
+
+
+def test_open_checks_and_those_that_ended_today_are_counted_by_state(client: Client) -> None:
+    now = timezone.now()
+    nora = Wallet.objects.create(email="nora@example.org", created_at=now)
+    attempt_in("started", nora, now - timedelta(days=3))
+    for state, hours in (("declined", 30), ("declined", 2), ("approved", 2), ("approved", 3)):
+        attempt_in(state, nora, now - timedelta(hours=hours))
+    found = numbers(client)
+    assert found["identity_verifications_open", "started"] == 1
+    assert found["identity_verifications_open", "processing"] == 0
+    assert found["identity_verifications_ended", "approved"] == 2
+    assert found["identity_verifications_ended", "declined"] == 1
+    assert ("identity_verifications_ended", "review") not in found
+
+
+@pytest.mark.parametrize("command", ["clear_expired", "sweep_identity_verifications"])
+@pytest.mark.usefixtures("signing_key")
+def test_a_command_that_does_not_run_is_visible(client: Client, command: str) -> None:
+    DatabaseMark.objects.update(marked_at=timezone.now() - timedelta(days=9))
+    assert abs(numbers(client)["last_run_seconds", command] - 9 * DAY) < 60, "it never ran"
+    call_command(command, stdout=StringIO())
+    assert numbers(client)["last_run_seconds", command] < 60
+    LastRun.objects.update(at=timezone.now() - timedelta(days=2))
+    assert abs(numbers(client)["last_run_seconds", command] - 2 * DAY) < 60

@@ -1,6 +1,7 @@
 """The admin of wallets: operations are confirmed, permitted and recorded; lists hold no personal data."""
 
-from datetime import date
+import re
+from datetime import UTC, date, datetime
 
 import pytest
 from django.contrib.admin.models import LogEntry
@@ -244,3 +245,52 @@ def test_an_unknown_row_is_not_found(olga, alice):
     import uuid
 
     assert olga.get(reverse("admin:wallet_wallet_do", args=[uuid.uuid4(), "suspend"])).status_code == 404
+
+
+# --- What an identity is good for --------------------------------------------------------------------------
+
+ENDED = {"expires_at": datetime(2026, 5, 4, tzinfo=UTC)}
+ERASED = {"sealed_identity": b"", "erased_at": datetime(2026, 6, 4, tzinfo=UTC)}
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({}, "valid"),
+        (ENDED, "expired"),
+        (ENDED | ERASED, "expired, erased"),
+        ({"state": "revoked"}, "revoked"),
+        ({"state": "revoked"} | ERASED, "revoked, erased"),
+        ({"state": "suspended"}, "suspended"),
+        ({"sealed_identity": b""}, "cannot be opened"),
+        ({"sealed_identity": b"\x01 rubbish that no key opens"}, "cannot be opened"),
+    ],
+)
+def test_the_admin_calls_an_identity_valid_only_if_it_can_be_presented(olga, alice, change, words):
+    Credential.objects.update(**change)
+    credential = Credential.objects.get()
+    pages = [
+        address(alice),
+        reverse("admin:wallet_wallet_changelist"),
+        address(credential),
+        reverse("admin:wallet_credential_changelist"),
+    ]
+    pages += [address(credential, "do", "revoke")] if credential.state != "revoked" else []
+    for page in pages:
+        text = re.sub(r"<(nav|ul|details)\b.*?</\1>", "", olga.get(page).content.decode(), flags=re.S)
+        assert words in text, page
+        assert bool(re.search(r"(>|· )\s*valid\s*<", text)) is (words == "valid"), page
+
+
+@pytest.mark.parametrize(("change", "word"), [(ENDED, "expired"), ({"state": "revoked"}, "revoked")])
+def test_the_list_of_credentials_is_filtered_by_what_they_are_good_for(olga, alice, bob, change, word):
+    Credential.objects.filter(wallet=bob).update(**change)
+    for wanted, shown in (("valid", [alice]), (word, [bob]), ("nonsense", [alice, bob])):
+        listing = olga.get(reverse("admin:wallet_credential_changelist"), {"validity": wanted})
+        assert {row.wallet_id for row in listing.context["cl"].result_list} == {w.id for w in shown}
+
+
+def test_an_identity_without_claims_is_not_listed_among_the_valid_ones(olga, alice):
+    Credential.objects.update(sealed_identity=b"")
+    listing = olga.get(reverse("admin:wallet_credential_changelist"), {"validity": "valid"})
+    assert not listing.context["cl"].result_list

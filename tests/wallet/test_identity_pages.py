@@ -1,7 +1,7 @@
 """The pages of identity verification: every state has one, every page has a way on and a way back."""
 
 import uuid
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.conf import settings
@@ -89,7 +89,7 @@ def test_the_first_page_says_what_happens_and_what_is_kept_and_how_long(holder, 
     text = hub(holder, errand).content.decode()
     assert "What happens" in text
     assert "What is kept" in text
-    assert "until your verified identity expires" in text
+    assert "until 30 days after your verified identity ends or is revoked" in text
 
 
 def test_who_is_verified_already_goes_on(client, alice, sign_in, now):
@@ -288,14 +288,33 @@ def test_a_suspended_credential_says_so_and_leads_back(client, alice, sign_in, n
     assert client.post(page("wallet_identity_start", errand)).url == page("wallet_identity", errand)
 
 
+ENDED = {"expires_at": datetime(2026, 5, 4, tzinfo=UTC)}
+REVOKED = {"state": "revoked", "revoked_at": datetime(2026, 5, 4, 12, tzinfo=UTC)}
+
+
 @pytest.mark.parametrize(
-    "change", [{"state": "revoked"}, {"expires_at": timezone.now() - timedelta(hours=2)}]
+    ("change", "heading", "words"),
+    [
+        (ENDED, "Your verified identity has expired", "was valid until the end of 3 May 2026"),
+        (REVOKED, "Your verified identity was revoked", "revoked your verified identity on 4 May 2026"),
+        ({"state": "revoked"}, "Your verified identity was revoked", "It cannot be shared any more"),
+        ({"sealed_identity": b""}, "Your verified identity cannot be read", "This is our fault"),
+        ({**ENDED, "sealed_identity": b""}, "Your verified identity has expired", "3 May 2026"),
+        ({**REVOKED, "sealed_identity": b""}, "Your verified identity was revoked", "4 May 2026"),
+    ],
+    ids=["expired", "revoked", "revoked by an earlier release", "lost", "expired, erased", "revoked, erased"],
 )
-def test_who_lost_their_credential_can_be_verified_anew(client, alice, sign_in, now, change):
+def test_who_lost_their_credential_reads_why_and_is_verified_anew(
+    client, alice, sign_in, now, change, heading, words
+):
     errand = make_errand(client, now=now, email=alice.email)
     sign_in(alice)
     Credential.objects.update(**change)
-    assert "<h1>Confirm your identity</h1>" in hub(client, errand).content.decode()
+    text = hub(client, errand).content.decode()
+    assert f"<h1>{heading}</h1>" in text
+    assert words in text
+    assert "To share again, prove who you are once more." in text
+    assert "You need to prove who you are once." not in text
     assert hand_in(client, errand, "adult").url == "/done/"
 
 

@@ -17,7 +17,7 @@ from django.db.models import Q, QuerySet
 from django.urls import reverse
 
 from infra.sealing import SealError, seal, unseal
-from wallet.identity import state_machine
+from wallet.identity import notices, state_machine
 from wallet.identity.state_machine import MOVES, WAITING, ForbiddenMoveError, move_to, settle
 from wallet.models import IdentityVerification
 from wallet.providers import registry
@@ -87,10 +87,11 @@ def came_back(verification: IdentityVerification, *, now: datetime) -> None:
     rows.filter(returned_at=None).update(returned_at=now)
 
 
-def refresh(verification: IdentityVerification, *, now: datetime) -> bool:
+def refresh(verification: IdentityVerification, *, now: datetime, away: bool = False) -> bool:
     """Ask the provider for the result of an attempt that waits for one, and settle it.
 
     Only one process asks at a time; the others leave it to that one. Gives whether the provider answered.
+    away: the person's browser does not wait for the answer, so they get an e-mail about the outcome.
     """
     if verification.state not in WAITING:
         return False
@@ -106,10 +107,20 @@ def refresh(verification: IdentityVerification, *, now: datetime) -> bool:
     try:
         finding = _ask(provider, verification, now=now)
         if finding is not None:
-            settle(verification, finding, begun_at=verification.changed_at, now=now)
+            _settle(verification, finding, away=away, now=now)
     finally:
         lease.update(asking_until=None)
     return finding is not None
+
+
+def _settle(verification: IdentityVerification, finding: Finding, *, away: bool, now: datetime) -> None:
+    begun_at = verification.changed_at
+    with transaction.atomic():
+        state_machine.lock(verification)
+        waited = verification.state in WAITING
+        settle(verification, finding, begun_at=begun_at, now=now)
+        if away and waited:
+            notices.owe(verification)
 
 
 def receive(name: str, message: Message, *, browser: str | None = None, now: datetime) -> Received:
@@ -141,7 +152,7 @@ def receive(name: str, message: Message, *, browser: str | None = None, now: dat
     for verification in filter(None, concerned):
         if message.from_browser:
             came_back(verification, now=now)
-        refresh(verification, now=now)
+        refresh(verification, now=now, away=not message.from_browser)
     return received
 
 

@@ -5,18 +5,17 @@ set, the first approval is a proposal, and another operator makes the second.
 """
 
 from datetime import datetime
-from functools import partial
 from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.contrib.auth.models import AbstractUser
 from django.db import transaction
 
-from wallet import audit, letters
+from wallet import audit
 from wallet.audit import Action
 from wallet.claims import Identity
 from wallet.evidence import Assurance, Evidence
-from wallet.identity import found, state_machine
+from wallet.identity import found, notices, state_machine
 from wallet.identity.state_machine import ForbiddenMoveError, approve_as, move_to, write_log
 from wallet.models import IdentityVerification
 from wallet.providers import registry
@@ -83,7 +82,7 @@ def approve(
             approved_by=operator,
             now=now,
         )
-        _tell(verification, "approved")
+        _tell(verification, now=now)
         return True
 
 
@@ -164,7 +163,7 @@ def _end(
     with transaction.atomic():
         _check_claimed(verification, operator, to)
         move_to(verification, to, actor=operator.get_username(), reason=why, note=reason, now=now)
-        _tell(verification, "ask_again" if to == State.RESUBMIT else "declined")
+        _tell(verification, now=now)
 
 
 def _check_claimed(verification: IdentityVerification, operator: AbstractUser, to: State) -> None:
@@ -186,7 +185,11 @@ def _set_claim(verification: IdentityVerification, operator: AbstractUser | None
     verification.save(update_fields=["claimed_by", "claimed_at"])
 
 
-def _tell(verification: IdentityVerification, outcome: str) -> None:
-    """By e-mail, once the decision stands; an e-mail that cannot be sent does not undo it."""
-    letter = partial(letters.send_notice, verification.wallet, outcome)
-    transaction.on_commit(letter, robust=True)
+def _tell(verification: IdentityVerification, *, now: datetime) -> None:
+    """By e-mail, once the decision stands. An e-mail that cannot be sent now is sent by the sweep."""
+    notices.owe(verification)
+
+    def send() -> None:  # no `partial`: Django cannot log the failure of one
+        notices.send_owed(verification, now=now)
+
+    transaction.on_commit(send, robust=True)

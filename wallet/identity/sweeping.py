@@ -4,13 +4,13 @@ After that, what the providers' own machines keep of decided attempts is erased 
 """
 
 from collections import Counter
-from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 import structlog
 from django.db.models import Q, QuerySet
 
 from wallet.identity import forgetting, progress, state_machine
+from wallet.identity.batches import each
 from wallet.identity.state_machine import ForbiddenMoveError, move_to
 from wallet.models import Credential, IdentityVerification
 
@@ -33,17 +33,17 @@ def sweep(*, now: datetime, batch: int = 500) -> Counter[str]:
     moved: Counter[str] = Counter()
     rows = IdentityVerification.objects
     waiting = rows.filter(state__in=[State.SUBMITTED, State.PROCESSING])
-    for verification in _each(_to_ask(now), batch):
+    for verification in each(_to_ask(now), batch):
         before = verification.state
         _ask(verification, now=now)
         moved[verification.state] += verification.state != before
-    for verification in _each(waiting.filter(changed_at__lte=now - UNANSWERED), batch):
+    for verification in each(waiting.filter(changed_at__lte=now - UNANSWERED), batch):
         moved[State.ERROR] += _give_up(verification, now=now)
     idle = rows.filter(state__in=state_machine.IDLE_STATES, changed_at__lte=now - IDLE)
-    for verification in _each(idle, batch):
+    for verification in each(idle, batch):
         moved[_abandon(verification, now=now)] += 1
     over = Credential.objects.filter(expires_at__lte=now, verification__state=State.APPROVED)
-    for verification in _each(rows.filter(id__in=over.values("verification_id")), batch):
+    for verification in each(rows.filter(id__in=over.values("verification_id")), batch):
         moved[State.EXPIRED] += _move(verification, State.EXPIRED, now=now)
     moved["forgotten"] += forgetting.forget_decided(now=now, batch=batch)
     del moved[""]
@@ -63,18 +63,10 @@ def _to_ask(now: datetime) -> QuerySet[IdentityVerification]:
     return IdentityVerification.objects.filter(due, still_open, changed_at__lte=now - STALE)
 
 
-def _each(rows: QuerySet[IdentityVerification], batch: int) -> Iterator[IdentityVerification]:
-    """All rows, a batch at a time, each once even if it does not move."""
-    page = list(rows.order_by("id")[:batch])
-    while page:
-        yield from page
-        page = list(rows.filter(id__gt=page[-1].id).order_by("id")[:batch])
-
-
 def _ask(verification: IdentityVerification, *, now: datetime) -> bool:
     """Fetch a result that nobody came back for; one attempt in trouble does not stop the others."""
     try:
-        return progress.refresh(verification, now=now)
+        return progress.refresh(verification, now=now, away=True)
     except Exception:
         log.exception("identity_result_not_settled", verification=str(verification.id))
         verification.refresh_from_db()

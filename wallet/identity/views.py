@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 import structlog
+from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.utils import timezone
@@ -17,16 +18,17 @@ from infra.again import again_after
 from infra.limits import LimitReachedError
 from infra.reading import only_read
 from wallet import claims, credentials, errands
-from wallet.identity import attempts, progress, state_machine
+from wallet.identity import attempts, notices, progress, state_machine
 from wallet.identity.attempts import CoolDownError
 from wallet.identity.enrollment import HeldError, check_not_held
 from wallet.identity.state_machine import ForbiddenMoveError
-from wallet.models import Errand, IdentityVerification, Wallet
+from wallet.models import Credential, Errand, IdentityVerification, Wallet
 from wallet.pages import for_holder, see_other
 from wallet.providers import registry
 from wallet.providers.contract import ProviderError
 from wallet.providers.findings import REASONS
 from wallet.providers.in_person import InPerson, qr_code
+from wallet.validity import validity
 
 log = structlog.get_logger(__name__)
 State = IdentityVerification.State
@@ -47,6 +49,7 @@ TAKES_LONG_AFTER = 60  # seconds; then the waiting page says so and, without scr
 @for_holder
 def identity(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) -> HttpResponse:
     """Where the attempt stands, or on to where the errand leads once verified."""
+    notices.seen(wallet)
     if _is_done(errand, wallet, now):
         return see_other(errand.return_to)
     verification = attempts.latest(wallet)
@@ -148,9 +151,11 @@ def back(request: HttpRequest, verification_id: uuid.UUID) -> HttpResponse:
 
 
 def _is_done(errand: Errand, wallet: Wallet, now: datetime) -> bool:
-    """Whether the holder has a verified identity that is sure enough for this errand."""
+    """Whether the holder has a verified identity that is sure enough for this errand, or is renewed."""
     credential = credentials.valid_credential(wallet, now=now)
-    return credential is not None and credentials.reaches(credential, errands.demanded(errand))
+    if credential is None or (errand.renewal and credential.issued_at <= errand.created_at):
+        return False
+    return credentials.reaches(credential, errands.demanded(errand))
 
 
 def _provider_failed(
@@ -179,9 +184,21 @@ def _page(
         "verification": verification,
         "provider": registry.by_name(verification.provider) if verification else None,
         "providers": providers,
+        **_present(wallet, now),
         "asks_for": claims.labels(claims.NAMES[name] for name in errand.asks_for if name in claims.NAMES),
     }
     return render(request, f"wallet/identity_{name}.html", facts)
+
+
+def _present(wallet: Wallet, now: datetime) -> dict[str, Any]:
+    """What the pages say of the identity that the wallet has or had."""
+    credential: Credential | None = getattr(wallet, "credential", None)
+    return {
+        "credential": credential,
+        "validity": validity(credential, now=now).value,
+        "last_day": credential and credentials.last_day(credential),
+        "kept_days": settings.IDENTITY_KEPT.days,
+    }
 
 
 def _state_page(

@@ -59,6 +59,8 @@ class Errand(models.Model):
     assurance = models.JSONField(default=list, db_default=[], editable=False)
     return_to = models.CharField(max_length=200, editable=False)  # path here, when done
     leave_to = models.CharField(max_length=200, editable=False)  # path here, when the person gives up
+    # Whether a holder renews their identity: then only a newer one than this row will do.
+    renewal = models.BooleanField(default=False, db_default=False, editable=False)
     fresh_since = models.DateTimeField(null=True, editable=False)  # an older sign-in does not do
     code_sent_at = models.DateTimeField(null=True, editable=False)
     link_until = models.DateTimeField(null=True, editable=False)  # waits for a `LoginLink` in place of a code

@@ -55,6 +55,10 @@ class IdentityVerification(models.Model):
     kept_by_provider = models.BooleanField(default=False, db_default=False, editable=False)
     created_at = models.DateTimeField(_("begun"), editable=False)
     changed_at = models.DateTimeField(_("last change"), editable=False)
+    # The e-mail about the outcome that is still to be sent (`identity.notices`), and the end of the lease of
+    # the process that sends it.
+    notice_due = models.CharField(max_length=10, blank=True, default="", db_default="", editable=False)
+    notice_until = models.DateTimeField(null=True, editable=False)
     # The operator who looks at it: only they see the claims and pictures, and only they decide.
     claimed_by = models.ForeignKey(
         settings.AUTH_USER_MODEL,
@@ -200,6 +204,12 @@ class Credential(models.Model):
     sealed_identity = models.BinaryField(editable=False)  # the JSON of `claims.Identity`
     issued_at = models.DateTimeField(_("issued"), editable=False)
     expires_at = models.DateTimeField(_("ends"), editable=False, db_index=True)
+    revoked_at = models.DateTimeField(_("revoked"), null=True, editable=False)
+    erased_at = models.DateTimeField(_("erased"), null=True, editable=False)  # its claims
+    # The e-mail about its end that was sent last (`identity.notices`), and the end of the lease of the
+    # process that sends one.
+    notice = models.CharField(max_length=10, blank=True, default="", db_default="", editable=False)
+    notice_until = models.DateTimeField(null=True, editable=False)
 
     class Meta:
         ordering = ["-issued_at"]

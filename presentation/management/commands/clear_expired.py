@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from django.utils import timezone
 
-from infra import retention
+from infra import retention, runs
 from wallet.status_lists import upkeep
 
 
@@ -28,5 +28,6 @@ class Command(BaseCommand):
             if entry.clear:
                 rows[entry.cleared_as] += entry.clear(now=now, batch=batch)
         upkeep.keep_open(now=now)
+        runs.record("clear_expired", now=now)
         cleared = ", ".join(f"{count} {name}" for name, count in rows.items() if count)
         self.stdout.write(f"Cleared {cleared or 'nothing'}.")

@@ -6,6 +6,8 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from django.utils import timezone
 
+from infra import runs
+from wallet.identity import notices
 from wallet.identity.sweeping import sweep
 
 
@@ -13,14 +15,17 @@ class Command(BaseCommand):
     help = (
         "Asks the provider about attempts that wait for a result, abandons those left idle for 24 hours, "
         "gives up on those unanswered for 24 hours and expires verifications that have run out. Providers "
-        "erase what they keep of decided attempts. Run it every few minutes, on any number of instances."
+        "erase what they keep of decided attempts. Sends the e-mails that say that an identity was verified, "
+        "declined or revoked, or ends. Run it every few minutes, on any number of instances."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--batch", type=int, default=500, help="rows read at a time (500)")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        moved = sweep(now=timezone.now(), batch=max(options["batch"], 1))
-        self.stdout.write(
-            ", ".join(f"{count} {state}" for state, count in sorted(moved.items())) or "nothing due"
-        )
+        now, batch = timezone.now(), max(options["batch"], 1)
+        done = [f"{count} {state}" for state, count in sorted(sweep(now=now, batch=batch).items())]
+        if sent := notices.send_due(now=now, batch=batch).total():
+            done.append(f"{sent} e-mails")
+        runs.record("sweep_identity_verifications", now=now)
+        self.stdout.write(", ".join(done) or "nothing due")

@@ -1,3 +1,5 @@
+"""Indexes by which callbacks and the sweep find attempts, built while the service runs."""
+
 from typing import Any
 
 from django.contrib.postgres.operations import AddIndexConcurrently
@@ -25,7 +27,7 @@ class Migration(migrations.Migration):
     atomic = False
 
     dependencies = [
-        ('wallet', '0004_kept_by_provider'),
+        ('wallet', '0002_identity_providers'),
     ]
 
     operations = [
