@@ -8,6 +8,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from consent.models import Consent
+from infra.models import InternalRow
 from infra.sealing import seal, unseal
 from presentation.relying_parties.models.relying_parties import RelyingParty
 from presentation.requests.parameters import Parameters
@@ -44,7 +45,7 @@ class KeepsParameters:
         return self.SEALED["sealed_transaction_data"].format(pk=self.pk)
 
 
-class PushedRequest(KeepsParameters, models.Model):
+class PushedRequest(KeepsParameters, InternalRow):
     """A pushed request. Of its handle only the SHA-256 is kept; the answer empties the parameters.
 
     open ──(an interaction that began with it is answered)──► used
@@ -61,12 +62,6 @@ class PushedRequest(KeepsParameters, models.Model):
     signed = models.BooleanField(editable=False)
     expires_at = models.DateTimeField(db_index=True, editable=False)
     used_at = models.DateTimeField(null=True, editable=False)
-
-    class Meta:
-        default_permissions = []
-
-    def __str__(self) -> str:
-        return "pushed request"
 
 
 class Interaction(KeepsParameters, models.Model):
@@ -147,7 +142,7 @@ class Interaction(KeepsParameters, models.Model):
         return bool(self.outcome and self.response_uri)
 
 
-class Delivery(models.Model):
+class Delivery(InternalRow):
     """An answer that is posted. Its body is kept only until it is delivered or has expired.
 
     Only facts are stored; `deliveries.standing` computes the state from them.
@@ -170,9 +165,8 @@ class Delivery(models.Model):
     sealed_onward = models.BinaryField(default=b"", editable=False)  # `redirect_uri` of the response
     expires_at = models.DateTimeField(editable=False)
     tries = models.PositiveSmallIntegerField(default=0, editable=False)
-    taken_until = models.DateTimeField(
-        null=True, editable=False
-    )  # lease of the request that is posting it now
+    # The lease of the request that is posting it now.
+    taken_until = models.DateTimeField(null=True, editable=False)
     left_here = models.BooleanField(default=False, editable=False)  # bytes were sent, so it may have arrived
     refused = models.BooleanField(default=False, editable=False)  # the last response had an error status
     held_until = models.DateTimeField(null=True, editable=False)  # from `Retry-After` of the relying party
@@ -193,6 +187,3 @@ class Delivery(models.Model):
                 name="presentation_delivery_kept",
             )
         ]
-
-    def __str__(self) -> str:
-        return str(self.pk)
