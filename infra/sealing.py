@@ -6,6 +6,7 @@ Layout: version (1 byte), key id (4), nonce (12), ciphertext with tag.
 
 import os
 from functools import lru_cache
+from typing import Any
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -50,6 +51,16 @@ def unseal(sealed: bytes | memoryview, *, context: str) -> bytes:
         except InvalidTag:
             continue
     raise SealError(f"{context} was changed after it was sealed, or belongs elsewhere")
+
+
+def seal_column(row: Any, column: str, plain: bytes) -> bytes:
+    """Encrypts a value for a column of this row, which `SEALED` of the model names; raises SealError."""
+    return seal(plain, context=row.SEALED[column].format(pk=row.pk))
+
+
+def unseal_column(row: Any, column: str) -> bytes:
+    """The value in a sealed column of this row; raises SealError."""
+    return unseal(getattr(row, column) or b"", context=row.SEALED[column].format(pk=row.pk))
 
 
 def marks() -> list[bytes]:

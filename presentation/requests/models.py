@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from consent.models import Consent
 from infra.models import InternalRow
-from infra.sealing import seal, unseal
+from infra.sealing import seal_column, unseal_column
 from presentation.relying_parties.models.relying_parties import RelyingParty
 from presentation.requests.parameters import Parameters
 from wallet.models import Errand
@@ -31,18 +31,16 @@ class KeepsParameters:
         """Sets the columns of this row, which is not saved yet."""
         self.parameters = {n: value for n, value in parameters.values.items() if n != "transaction_data"}
         if transaction_data := parameters.values.get("transaction_data"):
-            self.sealed_transaction_data = seal(transaction_data.encode(), context=self._sealing_context)
+            self.sealed_transaction_data = seal_column(
+                self, "sealed_transaction_data", transaction_data.encode()
+            )
 
     def as_received(self) -> Parameters:
         """The parameters as received; raises `SealError` if the transaction data does not unseal."""
         if self.sealed_transaction_data is None:
             return Parameters(self.parameters)
-        transaction_data = unseal(self.sealed_transaction_data, context=self._sealing_context).decode()
+        transaction_data = unseal_column(self, "sealed_transaction_data").decode()
         return Parameters({**self.parameters, "transaction_data": transaction_data})
-
-    @property
-    def _sealing_context(self) -> str:
-        return self.SEALED["sealed_transaction_data"].format(pk=self.pk)
 
 
 class PushedRequest(KeepsParameters, InternalRow):
