@@ -30,10 +30,8 @@ class KeepsParameters:
     def keep(self, parameters: Parameters) -> None:
         """Sets the columns of this row, which is not saved yet."""
         self.parameters = {n: value for n, value in parameters.values.items() if n != "transaction_data"}
-        if transaction_data := parameters.values.get("transaction_data"):
-            self.sealed_transaction_data = seal_column(
-                self, "sealed_transaction_data", transaction_data.encode()
-            )
+        if received := parameters.values.get("transaction_data"):
+            self.sealed_transaction_data = seal_column(self, "sealed_transaction_data", received.encode())
 
     def as_received(self) -> Parameters:
         """The parameters as received; raises `SealError` if the transaction data does not unseal."""
