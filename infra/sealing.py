@@ -55,12 +55,16 @@ def unseal(sealed: bytes | memoryview, *, context: str) -> bytes:
 
 def seal_column(row: Any, column: str, plain: bytes) -> bytes:
     """Encrypts a value for a column of this row, which `SEALED` of the model names; raises SealError."""
-    return seal(plain, context=row.SEALED[column].format(pk=row.pk))
+    return seal(plain, context=_context(row, column))
 
 
 def unseal_column(row: Any, column: str) -> bytes:
     """The value in a sealed column of this row; raises SealError."""
-    return unseal(getattr(row, column) or b"", context=row.SEALED[column].format(pk=row.pk))
+    return unseal(getattr(row, column) or b"", context=_context(row, column))
+
+
+def _context(row: Any, column: str) -> str:
+    return str(row.SEALED[column].format(pk=row.pk))
 
 
 def marks() -> list[bytes]:
