@@ -11,7 +11,7 @@ from datetime import timedelta
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
-from infra.digests import sha256_hex
+from infra.sealing import sha256_hex
 
 KEPT = timedelta(days=180)  # `known_browsers` should recognise holders who come a few times a year
 _SECRET = re.compile(r"[A-Za-z0-9_-]{43}")

@@ -6,6 +6,7 @@ Layout: version (1 byte), key id (4), nonce (12), ciphertext with tag.
 
 import os
 from functools import lru_cache
+from hashlib import sha256
 from typing import Any
 
 from cryptography.exceptions import InvalidTag
@@ -20,6 +21,11 @@ _HEADER = 1 + _KEY_ID + _NONCE
 # Part of every key derivation: with another value no sealed value can be opened any more.
 _PURPOSE = b"keys.sealing"
 MARK = 1 + _KEY_ID  # bytes at the beginning of a sealed value that identify the sealing key
+
+
+def sha256_hex(secret: str) -> str:
+    """The digest that is stored in place of a secret; safe only for one that cannot be guessed."""
+    return sha256(secret.encode()).hexdigest()
 
 
 class SealError(Exception):

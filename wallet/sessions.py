@@ -14,7 +14,7 @@ from django.http import HttpRequest, HttpResponse
 
 from infra import browser
 from infra.database.prepared_statements import PreparedRead
-from infra.digests import sha256_hex
+from infra.sealing import sha256_hex
 from wallet.models import HolderSession, Wallet
 
 IDLE = timedelta(minutes=30)

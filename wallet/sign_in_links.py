@@ -14,7 +14,7 @@ from django.conf import settings
 from django.db.models import QuerySet
 from django.urls import reverse
 
-from infra.digests import sha256_hex
+from infra.sealing import sha256_hex
 from wallet import letters
 from wallet.models import Errand, LoginLink
 from wallet.shared_emails import SharedEmail

@@ -76,11 +76,7 @@ def parse(parameters: Parameters, allowance: Allowance) -> AuthorizationRequest:
         state=values.get("state"),
         login_hint=login_hint,
         query=query,
-        transaction_data=entries.parse(
-            values.get("transaction_data"),
-            credential_ids=[asked.id for asked in query.credentials if asked.holder_binding],
-            allowed_types=allowance.transaction_data_types,
-        ),
+        transaction_data=_transaction_data(values, query, allowance),
         recipient=_recipient(values, allowance),
     )
 
@@ -107,6 +103,18 @@ def _check_response(values: Mapping[str, str]) -> None:
         raise InvalidRequestError(f"response_mode must be {' or '.join(RESPONSE_MODES)}, or left out")
     if response_mode in POSTED and values.get("redirect_uri"):
         raise InvalidRequestError(f"redirect_uri must not be sent with response_mode {response_mode}")
+
+
+def _transaction_data(
+    values: Mapping[str, str], query: Query, allowance: Allowance
+) -> tuple[TransactionData, ...]:
+    if "transaction_data" not in values:
+        return ()
+    return entries.parse(
+        values["transaction_data"],
+        credential_ids=[asked.id for asked in query.credentials if asked.holder_binding],
+        allowed_types=allowance.transaction_data_types,
+    )
 
 
 def _recipient(values: Mapping[str, str], allowance: Allowance) -> Recipient | None:

@@ -8,7 +8,7 @@ from django.core import mail
 from django.test import Client
 from django.urls import reverse
 
-from infra.digests import sha256_hex
+from infra.sealing import sha256_hex
 from tests.people import ALICE, NORA
 from tests.wallet import mail_server
 from tests.wallet.conftest import make_errand, masked

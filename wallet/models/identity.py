@@ -8,10 +8,6 @@ from django.utils.translation import gettext_lazy as _
 
 from wallet.models.holders import Errand, Wallet
 
-# Values of `IdentityVerification.State`, for its constraints.
-_OPEN_STATES = ["created", "started", "submitted", "processing", "resubmit", "review"]
-_FINAL_STATES = ["approved", "declined", "error", "abandoned", "cancelled", "expired"]
-
 
 class IdentityVerification(models.Model):
     """One attempt to verify a holder's identity with a provider. Its moves: `identity.state_machine`."""
@@ -53,11 +49,29 @@ class IdentityVerification(models.Model):
         default_permissions = ["view", "change"]
         constraints = [
             models.CheckConstraint(
-                condition=Q(state__in=_OPEN_STATES + _FINAL_STATES), name="wallet_verification_state_known"
+                condition=Q(
+                    state__in=[
+                        "created",
+                        "started",
+                        "submitted",
+                        "processing",
+                        "resubmit",
+                        "review",
+                        "approved",
+                        "declined",
+                        "error",
+                        "abandoned",
+                        "cancelled",
+                        "expired",
+                    ]
+                ),
+                name="wallet_verification_state_known",
             ),
             models.UniqueConstraint(
                 fields=["wallet"],
-                condition=Q(state__in=_OPEN_STATES),
+                condition=Q(
+                    state__in=["created", "started", "submitted", "processing", "resubmit", "review"]
+                ),
                 name="wallet_one_open_verification",
             ),
             models.CheckConstraint(

@@ -13,7 +13,7 @@ from django.conf import settings
 from django.db import connection
 
 from infra.database.prepared_statements import PreparedRead
-from infra.digests import sha256_hex
+from infra.sealing import sha256_hex
 from presentation import metadata
 from presentation.machine_errors import InvalidClientError, MalformedRequestError, UnavailableError
 from presentation.models import ClientSecret, RelyingParty

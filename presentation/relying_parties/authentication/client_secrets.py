@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 import structlog
 from django.db import IntegrityError, transaction
 
-from infra.digests import sha256_hex
+from infra.sealing import sha256_hex
 from presentation.models import ClientSecret, RelyingParty
 
 log = structlog.get_logger(__name__)

@@ -9,9 +9,8 @@ import structlog
 from django.utils.translation import gettext_lazy as _
 
 from infra.database.prepared_statements import PreparedInsert, PreparedRead
-from infra.digests import sha256_hex
 from infra.limits import Limit
-from infra.sealing import SealError
+from infra.sealing import SealError, sha256_hex
 from presentation.errors import (
     AuthorizationError,
     InvalidRequestError,

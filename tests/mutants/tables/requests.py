@@ -259,7 +259,7 @@ MUTANTS = (
     ),
     mutant(
         "pushed request: the reference itself is stored",
-        "infra/digests.py",
+        "infra/sealing.py",
         "return sha256(secret.encode()).hexdigest()",
         "return secret[-64:]",
         f"{_TESTS}/test_pushed_requests.py::test_handles_are_kept_as_digests_only",
