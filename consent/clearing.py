@@ -3,6 +3,7 @@
 from datetime import datetime, timedelta
 
 from consent.models import Consent
+from infra.retention import delete
 
 UNANSWERED_KEPT = timedelta(days=1)  # after the question expired
 
@@ -16,12 +17,8 @@ def clear_unanswered(*, now: datetime, batch: int) -> int:
     unreferenced = {f"{relation.name}__isnull": True for relation in Consent._meta.related_objects}
     unanswered = Consent.objects.filter(
         decision=Consent.Decision.ASKED, expires_at__lt=now - UNANSWERED_KEPT, **unreferenced
-    ).order_by("expires_at")
-    cleared = 0
-    while ids := list(unanswered.values_list("id", flat=True)[:batch]):
-        deleted, _ = unanswered.filter(id__in=ids).delete()
-        cleared += deleted
-    return cleared
+    )
+    return delete(unanswered, by="expires_at", batch=batch)
 
 
 def erase_transactions(*, asked_before: datetime, now: datetime, batch: int) -> int:

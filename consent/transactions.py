@@ -6,7 +6,6 @@ erased.
 """
 
 import json
-import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -14,7 +13,7 @@ import structlog
 
 from consent.models import Consent
 from consent.question import Transaction
-from infra.sealing import SealError, seal, unseal
+from infra.sealing import SealError, seal_column, unseal_column
 
 log = structlog.get_logger(__name__)
 
@@ -41,14 +40,14 @@ def seal_in(consent: Consent, transactions: Iterable[object], hashes: Sequence[s
     ]
     if shown:
         plain = json.dumps([transaction.to_json() for transaction in shown], ensure_ascii=False)
-        consent.sealed_transactions = seal(plain.encode(), context=_context(consent.pk))
+        consent.sealed_transactions = seal_column(consent, "sealed_transactions", plain.encode())
 
 
 def shown(consent: Consent) -> tuple[Transaction, ...]:
     """The transactions as the page shows them; raises `SealError` if they cannot be unsealed."""
     if not consent.transactions:
         return ()
-    plain = unseal(consent.sealed_transactions or b"", context=_context(consent.pk))
+    plain = unseal_column(consent, "sealed_transactions")
     return tuple(Transaction.from_json(transaction) for transaction in json.loads(plain))
 
 
@@ -74,7 +73,3 @@ def years_until_erased(consent: Consent) -> int | None:
         return None
     begun = (erased.month, erased.day, erased.time()) < (asked.month, asked.day, asked.time())
     return erased.year - asked.year - begun
-
-
-def _context(pk: uuid.UUID) -> str:
-    return Consent.SEALED["sealed_transactions"].format(pk=pk)

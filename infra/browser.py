@@ -3,7 +3,6 @@
 The cookie authenticates nobody. It prevents that one browser continues what another one began.
 """
 
-import hashlib
 import ipaddress
 import re
 import secrets
@@ -12,6 +11,8 @@ from datetime import timedelta
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
+from infra.sealing import sha256_hex
+
 KEPT = timedelta(days=180)  # `known_browsers` should recognise holders who come a few times a year
 _SECRET = re.compile(r"[A-Za-z0-9_-]{43}")
 
@@ -19,21 +20,26 @@ _SECRET = re.compile(r"[A-Za-z0-9_-]{43}")
 def digest(request: HttpRequest) -> str | None:
     """The digest of this browser's secret, or None when it sent no valid cookie."""
     secret = _secret(request)
-    return _digest(secret) if secret else None
+    return sha256_hex(secret) if secret else None
 
 
 def ensure(request: HttpRequest) -> tuple[str, str]:
     """The secret of this browser, if necessary a new one, and its digest. Send it with `remember`."""
     secret = _secret(request) or secrets.token_urlsafe(32)
-    return secret, _digest(secret)
+    return secret, sha256_hex(secret)
 
 
 def remember(response: HttpResponse, secret: str) -> None:
     """Sets the cookie, or renews its expiry."""
+    set_cookie(response, settings.BROWSER_COOKIE_NAME, secret, lifetime=KEPT)
+
+
+def set_cookie(response: HttpResponse, name: str, value: str, *, lifetime: timedelta) -> None:
+    """Sets a cookie that scripts cannot read and that forms on other sites do not send."""
     response.set_cookie(
-        settings.BROWSER_COOKIE_NAME,
-        secret,
-        max_age=KEPT,
+        name,
+        value,
+        max_age=lifetime,
         secure=settings.HOLDER_COOKIE_SECURE,
         httponly=True,
         samesite="Lax",
@@ -62,7 +68,3 @@ def address(request: HttpRequest) -> str:
 def _secret(request: HttpRequest) -> str | None:
     received = request.COOKIES.get(settings.BROWSER_COOKIE_NAME, "")
     return received if _SECRET.fullmatch(received) else None
-
-
-def _digest(secret: str) -> str:
-    return hashlib.sha256(secret.encode()).hexdigest()

@@ -5,7 +5,18 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 
-class Allowance(models.Model):
+class InternalRow(models.Model):
+    """The base class of rows that operators do not see: without permissions, and named by their key."""
+
+    class Meta:
+        abstract = True
+        default_permissions = []
+
+    def __str__(self) -> str:
+        return str(self.pk)
+
+
+class Allowance(InternalRow):
     """A count of uses for `limits`: one row per subject and window, or per slot."""
 
     key = models.CharField(primary_key=True, max_length=64, editable=False)  # keyed digest, see `limits`
@@ -15,9 +26,6 @@ class Allowance(models.Model):
     class Meta:
         db_table = "wallet_allowance"  # this model was once in `wallet`
         default_permissions = []
-
-    def __str__(self) -> str:
-        return self.key
 
 
 class LastRun(models.Model):

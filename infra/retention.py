@@ -85,11 +85,11 @@ def delete(rows: QuerySet[Any], *, by: str, batch: int) -> int:
     return deleted
 
 
-def expired(rows: QuerySet[Any], *, kept: timedelta = timedelta(0)) -> Clear:
-    """A `clear` that deletes the rows whose `expires_at` is at least `kept` ago."""
+def expired(rows: QuerySet[Any], *, kept: timedelta = timedelta(0), by: str = "expires_at") -> Clear:
+    """A `clear` that deletes the rows whose time in the column `by` is at least `kept` ago."""
 
     def clear(*, now: datetime, batch: int) -> int:
-        return delete(rows.filter(expires_at__lte=now - kept), by="expires_at", batch=batch)
+        return delete(rows.filter(**{f"{by}__lte": now - kept}), by=by, batch=batch)
 
     return clear
 

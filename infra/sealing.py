@@ -6,6 +6,8 @@ Layout: version (1 byte), key id (4), nonce (12), ciphertext with tag.
 
 import os
 from functools import lru_cache
+from hashlib import sha256
+from typing import Any
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -19,6 +21,11 @@ _HEADER = 1 + _KEY_ID + _NONCE
 # Part of every key derivation: with another value no sealed value can be opened any more.
 _PURPOSE = b"keys.sealing"
 MARK = 1 + _KEY_ID  # bytes at the beginning of a sealed value that identify the sealing key
+
+
+def sha256_hex(secret: str) -> str:
+    """The digest that is stored in place of a secret; safe only for one that cannot be guessed."""
+    return sha256(secret.encode()).hexdigest()
 
 
 class SealError(Exception):
@@ -50,6 +57,20 @@ def unseal(sealed: bytes | memoryview, *, context: str) -> bytes:
         except InvalidTag:
             continue
     raise SealError(f"{context} was changed after it was sealed, or belongs elsewhere")
+
+
+def seal_column(row: Any, column: str, plain: bytes) -> bytes:
+    """Encrypts a value for a column of this row, which `SEALED` of the model names; raises SealError."""
+    return seal(plain, context=_context(row, column))
+
+
+def unseal_column(row: Any, column: str) -> bytes:
+    """The value in a sealed column of this row; raises SealError."""
+    return unseal(getattr(row, column) or b"", context=_context(row, column))
+
+
+def _context(row: Any, column: str) -> str:
+    return str(row.SEALED[column].format(pk=row.pk))
 
 
 def marks() -> list[bytes]:

@@ -102,23 +102,17 @@ def schedule(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     found: list[CheckMessage] = []
     staged_for, least = settings.SIGNING_KEY_STAGED_FOR, PUBLISHED_BEFORE_SIGNING
     if staged_for < least:
-        found.append(
-            Error(
-                "SIGNING_KEY_STAGED_HOURS is too short: a relying party may keep a copy of the key set that "
-                f"lacks the key for {least.total_seconds() / 60:.0f} minutes.",
-                hint="2 hours at least; 48 leave time for the certificate authority.",
-                id="keys.E005",
-            )
+        message = (
+            "SIGNING_KEY_STAGED_HOURS is too short: a relying party may keep a copy of the key set that "
+            f"lacks the key for {least.total_seconds() / 60:.0f} minutes."
         )
+        hint = "2 hours at least; 48 leave time for the certificate authority."
+        found.append(Error(message, hint=hint, id="keys.E005"))
     if staged_for >= settings.SIGNING_KEY_PERIOD:
-        found.append(
-            Error(
-                "SIGNING_KEY_DAYS is too short: the next key waits as long or longer "
-                "(SIGNING_KEY_STAGED_HOURS).",
-                hint="90 days and 48 hours are the defaults.",
-                id="keys.E007",
-            )
+        message = (
+            "SIGNING_KEY_DAYS is too short: the next key waits as long or longer (SIGNING_KEY_STAGED_HOURS)."
         )
+        found.append(Error(message, hint="90 days and 48 hours are the defaults.", id="keys.E007"))
     return found
 
 

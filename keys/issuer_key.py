@@ -11,15 +11,20 @@ from cryptography import x509
 from django.db import connection
 
 from infra import base64url
+from infra.sealing import SealError
 from keys.certificates.chain import BrokenChainError
 from keys.jws import encode_segment
 from keys.models import SigningKey
 from keys.private_keys.key_stores import signer_of
-from keys.private_keys.signer import Signer
+from keys.private_keys.signer import Signer, SignerUnavailableError
 
 
 class NoSigningKeyError(Exception):
     """No signing key is active; `manage.py rotate_signing_keys` makes one where it can."""
+
+
+# The errors of `active_issuer_key` and of its signer: nothing can be signed at the moment.
+CANNOT_SIGN = (NoSigningKeyError, BrokenChainError, SealError, SignerUnavailableError)
 
 
 @dataclass(frozen=True)

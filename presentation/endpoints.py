@@ -46,11 +46,8 @@ _LENGTH = re.compile("[0-9]{1,9}")
 class MachineView(APIView):
     """The base of the endpoints for machines: limits for bodies, and errors as JSON."""
 
-    http_method_names = [
-        "get",
-        "head",
-        "post",
-    ]  # no OPTIONS: its answer has the name and docstring of the view
+    # No OPTIONS, because its answer has the name and docstring of the view.
+    http_method_names = ["get", "head", "post"]
     longest_body = 16_384
     content_type = "application/x-www-form-urlencoded"
 

@@ -124,8 +124,10 @@ class UnavailableError(MachineError):
     error = "temporarily_unavailable"
     status = 503
 
-    def __init__(self, *, seconds: int = 60) -> None:
-        super().__init__("The service cannot answer at the moment. Try again when Retry-After says.")
+    usual = "The service cannot answer at the moment. Try again when Retry-After says."
+
+    def __init__(self, description: str = usual, *, seconds: int = 60) -> None:
+        super().__init__(description)
         self.seconds = seconds
 
 

@@ -46,15 +46,6 @@ def _interactions(*, now: datetime, batch: int) -> int:
     return clear_interactions(now=now, batch=batch)
 
 
-def _webhooks(*, now: datetime, batch: int) -> int:
-    old = WebhookEvent.objects.filter(created_at__lt=now - WEBHOOKS_KEPT)
-    return delete(old, by="created_at", batch=batch)
-
-
-def _webhook_secrets(*, now: datetime, batch: int) -> int:
-    return delete(WebhookSecret.objects.filter(ends_at__lte=now), by="ends_at", batch=batch)
-
-
 def _sessions(*, now: datetime, batch: int) -> int:
     call_command("clearsessions")
     return 0  # the command does not say how many
@@ -109,7 +100,7 @@ sessions.Session: session_key session_data | operator’s session | in clear | t
         "interactions": _interactions,
         "used assertions": expired(UsedAssertion.objects.all()),
         "pushed requests": expired(PushedRequest.objects.all(), kept=interactions.LIFETIME),
-        "webhook secrets": _webhook_secrets,
-        "webhooks": _webhooks,
+        "webhook secrets": expired(WebhookSecret.objects.all(), by="ends_at"),
+        "webhooks": expired(WebhookEvent.objects.all(), kept=WEBHOOKS_KEPT, by="created_at"),
     },
 )

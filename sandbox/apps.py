@@ -5,7 +5,6 @@ from django.db.models.signals import pre_migrate
 class SandboxConfig(AppConfig):
     name = "sandbox"
     verbose_name = "Sandbox"
-    default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
         """Registers the system checks, and the receiver that refuses an older database."""

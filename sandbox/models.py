@@ -4,11 +4,12 @@ import uuid
 
 from django.db import models
 
+from infra.models import InternalRow
 from presentation.models import RelyingParty
 from wallet.models import IdentityVerification
 
 
-class SelfRegistration(models.Model):
+class SelfRegistration(InternalRow):
     """The owner of a relying party that a developer registered, and when it expires (see `self_service`)."""
 
     relying_party = models.OneToOneField(
@@ -21,14 +22,8 @@ class SelfRegistration(models.Model):
     owner = models.EmailField(editable=False, db_index=True)  # a verified e-mail address, lower case
     expires_at = models.DateTimeField(editable=False, db_index=True)
 
-    class Meta:
-        default_permissions = []
 
-    def __str__(self) -> str:
-        return str(self.pk)
-
-
-class PlaygroundAnswer(models.Model):
+class PlaygroundAnswer(InternalRow):
     """An answer that was posted to the playground, until the page reads it (see `posted_answers`)."""
 
     HANDLE = 43  # characters of a SHA-256 as base64url
@@ -40,14 +35,8 @@ class PlaygroundAnswer(models.Model):
     sealed_form = models.BinaryField(editable=False)
     expires_at = models.DateTimeField(editable=False, db_index=True)
 
-    class Meta:
-        default_permissions = []
 
-    def __str__(self) -> str:
-        return str(self.pk)
-
-
-class PickedOutcome(models.Model):
+class PickedOutcome(InternalRow):
     """The outcome chosen on the page of the simulated provider for the latest submission."""
 
     verification = models.OneToOneField(
@@ -56,14 +45,8 @@ class PickedOutcome(models.Model):
     outcome = models.CharField(max_length=30, editable=False)  # key of personas.OUTCOMES
     picked_at = models.DateTimeField(editable=False)
 
-    class Meta:
-        default_permissions = []
 
-    def __str__(self) -> str:
-        return self.outcome
-
-
-class Letter(models.Model):
+class Letter(InternalRow):
     """One e-mail to one recipient, stored instead of sent; the newest few hundred are kept (`mailbox`)."""
 
     recipient = models.EmailField(editable=False)
@@ -74,6 +57,3 @@ class Letter(models.Model):
     class Meta:
         default_permissions = []
         indexes = [models.Index(fields=["recipient", "-id"], name="sandbox_newest_letter")]
-
-    def __str__(self) -> str:
-        return str(self.pk)

@@ -62,7 +62,7 @@ def operator(group: str) -> Client:
 def test_unauthenticated_requests_cannot_write_an_unlimited_number_of_rows(
     client: Client, acme_bank: RelyingParty
 ) -> None:
-    most = interactions.STRANGERS.most
+    most = interactions.UNAUTHENTICATED.most
     for _ in range(most):
         interactions.UNAUTHENTICATED.take("127.0.0.1", now=timezone.now())
 

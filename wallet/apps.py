@@ -6,7 +6,6 @@ from keys.rotation import stakes
 class WalletConfig(AppConfig):
     name = "wallet"
     verbose_name = "Wallets and identity"
-    default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
         """Registers the system checks, and the function that counts for `keys` what a signing key signed."""

@@ -4,7 +4,6 @@ The cookie contains a secret, and the row its SHA-256. Every sign-in creates a n
 the previous row of the browser, which prevents session fixation.
 """
 
-import hashlib
 import re
 import secrets
 from datetime import datetime, timedelta
@@ -13,7 +12,9 @@ from django.conf import settings
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 
+from infra import browser
 from infra.database.prepared_statements import PreparedRead
+from infra.sealing import sha256_hex
 from wallet.models import HolderSession, Wallet
 
 IDLE = timedelta(minutes=30)
@@ -50,20 +51,13 @@ def start(request: HttpRequest, response: HttpResponse, wallet: Wallet, *, now: 
     with transaction.atomic():
         _delete(request)
         session = HolderSession.objects.create(
-            digest=_digest(secret),
+            digest=sha256_hex(secret),
             wallet=wallet,
             signed_in_at=now,
             last_seen_at=now,
             expires_at=now + ABSOLUTE,
         )
-    response.set_cookie(
-        settings.HOLDER_COOKIE_NAME,
-        secret,
-        max_age=ABSOLUTE,
-        secure=settings.HOLDER_COOKIE_SECURE,
-        httponly=True,
-        samesite="Lax",
-    )
+    browser.set_cookie(response, settings.HOLDER_COOKIE_NAME, secret, lifetime=ABSOLUTE)
     _keep(request, session)
     return session
 
@@ -89,7 +83,7 @@ def _find(request: HttpRequest, *, now: datetime) -> HolderSession | None:
 
 def _received(request: HttpRequest) -> str | None:
     secret = request.COOKIES.get(settings.HOLDER_COOKIE_NAME, "")
-    return _digest(secret) if _SECRET.fullmatch(secret) else None
+    return sha256_hex(secret) if _SECRET.fullmatch(secret) else None
 
 
 def _delete(request: HttpRequest) -> None:
@@ -99,7 +93,3 @@ def _delete(request: HttpRequest) -> None:
 
 def _keep(request: HttpRequest, session: HolderSession | None) -> None:
     request._holder_session = session  # type: ignore[attr-defined]
-
-
-def _digest(secret: str) -> str:
-    return hashlib.sha256(secret.encode()).hexdigest()

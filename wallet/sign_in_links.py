@@ -5,7 +5,6 @@ an attacker who requests a link for a holder gains nothing when the holder opens
 the link that the attacker's request has sent.
 """
 
-import hashlib
 import re
 import secrets
 from contextlib import ExitStack
@@ -15,6 +14,7 @@ from django.conf import settings
 from django.db.models import QuerySet
 from django.urls import reverse
 
+from infra.sealing import sha256_hex
 from wallet import letters
 from wallet.models import Errand, LoginLink
 from wallet.shared_emails import SharedEmail
@@ -54,7 +54,7 @@ def send(email: str, *, client: str | None, now: datetime) -> datetime:
 
 def _submit(email: str, *, now: datetime, taken: ExitStack) -> datetime:
     secret = secrets.token_urlsafe(16)
-    link = LoginLink.objects.create(digest=_digest(secret), email=email, expires_at=now + LIFETIME)
+    link = LoginLink.objects.create(digest=sha256_hex(secret), email=email, expires_at=now + LIFETIME)
     taken.callback(link.delete)
     address = settings.BASE_URL + reverse("wallet_link", args=[secret])
     letters.send_link(email, address, lifetime=LIFETIME)
@@ -95,9 +95,5 @@ def use(secret: str, *, now: datetime) -> None:
 
 
 def _good(secret: str, *, now: datetime) -> QuerySet[LoginLink]:
-    digest = _digest(secret) if _SECRET.fullmatch(secret) else ""
+    digest = sha256_hex(secret) if _SECRET.fullmatch(secret) else ""
     return LoginLink.objects.filter(digest=digest, used_at=None, expires_at__gt=now)
-
-
-def _digest(secret: str) -> str:
-    return hashlib.sha256(secret.encode()).hexdigest()

@@ -7,13 +7,11 @@ machine, its private network or the metadata service of a cloud.
 import re
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from django.utils.translation import gettext_lazy as _
 
-if TYPE_CHECKING:
-    from django_stubs_ext import StrOrPromise
+from infra.registering import NotRegistrableError
 
 LONGEST = 500
 Address = IPv4Address | IPv6Address
@@ -30,12 +28,8 @@ _SPECIAL: tuple[IPv4Network | IPv6Network, ...] = (
 _NAT64 = IPv6Network("64:ff9b::/96")  # embeds an IPv4 address, which is checked instead (RFC 6052)
 
 
-class TargetError(ValueError):
+class TargetError(NotRegistrableError):
     """The URL may not be called; `reason` is for the person who registers it."""
-
-    def __init__(self, reason: "StrOrPromise") -> None:
-        super().__init__(str(reason))
-        self.reason = reason
 
 
 @dataclass(frozen=True)

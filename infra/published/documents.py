@@ -196,6 +196,15 @@ class PublishedDocument:
         return self._represented(current.body, {**self._headers, "Cache-Control": "no-cache"})
 
 
+def nothing(reason: str, *, status: int = 404) -> PublishedDocument:
+    """The view in the place of a document that does not exist or is not available."""
+
+    def build() -> bytes:
+        raise NothingToPublishError(reason, status=status)
+
+    return PublishedDocument(build, asks_database=False)
+
+
 @contextmanager
 def usable_database() -> Iterator[None]:
     """For queries outside Django's request handling: drops stale connections first and limits the waits."""

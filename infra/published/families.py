@@ -8,20 +8,12 @@ from typing import Any
 import structlog
 from django.http import HttpRequest, HttpResponse
 
-from infra.published.documents import NothingToPublishError, PublishedDocument, usable_database
+from infra.published.documents import PublishedDocument, nothing, usable_database
 
 log = structlog.get_logger(__name__)
 
 _PAUSE = 0.1  # seconds at least between two queries for the numbers that exist
 _PATIENCE = 1.0  # seconds to wait for another thread's query
-
-
-def _no_document() -> bytes:
-    raise NothingToPublishError("There is no such document.")
-
-
-def _no_answer() -> bytes:
-    raise NothingToPublishError("Not available at the moment.", status=503)
 
 
 class PublishedFamily:
@@ -39,9 +31,8 @@ class PublishedFamily:
         self._documents: dict[str, PublishedDocument] = {}
         self._lock = Lock()
         self._due = 0.0  # when the numbers may be queried again, on the monotonic clock
-        self._unknown, self._unavailable = (
-            PublishedDocument(build, asks_database=False) for build in (_no_document, _no_answer)
-        )
+        self._unknown = nothing("There is no such document.")
+        self._unavailable = nothing("Not available at the moment.", status=503)
 
     def __call__(self, request: HttpRequest, number: int) -> HttpResponse:
         """The response for Django; `wsgi` gives the same in less time."""

@@ -33,17 +33,14 @@ class Ending:
     def __str__(self) -> str:
         facts = {"name": self.name, "days": self.days, "when": moment(self.ends)}
         if not self.stage:
-            text = _("The certificate “%(name)s” ended on %(when)s.") % facts
+            text = _("The certificate “%(name)s” ended on %(when)s.")
         else:
-            text = (
-                ngettext(
-                    "The certificate “%(name)s” ends in %(days)d day, on %(when)s.",
-                    "The certificate “%(name)s” ends in %(days)d days, on %(when)s.",
-                    self.days,
-                )
-                % facts
+            text = ngettext(
+                "The certificate “%(name)s” ends in %(days)d day, on %(when)s.",
+                "The certificate “%(name)s” ends in %(days)d days, on %(when)s.",
+                self.days,
             )
-        return text + " " + _("In use by: %(holders)s.") % {"holders": ", ".join(self.holders)}
+        return text % facts + " " + _("In use by: %(holders)s.") % {"holders": ", ".join(self.holders)}
 
 
 def endings(in_use: Iterable[tuple[str, Iterable[x509.Certificate]]], *, now: datetime) -> list[Ending]:

@@ -61,18 +61,14 @@ class Step:
                 return _("Key %(kid)s waits for its certificate: manage.py certify_signing_key %(kid)s")
             case What.CERTIFY:
                 return _("Would certify key %(kid)s.") if rehearsed else _("Key %(kid)s is to be certified.")
+            case What.ACTIVATE if rehearsed:
+                return _("Would activate key %(kid)s.")
             case What.ACTIVATE:
-                return (
-                    _("Would activate key %(kid)s.")
-                    if rehearsed
-                    else _("Key %(kid)s takes over on %(when)s.")
-                )
+                return _("Key %(kid)s takes over on %(when)s.")
+            case What.WITHDRAW if rehearsed:
+                return _("Would withdraw key %(kid)s: the last token it signed has ended.")
             case What.WITHDRAW:
-                return (
-                    _("Would withdraw key %(kid)s: the last token it signed has ended.")
-                    if rehearsed
-                    else _("Key %(kid)s leaves the key set on %(when)s.")
-                )
+                return _("Key %(kid)s leaves the key set on %(when)s.")
             case What.DESTROY if rehearsed:
                 return _("Would have the hardware module destroy the private key of %(kid)s.")
             case What.DESTROY:

@@ -1,5 +1,6 @@
 """What the developer of a relying party needs first: the addresses, and a request to try."""
 
+import secrets
 from urllib.parse import quote, urlencode
 
 from django.conf import settings
@@ -20,9 +21,12 @@ def addresses() -> dict[str, str]:
     }
 
 
-def authorize_url(
-    relying_party: RelyingParty, redirect_uri: str, *, login_hint: str, nonce: str, state: str
-) -> str:
+def requests_to_try(relying_party: RelyingParty, *, login_hint: str) -> list[str]:
+    """The address of an authorization request for each redirect URI, with a new nonce and state."""
+    return [_authorize_url(relying_party, row.uri, login_hint) for row in relying_party.redirect_uris.all()]
+
+
+def _authorize_url(relying_party: RelyingParty, redirect_uri: str, login_hint: str) -> str:
     """The address of an authorization request with every scope of the relying party."""
     parameters = {
         "response_type": "vp_token",
@@ -30,8 +34,8 @@ def authorize_url(
         "redirect_uri": redirect_uri,
         "scope": " ".join(relying_party.allowed_scopes),
         "login_hint": login_hint,
-        "nonce": nonce,
-        "state": state,
+        "nonce": secrets.token_urlsafe(24),
+        "state": secrets.token_urlsafe(12),
     }
     query = urlencode(parameters, quote_via=quote, safe="")
     return f"{settings.BASE_URL}{metadata.AUTHORIZE_PATH}?{query}"

@@ -13,10 +13,6 @@ from django.utils.timezone import localdate
 from consent import decisions
 from consent.models import Consent
 from infra.database.prepared_statements import PreparedUpdate
-from infra.sealing import SealError
-from keys.certificates.chain import BrokenChainError
-from keys.issuer_key import NoSigningKeyError
-from keys.private_keys.signer import SignerUnavailableError
 from presentation.errors import (
     AccessDeniedError,
     AuthorizationError,
@@ -30,7 +26,7 @@ from presentation.requests.authorization_request import parameters_hash
 from presentation.requests.carriers import pushed_requests
 from presentation.requests.client import ReturnAddress
 from presentation.requests.delivery import deliveries
-from presentation.requests.interactions import NONCE_USED, InteractionGoneError, OpenInteraction
+from presentation.requests.interactions import NONCE_USED, InteractionGoneError, OpenInteraction, our_fault
 from presentation.requests.next_step import NextStep, Step
 from presentation.webhooks import telling
 from wallet import credentials
@@ -57,18 +53,16 @@ def answer(opened: OpenInteraction, ready: NextStep, *, now: datetime) -> dict[s
     """
     row, party = opened.row, opened.relying_party
     try:
-        address = opened.checked_address
-        presentation, query_ids = _present(opened, ready, now=now)
-        answer = _with_token(presentation, query_ids, RelyingParty.WireFormat(party.wire_format))
-        _close_with(answer, opened, address, now=now)
+        with our_fault("presentation_failed", interaction=str(row.id)):
+            address = opened.checked_address
+            presentation, query_ids = _present(opened, ready, now=now)
+            answer = _with_token(presentation, query_ids, RelyingParty.WireFormat(party.wire_format))
+            _close_with(answer, opened, address, now=now)
     except credentials.CredentialNotUsableError as error:
         raise AccessDeniedError from error
     except IntegrityError as error:
         raise InvalidRequestError(NONCE_USED) from error
-    except (NoSigningKeyError, BrokenChainError, SealError) as error:
-        log.exception("presentation_failed", interaction=str(row.id))
-        raise ServerError from error
-    except (OperationalError, InterfaceError, SignerUnavailableError) as error:
+    except (OperationalError, InterfaceError) as error:
         log.exception("presentation_failed", interaction=str(row.id))
         raise TemporarilyUnavailableError from error
     log.info("answered", interaction=str(row.id), client_id=party.client_id)

@@ -19,9 +19,7 @@ from django.utils.translation import gettext as _
 
 from infra.database.prepared_statements import PreparedRead
 from infra.limits import Limit, LimitReachedError
-from infra.sealing import SealError
-from keys.certificates.chain import BrokenChainError
-from keys.issuer_key import NoSigningKeyError
+from keys.issuer_key import CANNOT_SIGN
 from keys.private_keys.signer import SignerUnavailableError
 from presentation.errors import (
     InvalidRequestError,
@@ -82,16 +80,16 @@ class InteractionGoneError(LookupError):
 
 
 @contextmanager
-def our_fault() -> Iterator[None]:
+def our_fault(event: str = "request_not_evaluated", **facts: str) -> Iterator[None]:
     """Logs errors of keys, which are the service's fault, and raises a server error for the relying party."""
     try:
         yield
-    except (NoSigningKeyError, BrokenChainError, SealError) as error:
-        log.exception("request_not_evaluated")
-        raise ServerError from error
     except SignerUnavailableError as error:
-        log.exception("request_not_evaluated")
+        log.exception(event, **facts)
         raise TemporarilyUnavailableError from error
+    except CANNOT_SIGN as error:
+        log.exception(event, **facts)
+        raise ServerError from error
 
 
 @dataclass(eq=False)

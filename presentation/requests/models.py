@@ -8,7 +8,8 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from consent.models import Consent
-from infra.sealing import seal, unseal
+from infra.models import InternalRow
+from infra.sealing import seal_column, unseal_column
 from presentation.relying_parties.models.relying_parties import RelyingParty
 from presentation.requests.parameters import Parameters
 from wallet.models import Errand
@@ -29,22 +30,18 @@ class KeepsParameters:
     def keep(self, parameters: Parameters) -> None:
         """Sets the columns of this row, which is not saved yet."""
         self.parameters = {n: value for n, value in parameters.values.items() if n != "transaction_data"}
-        if transaction_data := parameters.values.get("transaction_data"):
-            self.sealed_transaction_data = seal(transaction_data.encode(), context=self._sealing_context)
+        if received := parameters.values.get("transaction_data"):
+            self.sealed_transaction_data = seal_column(self, "sealed_transaction_data", received.encode())
 
     def as_received(self) -> Parameters:
         """The parameters as received; raises `SealError` if the transaction data does not unseal."""
         if self.sealed_transaction_data is None:
             return Parameters(self.parameters)
-        transaction_data = unseal(self.sealed_transaction_data, context=self._sealing_context).decode()
+        transaction_data = unseal_column(self, "sealed_transaction_data").decode()
         return Parameters({**self.parameters, "transaction_data": transaction_data})
 
-    @property
-    def _sealing_context(self) -> str:
-        return self.SEALED["sealed_transaction_data"].format(pk=self.pk)
 
-
-class PushedRequest(KeepsParameters, models.Model):
+class PushedRequest(KeepsParameters, InternalRow):
     """A pushed request. Of its handle only the SHA-256 is kept; the answer empties the parameters.
 
     open ──(an interaction that began with it is answered)──► used
@@ -61,12 +58,6 @@ class PushedRequest(KeepsParameters, models.Model):
     signed = models.BooleanField(editable=False)
     expires_at = models.DateTimeField(db_index=True, editable=False)
     used_at = models.DateTimeField(null=True, editable=False)
-
-    class Meta:
-        default_permissions = []
-
-    def __str__(self) -> str:
-        return "pushed request"
 
 
 class Interaction(KeepsParameters, models.Model):
@@ -147,7 +138,7 @@ class Interaction(KeepsParameters, models.Model):
         return bool(self.outcome and self.response_uri)
 
 
-class Delivery(models.Model):
+class Delivery(InternalRow):
     """An answer that is posted. Its body is kept only until it is delivered or has expired.
 
     Only facts are stored; `deliveries.standing` computes the state from them.
@@ -170,9 +161,8 @@ class Delivery(models.Model):
     sealed_onward = models.BinaryField(default=b"", editable=False)  # `redirect_uri` of the response
     expires_at = models.DateTimeField(editable=False)
     tries = models.PositiveSmallIntegerField(default=0, editable=False)
-    taken_until = models.DateTimeField(
-        null=True, editable=False
-    )  # lease of the request that is posting it now
+    # The lease of the request that is posting it now.
+    taken_until = models.DateTimeField(null=True, editable=False)
     left_here = models.BooleanField(default=False, editable=False)  # bytes were sent, so it may have arrived
     refused = models.BooleanField(default=False, editable=False)  # the last response had an error status
     held_until = models.DateTimeField(null=True, editable=False)  # from `Retry-After` of the relying party
@@ -193,6 +183,3 @@ class Delivery(models.Model):
                 name="presentation_delivery_kept",
             )
         ]
-
-    def __str__(self) -> str:
-        return str(self.pk)

@@ -2,7 +2,7 @@
 
 import json
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.contrib import admin, messages
 from django.db.models import QuerySet
@@ -23,9 +23,6 @@ from presentation.models import RelyingParty
 from presentation.relying_parties.forms import NewSecretForm
 from presentation.webhooks import delivery, signing_secrets
 from presentation.webhooks.models import WebhookEndpoint, WebhookEvent
-
-if TYPE_CHECKING:
-    from django_stubs_ext import StrOrPromise
 
 NOT_SENT = _("%(count)d will not be sent: the relying party is not told of this any more.")
 
@@ -142,7 +139,7 @@ def _will_be_sent(count: int) -> str:
     return message % {"count": count}
 
 
-def standing(relying_party: RelyingParty) -> "StrOrPromise":
+def standing(relying_party: RelyingParty) -> Text:
     """The state of a relying party's webhooks: whether there is a secret, and whether its address answers."""
     if not relying_party.webhook_events:
         return _t("It is told of nothing.")

@@ -6,6 +6,8 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from infra.models import InternalRow
+
 
 class WebhookEvent(models.Model):
     """An event for a relying party, and the result of sending it. Kept for 30 days as the delivery log.
@@ -33,9 +35,8 @@ class WebhookEvent(models.Model):
         "presentation.RelyingParty", on_delete=models.CASCADE, related_name="webhook_events_told"
     )
     type = models.CharField(_("event"), max_length=22, choices=Type, editable=False)
-    subject = models.CharField(
-        max_length=40, editable=False
-    )  # id of an interaction, or place in a status list
+    # The id of an interaction, or the place in a status list.
+    subject = models.CharField(max_length=40, editable=False)
     body = models.TextField(_("body"), editable=False)  # the same bytes in every try
     state = models.CharField(_("state"), max_length=9, choices=State, default=State.WAITING, editable=False)
     created_at = models.DateTimeField(_("happened"), editable=False)
@@ -75,7 +76,7 @@ class WebhookEvent(models.Model):
         return f"{self.type} {self.id}"
 
 
-class WebhookEndpoint(models.Model):
+class WebhookEndpoint(InternalRow):
     """The state of a relying party's webhook address. The row is inserted with the first secret."""
 
     relying_party = models.OneToOneField(
@@ -91,9 +92,6 @@ class WebhookEndpoint(models.Model):
     failing_since = models.DateTimeField(null=True, editable=False)
     # The address that answered 410. Nothing is sent while it is the registered one.
     gone_url = models.CharField(max_length=500, default="", editable=False)
-
-    class Meta:
-        default_permissions = []
 
     def __str__(self) -> str:
         return f"webhook endpoint {self.pk}"

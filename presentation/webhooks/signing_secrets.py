@@ -9,7 +9,7 @@ import structlog
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from infra.sealing import SealError, seal, unseal
+from infra.sealing import SealError, seal_column, unseal_column
 from presentation.models import RelyingParty
 from presentation.webhooks import signature
 from presentation.webhooks.models import WebhookEndpoint, WebhookSecret
@@ -40,7 +40,7 @@ def rotate(relying_party: RelyingParty, *, now: datetime, overlap: timedelta = O
     WebhookSecret.objects.filter(relying_party=relying_party, ends_at__lte=now).delete()
     plain = secrets.token_bytes(signature.BYTES)
     row = WebhookSecret(id=uuid.uuid4(), relying_party=relying_party, created_at=now)
-    row.sealed_secret = seal(plain, context=_context(row))
+    row.sealed_secret = seal_column(row, "sealed_secret", plain)
     row.save(force_insert=True)
     return NewSecret(signature.as_text(plain))
 
@@ -50,7 +50,7 @@ def signing(relying_party: RelyingParty, *, now: datetime) -> list[bytes]:
     opened = []
     for row in in_use(relying_party, now=now):
         try:
-            opened.append(unseal(row.sealed_secret, context=_context(row)))
+            opened.append(unseal_column(row, "sealed_secret"))
         except SealError:
             log.exception("webhook_secret_does_not_open", client_id=relying_party.client_id)
     return opened
@@ -60,7 +60,3 @@ def in_use(relying_party: RelyingParty, *, now: datetime) -> QuerySet[WebhookSec
     """The secrets that have not ended and were not erased with a lost sealing key, the newest first."""
     kept = WebhookSecret.objects.filter(relying_party=relying_party).exclude(sealed_secret=b"")
     return kept.filter(Q(ends_at=None) | Q(ends_at__gt=now))
-
-
-def _context(row: WebhookSecret) -> str:
-    return WebhookSecret.SEALED["sealed_secret"].format(pk=row.pk)

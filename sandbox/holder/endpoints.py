@@ -40,18 +40,12 @@ class HolderView(MachineView):
         except HolderCallError as error:
             raise MalformedRequestError(str(error)) from error
         except NoThreadFreeError as error:
-            raise _busy(ANOTHER_WAITS) from error
+            raise UnavailableError(ANOTHER_WAITS, seconds=1) from error
         except holder.BusyError as error:
-            raise _busy(ADDRESS_BUSY) from error
+            raise UnavailableError(ADDRESS_BUSY, seconds=1) from error
         if ending.status == HTTPStatus.SERVICE_UNAVAILABLE:  # a page on the way could not reach the database
             raise UnavailableError(seconds=SHORTLY)
         return Response(_members(ending))
-
-
-def _busy(description: str) -> UnavailableError:
-    error = UnavailableError(seconds=1)
-    error.description = description
-    return error
 
 
 def _members(ending: holder.Ending) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from django.utils.translation import gettext_lazy as _
 from infra import base64url
 from infra.limits import Limit
 from infra.outbound.targets import TargetError, as_address, is_public, parse
-from infra.sealing import SealError, seal, unseal
+from infra.sealing import SealError, seal_column, unseal_column
 from keys.jws import JwsError, decode_segment
 from presentation.requests.carriers import posted_form
 from sandbox.models import PlaygroundAnswer
@@ -67,7 +67,7 @@ def keep(form: bytes, *, now: datetime) -> str:
         raise NotAnAnswerError("Too many answers wait to be read.")
     code, row = secrets.token_urlsafe(24), PlaygroundAnswer(id=uuid.uuid4(), handle=handle)
     row.code_digest, row.expires_at = _digest(code), now + KEPT
-    row.sealed_form = seal(form, context=_context(row))
+    row.sealed_form = seal_column(row, "sealed_form", form)
     row.save(force_insert=True)
     return code
 
@@ -81,7 +81,7 @@ def take(code: str, state: str, *, now: datetime) -> str | None:
     if row is None or PlaygroundAnswer.objects.filter(pk=row.pk).delete()[0] != 1:
         return None
     try:
-        return unseal(row.sealed_form, context=_context(row)).decode("ascii")
+        return unseal_column(row, "sealed_form").decode("ascii")
     except SealError:
         return None
 
@@ -113,7 +113,3 @@ def _kid(token: str) -> str:
 
 def _digest(text: str) -> str:
     return base64url.encode(hashlib.sha256(text.encode()).digest())
-
-
-def _context(row: PlaygroundAnswer) -> str:
-    return PlaygroundAnswer.SEALED["sealed_form"].format(pk=row.pk)

@@ -6,14 +6,11 @@ Each carries a mark, and none may look like a registered name: a simplified form
 
 import unicodedata
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from django.utils.translation import gettext_lazy as _
 
 from infra.characters import is_legible
-
-if TYPE_CHECKING:
-    from django_stubs_ext import StrOrPromise
+from infra.registering import Reason
 
 # Stored as part of the name, so that every page, receipt and e-mail shows it. Not translated for that reason.
 MARK = " (sandbox, unverified)"
@@ -34,7 +31,7 @@ def unmarked(name: str) -> str:
     return name.removesuffix(MARK)
 
 
-def problem_with(name: str, registered: Iterable[str]) -> "StrOrPromise | None":
+def problem_with(name: str, registered: Iterable[str]) -> Reason | None:
     """Why this name is refused; None if it is allowed. registered: the names that operators gave."""
     if len(name) > LONGEST:
         return _("Use at most 60 characters.")

@@ -5,17 +5,15 @@ The model checks the rules that apply to all relying parties.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
+from infra.registering import Reason
 from presentation.models import RelyingParty
 from sandbox.self_service import assumed_names, own_addresses
-
-if TYPE_CHECKING:
-    from django_stubs_ext import StrOrPromise
 
 MOST_URIS = 10  # of each kind
 
@@ -51,7 +49,7 @@ class Details:
 
 def check(owner: str, details: Details) -> None:
     """Raise ValidationError, by field, for a name or an address that this owner may not use."""
-    errors: dict[str, StrOrPromise] = {}
+    errors: dict[str, Reason] = {}
     registered = RelyingParty.objects.filter(self_registration=None).values_list("name", flat=True)
     if problem := assumed_names.problem_with(details.name, registered):
         errors["name"] = problem
@@ -75,7 +73,7 @@ def _one(address: str) -> list[str]:
     return [address] if address else []
 
 
-def _problem_with(owner: str, addresses: Sequence[str], *, local: bool) -> "StrOrPromise | None":
+def _problem_with(owner: str, addresses: Sequence[str], *, local: bool) -> Reason | None:
     if len(addresses) > MOST_URIS:
         return _("Name at most 10.")
     elsewhere = [address for address in addresses if not (local and own_addresses.is_local(address))]
@@ -86,7 +84,7 @@ def _problem_with(owner: str, addresses: Sequence[str], *, local: bool) -> "StrO
     return None if is_own else _only_there(local)
 
 
-def _nowhere_else(local: bool) -> "StrOrPromise":
+def _nowhere_else(local: bool) -> Reason:
     if not local:
         return _(
             "This sandbox sends no mail and cannot know whose addresses are whose: only its operator can "
@@ -98,7 +96,7 @@ def _nowhere_else(local: bool) -> "StrOrPromise":
     )
 
 
-def _only_there(local: bool) -> "StrOrPromise":
+def _only_there(local: bool) -> Reason:
     if not local:
         return _("Use addresses under the domain of your e-mail address. For others ask the operator.")
     return _(

@@ -167,14 +167,8 @@ def _asked_cookie() -> str:
 def _set_cookie(
     response: HttpResponse, name: str, email: str, digest: str, *, salt: str, lifetime: timedelta
 ) -> None:
-    response.set_cookie(
-        name,
-        signing.dumps({"email": email, "browser": digest}, salt=salt),
-        max_age=lifetime,
-        secure=settings.HOLDER_COOKIE_SECURE,
-        httponly=True,
-        samesite="Lax",
-    )
+    value = signing.dumps({"email": email, "browser": digest}, salt=salt)
+    browser.set_cookie(response, name, value, lifetime=lifetime)
 
 
 def _read(signed: str, *, salt: str, lifetime: timedelta) -> dict[str, Any] | None:

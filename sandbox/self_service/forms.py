@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from infra.outbound import targets
 from presentation.dcql.queries import SCOPES, claims_of
 from presentation.models import RelyingParty
-from presentation.relying_parties.forms import KeySetField
+from presentation.relying_parties.forms import CheckboxesField, KeySetField
 from presentation.transaction_data.types import TYPES
 from presentation.webhooks.models import WebhookEvent
 from sandbox.self_service import assumed_names
@@ -73,11 +73,9 @@ class SelfRegistrationForm(forms.Form):
         widget=forms.CheckboxSelectMultiple,
         error_messages={"required": _("Choose at least one scope.")},
     )
-    allowed_transaction_data_types = forms.MultipleChoiceField(
+    allowed_transaction_data_types = CheckboxesField(
         label=_("Transactions it may ask to approve"),
         choices=[(urn, kind.title) for urn, kind in TYPES.items()],
-        required=False,
-        widget=forms.CheckboxSelectMultiple,
     )
     wire_format = forms.ChoiceField(
         label=_("Form of the answer"),
@@ -88,12 +86,10 @@ class SelfRegistrationForm(forms.Form):
         initial=RelyingParty.WireFormat.STRING,
         widget=forms.RadioSelect,
     )
-    allowed_claims = forms.MultipleChoiceField(
+    allowed_claims = CheckboxesField(
         label=_("Claims in a DCQL query"),
         help_text=_("For requests with dcql_query instead of scope. With none ticked: those from above."),
         choices=[(name, CLAIMS[path].label) for name, path in NAMES.items()],
-        required=False,
-        widget=forms.CheckboxSelectMultiple,
     )
     response_uris = AddressesField(
         label=_("Response URIs"),
@@ -110,11 +106,9 @@ class SelfRegistrationForm(forms.Form):
         widget=forms.Textarea(attrs=_code(rows=4)),
         error_messages={"invalid": _("This is not JSON.")},
     )
-    requirements = forms.MultipleChoiceField(
+    requirements = CheckboxesField(
         label=_("Requests that are refused"),
         choices=list(REQUIREMENTS.items()),
-        required=False,
-        widget=forms.CheckboxSelectMultiple,
     )
     request_uri_prefix = forms.CharField(
         label=_("Address of signed requests"),
@@ -130,11 +124,9 @@ class SelfRegistrationForm(forms.Form):
         required=False,
         widget=forms.TextInput(attrs=_code()),
     )
-    webhook_events = forms.MultipleChoiceField(
+    webhook_events = CheckboxesField(
         label=_("Events to be told of"),
         choices=WebhookEvent.Type.choices,
-        required=False,
-        widget=forms.CheckboxSelectMultiple,
     )
 
     @property

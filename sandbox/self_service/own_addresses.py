@@ -18,10 +18,7 @@ def is_under(uri: str, domain: str) -> bool:
     """Whether the host of `uri` is `domain` or below it."""
     parts = _parts(uri)
     host = parts.hostname or ""
-    if parts.scheme not in (
-        "http",
-        "https",
-    ):  # a reversed domain name (RFC 8252 §7.1)
+    if parts.scheme not in ("http", "https"):  # a reversed domain name (RFC 8252 §7.1)
         host = ".".join(reversed(parts.scheme.split(".")))
     return host == domain or host.endswith("." + domain)
 

@@ -1,6 +1,5 @@
 """The pages on which developers register and manage their own applications in the sandbox."""
 
-import secrets
 from collections.abc import Callable
 from datetime import datetime
 from functools import partial, wraps
@@ -182,16 +181,7 @@ def _saved(form: SelfRegistrationForm, use_case: Callable[..., RelyingParty]) ->
 
 def _to_try(own: RelyingParty) -> dict[str, Any]:
     """An example request for each redirect URI, the endpoints, and the holder for tests."""
-    requests = [
-        integration.authorize_url(
-            own,
-            row.uri,
-            login_hint="sam@example.org",
-            nonce=secrets.token_urlsafe(24),
-            state=secrets.token_urlsafe(12),
-        )
-        for row in own.redirect_uris.all()
-    ]
+    requests = integration.requests_to_try(own, login_hint="sam@example.org")
     holder = settings.BASE_URL + reverse("sandbox_holder")
     return {"requests": requests, "addresses": integration.addresses(), "holder": holder}
 

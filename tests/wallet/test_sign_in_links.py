@@ -8,6 +8,7 @@ from django.core import mail
 from django.test import Client
 from django.urls import reverse
 
+from infra.sealing import sha256_hex
 from tests.people import ALICE, NORA
 from tests.wallet import mail_server
 from tests.wallet.conftest import make_errand, masked
@@ -82,7 +83,7 @@ def test_the_link_signs_in_nobody_in_a_browser_that_does_not_wait_for_it(client,
 
 def test_a_holder_who_opens_the_link_does_not_sign_an_attacker_in(client, waiting, now):
     attacker = other_browser("a")
-    theirs = make_errand(attacker, now=now, browser=sign_in_links._digest("a" * 43), return_to="/attacker/")
+    theirs = make_errand(attacker, now=now, browser=sha256_hex("a" * 43), return_to="/attacker/")
     attacker.cookies[project_settings.BROWSER_COOKIE_NAME] = "a" * 43
     attacker.post(page("wallet_sign_in", theirs))
     assert client.post(link()).url == "/done/"
@@ -188,7 +189,7 @@ def test_nothing_tells_whether_an_address_is_known(alice, now):
     for email in (ALICE, "cilia@example.org"):
         for number in range(21):
             person = other_browser()
-            digest = sign_in_links._digest("z" * 43)
+            digest = sha256_hex("z" * 43)
             errand = make_errand(person, now=now, email=email, browser=digest)
             person.cookies[project_settings.BROWSER_COOKIE_NAME] = "z" * 43
             person.defaults["REMOTE_ADDR"] = f"192.0.2.{number}"

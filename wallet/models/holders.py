@@ -6,6 +6,8 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from infra.models import InternalRow
+
 
 class Wallet(models.Model):
     """A holder's account, enrolled once it has a `Credential`. Only operators are `auth.User`s."""
@@ -38,7 +40,7 @@ class Wallet(models.Model):
         return str(self.id)
 
 
-class Errand(models.Model):
+class Errand(InternalRow):
     """A redirect task: why a browser was sent to the wallet, and where it returns to.
 
     The app that redirects the browser creates it. The wallet knows the paths, but not what is behind them.
@@ -71,11 +73,8 @@ class Errand(models.Model):
         default_permissions = []
         indexes = [models.Index(fields=["browser", "-created_at"], name="wallet_errands_of_browser")]
 
-    def __str__(self) -> str:
-        return str(self.id)
 
-
-class LoginCode(models.Model):
+class LoginCode(InternalRow):
     """An e-mailed six-digit code, stored as a keyed hash. It works once, for a few tries."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -88,14 +87,8 @@ class LoginCode(models.Model):
     expires_at = models.DateTimeField(editable=False, db_index=True)
     used_at = models.DateTimeField(null=True, editable=False)
 
-    class Meta:
-        default_permissions = []
 
-    def __str__(self) -> str:
-        return str(self.id)
-
-
-class LoginLink(models.Model):
+class LoginLink(InternalRow):
     """A link e-mailed in place of a code; the hash of its secret is stored. It works once."""
 
     digest = models.CharField(primary_key=True, max_length=64, editable=False)
@@ -103,27 +96,15 @@ class LoginLink(models.Model):
     expires_at = models.DateTimeField(editable=False, db_index=True)
     used_at = models.DateTimeField(null=True, editable=False)
 
-    class Meta:
-        default_permissions = []
 
-    def __str__(self) -> str:
-        return f"link until {self.expires_at}"
-
-
-class KnownBrowser(models.Model):
+class KnownBrowser(InternalRow):
     """A browser that has signed in with an e-mail address. The key reveals neither, see `known_browsers`."""
 
     key = models.CharField(primary_key=True, max_length=64, editable=False)
     expires_at = models.DateTimeField(editable=False, db_index=True)
 
-    class Meta:
-        default_permissions = []
 
-    def __str__(self) -> str:
-        return self.key
-
-
-class HolderSession(models.Model):
+class HolderSession(InternalRow):
     """A browser in which a holder is signed in. The cookie contains a secret, the row its digest."""
 
     digest = models.CharField(primary_key=True, max_length=64, editable=False)
@@ -131,9 +112,3 @@ class HolderSession(models.Model):
     signed_in_at = models.DateTimeField(editable=False)  # when the holder last proved a factor
     last_seen_at = models.DateTimeField(editable=False)
     expires_at = models.DateTimeField(editable=False, db_index=True)  # absolute
-
-    class Meta:
-        default_permissions = []
-
-    def __str__(self) -> str:
-        return f"session of {self.wallet_id}"

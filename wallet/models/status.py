@@ -5,13 +5,14 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from infra.database.append_only import AppendOnly
+from infra.models import InternalRow
 from keys.models import SigningKey
 from wallet.models.identity import Credential
 
 SIZE = 2**20
 
 
-class StatusList(models.Model):
+class StatusList(InternalRow):
     """One published list. Two lists are open, one per slot. The row stores the last signed token.
 
     open ──(half full)──► closed ──(all its credentials have expired)──► retired
@@ -44,9 +45,6 @@ class StatusList(models.Model):
         indexes = [
             models.Index(fields=["id"], condition=Q(retired_at=None), name="wallet_status_lists_published")
         ]
-
-    def __str__(self) -> str:
-        return str(self.pk)
 
 
 class StatusEntry(models.Model):

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 
-from infra.published.documents import NothingToPublishError, PublishedDocument
+from infra.published.documents import PublishedDocument, nothing
 from infra.published.families import PublishedFamily
 from wallet.status_lists import publication, token
 
@@ -26,14 +26,10 @@ def _document(list_id: int) -> PublishedDocument:
     )
 
 
-def _history() -> bytes:
-    raise NothingToPublishError("There is no history of this list.", status=501)
-
-
 class _StatusLists(PublishedFamily):
     """The current lists; 501 for a request with the parameter `time` (§8.4)."""
 
-    _history = PublishedDocument(_history, asks_database=False)
+    _history = nothing("There is no history of this list.", status=501)
 
     def __call__(self, request: HttpRequest, number: int) -> HttpResponse:
         if _asks_for_another_time(request.META):

@@ -13,11 +13,8 @@ from django.db.models import Q
 from django.utils import timezone
 
 from infra.published.documents import NothingToPublishError
-from infra.sealing import SealError
-from keys.certificates.chain import BrokenChainError
-from keys.issuer_key import NoSigningKeyError, active_issuer_key
+from keys.issuer_key import CANNOT_SIGN, active_issuer_key
 from keys.models import SigningKey
-from keys.private_keys.signer import SignerUnavailableError
 from wallet.models import StatusList
 from wallet.status_lists import encoding, standing, token
 
@@ -49,7 +46,7 @@ def current(list_id: int) -> bytes:
         return row.token.encode()  # another instance is checking it, or has just done so
     try:
         return _renewed(row, now).encode()
-    except (NoSigningKeyError, BrokenChainError, SealError, SignerUnavailableError):
+    except CANNOT_SIGN:
         log.exception("status_list_not_signed", status_list=row.pk)
         keys = SigningKey.objects.exclude(state=SigningKey.State.WITHDRAWN).values_list("id", flat=True)
         if _has_not_ended(row, now) and row.kid in keys:

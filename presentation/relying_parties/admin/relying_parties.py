@@ -1,6 +1,5 @@
 """The admin of relying parties: list, registration, integration, operations."""
 
-import secrets
 from typing import Any
 
 from django.contrib import admin
@@ -101,16 +100,7 @@ class RelyingPartyAdmin(OperationsAdmin):
     @admin.display(description=_("For its developers"))
     def panel(self, relying_party: RelyingParty) -> SafeString:
         """Addresses to copy, and one request to try for each redirect URI."""
-        requests = [
-            integration.authorize_url(
-                relying_party,
-                row.uri,
-                login_hint="person@example.com",
-                nonce=secrets.token_urlsafe(24),
-                state=secrets.token_urlsafe(12),
-            )
-            for row in relying_party.redirect_uris.all()
-        ]
+        requests = integration.requests_to_try(relying_party, login_hint="person@example.com")
         return render_to_string(
             "admin/presentation/relyingparty/integration.html",
             {"addresses": integration.addresses(), "requests": requests},

@@ -8,12 +8,12 @@ from binascii import Error as Base64Error
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from functools import partial
-from hashlib import sha256
 
 from django.conf import settings
 from django.db import connection
 
 from infra.database.prepared_statements import PreparedRead
+from infra.sealing import sha256_hex
 from presentation import metadata
 from presentation.machine_errors import InvalidClientError, MalformedRequestError, UnavailableError
 from presentation.models import ClientSecret, RelyingParty
@@ -142,7 +142,7 @@ def _audiences() -> list[str]:
 
 def _use_up(client_id: str, assertion: assertion.Assertion) -> None:
     """Stores that the assertion was used; raises InvalidClientError if it was used before."""
-    digest = sha256(f"{client_id}\n{assertion.jti}".encode()).hexdigest()
+    digest = sha256_hex(f"{client_id}\n{assertion.jti}")
     with connection.cursor() as cursor:
         cursor.execute(_USE, [digest, assertion.expires_at])
         if cursor.rowcount != 1:

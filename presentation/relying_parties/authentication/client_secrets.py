@@ -4,11 +4,11 @@ import hmac
 import secrets
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from hashlib import sha256
 
 import structlog
 from django.db import IntegrityError, transaction
 
+from infra.sealing import sha256_hex
 from presentation.models import ClientSecret, RelyingParty
 
 log = structlog.get_logger(__name__)
@@ -30,14 +30,9 @@ class NewSecret:
     row: ClientSecret
 
 
-def digest(text: str) -> str:
-    """The SHA-256 of a secret (hex), which is stored instead of it."""
-    return sha256(text.encode()).hexdigest()
-
-
 def matching(text: str, rows: list[ClientSecret]) -> ClientSecret | None:
     """The row of this secret, or None; the comparison takes the same time in all cases."""
-    received, found = digest(text), None
+    received, found = sha256_hex(text), None
     for row in rows:
         if hmac.compare_digest(row.digest, received):
             found = row
@@ -66,7 +61,7 @@ def rotate(relying_party: RelyingParty, *, now: datetime, overlap: timedelta = O
             row = ClientSecret.objects.create(
                 relying_party=relying_party,
                 slot=free[0],
-                digest=digest(text),
+                digest=sha256_hex(text),
                 created_at=now,
                 expires_at=now + LIFETIME,
             )

@@ -7,10 +7,7 @@ from typing import Any
 import structlog
 
 from infra.limits import Limit
-from infra.sealing import SealError
-from keys.certificates.chain import BrokenChainError
-from keys.issuer_key import NoSigningKeyError
-from keys.private_keys.signer import SignerUnavailableError
+from keys.issuer_key import CANNOT_SIGN
 from presentation.machine_errors import (
     MalformedRequestError,
     ScopeNotGrantedError,
@@ -55,7 +52,7 @@ def _scopes(asked: str, granted: list[str]) -> list[str]:
 def _granted(client_id: str, scopes: list[str], now: datetime) -> dict[str, Any]:
     try:
         token = access_tokens.issue(client_id, scopes, now=now)
-    except (NoSigningKeyError, BrokenChainError, SealError, SignerUnavailableError) as error:
+    except CANNOT_SIGN as error:
         log.exception("access_token_not_signed")
         raise UnavailableError from error
     return {

@@ -1,13 +1,9 @@
 """Logos of relying parties: small pictures, whose type is read from their content, not from the upload."""
 
-from typing import TYPE_CHECKING
-
 from django.utils.translation import gettext_lazy as _
 
+from infra.registering import Reason
 from presentation.relying_parties.metadata.picture_size import size
-
-if TYPE_CHECKING:
-    from django_stubs_ext import StrOrPromise
 
 LARGEST = 64 * 1024
 # Pixels of either side. A file of a few kilobytes can hold 20,000 × 20,000 pixels, and the holder's browser
@@ -26,7 +22,7 @@ def content_type(picture: bytes) -> str:
     return ""
 
 
-def problem_with(picture: bytes) -> "StrOrPromise | None":
+def problem_with(picture: bytes) -> Reason | None:
     """Why this picture cannot be a logo; None if it can."""
     if len(picture) > LARGEST:
         return _("The logo is too large: 64 kB at most.")

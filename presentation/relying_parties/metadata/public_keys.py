@@ -2,19 +2,17 @@
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric import ec
 from django.utils.translation import gettext_lazy as _
 
 from infra import strict_json
 from infra.outbound.targets import TargetError, parse
+from infra.registering import NotRegistrableError, Reason
 from infra.strict_json import StrictJsonError
 from keys.jwk import public_key_of
 from keys.jws import JwsError
-
-if TYPE_CHECKING:
-    from django_stubs_ext import StrOrPromise
 
 MOST = 20  # keys
 DEEPEST = 10  # levels of JSON; a JWK set has three
@@ -26,12 +24,8 @@ _PRIVATE = frozenset({"d", "p", "q", "dp", "dq", "qi", "oth", "k"})  # RFC 7518 
 ClientKeys = Mapping[str, ec.EllipticCurvePublicKey]  # by kid
 
 
-class ClientKeysError(ValueError):
+class ClientKeysError(NotRegistrableError):
     """The JWK set cannot be used; `reason` says why."""
-
-    def __init__(self, reason: "StrOrPromise") -> None:
-        super().__init__(str(reason))
-        self.reason = reason
 
 
 def from_json(text: str) -> Any:
@@ -104,7 +98,7 @@ def read_published(value: Any) -> ClientKeys:
     return keys
 
 
-def problem_with(jwks: Any, jwks_uri: str, *, loopback: bool = False) -> "StrOrPromise | None":
+def problem_with(jwks: Any, jwks_uri: str, *, loopback: bool = False) -> Reason | None:
     """Why these keys or this address cannot be registered, for the operator; None if they can.
 
     loopback: accept an http address on this machine.

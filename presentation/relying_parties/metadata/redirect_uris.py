@@ -2,13 +2,11 @@
 
 import ipaddress
 import re
-from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urlsplit
 
 from django.utils.translation import gettext_lazy as _
 
-if TYPE_CHECKING:
-    from django_stubs_ext import StrOrPromise
+from infra.registering import NotRegistrableError
 
 LONGEST = 500
 
@@ -20,12 +18,8 @@ _DOT_SEGMENT = re.compile(r"/(?:\.|%2e){1,2}(?:/|$)", re.IGNORECASE)
 _LOOPBACK_HOSTS = ("127.0.0.1", "::1")
 
 
-class RedirectUriError(ValueError):
+class RedirectUriError(NotRegistrableError):
     """The URI cannot be registered; `reason` says why, for the operator."""
-
-    def __init__(self, reason: "StrOrPromise") -> None:
-        super().__init__(str(reason))
-        self.reason = reason
 
 
 def validate(uri: str, *, allow_localhost: bool = False) -> None:

@@ -1,22 +1,19 @@
 """Rules for the registered addresses of signed requests (RFC 9101 §10.4). Pure."""
 
 import re
-from typing import TYPE_CHECKING
 from unicodedata import normalize
 from urllib.parse import unquote, urlsplit
 
 from django.utils.translation import gettext_lazy as _
 
 from infra.outbound.targets import TargetError, parse
-
-if TYPE_CHECKING:
-    from django_stubs_ext import StrOrPromise
+from infra.registering import Reason
 
 # Characters that one server may read as the end of a segment or of the path, and another may not.
 _DIVIDES = re.compile(r"[\x00-\x1f\x7f/\\%;?#]")
 
 
-def problem_with(prefix: str, *, loopback: bool = False) -> "StrOrPromise | None":
+def problem_with(prefix: str, *, loopback: bool = False) -> Reason | None:
     """Why this address cannot be registered, for the operator; None if it can.
 
     loopback: accept http on this machine.

@@ -3,7 +3,6 @@
 import secrets
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from hashlib import sha256
 from typing import Any
 
 import structlog
@@ -11,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from infra.database.prepared_statements import PreparedInsert, PreparedRead
 from infra.limits import Limit
-from infra.sealing import SealError
+from infra.sealing import SealError, sha256_hex
 from presentation.errors import (
     AuthorizationError,
     InvalidRequestError,
@@ -77,7 +76,7 @@ def push(form: Mapping[str, str], authorization: str, *, address: str, now: date
 
 def recall(handle: str, *, client_id: str, now: datetime) -> CarriedRequest:
     """The request behind a handle of this client; raises UntrustedRequestError if it is unknown or used."""
-    row = _by_digest.first(digest=_digest(handle))
+    row = _by_digest.first(digest=sha256_hex(handle))
     if row is None or row.client_id != client_id:
         raise mistaken("request_uri is no handle of this client")
     if row.used_at:
@@ -109,15 +108,11 @@ def use_up(digest: str, *, now: datetime) -> bool:
 def _keep(carried: CarriedRequest, client_id: str, *, now: datetime) -> str:
     handle = HANDLE + secrets.token_urlsafe(32)
     row = PushedRequest(
-        digest=_digest(handle), client_id=client_id, signed=carried.signed, expires_at=now + LIFETIME
+        digest=sha256_hex(handle), client_id=client_id, signed=carried.signed, expires_at=now + LIFETIME
     )
     row.keep(carried.parameters)
     _new.run(row)
     return handle
-
-
-def _digest(handle: str) -> str:
-    return sha256(handle.encode()).hexdigest()
 
 
 def _authenticated(form: Mapping[str, str], authorization: str, *, now: datetime) -> RelyingParty:

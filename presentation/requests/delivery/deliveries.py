@@ -17,7 +17,7 @@ from django.db.models import Q, QuerySet
 
 from consent import decisions
 from infra.outbound.calls import NotReachedError, OutboundError, UnusableAnswerError
-from infra.sealing import SealError, seal, unseal
+from infra.sealing import SealError, seal_column, unseal_column
 from presentation.models import Delivery, Interaction, RelyingParty, ResponseURI
 from presentation.requests.client import ReturnAddress
 from presentation.requests.delivery import posting
@@ -52,11 +52,9 @@ def keep(
 ) -> None:
     """Stores the answer, sealed, to be posted; in the transaction that closes the interaction."""
     body = posting.form(answer, address.state, recipient)
-    Delivery.objects.create(
-        interaction=interaction,
-        sealed_body=seal(body, context=_context("sealed_body", interaction)),
-        expires_at=now + KEPT,
-    )
+    row = Delivery(interaction=interaction, expires_at=now + KEPT)
+    row.sealed_body = seal_column(row, "sealed_body", body)
+    row.save(force_insert=True)
 
 
 def deliver(interaction: Interaction, *, checked: bool = False, now: datetime) -> None:
@@ -76,13 +74,13 @@ def deliver(interaction: Interaction, *, checked: bool = False, now: datetime) -
         return
     mine = Delivery.objects.filter(pk=interaction.pk, taken_until=until, delivered_at=None)
     try:
-        body = unseal(before.sealed_body, context=_context("sealed_body", interaction))
+        body = unseal_column(before, "sealed_body")
         onward = posting.post(interaction.relying_party, interaction.response_uri, body, now=now)
     except (OutboundError, SealError) as error:
         mine.update(taken_until=None, **_learnt(before, error, now=now))
         log.warning("answer_not_delivered", interaction=str(interaction.id), reason=str(error))
         return
-    kept = seal(onward.encode(), context=_context("sealed_onward", interaction)) if onward else b""
+    kept = seal_column(before, "sealed_onward", onward.encode()) if onward else b""
     with transaction.atomic():
         if mine.update(taken_until=None, delivered_at=now, sealed_body=b"", sealed_onward=kept) == 1:
             telling.tell_of_arrival(before.interaction, now=now)
@@ -118,7 +116,7 @@ def onward(delivery: Delivery, *, now: datetime) -> str | None:
     if not delivery.sealed_onward or delivery.expires_at <= now:
         return None
     with suppress(SealError):
-        return unseal(delivery.sealed_onward, context=_context("sealed_onward", delivery)).decode()
+        return unseal_column(delivery, "sealed_onward").decode()
     return None
 
 
@@ -175,7 +173,3 @@ def _note_if_nothing_was_sent(ids: Sequence[UUID], *, now: datetime) -> None:
     for consent_id in unsent.values_list("interaction__consent", flat=True):
         if consent_id is not None:
             decisions.note_undelivered(consent_id, now=now)
-
-
-def _context(column: str, row: Interaction | Delivery) -> str:
-    return Delivery.SEALED[column].format(pk=row.pk)

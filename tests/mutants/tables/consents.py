@@ -86,9 +86,9 @@ MUTANTS = (
     ),
     mutant(
         "record: the transactions open in another row",
-        "consent/transactions.py",
-        'return Consent.SEALED["sealed_transactions"].format(pk=pk)',
-        'return Consent.SEALED["sealed_transactions"]',
+        "infra/sealing.py",
+        "return str(row.SEALED[column].format(pk=row.pk))",
+        "return str(row.SEALED[column])",
         "test_personal_data_at_rest.py::test_a_sealed_value_does_not_open_in_another_row",
     ),
 )

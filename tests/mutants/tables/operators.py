@@ -37,8 +37,8 @@ MUTANTS = (
     mutant(
         "operator: types into rows that are read only",
         "infra/admin/read_only.py",
-        "has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:\n        return False",
-        "has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:\n        return True",
+        "has_change_permission = has_delete_permission = has_add_permission",
+        "has_delete_permission = has_add_permission",
         "wallet/test_admin.py::test_nothing_can_be_typed_in_or_deleted_even_by_a_superuser",
         "wallet/test_status_admin.py::test_nothing_can_be_typed_in_or_deleted_even_by_a_superuser",
     ),

@@ -259,9 +259,9 @@ MUTANTS = (
     ),
     mutant(
         "pushed request: the reference itself is stored",
-        _PUSHED,
-        "return sha256(handle.encode()).hexdigest()",
-        "return handle[-64:]",
+        "infra/sealing.py",
+        "return sha256(secret.encode()).hexdigest()",
+        "return secret[-64:]",
         f"{_TESTS}/test_pushed_requests.py::test_handles_are_kept_as_digests_only",
     ),
 )

@@ -127,7 +127,7 @@ MUTANTS = (
     ),
     mutant(
         "session: scripts can read the cookie",
-        "wallet/sessions.py",
+        "infra/browser.py",
         "httponly=True",
         "httponly=False",
         "wallet/test_sessions.py::test_the_cookie_is_out_of_reach_of_scripts",
