@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 
 from infra.email_addresses import EmailAddressError, is_accepted, parse
 from presentation.models import RelyingParty
-from sandbox.self_service import self_registrations
 from tests.people import register
 from tests.wallet.conftest import make_errand
 from tests.wallet.mail_server import MailServer, running
@@ -286,16 +285,3 @@ def test_the_check_before_a_start_names_stored_wallets_with_it(nora: Wallet) -> 
     assert str(wallet.id) in found.msg
     assert str(nora.id) not in found.msg
     assert "mallory" not in found.msg
-
-
-def test_a_stored_self_registration_under_it_is_forgotten(db: None) -> None:
-    from sandbox.models import SelfRegistration
-
-    now = timezone.now()
-    for name, owner in (("Bank", STOLEN), ("Shop", "dev@shop.example")):
-        party = register(name)
-        SelfRegistration.objects.create(
-            relying_party=party, owner=owner, expires_at=now + self_registrations.KEPT
-        )
-    self_registrations.clear(now=now, batch=100)
-    assert [party.name for party in RelyingParty.objects.all()] == ["Shop"]

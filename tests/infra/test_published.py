@@ -13,6 +13,9 @@ from infra.published.documents import NothingToPublishError, PublishedDocument
 
 requests = RequestFactory()
 
+# A document that is built asks for a usable connection first.
+pytestmark = pytest.mark.django_db
+
 
 class Source:
     """The `build` of a document: gives bytes, or raises an error."""
