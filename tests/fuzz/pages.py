@@ -21,6 +21,7 @@ STEPS = 8
 _STARTS = (
     *("/", "/wallet/", "/wallet/sign-in/", "/wallet/history/", "/playground/", "/playground/callback/"),
     *("/sandbox/mailbox/", "/sandbox/guide/", "/sandbox/guide/integrate/", "/sandbox/relying-parties/"),
+    *("/wallet/identity/",),
     *("/admin/", "/admin/login/?next=//evil.example", "/wallet/signed-out/", "/relying-parties/x/logo"),
 )
 _SEARCHES = (

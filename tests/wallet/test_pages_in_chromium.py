@@ -2,7 +2,7 @@
 
 import os
 import re
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -167,6 +167,33 @@ def test_the_rarer_pages_have_no_barriers_either(visit: Any, now: Any, live_serv
     look(page, "front-door", "Sign in to your wallet")
     page.get_by_role("button", name="Send me a code").click()
     look(page, "front-door-wrong", "Sign in to your wallet")
+
+
+def test_a_holder_renews_from_their_own_page_and_each_end_has_a_page(visit: Any, live_server: Any) -> None:
+    page = sign_in(visit)
+    own = f"{live_server.url}/wallet/identity/"
+    page.goto(own)
+    look(page, "own-identity-none", "Your verified identity")
+    page.get_by_role("button", name="Confirm your identity").click()
+    page.get_by_role("button", name="Agree and begin").click()
+    page.get_by_text("Approved", exact=True).click()
+    page.get_by_role("button", name="Hand in").click()
+    page.wait_for_url("**/wallet/identity/")
+    look(page, "own-identity", "Your verified identity")
+    page.get_by_role("button", name="Renew or change").click()
+    look(page, "identity-renew", "Renew or change your verified identity")
+    ended = datetime(2026, 5, 4, tzinfo=UTC)
+    for name, change, heading in (
+        ("expired", {"expires_at": ended}, "Your verified identity has expired"),
+        ("revoked", {"state": "revoked", "revoked_at": ended}, "Your verified identity was revoked"),
+        ("lost", {"sealed_identity": b"", "state": "valid"}, "Your verified identity cannot be read"),
+    ):
+        later = timezone.now() + timedelta(days=300)
+        Credential.objects.update(**({"expires_at": later} | change))
+        page.goto(own)
+        look(page, f"own-identity-{name}", "Your verified identity")
+        page.get_by_role("button", name="Confirm your identity").click()
+        look(page, f"identity-{name}", heading)
 
 
 def test_after_five_wrong_codes_one_button_sends_a_new_one(visit: Any) -> None:
