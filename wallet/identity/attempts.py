@@ -1,4 +1,4 @@
-"""Which attempt to verify a holder goes on, and how often they may try."""
+"""Finds the attempt with which a holder continues, and limits how often they may try."""
 
 from contextlib import suppress
 from datetime import datetime, timedelta
@@ -26,7 +26,7 @@ ATTEMPTS = Limit("identity-attempts", most=10, window=timedelta(hours=6))  # per
 
 
 class CoolDownError(Exception):
-    """The last attempt was declined; a new one may begin at `until`."""
+    """The last attempt was declined, so a new one may begin at `until` at the earliest."""
 
     def __init__(self, until: datetime) -> None:
         super().__init__("declined a short while ago")
@@ -39,7 +39,7 @@ def latest(wallet: Wallet) -> IdentityVerification | None:
 
 
 def attempt(wallet: Wallet, errand: Errand, provider: str, *, now: datetime) -> IdentityVerification:
-    """The attempt to begin with this provider: the open one, one that the provider failed, or else a new one.
+    """The attempt to begin with this provider: the open one, one that ended in ERROR, or else a new one.
 
     An attempt with another provider is cancelled, if nothing was submitted; otherwise it is given back, and
     cannot begin. Raises `CoolDownError` after a decline, `enrollment.HeldError` when an operator holds the
@@ -67,7 +67,7 @@ def _goes_on(verification: IdentityVerification, provider: str) -> bool:
 
 
 def cooling_down_until(verification: IdentityVerification | None, *, now: datetime) -> datetime | None:
-    """When a declined attempt may be followed by another, while that is still to come."""
+    """The end of the waiting time after a declined attempt; None if there is none, or it is over."""
     if verification is None or verification.state != State.DECLINED:
         return None
     until = verification.changed_at + COOL_DOWN
@@ -75,13 +75,13 @@ def cooling_down_until(verification: IdentityVerification | None, *, now: dateti
 
 
 def tries_left(verification: IdentityVerification, *, now: datetime) -> int:
-    """How many more submissions may be made now."""
+    """The number of submissions that are left now."""
     in_window = SUBMISSIONS.left(str(verification.wallet_id), now=now)
     return max(0, min(in_window, SUBMISSIONS_CAP - verification.submissions))
 
 
 def for_errand(verification: IdentityVerification, errand: Errand) -> IdentityVerification:
-    """The attempt, done for this errand from now on: there the provider sends the browser back to."""
+    """Attaches the attempt to this errand, to which the browser returns from the provider."""
     if verification.errand_id != errand.id:
         verification.errand = errand
         verification.save(update_fields=["errand"])

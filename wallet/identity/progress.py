@@ -1,4 +1,4 @@
-"""What moves an attempt on: the browser's return, the provider's callback, and the sweep, in any order.
+"""Asks providers for results: after the browser's return, a callback, or by the sweep, in any order.
 
 Each of them ends in `refresh`, which asks the provider for the result. So a message that is lost, late or
 doubled changes nothing but the time. No provider is called inside a transaction.
@@ -46,11 +46,11 @@ class Start(Protocol):
 
 
 class OtherBrowserError(MessageRefusedError):
-    """A browser came back that did not begin the check; the check has ended."""
+    """The browser that came back is not the one that began the check. The check has ended."""
 
 
 def begin(verification: IdentityVerification, *, now: datetime) -> str:
-    """The person begins, or begins again; gives the address where the check is done.
+    """Begins the attempt, or another submission; returns the address where the check is done.
 
     Raises `ProviderError` (nothing moved) or `ForbiddenMoveError`.
     """
@@ -62,7 +62,7 @@ def begin(verification: IdentityVerification, *, now: datetime) -> str:
 
 
 def go_on(verification: IdentityVerification, *, now: datetime, start: Start | None = None) -> str:
-    """The address where a check that has begun is done: the provider may make a new one each time.
+    """The address where a check that has begun is done. The provider may make a new one each time.
 
     start: used instead of the provider's `start`, for a provider with pages of its own on this host.
     Raises `ProviderError`, or `ForbiddenMoveError` when the attempt is not begun or has moved on.
@@ -82,7 +82,7 @@ def go_on(verification: IdentityVerification, *, now: datetime, start: Start | N
 
 
 def came_back(verification: IdentityVerification, *, now: datetime) -> None:
-    """The browser is back from the provider, so the person waits for the result and is told so."""
+    """Records that the browser is back, so that its page says that the result is awaited."""
     rows = IdentityVerification.objects.filter(id=verification.id, state=State.STARTED)
     rows.filter(returned_at=None).update(returned_at=now)
 

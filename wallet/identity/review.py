@@ -1,4 +1,4 @@
-"""What operators do with an attempt in review: claim it, and then approve it, ask again, or decline it.
+"""What operators do with an attempt in review: claim it, and then approve it, ask again, or decline.
 
 Only the operator who has claimed an attempt sees its claims and decides. Where REVIEW_BY_TWO_OPERATORS is
 set, the first approval is a proposal, and another operator makes the second.
@@ -32,7 +32,7 @@ class SamePersonError(Exception):
 
 
 def claim(verification: IdentityVerification, *, operator: AbstractUser, now: datetime) -> None:
-    """From now on this operator looks at the attempt. Raises `ForbiddenMoveError` or `NotClaimedError`."""
+    """Gives the attempt to this operator. Raises `ForbiddenMoveError` or `NotClaimedError`."""
     with transaction.atomic():
         _check_in_review(verification, State.REVIEW)
         if verification.claimed_by_id not in (None, operator.pk):
@@ -42,7 +42,7 @@ def claim(verification: IdentityVerification, *, operator: AbstractUser, now: da
 
 
 def release(verification: IdentityVerification, *, operator: AbstractUser, now: datetime) -> None:
-    """Nobody looks at it any more. Every reviewer may do this, also for an operator who is away."""
+    """Ends the claim. Every reviewer may do this, also for an operator who is away."""
     with transaction.atomic():
         _check_in_review(verification, State.REVIEW)
         _set_claim(verification, None, now=now)
@@ -63,7 +63,7 @@ def approve(
     reason: str,
     now: datetime,
 ) -> bool:
-    """Verified as `identity`; False if that waits for another operator.
+    """Approves the attempt with this identity; False if that waits for another operator.
 
     A second operator who changes something of the identity proposes it anew. Raises `NotClaimedError`,
     `SamePersonError`, `ForbiddenMoveError` or `enrollment.HeldError`, and then changes nothing.
@@ -89,7 +89,7 @@ def approve(
 def ask_again(
     verification: IdentityVerification, why: str, *, operator: AbstractUser, reason: str, now: datetime
 ) -> None:
-    """The person has to send something else; `why` is a key of `findings.REASONS`, `reason` is for the log.
+    """Asks the person to submit again. `why` is a key of `findings.REASONS`; `reason` is for the log.
 
     Raises `NotClaimedError` or `ForbiddenMoveError`.
     """
@@ -99,12 +99,12 @@ def ask_again(
 def decline(
     verification: IdentityVerification, *, operator: AbstractUser, reason: str, now: datetime
 ) -> None:
-    """Not verified; `reason` is for the log, not for the person. Raises as `ask_again`."""
+    """Declines the attempt; `reason` is for the log, not for the person. Raises as `ask_again`."""
     _end(verification, State.DECLINED, "not_verified", operator=operator, reason=reason, now=now)
 
 
 def claims(verification: IdentityVerification) -> tuple[Identity | None, Evidence]:
-    """What was read, for the operator who decides; of the evidence at least who decides, and how.
+    """The identity and evidence that were read; without evidence, that of a decision by an operator.
 
     Raises `SealError`.
     """
@@ -173,7 +173,7 @@ def _check_claimed(verification: IdentityVerification, operator: AbstractUser, t
 
 
 def _check_in_review(verification: IdentityVerification, to: State) -> None:
-    """APPROVED and DECLINED can also follow PROCESSING, but that is the provider's to say."""
+    """Raises ForbiddenMoveError unless it is in review: from PROCESSING only a provider's finding decides."""
     state_machine.lock(verification)
     if verification.state != State.REVIEW:
         raise ForbiddenMoveError(verification.state, to)

@@ -1,4 +1,4 @@
-"""The state machine of verifying a holder's identity (product §2): one attempt, from begun to decided.
+"""The state machine of one attempt to verify a holder's identity, from its begin to the decision.
 
                   start                submit                      result
     (none) ─► CREATED ─► STARTED ─► SUBMITTED ─► PROCESSING ─┬─► APPROVED ─(validity ends, replaced)─► EXPIRED
@@ -72,14 +72,14 @@ SUBMISSIONS_CAP = 9  # per attempt
 
 
 class ForbiddenMoveError(Exception):
-    """The attempt is not in a state from which it may move there (any more)."""
+    """The attempt cannot move from its present state to the wanted one."""
 
     def __init__(self, before: str, after: str) -> None:
         super().__init__(f"{before} → {after}")
 
 
 def submit(verification: IdentityVerification, *, now: datetime) -> None:
-    """The person has handed in what the provider needs; charges one try.
+    """Records that the person has submitted what the provider needs, and charges one try.
 
     Raises `limits.LimitReachedError` or `ForbiddenMoveError`, and then nothing has moved.
     """
@@ -96,7 +96,7 @@ def settle(
     begun_at: datetime | None = None,
     now: datetime,
 ) -> None:
-    """Act on what a provider found, in one transaction: move, and enrol when verified.
+    """Acts on a provider's finding in one transaction: moves the attempt, and issues the credential if verified.
 
     A result for an attempt that nothing was submitted for yet counts as the submission: the provider knows
     before this service that the person is done. A finding for an attempt that no longer waits for one is
@@ -119,7 +119,7 @@ def settle(
 
 
 def _end_uncharged(verification: IdentityVerification, finding: NotHere, *, now: datetime) -> None:
-    """CANCELLED; a try that was charged before the provider knew is given back."""
+    """Moves the attempt to CANCELLED, and gives back the try if one was charged."""
     charged, submitted_at = verification.state == State.PROCESSING, verification.changed_at
     reason, charge = finding.reason, -1 if charged else 0
     move_to(verification, State.CANCELLED, actor="provider", reason=reason, charge=charge, now=now)
@@ -128,7 +128,7 @@ def _end_uncharged(verification: IdentityVerification, finding: NotHere, *, now:
 
 
 def _submitted(verification: IdentityVerification, *, now: datetime) -> None:
-    """Charge the try; one too many is counted by the attempt alone, because it cannot be refused any more."""
+    """Charges a try. Above the limit only the attempt counts it, because it cannot be refused any more."""
     move_to(verification, State.SUBMITTED, actor="provider", now=now, charge=+1)
     with suppress(LimitReachedError):
         SUBMISSIONS.take(str(verification.wallet_id), now=now)
@@ -159,7 +159,7 @@ def _act_on(verification: IdentityVerification, finding: Finding, *, now: dateti
 def fail(
     verification: IdentityVerification, *, actor: str, reason: str, now: datetime, as_seen: bool = False
 ) -> None:
-    """It came to nothing and not by the person's doing: ERROR, and the try is given back."""
+    """Moves the attempt to ERROR and gives the try back: the provider failed, not the person."""
     with transaction.atomic():
         submitted_at = verification.changed_at
         move_to(verification, State.ERROR, actor=actor, reason=reason, now=now, charge=-1, as_seen=as_seen)
@@ -167,7 +167,7 @@ def fail(
 
 
 def create(wallet: Wallet, errand: Errand, *, provider: str, now: datetime) -> IdentityVerification:
-    """A new attempt. Raises `IntegrityError` when the wallet has an open one; see `attempts`."""
+    """Creates an attempt. Raises `IntegrityError` if the wallet has an open one; see `attempts`."""
     with transaction.atomic():
         verification = IdentityVerification.objects.create(
             wallet=wallet,
@@ -181,7 +181,7 @@ def create(wallet: Wallet, errand: Errand, *, provider: str, now: datetime) -> I
 
 
 def cancel(verification: IdentityVerification, *, now: datetime) -> None:
-    """The person stops. Raises `ForbiddenMoveError` once something was submitted."""
+    """Ends the attempt because the person stops. Raises `ForbiddenMoveError` once something was submitted."""
     with transaction.atomic():
         lock(verification)
         if verification.state not in IDLE_STATES:
@@ -201,9 +201,9 @@ def move_to(
     as_seen: bool = False,
     **changes: Any,
 ) -> None:
-    """Move an attempt and write it to the log; the only way from state to state.
+    """Moves an attempt to another state and writes that to its log. Nothing else changes the state.
 
-    Locks the row and reads it anew, so of two moves at once the second sees where the first has led.
+    Locks the row and reads it anew, so that of two concurrent moves the second sees the state that the first has set.
     actor: "holder", "provider", "sweep" or an operator's name. reason: a key of `findings.REASONS`, shown
     to the person. note: what the log says, if it should say more. charge: submissions to add.
     as_seen: move only if nothing has happened since `verification` was read.
@@ -241,7 +241,7 @@ def approve_as(
     approved_by: AbstractUser | None = None,
     now: datetime,
 ) -> None:
-    """APPROVED: the wallet gets its credential and earlier proofs end, all in one transaction."""
+    """Approves the attempt, issues the credential, and expires the attempt approved before, in one transaction."""
     with transaction.atomic():
         move_to(verification, State.APPROVED, actor=actor, note=note, approved_by=approved_by, now=now)
         earlier = IdentityVerification.objects.filter(
@@ -261,13 +261,13 @@ def to_review(
     *,
     now: datetime,
 ) -> None:
-    """REVIEW: an operator decides; what was read is sealed until then."""
+    """Moves the attempt to REVIEW, with the claims sealed until an operator has decided."""
     sealed = found.sealed(verification, identity, evidence, typed)
     move_to(verification, State.REVIEW, actor="provider", reason=reason, sealed_claims=sealed, now=now)
 
 
 def lock(verification: IdentityVerification) -> None:
-    """Lock the row until the transaction ends, and bring `verification` up to date."""
+    """Locks the row until the transaction ends, and reads it again into `verification`."""
     verification.refresh_from_db(from_queryset=IdentityVerification.objects.select_for_update())
 
 
@@ -285,7 +285,7 @@ def _approve_or_review(
 
 
 def _record_late(verification: IdentityVerification, finding: Finding, *, now: datetime) -> None:
-    """Results may come late or twice; the log keeps those that would have changed something."""
+    """Writes a late finding to the log, if it would have changed something."""
     repeated = verification.state == State.APPROVED and isinstance(finding, Verified)
     if repeated or verification.state not in FINAL | {State.APPROVED, State.ERROR}:
         return
@@ -296,7 +296,7 @@ def _record_late(verification: IdentityVerification, finding: Finding, *, now: d
 def write_log(
     verification: IdentityVerification, before: State | str, *, actor: str, reason: str, now: datetime
 ) -> None:
-    """One line of the attempt's log: where it came from, and where it is."""
+    """Adds a line to the attempt's log, with the state before and the present one."""
     IdentityVerificationTransition.objects.create(
         verification=verification,
         from_state=before,

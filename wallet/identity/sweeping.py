@@ -1,4 +1,4 @@
-"""Attempts that nobody goes on with: left idle, never answered, or with a proof that has run out.
+"""Ends attempts that were left idle or never answered, and those whose credential has expired.
 
 After that, what the providers' own machines keep of decided attempts is erased there (`forgetting`).
 """
@@ -25,7 +25,7 @@ STALE_BEGUN = timedelta(minutes=30)
 
 
 def sweep(*, now: datetime, batch: int = 500) -> Counter[str]:
-    """Move everything that is due; how many went where.
+    """Moves every attempt that is due; returns the number of attempts by their new state.
 
     Reads `batch` rows at a time and moves each in a transaction of its own, so any number of sweeps may
     run at once and one may be stopped at any time.
@@ -51,7 +51,7 @@ def sweep(*, now: datetime, batch: int = 500) -> Counter[str]:
 
 
 def _to_ask(now: datetime) -> QuerySet[IdentityVerification]:
-    """Attempts that wait for a result, also those to which nobody came back and no callback came.
+    """Attempts that wait for a result, also those without a return of the browser or a callback.
 
     An attempt from which nobody came back is asked about less often; `_abandon` asks once more.
     """
@@ -64,7 +64,7 @@ def _to_ask(now: datetime) -> QuerySet[IdentityVerification]:
 
 
 def _ask(verification: IdentityVerification, *, now: datetime) -> bool:
-    """Fetch a result that nobody came back for; one attempt in trouble does not stop the others."""
+    """Asks for the result of one attempt. An error is logged and does not stop the others."""
     try:
         return progress.refresh(verification, now=now, away=True)
     except Exception:

@@ -1,4 +1,4 @@
-"""Pages of identity verification: one address shows whatever fits the state of the attempt."""
+"""The pages of identity verification. One address shows the page for the present state of the attempt."""
 
 import uuid
 from contextlib import suppress
@@ -48,7 +48,7 @@ TAKES_LONG_AFTER = 60  # seconds; then the waiting page says so and, without scr
 @only_read
 @for_holder
 def identity(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) -> HttpResponse:
-    """Where the attempt stands, or on to where the errand leads once verified."""
+    """The page for the state of the attempt; redirects to the errand's `return_to` once the holder is verified."""
     notices.seen(wallet)
     if _is_done(errand, wallet, now):
         return see_other(errand.return_to)
@@ -66,7 +66,7 @@ def identity(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime
 @require_POST
 @for_holder
 def begin(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) -> HttpResponse:
-    """Begin with the chosen provider, or begin again; then off to the provider."""
+    """Starts an attempt with the chosen provider, or another submission, and leads to the provider."""
     offered = registry.reaching(errands.demanded(errand))
     only = next(iter(offered)) if len(offered) == 1 else ""
     provider = request.POST.get("provider", only)
@@ -85,14 +85,14 @@ def begin(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) -
         return again_after(limit.retry_after(now), page)
     except ProviderError as error:
         return _provider_failed(request, errand, wallet, error)
-    # Elsewhere only by a link: `form-action` would stop the redirect that follows a form.
+    # The CSP's `form-action` would block a redirect to another site, so the next page has a link to it.
     return see_other(address) if address.startswith("/") else see_other("wallet_identity", errand.id)
 
 
 @only_read
 @for_holder
 def go_on(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) -> HttpResponse:
-    """To the provider, for a check that has begun."""
+    """Redirects to the provider of a check that has begun."""
     verification = attempts.latest(wallet)
     if verification is None or not state_machine.SUBMISSIONS.left(str(wallet.id), now=now):
         return see_other("wallet_identity", errand.id)
@@ -109,7 +109,7 @@ def go_on(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) -
 @require_POST
 @for_holder
 def cancel(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) -> HttpResponse:
-    """Stop the attempt, if nothing was submitted; the page that follows leads back."""
+    """Ends the attempt if nothing was submitted. The next page shows its state."""
     verification = attempts.latest(wallet)
     if verification is not None:
         with suppress(ForbiddenMoveError):  # then the page shows where it stands instead
@@ -120,7 +120,7 @@ def cancel(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) 
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_holder
 def in_person(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) -> HttpResponse:
-    """For the check in person: where to go and what to bring. A click asks for the visit."""
+    """The page of the check in person: where to go and what to bring. Its button asks for the visit."""
     verification = attempts.latest(wallet)
     provider = registry.by_name(verification.provider) if verification else None
     if verification is None or not isinstance(provider, InPerson):
@@ -139,7 +139,7 @@ def in_person(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetim
 @never_cache
 @only_read
 def back(request: HttpRequest, verification_id: uuid.UUID) -> HttpResponse:
-    """Where a provider sends the browser: on to the errand, which asks for a sign-in if need be."""
+    """The address to which a provider sends the browser; redirects to the errand, which may ask for a sign-in."""
     verification = IdentityVerification.objects.select_related("errand").filter(id=verification_id).first()
     errand = verification.errand if verification else None
     if verification is None or errand is None:
@@ -191,7 +191,7 @@ def _page(
 
 
 def _present(wallet: Wallet, now: datetime) -> dict[str, Any]:
-    """What the pages say of the identity that the wallet has or had."""
+    """Facts for the pages about the identity that the wallet has or had."""
     credential: Credential | None = getattr(wallet, "credential", None)
     return {
         "credential": credential,
@@ -204,7 +204,7 @@ def _present(wallet: Wallet, now: datetime) -> dict[str, Any]:
 def _state_page(
     verification: IdentityVerification | None, wallet: Wallet, now: datetime
 ) -> tuple[str, dict[str, Any]]:
-    """Which page, and what it says of the attempt."""
+    """The name of the page, and its facts about the attempt."""
     try:
         check_not_held(wallet)
     except HeldError:
