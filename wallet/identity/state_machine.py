@@ -96,7 +96,7 @@ def settle(
     begun_at: datetime | None = None,
     now: datetime,
 ) -> None:
-    """Acts on a provider's finding in one transaction: moves the attempt, and issues the credential if verified.
+    """Acts on a provider's finding in one transaction: moves the attempt, and enrols the person if verified.
 
     A result for an attempt that nothing was submitted for yet counts as the submission: the provider knows
     before this service that the person is done. A finding for an attempt that no longer waits for one is
@@ -203,7 +203,7 @@ def move_to(
 ) -> None:
     """Moves an attempt to another state and writes that to its log. Nothing else changes the state.
 
-    Locks the row and reads it anew, so that of two concurrent moves the second sees the state that the first has set.
+    Locks the row and reads it anew, so of two concurrent moves the second sees the state after the first.
     actor: "holder", "provider", "sweep" or an operator's name. reason: a key of `findings.REASONS`, shown
     to the person. note: what the log says, if it should say more. charge: submissions to add.
     as_seen: move only if nothing has happened since `verification` was read.
@@ -241,7 +241,7 @@ def approve_as(
     approved_by: AbstractUser | None = None,
     now: datetime,
 ) -> None:
-    """Approves the attempt, issues the credential, and expires the attempt approved before, in one transaction."""
+    """Approves the attempt, issues the credential, and expires the attempt approved before."""
     with transaction.atomic():
         move_to(verification, State.APPROVED, actor=actor, note=note, approved_by=approved_by, now=now)
         earlier = IdentityVerification.objects.filter(

@@ -48,7 +48,7 @@ TAKES_LONG_AFTER = 60  # seconds; then the waiting page says so and, without scr
 @only_read
 @for_holder
 def identity(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) -> HttpResponse:
-    """The page for the state of the attempt; redirects to the errand's `return_to` once the holder is verified."""
+    """The page for the state of the attempt; redirects to `return_to` once the holder is verified."""
     notices.seen(wallet)
     if _is_done(errand, wallet, now):
         return see_other(errand.return_to)
@@ -139,7 +139,7 @@ def in_person(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetim
 @never_cache
 @only_read
 def back(request: HttpRequest, verification_id: uuid.UUID) -> HttpResponse:
-    """The address to which a provider sends the browser; redirects to the errand, which may ask for a sign-in."""
+    """Where a provider sends the browser. Redirects to the errand, which may ask for a sign-in."""
     verification = IdentityVerification.objects.select_related("errand").filter(id=verification_id).first()
     errand = verification.errand if verification else None
     if verification is None or errand is None:
