@@ -178,9 +178,8 @@ def test_a_chosen_transaction_is_in_the_request_without_javascript(
 def test_an_edited_transaction_is_sent_as_edited(client: Client, bank: RelyingParty) -> None:
     urn = URNS[0]
     edited = example(urn, SCOPES).replace("203.0.113.7", "198.51.100.1")
-    page = client.get(
-        PLAYGROUND, {"client_id": bank.client_id, "transaction": urn, "transaction_text": edited}
-    )
+    chosen = {"client_id": bank.client_id, "scope": list(SCOPES), "transaction": urn}
+    page = client.get(PLAYGROUND, chosen | {"transaction_text": edited})
     assert request_on(page)["transaction_data"] == encode_transaction(edited)
 
 
