@@ -82,7 +82,7 @@ class TrustPolicy:
         kid = header.get("kid")
         key = self.find_key(kid) if isinstance(kid, str) else None
         if key is None:
-            raise SdJwtError("kid is of no published key", "kid")
+            raise SdJwtError("no published key has this kid", "kid")
         passed("kid")
         if header.get("x5c") != list(key.x5c):
             raise SdJwtError("x5c is not the chain of that key", "x5c")

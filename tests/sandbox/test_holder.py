@@ -277,7 +277,7 @@ def test_the_sentence_is_sent_and_nothing_has_changed(acme_bank: RelyingParty) -
 def test_a_body_that_is_too_long_is_not_read(db: None) -> None:
     response = Client().post(HOLDER, b" " * 20_000, content_type="application/json")
 
-    assert response.json()["error_description"] == "The body may have 16384 bytes."
+    assert response.json()["error_description"] == "The body must have at most 16384 bytes."
 
 
 def test_only_json_is_read_so_that_no_other_page_can_send_a_form_here(acme_bank: RelyingParty) -> None:

@@ -136,7 +136,7 @@ def _carried(form: Mapping[str, str], party: RelyingParty, *, now: datetime) -> 
     if "request_uri" in form:
         raise InvalidRequestError("request_uri must not be pushed")
     if form.get("client_id", party.client_id) != party.client_id:
-        raise InvalidRequestError("client_id is another one than the client that authenticated")
+        raise InvalidRequestError("client_id differs from that of the authenticated client")
     if "request" in form:
         return signed_requests.sent_along(form["request"], party, now=now)
     return CarriedRequest(parameters, party)
