@@ -56,7 +56,9 @@ class PreparedRead(Generic[Row]):
 class PreparedUpdate:
     """A conditional update: `changes` are the fields that it sets, the queryset names the other values.
 
-    answered = PreparedUpdate(lambda value: Questions.filter(id=value("id"), answer=""), "answer")
+    answered = PreparedUpdate(
+        lambda value: Question.objects.filter(id=value("id"), answer=""), "answer"
+    )
     answered.run(id=question.id, answer="yes") == 1
     """
 

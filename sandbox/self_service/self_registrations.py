@@ -55,7 +55,7 @@ def register(owner: str, details: Details, *, client: str, now: datetime) -> Rel
     """Register a relying party of this owner.
 
     client: the network address that limits count by. Raises ValidationError by field, or
-    `limits.LimitReachedError`, and then writes nothing.
+    `limits.LimitReachedError`; nothing is written then.
     """
     _check_numbers(owner)
     check(owner, details)
