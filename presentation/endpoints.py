@@ -112,7 +112,7 @@ class TokenView(MachineView):
             credentials_grant.grant(
                 self.form(request),
                 request.headers.get("Authorization", ""),
-                address=browser.address(request._request),
+                network_address=browser.address(request._request),
                 now=timezone.now(),
             )
         )
@@ -128,7 +128,7 @@ class PushView(MachineView):
         handle = pushed_requests.push(
             self.form(request),
             request.headers.get("Authorization", ""),
-            address=browser.address(request._request),
+            network_address=browser.address(request._request),
             now=timezone.now(),
         )
         return Response(handle, status=201)

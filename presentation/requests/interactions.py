@@ -230,10 +230,10 @@ def _new_row(client: Client, parameters: Parameters, *, browser: str, now: datet
     return row
 
 
-def _count_unauthenticated(browser: str, login_hint: str, address: str, *, now: datetime) -> None:
+def _count_unauthenticated(browser: str, login_hint: str, network_address: str, *, now: datetime) -> None:
     """Counts the request. A browser that signed in with this e-mail address before is never refused."""
     try:
-        UNAUTHENTICATED.take(address, now=now)
+        UNAUTHENTICATED.take(network_address, now=now)
     except LimitReachedError as limit:
         if not known_browsers.is_known(browser, login_hint, now=now):
             raise TemporarilyUnavailableError from limit

@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from consent.models import Consent
 from presentation.models import Interaction, RelyingParty
-from presentation.relying_parties import registration as admission
+from presentation.relying_parties import registration
 from presentation.requests import interactions
 from presentation.requests.carriers import signed_requests
 from sandbox.holder import driving as holder
@@ -187,7 +187,7 @@ def test_a_page_without_a_redirect_is_returned_with_its_text(
 
 
 def test_a_suspended_relying_party_gets_a_page(acme_bank: RelyingParty) -> None:
-    admission.suspend(acme_bank, "complaints")
+    registration.suspend(acme_bank, "complaints")
 
     assert call(authorize_url(acme_bank)).json()["page"]["status"] == 400
 
