@@ -29,7 +29,7 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 _environment = os.environ.get("ENVIRONMENT", "")
 if not _environment:
     raise ImproperlyConfigured(
-        "ENVIRONMENT is not set: set it to 'production', or to 'sandbox', where anybody can be anybody "
+        "ENVIRONMENT is not set: set it to 'production', or to 'sandbox', which verifies nobody's identity "
         "(`make sandbox` does)."
     )
 if _environment not in ("sandbox", "production"):

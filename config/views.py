@@ -100,7 +100,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 
 def _for_machines(request: HttpRequest, *, away: bool) -> HttpResponse:
-    """The same as JSON, for endpoints."""
+    """The 500 or 503 as JSON, for endpoints."""
     error: MachineError = OurFaultError(getattr(request, "reference", ""))
     if away:
         error = UnavailableError(seconds=SHORTLY)

@@ -139,5 +139,5 @@ def take_all(*wanted: tuple[Limit | RollingLimit, str], now: datetime, taken: Ex
 
 
 def _key(purpose: str, value: str) -> str:
-    # The name is older than this module, and part of every stored key.
+    # The salt names `wallet`, where this module was before. It must stay, because stored keys depend on it.
     return salted_hmac(f"wallet.limits.{purpose}", value, algorithm="sha256").hexdigest()

@@ -77,16 +77,19 @@ def most_for_applications() -> int:
 def waiting_for(party: Hashable) -> Iterator[None]:
     """Counts this thread as waiting for `party` while the block runs.
 
-    Raises NoThreadFreeError when too many threads wait already. When MOST_FOR_ONE threads wait for this
-    party, a thread may queue: for the mail server any number of threads, for QUEUED_FOR_MAIL seconds; for
-    all other parties together a single thread, for QUEUED_FOR seconds.
+    Raises NoThreadFreeError if there is no place:
+
+    * `most_in_all` threads may wait or queue at once, `most_for_applications` of them for others than the
+      mail server. Further ones are refused at once.
+    * MOST_FOR_ONE threads may wait for one party. Further ones queue: any number for the mail server, for
+      QUEUED_FOR_MAIL seconds; one for all other parties together, for QUEUED_FOR seconds.
     """
     guard = getattr(_thread, "guard", None)
     with ExitStack() as held:
         if guard is not None:
             held.enter_context(guard.held())
         with _changed:
-            if not _may_wait(party):
+            if not _wait_for_place(party):
                 raise NoThreadFreeError("Too many threads are waiting already.")
             _busy[party] += 1
         held.callback(_leave, party)
@@ -99,7 +102,8 @@ def _leave(party: Hashable) -> None:
         _changed.notify_all()
 
 
-def _may_wait(party: Hashable) -> bool:
+def _wait_for_place(party: Hashable) -> bool:
+    """Waits until the party has a place free, if this thread may queue; False if it got none."""
     waiting = _busy + _queued
     queued_for_others = _queued.total() - _queued[MAIL_SERVER]
     if waiting.total() >= most_in_all():

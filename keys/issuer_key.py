@@ -49,7 +49,7 @@ class IssuerKey:
         return {"alg": "ES256", "typ": typ, "kid": self.kid, "x5c": list(self.x5c)}
 
     def header_segment(self, typ: str) -> str:
-        """The same, encoded for `jws.sign_segments`, once per type."""
+        """The `header` as an encoded segment for `jws.sign_segments`; encoded once per type."""
         segment = self._headers.get(typ)
         if segment is None:
             segment = self._headers[typ] = encode_segment(self.header(typ))

@@ -63,7 +63,7 @@ class MachineView(APIView):
             raise NoLengthError("The body must come in one piece, with Content-Length.")
         length = django_request.META.get("CONTENT_LENGTH") or "0"
         if not _LENGTH.fullmatch(length) or int(length) > self.longest_body:
-            raise TooLargeError(f"The body may have {self.longest_body} bytes.")
+            raise TooLargeError(f"The body must have at most {self.longest_body} bytes.")
         if django_request.content_type != self.content_type:
             raise MalformedRequestError(f"The body must be {self.content_type}.")
         if django_request.META.get("QUERY_STRING"):
@@ -112,7 +112,7 @@ class TokenView(MachineView):
             credentials_grant.grant(
                 self.form(request),
                 request.headers.get("Authorization", ""),
-                address=browser.address(request._request),
+                network_address=browser.address(request._request),
                 now=timezone.now(),
             )
         )
@@ -128,7 +128,7 @@ class PushView(MachineView):
         handle = pushed_requests.push(
             self.form(request),
             request.headers.get("Authorization", ""),
-            address=browser.address(request._request),
+            network_address=browser.address(request._request),
             now=timezone.now(),
         )
         return Response(handle, status=201)

@@ -138,7 +138,9 @@ class OurFaultError(MachineError):
     status = 500
 
     def __init__(self, reference: str) -> None:
-        super().__init__(f"Something went wrong on our side. If you tell us, say the reference {reference}.")
+        super().__init__(
+            f"Something went wrong on our side. Quote the reference {reference} when you report this."
+        )
 
 
 class InvalidTokenError(MachineError):

@@ -11,6 +11,7 @@ from infra import strict_json
 from infra.limits import Limit
 from infra.strict_json import StrictJsonError
 from presentation.errors import InvalidTransactionDataError
+from presentation.requests.parameters import LIMITS
 from presentation.transaction_data import entries
 from wallet import examination
 from wallet.examination import Findings
@@ -18,7 +19,6 @@ from wallet.sd_jwt.issuance import SdJwtError
 from wallet.trust_policy import CHECKS
 
 LONGEST = 262_144  # bytes; twice the longest presentation with the longest transaction data
-_LONGEST_NONCE = 512
 # The same limit as for pushed requests: a relying party may send every answer of every holder.
 PER_CLIENT = Limit("verifications_of_client", most=1200, window=timedelta(minutes=1))
 
@@ -48,9 +48,9 @@ def parse(body: bytes) -> VerificationRequest:
         raise VerificationRequestError("The body must be a JSON object.")
     vp_token, nonce = members.get("vp_token"), members.get("nonce")
     if not isinstance(vp_token, str | dict) or not vp_token:
-        raise VerificationRequestError("vp_token is needed, as it came in the answer.")
-    if not isinstance(nonce, str) or not 0 < len(nonce) <= _LONGEST_NONCE:
-        raise VerificationRequestError("nonce is needed, as it was in the request.")
+        raise VerificationRequestError("vp_token is missing or empty; send it unchanged.")
+    if not isinstance(nonce, str) or not 0 < len(nonce) <= LIMITS["nonce"]:
+        raise VerificationRequestError("nonce is missing, empty or too long; send that of the request.")
     return VerificationRequest(vp_token, nonce, _transaction_data(members.get("transaction_data")))
 
 
@@ -67,7 +67,10 @@ def _transaction_data(given: Any) -> tuple[str, ...]:
             "transaction_data must be a list of the strings that were sent, which are base64url."
         )
     if len(values) > entries.MOST_VALUES or sum(map(len, values)) > entries.LONGEST_IN_ALL:
-        raise VerificationRequestError("transaction_data is more than a request may have.")
+        raise VerificationRequestError(
+            f"transaction_data must have at most {entries.MOST_VALUES} values and {entries.LONGEST_IN_ALL} "
+            "characters."
+        )
     return tuple(values)
 
 

@@ -42,12 +42,12 @@ from wallet.pages import TRY_AGAIN
 @only_read
 def authorize(request: HttpRequest) -> HttpResponse:
     """The authorization endpoint (contract, Endpoints 1; OpenID4VP 1.0 §5)."""
-    now, address = timezone.now(), browser.address(request)
+    now, network_address = timezone.now(), browser.address(request)
     try:
         parameters = Parameters.from_query(request.META.get("QUERY_STRING", ""))
         carried = CarriedRequest(parameters)
         if parameters.carriers():
-            carried = receive(parameters, address=address, now=now)
+            carried = receive(parameters, network_address=network_address, now=now)
         client = identify(carried)
     except UntrustedRequestError as error:
         return pages.untrusted(request, error)
@@ -58,7 +58,7 @@ def authorize(request: HttpRequest) -> HttpResponse:
             carried,
             client,
             browser=digest,
-            counted_by=None if COUNTED_ALREADY in request.META else address,
+            counted_by=None if COUNTED_ALREADY in request.META else network_address,
             session=session,
             now=now,
         )
@@ -232,7 +232,9 @@ def _refuse_at_once(request: HttpRequest, client: Client, error: AuthorizationEr
         return _redirect_home(address, refusal)
     accepted, onward = True, None
     try:
-        onward = posting.report(party, address, refusal, client=browser.address(request), now=timezone.now())
+        onward = posting.report(
+            party, address, refusal, network_address=browser.address(request), now=timezone.now()
+        )
     except NoThreadFreeError:
         return pages.refused_later(request, party, error)
     except OutboundError:

@@ -68,7 +68,7 @@ def _missing(item: pytest.Item) -> str | None:
 
 
 def _differs_on_sqlite(item: pytest.Item) -> bool:
-    """Whether the test uses the database in DATABASE_URL. The run on PostgreSQL includes all others."""
+    """Whether the test has to run on SQLite too: it uses Django's database and no other program."""
     apart = ("postgresql", "browser", "node", "curl", "nginx", "softhsm", "pgbouncer")
     asks = {"db", "transactional_db", "live_server"} & set(getattr(item, "fixturenames", ()))
     asks = asks or item.get_closest_marker("django_db")

@@ -27,7 +27,7 @@ from config.operator_sign_in import TRIES_PER_CLIENT
 from consent.models import Consent
 from presentation.dcql.queries import BASIC, SCOPES
 from presentation.models import Interaction, RelyingParty
-from presentation.relying_parties import registration as admission
+from presentation.relying_parties import registration
 from presentation.requests import interactions
 from presentation.requests.authorization_request import Allowance, parse
 from presentation.requests.parameters import Parameters
@@ -183,7 +183,7 @@ def test_a_form_sent_while_an_application_is_suspended_does_not_reinstate_it(acm
     from django.contrib.admin import site
 
     read_before = RelyingParty.objects.get(pk=acme_bank.pk)
-    admission.suspend(acme_bank, "complaints")
+    registration.suspend(acme_bank, "complaints")
 
     read_before.name = "Acme Bank of Example"
     site.get_model_admin(RelyingParty).save_model(None, read_before, None, change=True)
@@ -238,7 +238,7 @@ def test_nobody_is_redirected_to_an_application_that_was_suspended_in_the_meanti
     ask(client, acme_bank)
     Interaction.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
     if change == "suspended":
-        admission.suspend(acme_bank, "phishing")
+        registration.suspend(acme_bank, "phishing")
     else:
         acme_bank.redirect_uris.all().delete()
 

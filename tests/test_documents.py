@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.presentation.dcql import test_dcql
+from tests.project_copy import copy_project, in_shell
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = sorted(
@@ -106,7 +107,7 @@ def test_the_pointers_that_newcomers_look_for_are_there() -> None:
 
 def test_adding_a_scope_works_as_its_page_says() -> None:
     page = (ROOT / "docs" / "add-a-scope.md").read_text()
-    test, scopes = re.findall(r"```python\n(.*?)```", page, re.S)
+    test, _flow, scopes = re.findall(r"```python\n(.*?)```", page, re.S)
     path = ROOT / "presentation" / "dcql" / "queries.py"
     before, after = re.split(r"^BASIC = .*?^\)\n", path.read_text(), maxsplit=1, flags=re.M | re.S)
 
@@ -115,6 +116,31 @@ def test_adding_a_scope_works_as_its_page_says() -> None:
     namespace["paths"] = test_dcql.paths
     exec(test, namespace)
     namespace[re.findall(r"def (\w+)", test)[0]]()
+
+
+def test_after_the_steps_of_its_page_a_scope_works_everywhere_without_further_code(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "add-a-scope.md").read_text()
+    of_the_query, of_the_flow, scopes = re.findall(r"```python\n(.*?)```", page, re.S)
+    copy = copy_project(tmp_path, tests=True)
+    queries, tests = copy / "presentation" / "dcql" / "queries.py", copy / "tests" / "presentation" / "dcql"
+    text = queries.read_text()
+    if "AGE_OVER_18" not in text:  # a scope that was really added stays as it is
+        constant, entry = re.findall(r"^ *AGE_OVER_18.*\n", scopes, re.M)
+        queries.write_text(re.sub(r"^BASIC = .*\n", rf"\g<0>{constant}", text, flags=re.M))
+        queries.write_text(queries.read_text().replace("    }\n)\n", f"{entry}    }}\n)\n", 1))
+    added = "from presentation.dcql.queries import AGE_OVER_18\n\n\n"
+    for file, test in (("test_dcql.py", of_the_query), ("test_dcql_flow.py", of_the_flow)):
+        (tests / file).write_text(f"{(tests / file).read_text()}\n\n{added}{test}")
+
+    run = in_shell(
+        copy,
+        ".venv/bin/python -m pytest -p no:cacheprovider -k 'age_scope or playground' "
+        "tests/presentation/dcql tests/sandbox/test_playground.py",
+        DATABASE_URL=f"sqlite:///{tmp_path}/tests.sqlite3",
+    )
+
+    assert run.returncode == 0, run.stdout[-5000:]
+    assert int(re.findall(r"(\d+) passed", run.stdout)[0]) > 50
 
 
 @pytest.mark.parametrize("record", DECISIONS, ids=name_of)

@@ -116,8 +116,7 @@ def service(environment: dict[str, str], facts: dict[str, Any]) -> Iterator[Serv
 # --- Away -------------------------------------------------------------------------------------------------
 
 LOGO = "/relying-parties/x/logo"
-SECRET = "a" * 32
-"""A CSRF token and an unknown session of an operator, as cookies."""
+SECRET = "a" * 32  # as a cookie: a CSRF token, and an operator's session ID that is unknown
 
 
 def is_an_outage_page(answer: Answer) -> bool:

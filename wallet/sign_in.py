@@ -62,8 +62,9 @@ def send_code(errand: Errand, *, client: str, now: datetime, link: bool = False)
     """Send a new code to the errand's address, or a link if no code is left; an earlier code stops working.
 
     client: the network address that limits count by. link: the holder requests a link, because codes from
-    this client address are refused at the moment. Raises `TooSoonError`, `limits.LimitReachedError` or
-    `NotSentError`, and then gives back the allowances, except that of the client address.
+    this client address are refused at the moment. If it raises `TooSoonError`,
+    `limits.LimitReachedError` or `NotSentError`, the allowances except that of the client address are given
+    back.
     """
     _claim_sending(errand, now=now)
     try:

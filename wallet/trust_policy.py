@@ -58,7 +58,7 @@ class TrustPolicy:
         def issuer_key(header: Mapping[str, Any]) -> ec.EllipticCurvePublicKey:
             return self._issuer_key(header, now, passed)
 
-        def believed(payload: Mapping[str, Any]) -> None:
+        def check_payload(payload: Mapping[str, Any]) -> None:
             for name, expected in (("iss", self.issuer), ("vct", self.vct)):
                 if payload.get(name) != expected:
                     raise SdJwtError(f"another {name}, or none", name)
@@ -71,9 +71,9 @@ class TrustPolicy:
             nonce=nonce,
             now=now,
             transaction_data=transaction_data,
-            required=("exp",),  # `believed` checks the others
+            required=("exp",),  # `check_payload` checks the others
             passed=passed,
-            believed=believed,
+            check_payload=check_payload,
         )
 
     def _issuer_key(
@@ -82,7 +82,7 @@ class TrustPolicy:
         kid = header.get("kid")
         key = self.find_key(kid) if isinstance(kid, str) else None
         if key is None:
-            raise SdJwtError("kid is of no published key", "kid")
+            raise SdJwtError("no published key has this kid", "kid")
         passed("kid")
         if header.get("x5c") != list(key.x5c):
             raise SdJwtError("x5c is not the chain of that key", "x5c")

@@ -41,7 +41,7 @@ class PreparedRead(Generic[Row]):
 
         Raises TypeError for missing or additional values, ValueError for None.
         """
-        if not internals.ARE_TRIED:
+        if not internals.DJANGO_IS_KNOWN_TO_WORK:
             return list(_queryset(self._rows, values))
         if self._composed is None:
             self._composed = _ComposedRead(self._rows(_Place))
@@ -56,7 +56,9 @@ class PreparedRead(Generic[Row]):
 class PreparedUpdate:
     """A conditional update: `changes` are the fields that it sets, the queryset names the other values.
 
-    answered = PreparedUpdate(lambda value: Questions.filter(id=value("id"), answer=""), "answer")
+    answered = PreparedUpdate(
+        lambda value: Question.objects.filter(id=value("id"), answer=""), "answer"
+    )
     answered.run(id=question.id, answer="yes") == 1
     """
 
@@ -66,7 +68,7 @@ class PreparedUpdate:
 
     def run(self, **values: Any) -> int:
         """Changes the rows in one statement and gives their number; raises as `PreparedRead.all` does."""
-        if not internals.ARE_TRIED:
+        if not internals.DJANGO_IS_KNOWN_TO_WORK:
             rows = _queryset(self._rows, values, *self._changes)
             return rows.update(**{name: values[name] for name in self._changes})
         if self._composed is None:
@@ -84,7 +86,7 @@ class PreparedUpdate:
         query.add_update_values(
             {name: _Place(name, rows.model._meta.get_field(name)) for name in self._changes}
         )
-        _settle(query)
+        _bind_places_to_columns(query)
         sql, parameters = query.get_compiler(DEFAULT_DB_ALIAS).as_sql()
         return sql, _Parameters(parameters)
 
@@ -101,7 +103,7 @@ class PreparedInsert:
 
     def run(self, instance: Model) -> None:
         """Inserts the row."""
-        if not internals.ARE_TRIED:
+        if not internals.DJANGO_IS_KNOWN_TO_WORK:
             self._model._base_manager.bulk_create([instance])
             return
         connection = connections[DEFAULT_DB_ALIAS]
@@ -118,7 +120,9 @@ def kept_cursor(connection: Any) -> Any:
     A new cursor determines anew how each type is written and read, which takes longer than a short query.
     The cursor remembers its last query and rows, so `drop_cursors` releases it at the end of the request.
     """
-    if not internals.ARE_TRIED or connection.queries_logged:  # Django then uses another class of cursor
+    if (
+        not internals.DJANGO_IS_KNOWN_TO_WORK or connection.queries_logged
+    ):  # Django then uses another class of cursor
         return connection.cursor()
     cursor = getattr(connection, _CURSOR, None)
     if cursor is None or cursor.connection is not connection.connection:
@@ -205,7 +209,7 @@ class _ComposedRead:
         from django.db.models.query import FlatValuesListIterable, ModelIterable
 
         query = _preparable(rows).query
-        _settle(query)
+        _bind_places_to_columns(query)
         compiler = query.get_compiler(DEFAULT_DB_ALIAS)
         self.sql, parameters = compiler.as_sql()
         self.parameters = _Parameters(parameters)
@@ -263,7 +267,7 @@ def _preparable(rows: Any) -> Any:
     return rows
 
 
-def _settle(query: Any) -> None:
+def _bind_places_to_columns(query: Any) -> None:
     """Sets the `column` of every place to the field that it is compared with."""
     for comparison in _comparisons(query):
         if isinstance(comparison.rhs, _Place):

@@ -190,7 +190,7 @@ class PublishedDocument:
         return plain
 
     def _uncached(self, current: _Representation) -> _Representation:
-        """The same for bytes that may be outdated: no cache may keep them any longer."""
+        """The document if it may be outdated: without permission for caches to keep it."""
         if not current.etag:
             return current
         return self._represented(current.body, {**self._headers, "Cache-Control": "no-cache"})

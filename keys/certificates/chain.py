@@ -109,7 +109,7 @@ class CertificateChain:
         if child is parent:
             names = self._name(child_at)
             if child.issuer != child.subject:
-                raise BrokenChainError(f"The chain must end in a self-signed root; {names} is none.")
+                raise BrokenChainError(f"The last certificate must be a self-signed root; {names} is not.")
         elif child.issuer != parent.subject:
             issuer = child.issuer.rfc4514_string()
             raise BrokenChainError(
@@ -119,14 +119,17 @@ class CertificateChain:
         own_id = extension(parent, x509.SubjectKeyIdentifier)
         if issuer_id and own_id and issuer_id.key_identifier not in (None, own_id.digest):
             raise BrokenChainError(
-                f"The key identifiers of {names} do not fit: another key of the same name?"
+                f"{_first(self._name(child_at))} was issued by another key with the name of "
+                f"{self._name(parent_at)}."
             )
         if not isinstance(child.signature_hash_algorithm, _HASHES):
             raise BrokenChainError(f"{_first(self._name(child_at))} is not signed over SHA-256 or better.")
         try:
             child.verify_directly_issued_by(parent)
         except InvalidSignature:
-            raise BrokenChainError(f"The signature does not fit between {names}.") from None
+            raise BrokenChainError(
+                f"{_first(self._name(child_at))} was not signed by {self._name(parent_at)}."
+            ) from None
 
 
 def _check_length(certificates: tuple[x509.Certificate, ...]) -> None:

@@ -66,7 +66,7 @@ def signer_of(key: SigningKey) -> Signer:
 
 
 def software_signer_of(key: SigningKey) -> SoftwareSigner:
-    """The same for a key that is sealed in its row."""
+    """The signer for a key that is sealed in its row."""
     return SoftwareSigner.from_der(unseal(key.sealed_private_key, context=key.sealing_context))
 
 
@@ -98,7 +98,7 @@ def destroy(key: SigningKey, *, now: datetime, actor: str = SERVICE) -> bool:
 
 
 def destroy_once_committed(key: SigningKey, *, now: datetime, actor: str) -> None:
-    """Does the same after the transaction commits; if it fails, `due_steps.rotate` repeats it later."""
+    """Destroys the private key after the commit; if that fails, `due_steps.rotate` does it later."""
 
     def attempt() -> None:
         try:

@@ -115,8 +115,8 @@ def certify(
 def activate(kid: UUID | str, *, now: datetime, actor: str = SERVICE, reason: str = "") -> SigningKey:
     """Makes the staged key active and retires the active key in the same transaction; idempotent.
 
-    Raises RotationRefusedError when cached key sets may lack the key, unless no key is active: then waiting
-    would help nobody. Raises BrokenChainError when its chain is not valid now.
+    Raises RotationRefusedError while cached key sets may lack the key. If no key is active it is activated at
+    once, because nothing can be signed meanwhile. Raises BrokenChainError when its chain is not valid now.
     """
     key = find(kid)
     if key.state == State.ACTIVE:

@@ -20,8 +20,10 @@ JWKS_MAX_AGE = timedelta(hours=1)  # how long relying parties may keep the key s
 PUBLISHED_BEFORE_SIGNING = JWKS_MAX_AGE + timedelta(minutes=5)
 TOKEN_LIFETIME = timedelta(hours=24)  # the longest lifetime of any token that we sign
 PUBLISHED_AFTER_SIGNING = TOKEN_LIFETIME + JWKS_MAX_AGE + timedelta(minutes=5)
-# The casts below rely on the constraint `keys_signing_key_state_fits_times` of `SigningKey`.
 IN_FLIGHT = timedelta(minutes=5)  # a request that read the key as active may still sign with it
+
+# The functions below cast `certified_at`, `activated_at` and `retired_at`: the constraint
+# `keys_signing_key_state_fits_times` makes sure that they are set in the states in which a cast reads them.
 
 
 def ready_at(staged: SigningKey) -> datetime:

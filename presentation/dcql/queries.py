@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 ClaimPath = tuple[str, ...]
-PathPointer = tuple[str | int | None, ...]  # §7: a name, an index, or every element of an array
+PathPointer = tuple[str | int | None, ...]  # §7; str: a name, int: an index, None: every element of an array
 Value = str | int | bool
 FORMAT = "dc+sd-jwt"  # of the one credential type that this service issues
 

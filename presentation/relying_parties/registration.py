@@ -20,7 +20,7 @@ def register(
 ) -> RelyingParty:
     """A new active relying party with a new client ID and its registered addresses.
 
-    details: further fields of RelyingParty. Raises ValidationError, by field, and then writes nothing.
+    details: further fields of RelyingParty. If it raises ValidationError, by field, nothing is written.
     """
     if not redirect_uris:
         raise ValidationError({"redirect_uris": _("Name at least one redirect URI.")})

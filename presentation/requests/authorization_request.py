@@ -135,7 +135,7 @@ def _query(values: Mapping[str, str], allowance: Allowance) -> Query:
         return _dcql_query(dcql_query, allowance)
     if scope is not None:
         return queries.query_for(_scopes(scope, allowance.scopes))
-    raise InvalidScopeError("scope is missing, and so is dcql_query")
+    raise InvalidScopeError("scope or dcql_query is required")
 
 
 def _dcql_query(text: str, allowance: Allowance) -> Query:

@@ -44,7 +44,7 @@ log = structlog.get_logger(__name__)
 
 LIFETIME = timedelta(minutes=30)
 NONCE_USED = "nonce was used before; every request needs a fresh one"
-# A key in `request.META` of requests that our own code makes for a caller who has a limit already.
+# The simulated holder of the sandbox sets this key in `request.META`, because its calls are limited already.
 COUNTED_ALREADY = "presentation.counted_already"
 # Each request of a browser that is not signed in inserts two rows kept for a day, so limit them per client
 # address; generously, because a whole company may share one. Signed-in holders are not counted.
@@ -169,7 +169,7 @@ def recall(interaction_id: uuid.UUID, *, browser: str | None, now: datetime) -> 
 
 
 def expired(row: Interaction, *, now: datetime) -> OpenInteraction | None:
-    """An interaction that expired without an answer, to be refused; None if it is open or answered."""
+    """An expired interaction, so that `answers.refuse` can close it; None if it is open or answered."""
     if row.outcome or row.expires_at > now:
         return None
     return OpenInteraction(row, return_address_of(row), still_registered=False)
@@ -230,10 +230,10 @@ def _new_row(client: Client, parameters: Parameters, *, browser: str, now: datet
     return row
 
 
-def _count_unauthenticated(browser: str, login_hint: str, address: str, *, now: datetime) -> None:
+def _count_unauthenticated(browser: str, login_hint: str, network_address: str, *, now: datetime) -> None:
     """Counts the request. A browser that signed in with this e-mail address before is never refused."""
     try:
-        UNAUTHENTICATED.take(address, now=now)
+        UNAUTHENTICATED.take(network_address, now=now)
     except LimitReachedError as limit:
         if not known_browsers.is_known(browser, login_hint, now=now):
             raise TemporarilyUnavailableError from limit

@@ -60,7 +60,8 @@ class Match:
 class NextStep:
     """A step, with the match that it was computed from.
 
-    For ANSWER the match has the values of the day when the holder was asked; None if nothing matches now.
+    With ANSWER, `match` is None if the credential no longer matches. Ages in it are those of the day when the
+    holder was asked.
     """
 
     step: Step

@@ -66,7 +66,7 @@ class Parameters:
         if len(query_string) > LONGEST_QUERY:
             raise UntrustedRequestError(
                 _("The address that brought you here is too long."),
-                f"The query string may have {LONGEST_QUERY} characters.",
+                f"The query string must have at most {LONGEST_QUERY} characters.",
             )
         found: dict[str, list[str | None]] = {}
         for pair in query_string.split("&"):

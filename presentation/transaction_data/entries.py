@@ -68,7 +68,7 @@ def parse(
 
 
 def display(value: TransactionData) -> dict[str, Any]:
-    """The value as the consent page shows it (`consent.decisions.Transaction` as JSON), as plain text."""
+    """The value as the consent page shows it (`consent.question.Transaction` as JSON), as plain text."""
     declared = TYPES[value.type]
     return {
         "kind": declared.urn,

@@ -134,7 +134,7 @@ def _serve(endpoint: WebhookEndpoint, outbound: Outbound, clock: Clock) -> Sent:
         went = _send(event, endpoint.relying_party, outbound, clock())
         _note(event, went, clock())
         if went.problem:
-            _rest(endpoint, went, clock())
+            _pause_endpoint(endpoint, went, clock())
             return Sent(delivered, 1)
         delivered += 1
     if not delivered:
@@ -188,7 +188,8 @@ def _note(event: WebhookEvent, went: _Try, now: datetime) -> None:
         log.info("webhook_sent", **fields)
 
 
-def _rest(endpoint: WebhookEndpoint, went: _Try, now: datetime) -> None:
+def _pause_endpoint(endpoint: WebhookEndpoint, went: _Try, now: datetime) -> None:
+    """Sends nothing to the endpoint for a while after a failed try."""
     failures = endpoint.failures + 1
     waits = max(pace.endpoint_waits(failures, chance=secrets.SystemRandom().random()), went.wait)
     since = endpoint.failing_since or now

@@ -28,7 +28,7 @@ class NewSecret:
 
 @transaction.atomic
 def rotate(relying_party: RelyingParty, *, now: datetime, overlap: timedelta = OVERLAP) -> NewSecret:
-    """A new secret. Previous ones sign on for at most `overlap`; an overlap of zero ends them now."""
+    """A new secret. Previous ones keep signing for at most `overlap`; an overlap of zero ends them now."""
     WebhookEndpoint.objects.bulk_create(
         [WebhookEndpoint(relying_party=relying_party, next_call_at=now)], ignore_conflicts=True
     )

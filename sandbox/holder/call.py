@@ -54,7 +54,7 @@ def _address(url: object, endpoint: str) -> str:
     if not isinstance(url, str) or not url:
         raise HolderCallError("authorize_url is missing: the address your application sends the browser to.")
     if len(url) > LONGEST_URL:
-        raise HolderCallError(f"authorize_url may have {LONGEST_URL} characters.")
+        raise HolderCallError(f"authorize_url must have at most {LONGEST_URL} characters.")
     if not _VISIBLE.fullmatch(url):
         raise HolderCallError("authorize_url must be percent-encoded: visible ASCII characters only.")
     if url.partition("?")[0] != endpoint:

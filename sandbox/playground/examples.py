@@ -1,9 +1,14 @@
-"""Example transactions for the playground: one of each type, as JSON that a developer can edit."""
+"""Example transactions for the playground: one of each type, as JSON that a developer can edit.
+
+`credential_ids` in them are the ids of the credential queries of the requested scopes.
+"""
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable
 from typing import Any
 
+from presentation.dcql.queries import SCOPES
 from presentation.transaction_data import types
 
 _PAYLOADS: dict[str, dict[str, Any]] = {
@@ -45,12 +50,33 @@ _PAYLOADS: dict[str, dict[str, Any]] = {
     },
 }
 
+URNS = tuple(_PAYLOADS)
+_IDS = re.compile(r'("credential_ids":\s*)\[([^\[\]]*)\]')
 
-def _text(urn: str, payload: Mapping[str, Any]) -> str:
-    """The JSON text of a value of `transaction_data`."""
-    whole = {"type": urn, "credential_ids": ["basic"], "payload": payload}
+
+def example(urn: str, scopes: Iterable[str]) -> str:
+    """The JSON text of an example value of `transaction_data`, for a request with these scopes."""
+    whole = {"type": urn, "credential_ids": _query_ids(scopes), "payload": _PAYLOADS[urn]}
     return json.dumps(whole, indent=2, ensure_ascii=False)
 
 
-# By the URN of the type.
-EXAMPLES: Mapping[str, str] = {urn: _text(urn, payload) for urn, payload in _PAYLOADS.items()}
+def for_scopes(text: str, scopes: Iterable[str]) -> str:
+    """The text; with the ids of these scopes' queries if it names the query of a scope that is not requested.
+
+    The service refuses such a text, which was right before the scopes changed. request-page.js does the same.
+    """
+    wanted = _query_ids(scopes)
+    found = _IDS.search(text)
+    if found is None:
+        return text
+    others = (query.id for query in SCOPES.values() if query.id not in wanted)
+    if not any(f'"{other}"' in found[2] for other in others):
+        return text
+    ids = json.dumps(wanted, indent=2).replace("\n", "\n  ")
+    return text[: found.start()] + found[1] + ids + text[found.end() :]
+
+
+def _query_ids(scopes: Iterable[str]) -> list[str]:
+    """The ids of the credential queries of these scopes; that of the first scope if none of them exists."""
+    ids = [SCOPES[scope].id for scope in dict.fromkeys(scopes) if scope in SCOPES]
+    return ids or [query.id for query in SCOPES.values()][:1]

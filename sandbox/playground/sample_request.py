@@ -5,7 +5,7 @@ With JavaScript the page builds the same address itself (request-page.js), with 
 
 import contextlib
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import quote, urlencode
 
@@ -16,7 +16,7 @@ from infra import base64url, strict_json
 from infra.strict_json import StrictJsonError
 from presentation.dcql.queries import BASIC
 from presentation.requests.parameters import DIRECT_POST
-from sandbox.playground.examples import EXAMPLES
+from sandbox.playground.examples import URNS, example, for_scopes
 from wallet.claims import Text
 
 # The parameters that the page explains, in the order of the contract.
@@ -63,14 +63,15 @@ class SampleRequest:
         transaction = query.get("transaction", "")
         client_id = client_id if client_id in client_ids else first
         posted = query.get("response_mode") == DIRECT_POST
+        scopes = tuple(query.getlist("scope")[:10]) if "client_id" in query else (BASIC,)
         return cls(
             client_id=client_id,
             redirect_uri=redirect_uri,
             response_uri=response_uris.get(client_id, "") if posted else "",
-            scopes=tuple(query.getlist("scope")[:10]) if "client_id" in query else (BASIC,),
+            scopes=scopes,
             login_hint=query.get("login_hint", DEFAULT_EMAIL)[:254],
-            transaction=transaction if transaction in EXAMPLES else "",
-            transaction_text=_edited(query.get("transaction_text", "")[:LONGEST_TEXT], transaction),
+            transaction=transaction if transaction in URNS else "",
+            transaction_text=_edited(query.get("transaction_text", "")[:LONGEST_TEXT], transaction, scopes),
             nonce=secret(),
             state=secret(),
         )
@@ -113,9 +114,14 @@ def encode_transaction(text: str) -> str:
     return base64url.encode(text.encode())
 
 
-def _edited(text: str, transaction: str) -> str:
-    """The text, or the example if the text is of another type, as it is after a change without JavaScript."""
-    return text if transaction in text else EXAMPLES.get(transaction, "")
+def _edited(text: str, transaction: str, scopes: Sequence[str]) -> str:
+    """The text for these scopes, or the example if the text is of another type.
+
+    Without JavaScript the text is that of the choices before.
+    """
+    if transaction in text:
+        return for_scopes(text, scopes)
+    return example(transaction, scopes) if transaction in URNS else ""
 
 
 @dataclass(frozen=True)

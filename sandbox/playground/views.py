@@ -1,6 +1,7 @@
 """The playground: the sandbox's own relying application, which sends requests and verifies answers."""
 
 import secrets
+from collections.abc import Sequence
 from typing import Any
 
 from django.conf import settings
@@ -16,7 +17,7 @@ from presentation.models import RelyingParty, ResponseURI
 from presentation.transaction_data.types import TYPES
 from sandbox import api
 from sandbox.playground import posted_answers
-from sandbox.playground.examples import EXAMPLES
+from sandbox.playground.examples import URNS, example
 from sandbox.playground.sample_request import MISTAKES, PARAMETERS, SampleRequest, address
 from wallet.claims import labels
 from wallet.credentials import credential_type
@@ -41,7 +42,7 @@ def playground(request: HttpRequest) -> HttpResponse:
         response_uris=dict.fromkeys(posted, posted_answers.response_uri()),
     )
     facts = {"base_url": settings.BASE_URL, "root_fingerprint": root_fingerprint(), "obstacle": obstacle}
-    context = _choices(parties, posted) | _as_built(sample, endpoint) | facts
+    context = _choices(parties, posted, sample.scopes) | _as_built(sample, endpoint) | facts
     return render(request, "playground/index.html", context)
 
 
@@ -73,10 +74,13 @@ def _with_response_uri(parties: dict[str, RelyingParty]) -> set[str]:
     return set(registered.values_list("relying_party__client_id", flat=True))
 
 
-def _choices(parties: dict[str, RelyingParty], posted: set[str]) -> dict[str, Any]:
+def _choices(
+    parties: dict[str, RelyingParty], posted: set[str], scopes_chosen: Sequence[str]
+) -> dict[str, Any]:
     """What a developer can choose; `known` holds the same for the page's script.
 
-    posted: the client IDs of those whose answers can be posted to the playground.
+    posted: the client IDs of those whose answers can be posted to the playground. scopes_chosen: for which
+    the examples of transactions are.
     """
     scopes = {scope: [list(path) for path in claims_of(scope)] for scope in SCOPES}
     names = {
@@ -89,11 +93,12 @@ def _choices(parties: dict[str, RelyingParty], posted: set[str]) -> dict[str, An
             (scope, labels(claims_of(scope)), [".".join(path) for path in claims_of(scope)])
             for scope in SCOPES
         ],
-        "transactions": [(urn, TYPES[urn].title) for urn in EXAMPLES],
+        "transactions": [(urn, TYPES[urn].title) for urn in URNS],
         "known": {
             "parties": names,
             "scopes": scopes,
-            "examples": dict(EXAMPLES),
+            "queryIds": {scope: query.id for scope, query in SCOPES.items()},
+            "examples": {urn: example(urn, scopes_chosen) for urn in URNS},
             "responseUri": posted_answers.response_uri(),
         },
     }

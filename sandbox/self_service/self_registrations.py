@@ -18,7 +18,7 @@ from django.utils.translation import gettext_lazy as _
 
 from infra.limits import Limit
 from presentation.models import RelyingParty
-from presentation.relying_parties import registration as admission
+from presentation.relying_parties import registration
 from presentation.relying_parties.authentication import client_secrets
 from presentation.relying_parties.metadata.grants import GRANTS
 from presentation.webhooks import signing_secrets
@@ -55,13 +55,13 @@ def register(owner: str, details: Details, *, client: str, now: datetime) -> Rel
     """Register a relying party of this owner.
 
     client: the network address that limits count by. Raises ValidationError by field, or
-    `limits.LimitReachedError`, and then writes nothing.
+    `limits.LimitReachedError`; nothing is written then.
     """
     _check_numbers(owner)
     check(owner, details)
     MADE_BY_CLIENT.take(client, now=now)
     MADE_BY_OWNER.take(owner, now=now)
-    party = admission.register(
+    party = registration.register(
         redirect_uris=details.redirect_uris,
         response_uris=details.response_uris,
         contact=owner,
@@ -83,8 +83,8 @@ def change(party: RelyingParty, owner: str, details: Details, *, now: datetime) 
         setattr(party, name, value)
     party.full_clean()
     party.save(update_fields=list(fields))
-    _replace(party.redirect_uris, details.redirect_uris, partial(admission.add_redirect_uris, party))
-    _replace(party.response_uris, details.response_uris, partial(admission.add_response_uris, party))
+    _replace(party.redirect_uris, details.redirect_uris, partial(registration.add_redirect_uris, party))
+    _replace(party.response_uris, details.response_uris, partial(registration.add_response_uris, party))
     SelfRegistration.objects.filter(relying_party=party).update(expires_at=now + KEPT)
     return party
 

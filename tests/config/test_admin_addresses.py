@@ -17,7 +17,7 @@ from django.urls import URLPattern, URLResolver
 from django.utils import timezone
 
 from presentation.models import Interaction, RelyingParty
-from presentation.relying_parties import registration as admission
+from presentation.relying_parties import registration
 from presentation.relying_parties.authentication import client_secrets
 from tests.consent.questions import put
 from tests.people import register
@@ -231,7 +231,7 @@ def test_a_relying_party_with_more_addresses_than_the_limit_is_still_saved(
     operator: Client, rows: dict[str, Any]
 ) -> None:
     notified = rows["notified"]
-    admission.add_redirect_uris(notified, [f"https://told.example/{number}" for number in range(119)])
+    registration.add_redirect_uris(notified, [f"https://told.example/{number}" for number in range(119)])
     address = f"{of(RelyingParty)}{notified.pk}/change/"
     page = operator.get(address)
     form: dict[str, Any] = dict(

@@ -34,7 +34,7 @@ def test_production_starts_when_everything_is_said() -> None:
     assert start(production_environment()).returncode == 0
 
 
-NOT_SET = "ENVIRONMENT is not set: set it to 'production', or to 'sandbox', where anybody can be anybody"
+NOT_SET = "ENVIRONMENT is not set: set it to 'production', or to 'sandbox', which verifies nobody's identity"
 
 
 @pytest.mark.parametrize("said", [{}, {"ENVIRONMENT": ""}], ids=["left out", "empty"])

@@ -8,4 +8,4 @@ from infra.database import internals
 @pytest.fixture(params=["tried", "untried"])
 def either_django(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if request.param == "untried":
-        monkeypatch.setattr(internals, "ARE_TRIED", False)
+        monkeypatch.setattr(internals, "DJANGO_IS_KNOWN_TO_WORK", False)

@@ -26,7 +26,7 @@ def test_statements_of_a_request_share_a_cursor_and_the_next_request_has_another
 def test_with_an_untried_django_every_statement_has_a_cursor_of_its_own(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(internals, "ARE_TRIED", False)
+    monkeypatch.setattr(internals, "DJANGO_IS_KNOWN_TO_WORK", False)
     first = kept_cursor(connection)
     assert kept_cursor(connection) is not first
     assert "_kept_cursor" not in vars(connection)

@@ -175,7 +175,7 @@ def test_a_name_server_that_talks_nonsense_leads_nowhere(found: list[str]) -> No
     refused(Outbound(resolve=lambda host, port: found), "https://bank.example/")
 
 
-def test_a_name_that_is_not_there_is_said_so_without_the_name() -> None:
+def test_the_error_for_an_unknown_host_does_not_contain_its_name() -> None:
     def not_there(host: str, port: int) -> list[str]:
         raise OSError(f"no such host {host}")
 

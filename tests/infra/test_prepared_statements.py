@@ -211,7 +211,7 @@ def test_with_an_untried_django_every_statement_is_djangos_own(
     def composes(*_: Any) -> None:
         raise AssertionError("it leans on Django’s internals")
 
-    monkeypatch.setattr(internals, "ARE_TRIED", False)
+    monkeypatch.setattr(internals, "DJANGO_IS_KNOWN_TO_WORK", False)
     monkeypatch.setattr(prepared_statements, "kept_cursor", composes)
 
     test_the_second_use_has_other_values(asked.consent.wallet, bob)
@@ -222,7 +222,7 @@ def test_with_an_untried_django_every_statement_is_djangos_own(
 @TRIED_ONLY
 def test_an_untested_django_is_reported_by_the_check_and_in_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
     assert django_version(None) == []
-    monkeypatch.setattr(internals, "ARE_TRIED", False)
+    monkeypatch.setattr(internals, "DJANGO_IS_KNOWN_TO_WORK", False)
 
     (message,) = django_version(None)
     with capture_logs() as logged:

@@ -44,7 +44,7 @@ AMBIGUOUS = [
 
 
 @pytest.mark.parametrize("text", AMBIGUOUS)
-def test_neither_reader_takes_what_is_no_clear_json(text: str) -> None:
+def test_both_readers_refuse_ambiguous_json(text: str) -> None:
     for read in (strict_json.loads, lambda text: strict_json.read(text.encode())):
         with pytest.raises(StrictJsonError):
             read(text)

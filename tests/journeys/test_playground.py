@@ -4,17 +4,20 @@ import json
 import re
 from collections.abc import Callable
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from django.utils import timezone
 from playwright.sync_api import expect
 
+from presentation.dcql import queries
+from presentation.dcql.queries import SCOPES, CredentialQuery
 from presentation.models import RelyingParty as Registered
 from presentation.models import ResponseURI
 from sandbox.models import PlaygroundAnswer
-from sandbox.playground import posted_answers
+from sandbox.playground import examples, posted_answers, views
+from sandbox.playground.sample_request import encode_transaction
 from tests.journeys.conftest import Holder
 from tests.people import ALICE, NORA, register
 from tests.relying_party import RelyingParty
@@ -242,6 +245,27 @@ def test_the_browser_builds_the_same_address_as_the_server(newcomer: Newcomer, b
             assert built(page) == built(without)
         assert page.locator("#go").get_attribute("href") == page.locator("#authorize-url").inner_text()
     without.context.close()
+
+
+def test_the_browser_makes_an_edited_transaction_one_for_the_chosen_scopes(
+    newcomer: Newcomer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    age = {"age": CredentialQuery.for_paths("age-query", ("age_equal_or_over", "18"))}
+    for module in (queries, examples, views):
+        monkeypatch.setattr(module, "SCOPES", {**SCOPES, **age})
+    page = newcomer.opens().page
+    urn = examples.URNS[0]
+    page.locator("#transaction").select_option(urn)
+    text = page.locator("#transaction_text")
+    text.fill(text.input_value().replace("laptop-42", "laptop-43"))
+
+    page.get_by_role("checkbox").nth(1).check()
+    page.get_by_role("checkbox").nth(0).uncheck()
+    page.locator("#login_hint").fill(NORA)
+
+    assert text.input_value() == examples.example(urn, ["age"]).replace("laptop-42", "laptop-43")
+    sent = parse_qs(urlsplit(str(page.locator("#go").get_attribute("href"))).query)
+    assert sent["transaction_data"] == [encode_transaction(text.input_value())]
 
 
 def test_a_transaction_that_is_no_json_is_pointed_out(newcomer: Newcomer) -> None:

@@ -201,7 +201,7 @@ def test_where_a_wrong_request_is_posted_and_no_address_is_named_a_page_is_told(
     assert receiver.posted[0].body.startswith("error=invalid_request")
 
 
-def test_where_the_application_does_not_take_the_answer_a_page_is_told(
+def test_a_page_says_that_the_application_did_not_accept_the_answer(
     acme_bank: RelyingParty, receiver: Receiver
 ) -> None:
     receiver.status = 500

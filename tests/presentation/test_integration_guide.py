@@ -523,7 +523,9 @@ def test_the_guide_checks_the_status(
     code["demand_valid"](others, base_url=service.url)
 
 
-def test_the_guide_believes_no_other_list(service: Any, signing_key: Any, alice: Wallet) -> None:
+def test_the_guides_code_refuses_a_forged_or_foreign_status_list(
+    service: Any, signing_key: Any, alice: Wallet
+) -> None:
     code, token = printed_code(), present(alice)
     place, fetch = said_in(token)["status"]["status_list"], code["fetch"]
     header, payload, signature = fetch(place["uri"]).split(".")

@@ -80,7 +80,7 @@ def test_an_unexpected_error_is_json_with_a_reference_and_is_logged(
     assert response.headers["Cache-Control"] == "no-store"
     assert b"nobody shall read" not in response.content
     (written,) = [record for record in caplog.records if "machine_request_failed" in record.getMessage()]
-    reference = response.json()["error_description"].split()[-1].rstrip(".")
+    reference = response.json()["error_description"].split("reference ")[1].split()[0]
     assert len(reference) == 8
     assert reference in written.getMessage()
     assert "ZeroDivisionError" in caplog.text

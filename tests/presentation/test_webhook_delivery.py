@@ -25,7 +25,7 @@ from infra.outbound import calls
 from infra.outbound.calls import Outbound
 from keys.sealed_columns import sealed_columns
 from presentation.models import RelyingParty
-from presentation.relying_parties import registration as admission
+from presentation.relying_parties import registration
 from presentation.webhooks import delivery, pace, signing_secrets
 from presentation.webhooks.models import WebhookEndpoint, WebhookEvent, WebhookSecret
 from tests.people import register
@@ -214,11 +214,11 @@ def test_the_lease_of_a_killed_worker_expires_and_no_event_is_lost(
 def test_nothing_is_sent_to_a_suspended_party_until_it_is_reinstated(
     acme_bank: RelyingParty, receiver: Receiver, secret: str
 ) -> None:
-    admission.suspend(acme_bank, "Under review")
+    registration.suspend(acme_bank, "Under review")
     waiting(acme_bank)
     assert deliver() == 0
 
-    admission.reinstate(acme_bank)
+    registration.reinstate(acme_bank)
     assert deliver() == 1
 
 

@@ -17,6 +17,7 @@ def main() -> int:
     asked = parser.parse_args()
     changed = False
     for environment in [asked.environment] if asked.environment else runs.ENVIRONMENTS:
+        print(f"Asking every address of the {environment}. This takes up to a minute …", flush=True)
         run = runs.run(environment, whole=asked.whole)
         before = runs.recorded(environment)
         found = runs.differences(before, run.texts)
@@ -24,6 +25,7 @@ def main() -> int:
         print(found or f"Nothing has changed in the {environment} ({run.requests} requests).")
         if asked.write:
             runs.write(environment, run)
+            print(f"The record of the {environment} is written to {runs.TEXTS / environment}.", flush=True)
     return 1 if changed and not asked.write else 0
 
 

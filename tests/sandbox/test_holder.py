@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from consent.models import Consent
 from presentation.models import Interaction, RelyingParty
-from presentation.relying_parties import registration as admission
+from presentation.relying_parties import registration
 from presentation.requests import interactions
 from presentation.requests.carriers import signed_requests
 from sandbox.holder import driving as holder
@@ -188,7 +188,7 @@ def test_a_page_without_a_redirect_is_returned_with_its_text(
 
 
 def test_a_suspended_relying_party_gets_a_page(acme_bank: RelyingParty) -> None:
-    admission.suspend(acme_bank, "complaints")
+    registration.suspend(acme_bank, "complaints")
 
     assert call(authorize_url(acme_bank)).json()["page"]["status"] == 400
 
@@ -278,7 +278,7 @@ def test_the_sentence_is_sent_and_nothing_has_changed(acme_bank: RelyingParty) -
 def test_a_body_that_is_too_long_is_not_read(db: None) -> None:
     response = Client().post(HOLDER, b" " * 20_000, content_type="application/json")
 
-    assert response.json()["error_description"] == "The body may have 16384 bytes."
+    assert response.json()["error_description"] == "The body must have at most 16384 bytes."
 
 
 def test_only_json_is_read_so_that_no_other_page_can_send_a_form_here(acme_bank: RelyingParty) -> None:

@@ -18,14 +18,15 @@ from django.urls import reverse
 
 import sandbox
 from keys.endpoints import root_der
-from presentation.dcql.queries import SCOPES
+from presentation.dcql.queries import BASIC, SCOPES, CredentialQuery
 from presentation.errors import AuthorizationError
 from presentation.models import RelyingParty
 from presentation.requests import authorization_request
 from presentation.requests.authorization_request import Allowance
 from presentation.requests.parameters import CARRIERS, LIMITS, Parameters
 from presentation.transaction_data import entries
-from sandbox.playground.examples import EXAMPLES
+from sandbox.playground import examples
+from sandbox.playground.examples import URNS, example, for_scopes
 from sandbox.playground.sample_request import MISTAKES, PARAMETERS, SampleRequest, encode_transaction
 from tests.deployment_check import production_environment
 from tests.people import register
@@ -99,26 +100,70 @@ def test_go_leads_to_a_request_that_the_service_accepts(client: Client, bank: Re
     assert "error" not in answer.headers["Location"]
 
 
-@pytest.mark.parametrize("urn", EXAMPLES)
+@pytest.mark.parametrize("urn", URNS)
 def test_every_example_of_a_transaction_is_valid(urn: str) -> None:
-    (parsed,) = entries.parse(
-        encode_transaction(EXAMPLES[urn]), credential_ids=("basic",), allowed_types=(urn,)
-    )
+    text = example(urn, [BASIC])
+    (parsed,) = entries.parse(encode_transaction(text), credential_ids=("basic",), allowed_types=(urn,))
     assert parsed.type == urn
 
 
+@pytest.fixture
+def three_scopes(monkeypatch: pytest.MonkeyPatch) -> None:
+    more = {name: CredentialQuery.for_paths(f"{name}-query", ("given_name",)) for name in ("one", "two")}
+    monkeypatch.setattr(examples, "SCOPES", {**SCOPES, **more})
+
+
+@pytest.mark.usefixtures("three_scopes")
+@pytest.mark.parametrize(
+    ("scopes", "ids"),
+    [
+        ([BASIC], ["basic"]),
+        (["two"], ["two-query"]),
+        (["two", BASIC, "two"], ["two-query", "basic"]),
+        (["unknown", "one"], ["one-query"]),
+        ([], ["basic"]),
+    ],
+)
+def test_a_transaction_names_the_queries_of_the_requested_scopes(scopes: list[str], ids: list[str]) -> None:
+    for urn in URNS:
+        assert json.loads(example(urn, scopes))["credential_ids"] == ids
+        assert for_scopes(example(urn, ["one"]), scopes) == example(urn, scopes)
+
+
+@pytest.mark.usefixtures("three_scopes")
+def test_a_transaction_that_names_no_other_scope_stays_as_it_was_edited() -> None:
+    for ids in ('["elsewhere"]', "[]", '["one-query"]', '"one-query"', '[["two-query"]]'):
+        text = example(URNS[0], [BASIC]).replace('[\n    "basic"\n  ]', ids)
+        assert ids in text
+        assert for_scopes(text, ["one", BASIC]) == text
+
+
+@pytest.mark.usefixtures("three_scopes")
+def test_a_transaction_of_another_scope_is_sent_for_the_chosen_one(
+    client: Client, bank: RelyingParty
+) -> None:
+    urn = URNS[0]
+    edited = example(urn, [BASIC]).replace("203.0.113.7", "198.51.100.1")
+    chosen = {"client_id": bank.client_id, "scope": "two", "transaction": urn, "transaction_text": edited}
+
+    page = client.get(PLAYGROUND, chosen)
+
+    expected = example(urn, ["two"]).replace("203.0.113.7", "198.51.100.1")
+    assert request_on(page)["transaction_data"] == encode_transaction(expected)
+
+
 def test_there_is_an_example_of_every_type_of_transaction() -> None:
-    assert set(EXAMPLES) == set(entries.TYPES)
+    assert set(URNS) == set(entries.TYPES)
 
 
-@pytest.mark.parametrize("urn", EXAMPLES)
+@pytest.mark.parametrize("urn", URNS)
 def test_a_chosen_transaction_is_in_the_request_without_javascript(
     client: Client, bank: RelyingParty, urn: str
 ) -> None:
-    other = next(example for example in EXAMPLES if example != urn)
+    other = next(each for each in URNS if each != urn)
     chosen = {"client_id": bank.client_id, "scope": list(SCOPES), "login_hint": "x@example.org"}
 
-    page = client.get(PLAYGROUND, chosen | {"transaction": urn, "transaction_text": EXAMPLES[other]})
+    page = client.get(PLAYGROUND, chosen | {"transaction": urn, "transaction_text": example(other, SCOPES)})
 
     sent = request_on(page)
     parsed = authorization_request.parse(
@@ -131,17 +176,16 @@ def test_a_chosen_transaction_is_in_the_request_without_javascript(
 
 
 def test_an_edited_transaction_is_sent_as_edited(client: Client, bank: RelyingParty) -> None:
-    urn = next(iter(EXAMPLES))
-    edited = EXAMPLES[urn].replace("203.0.113.7", "198.51.100.1")
-    page = client.get(
-        PLAYGROUND, {"client_id": bank.client_id, "transaction": urn, "transaction_text": edited}
-    )
+    urn = URNS[0]
+    edited = example(urn, SCOPES).replace("203.0.113.7", "198.51.100.1")
+    chosen = {"client_id": bank.client_id, "scope": list(SCOPES), "transaction": urn}
+    page = client.get(PLAYGROUND, chosen | {"transaction_text": edited})
     assert request_on(page)["transaction_data"] == encode_transaction(edited)
 
 
 def test_what_is_no_json_is_sent_to_be_refused() -> None:
     with pytest.raises(AuthorizationError) as refused:
-        entries.parse(encode_transaction("{no"), credential_ids=("basic",), allowed_types=EXAMPLES)
+        entries.parse(encode_transaction("{no"), credential_ids=("basic",), allowed_types=URNS)
     assert refused.value.error == "invalid_transaction_data"
 
 
@@ -177,12 +221,12 @@ def test_numbers_of_an_edited_transaction_are_sent_as_they_were_written() -> Non
 
 def test_an_edited_transaction_nested_too_deep_is_sent_to_be_refused() -> None:
     with pytest.raises(AuthorizationError):
-        entries.parse(encode_transaction("[" * 5000), credential_ids=("basic",), allowed_types=EXAMPLES)
+        entries.parse(encode_transaction("[" * 5000), credential_ids=("basic",), allowed_types=URNS)
 
 
 @pytest.mark.parametrize("name", ["client_id", "scope", "login_hint", "transaction", "transaction_text"])
 def test_what_the_address_says_never_becomes_markup(client: Client, bank: RelyingParty, name: str) -> None:
-    urn = next(iter(EXAMPLES))
+    urn = URNS[0]
     query = {"client_id": bank.client_id, "transaction": urn} | {name: HOSTILE + urn}
     page = client.get(PLAYGROUND, query)
     assert page.status_code == 200
@@ -190,7 +234,7 @@ def test_what_the_address_says_never_becomes_markup(client: Client, bank: Relyin
 
 
 def test_endless_values_are_cut(client: Client, bank: RelyingParty) -> None:
-    urn = next(iter(EXAMPLES))
+    urn = URNS[0]
     query = {"client_id": bank.client_id, "login_hint": "a" * 5000, "transaction": urn}
     page = client.get(PLAYGROUND, query | {"transaction_text": urn + "a" * 50_000})
     assert len(page.context["authorize_url"]) < 20_000
@@ -211,7 +255,7 @@ def test_the_page_explains_parameters_in_the_words_of_the_api_description(
 
 @pytest.mark.parametrize("response_uri", ["", "https://wallet.example/playground/answers/"])
 def test_the_parameters_are_sent_in_the_order_they_are_explained(response_uri: str) -> None:
-    transaction = next(iter(EXAMPLES))
+    transaction = URNS[0]
     sent = SampleRequest("c", "r", response_uri, ("s",), "l", transaction, "{}", "n", "t").parameters()
     assert list(sent) == [name for name in PARAMETERS if name in sent]
     assert ("redirect_uri" in sent) is not ("response_uri" in sent)

@@ -19,7 +19,7 @@ from consent.models import Consent
 from infra.limits import Limit
 from presentation.dcql.queries import BASIC
 from presentation.models import Interaction, RelyingParty
-from presentation.relying_parties import registration as admission
+from presentation.relying_parties import registration
 from sandbox.models import SelfRegistration
 from sandbox.self_service import developer_sign_in, self_registrations
 from tests.people import register
@@ -640,7 +640,7 @@ def test_a_full_sandbox_takes_no_more(developer: Client, monkeypatch: pytest.Mon
 
 def test_what_an_operator_stopped_stays_stopped(developer: Client) -> None:
     page = make(developer).headers["Location"]
-    admission.suspend(RelyingParty.objects.get(), "phishing")
+    registration.suspend(RelyingParty.objects.get(), "phishing")
 
     shown = text(developer.get(page))
     developer.post(page, CHOSEN | {"name": "Harmless"})

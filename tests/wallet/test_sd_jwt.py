@@ -145,7 +145,7 @@ def test_what_verifiers_rely_on_cannot_be_withheld(name: str):
     ],
 )
 def test_reserved_and_double_names_are_refused(claims: dict[str, Any]):
-    with pytest.raises(ValueError, match="reserved, or there twice"):
+    with pytest.raises(ValueError, match="reserved or repeated"):
         issued(claims)
 
 

@@ -169,10 +169,10 @@ def _object(members: dict[str, Any], path: Path, issuance: _Issuance) -> dict[st
         if isinstance(value, _CONTAINERS):
             result[name] = _value(value, (*path, name), issuance)
     if not RESERVED.isdisjoint(result):
-        raise ValueError("a name that is reserved, or there twice")
+        raise ValueError("a name is reserved or repeated")
     if withheld:
         if not (RESERVED.isdisjoint(withheld) and result.keys().isdisjoint(withheld)):
-            raise ValueError("a name that is reserved, or there twice")
+            raise ValueError("a name is reserved or repeated")
         result["_sd"] = _digests(withheld, path, issuance)
     return result
 

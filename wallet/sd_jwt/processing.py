@@ -32,7 +32,7 @@ class Processing:
             raise SdJwtError("_sd is not an array", FORM)
         self._note(digests)
         if RESERVED & members.keys():
-            raise SdJwtError("a reserved name where none may be", FORM)
+            raise SdJwtError("a claim has a reserved name", FORM)
         result = {
             name: self._value(value, (*path, name)) if isinstance(value, _CONTAINERS) else value
             for name, value in members.items()
@@ -78,7 +78,7 @@ class Processing:
     def _content(self, key: str, *, length: int) -> list[Any]:
         content = self.waiting[key].content
         if len(content) != length:
-            raise SdJwtError("a disclosed element where a member belongs, or the reverse", FORM)
+            raise SdJwtError("an array element was disclosed in an object, or a member in an array", FORM)
         return content
 
     def _disclosed(self, key: str, value: Any, path: Path) -> Any:

@@ -24,11 +24,11 @@ SD_JWT_VC_CLAIMS = ("exp", "iss", "vct")  # required in every credential
 # The issuer's key, or a function that finds it by the unverified header, or raises SdJwtError.
 IssuerKey = ec.EllipticCurvePublicKey | Callable[[Mapping[str, Any]], ec.EllipticCurvePublicKey]
 Passed = Callable[[str], object]
-Believed = Callable[[Mapping[str, Any]], object]  # checks the processed payload; raises SdJwtError
+PayloadCheck = Callable[[Mapping[str, Any]], object]  # checks the processed payload; raises SdJwtError
 
 
 def _ignore(about: Any) -> None:
-    """The default of `passed` and `believed`."""
+    """The default of `passed` and `check_payload`."""
 
 
 def verify(
@@ -42,7 +42,7 @@ def verify(
     typ: str = "dc+sd-jwt",
     required: Collection[str] = SD_JWT_VC_CLAIMS,
     passed: Passed = _ignore,
-    believed: Believed = _ignore,
+    check_payload: PayloadCheck = _ignore,
 ) -> dict[str, Any]:
     """Verify a presentation (§7.3) and return its payload with the disclosed claims; raises SdJwtError.
 
@@ -54,7 +54,7 @@ def verify(
     if not received.key_binding:
         raise SdJwtError("there is no key binding")
     payload = verify_issuer_signed(received, issuer_key, now, typ, required, passed)
-    believed(payload)
+    check_payload(payload)
     claims = _key_binding_claims(received.key_binding, payload, passed)
     _check_binding_time(claims.get("iat"), now)
     passed("kb-iat")

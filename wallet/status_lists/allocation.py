@@ -75,8 +75,8 @@ def take(
 ) -> tuple[int, int]:
     """Allocate an entry (list, index) for a presentation that key `kid` signs and that ends at `expires_at`.
 
-    One statement, unless all drawn indexes are taken. Raises SetAsideError or KeyMovedOnError, and then
-    allocates none.
+    One statement, unless all drawn indexes are taken. If it raises SetAsideError or KeyMovedOnError, nothing
+    is allocated.
     """
     for _ in range(TRIES):
         if taken := _take(credential.pk, UUID(kid), reference, expires_at):

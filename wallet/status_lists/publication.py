@@ -92,7 +92,7 @@ def _renewed(row: StatusList, now: datetime) -> str:
     if as_signed and _signed_after(row, now - SIGNED_EVERY):
         return row.token
     signed = token.signed(row.pk, packed, issuer_key=key, now=now)
-    # Never overwrite a newer token with an older one: a later check has changed `checked_at`.
+    # If another instance has checked the list since, `checked_at` differs: keep its token, which is newer.
     unclaimed = StatusList.objects.filter(pk=row.pk, checked_at=row.checked_at)
     if not unclaimed.update(token=signed, content=content, kid=key.kid, signed_at=now):
         row = _find(row.pk)

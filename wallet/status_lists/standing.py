@@ -16,7 +16,7 @@ from wallet.models import Credential, StatusEntry, Wallet
 
 Status = StatusEntry.Status
 
-_SET_ASIDE = (
+_SUSPENDED_BY = (
     Q(credential__state=Credential.State.SUSPENDED),
     Q(credential__wallet__state=Wallet.State.SUSPENDED),
 )
@@ -44,8 +44,8 @@ def standing(entry: StatusEntry) -> Status:
         return Status.INVALID
     if entry.status == Status.SUSPENDED or entry.credential.state == Credential.State.SUSPENDED:
         return Status.SUSPENDED
-    set_aside = entry.credential.wallet.state == Wallet.State.SUSPENDED
-    return Status.SUSPENDED if set_aside else Status.VALID
+    wallet_suspended = entry.credential.wallet.state == Wallet.State.SUSPENDED
+    return Status.SUSPENDED if wallet_suspended else Status.VALID
 
 
 def standings(wallet: Wallet, references: Collection[UUID], *, now: datetime) -> dict[UUID, Status]:
@@ -67,7 +67,7 @@ def not_valid(list_id: int, *, now: datetime) -> dict[int, int]:
     """The statuses other than valid in a list, by index, as in `standing`. Reads these entries only."""
     entries = unexpired(now - _PUBLISHED_BEYOND).filter(status_list=list_id).order_by()
     statuses: dict[int, int] = {}
-    for reason in _SET_ASIDE:
+    for reason in _SUSPENDED_BY:
         statuses |= dict.fromkeys(entries.filter(reason).values_list("idx", flat=True), Status.SUSPENDED)
     statuses |= dict(entries.exclude(status=Status.VALID).values_list("idx", "status"))
     if keys := _withdrawn_too_early(now):

@@ -12,8 +12,7 @@ from django.utils.translation import gettext as _
 
 from presentation.dcql.queries import SCOPES
 from presentation.models import RelyingParty
-from presentation.relying_parties import history, integration
-from presentation.relying_parties import registration as admission
+from presentation.relying_parties import history, integration, registration
 from presentation.relying_parties.metadata import public_keys
 from presentation.relying_parties.metadata.grants import GRANTS
 from presentation.transaction_data.types import TYPES
@@ -77,7 +76,7 @@ class Command(BaseCommand):
         keys = _read(jwks) if jwks else None
         try:
             with transaction.atomic():
-                relying_party = admission.register(
+                relying_party = registration.register(
                     name=name, wire_format=wire_format, jwks=keys, **lists, **others
                 )
                 history.record(

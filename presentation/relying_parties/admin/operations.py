@@ -8,21 +8,21 @@ from django.utils.translation import gettext_lazy as _
 
 from infra.operations import SOMEBODY_WAS_FASTER, Done, Operation, Refusals
 from presentation.models import RelyingParty
-from presentation.relying_parties import registration as admission
+from presentation.relying_parties import registration
 from presentation.relying_parties.authentication import client_secret_pages
 from presentation.relying_parties.forms import SuspensionForm
 from presentation.webhooks import admin as webhooks
 
-REFUSALS: Refusals = {admission.MoveError: SOMEBODY_WAS_FASTER}
+REFUSALS: Refusals = {registration.MoveError: SOMEBODY_WAS_FASTER}
 
 
 def _suspend(party: RelyingParty, values: dict[str, Any], operator: str, now: datetime) -> Done:
-    admission.suspend(party, values["reason"])
+    registration.suspend(party, values["reason"])
     return Done(_t("Suspended: %(reason)s") % values)
 
 
 def _reinstate(party: RelyingParty, values: dict[str, Any], operator: str, now: datetime) -> Done:
-    admission.reinstate(party)
+    registration.reinstate(party)
     return Done(_t("Reinstated"))
 
 

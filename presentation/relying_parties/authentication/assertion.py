@@ -74,7 +74,7 @@ def verify(
     if claims.get("iss") != client_id or claims.get("sub") != client_id:
         raise AssertionRefusedError("Both iss and sub must be the client_id.")
     if not _is_meant_for(claims.get("aud"), audiences):
-        raise AssertionRefusedError("The audience (aud) must be the issuer, as one text.")
+        raise AssertionRefusedError("The audience (aud) must be the issuer, as a single string.")
     jti = claims.get("jti")
     if not isinstance(jti, str) or not 0 < len(jti) <= _LONGEST_JTI or "\0" in jti:
         raise AssertionRefusedError("A jti of at most 256 characters, without NUL, is needed.")

@@ -60,7 +60,7 @@ def authenticate(form: Mapping[str, str], authorization: str, *, now: datetime) 
     if by_header:
         client_id, secret = _basic(authorization)
         if form.get("client_id", client_id) != client_id:
-            raise MalformedRequestError("client_id is another one than in the Authorization header.")
+            raise MalformedRequestError("client_id differs from that in the Authorization header.")
         return _by_secret(client_id, secret, now)
     if by_secret:
         return _by_secret(form.get("client_id", ""), form["client_secret"], now)
@@ -105,7 +105,7 @@ def _by_assertion(form: Mapping[str, str], now: datetime) -> RelyingParty:
     try:
         client_id = assertion.unverified_subject(form["client_assertion"])
         if form.get("client_id", client_id) != client_id:
-            raise AssertionRefusedError("client_id is another one than in the client assertion.")
+            raise AssertionRefusedError("client_id differs from that in the client assertion.")
         relying_party = active_party(client_id)
         if relying_party is None:
             raise AssertionRefusedError("The client is not known.")

@@ -14,7 +14,7 @@ from presentation.models import ClientSecret, RelyingParty
 log = structlog.get_logger(__name__)
 
 LIFETIME = timedelta(days=365)
-OVERLAP = timedelta(days=7)  # how long the previous secret works on
+OVERLAP = timedelta(days=7)  # how long the previous secret keeps working
 _SLOTS = (0, 1)
 
 
@@ -45,9 +45,9 @@ def live(relying_party: RelyingParty, *, now: datetime) -> list[ClientSecret]:
 
 
 def rotate(relying_party: RelyingParty, *, now: datetime, overlap: timedelta = OVERLAP) -> NewSecret:
-    """A new secret. The previous one works on for `overlap`; an overlap of zero ends all previous ones now.
+    """A new secret. The previous one keeps working for `overlap`; if that is zero, all previous ones end now.
 
-    Raises TwoSecretsError if two are live and the overlap is not zero, and then changes nothing.
+    Raises TwoSecretsError if two are live and the overlap is not zero; nothing is changed then.
     """
     text = secrets.token_urlsafe(32)
     try:

@@ -27,9 +27,11 @@ PER_ADDRESS = Limit("token_requests_of_address", most=300, window=timedelta(minu
 PER_CLIENT = Limit("token_requests_of_client", most=120, window=timedelta(minutes=1))
 
 
-def grant(form: Mapping[str, str], authorization: str, *, address: str, now: datetime) -> dict[str, Any]:
+def grant(
+    form: Mapping[str, str], authorization: str, *, network_address: str, now: datetime
+) -> dict[str, Any]:
     """The members of the answer (RFC 6749 §5.1); raises MachineError or LimitReachedError."""
-    PER_ADDRESS.take(address, now=now)
+    PER_ADDRESS.take(network_address, now=now)
     if "grant_type" not in form:
         raise MalformedRequestError("grant_type is missing.")
     relying_party = authenticate(form, authorization, now=now)

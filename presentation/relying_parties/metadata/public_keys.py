@@ -131,7 +131,7 @@ def _members(value: Any) -> list[dict[str, Any]]:
     if not isinstance(keys, list) or not all(isinstance(jwk, dict) for jwk in keys):
         raise ClientKeysError(_('This is not a JWK set: an object with a list of "keys".'))
     if len(keys) > MOST:
-        raise ClientKeysError(_("A set may have 20 keys."))
+        raise ClientKeysError(_("A set must have at most 20 keys."))
     if any(_PRIVATE & jwk.keys() for jwk in keys):
         raise ClientKeysError(
             _("There is a private or secret key in it. Make a new one and keep it to yourself.")

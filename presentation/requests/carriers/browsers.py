@@ -22,11 +22,11 @@ from presentation.requests.parameters import Parameters
 GET, POST = "get", "post"  # values of request_uri_method
 
 
-def receive(parameters: Parameters, *, address: str, now: datetime) -> CarriedRequest:
+def receive(parameters: Parameters, *, network_address: str, now: datetime) -> CarriedRequest:
     """The request that the parameter `request` or `request_uri` of the authorization endpoint stands for.
 
-    Of the other parameters only `client_id` and `request_uri_method` count. address: the network address that
-    limits count by. Raises `UntrustedRequestError`.
+    Of the other parameters only `client_id` and `request_uri_method` count. network_address: that limits
+    count by. Raises `UntrustedRequestError`.
     """
     carriers = parameters.carriers()
     client_id = usable(parameters, "client_id")
@@ -37,12 +37,14 @@ def receive(parameters: Parameters, *, address: str, now: datetime) -> CarriedRe
     if carrier == "request_uri" and value.startswith(pushed_requests.HANDLE):
         carried = pushed_requests.recall(value, client_id=client_id, now=now)
     else:
-        carried = _signed(parameters, carrier, active_party(client_id), address=address, now=now)
+        carried = _signed(
+            parameters, carrier, active_party(client_id), network_address=network_address, now=now
+        )
     return replace(carried, problem=carried.problem or _method_problem(parameters, carrier))
 
 
 def _signed(
-    parameters: Parameters, carrier: str, party: RelyingParty, *, address: str, now: datetime
+    parameters: Parameters, carrier: str, party: RelyingParty, *, network_address: str, now: datetime
 ) -> CarriedRequest:
     """The request in a signed object of this relying party; raises `UntrustedRequestError`."""
     value = parameters.values[carrier]
@@ -50,7 +52,7 @@ def _signed(
         if carrier == "request":
             return signed_requests.sent_along(value, party, now=now)
         post = parameters.values.get("request_uri_method") == POST
-        return signed_requests.published_at(value, party, post=post, address=address, now=now)
+        return signed_requests.published_at(value, party, post=post, network_address=network_address, now=now)
     except KeysUnderWayError as error:
         raise UntrustedRequestError(
             _("The application that sent you here is being checked. Please try again in a few seconds."),

@@ -49,13 +49,15 @@ _by_digest = PreparedRead(lambda value: PushedRequest.objects.filter(digest=valu
 _new = PreparedInsert(PushedRequest)
 
 
-def push(form: Mapping[str, str], authorization: str, *, address: str, now: datetime) -> dict[str, Any]:
+def push(
+    form: Mapping[str, str], authorization: str, *, network_address: str, now: datetime
+) -> dict[str, Any]:
     """Keeps the request and returns the members of the response (RFC 9126 §2.2).
 
     Raises MachineError or LimitReachedError. The errors of the authorization endpoint are returned as JSON,
     because nothing is redirected from here.
     """
-    PER_ADDRESS.take(address, now=now)
+    PER_ADDRESS.take(network_address, now=now)
     party = _authenticated(form, authorization, now=now)
     PER_CLIENT.take(party.client_id, now=now)
     try:
@@ -136,7 +138,7 @@ def _carried(form: Mapping[str, str], party: RelyingParty, *, now: datetime) -> 
     if "request_uri" in form:
         raise InvalidRequestError("request_uri must not be pushed")
     if form.get("client_id", party.client_id) != party.client_id:
-        raise InvalidRequestError("client_id is another one than the client that authenticated")
+        raise InvalidRequestError("client_id differs from that of the authenticated client")
     if "request" in form:
         return signed_requests.sent_along(form["request"], party, now=now)
     return CarriedRequest(parameters, party)

@@ -32,17 +32,19 @@ outbound = Outbound(loopback=settings.LOOPBACK_CALLS)
 FETCHES = Limit("request-objects-fetched", most=settings.REQUESTS_PER_CLIENT, window=timedelta(minutes=15))
 
 
-def published_at(uri: str, party: RelyingParty, *, post: bool, address: str, now: datetime) -> CarriedRequest:
+def published_at(
+    uri: str, party: RelyingParty, *, post: bool, network_address: str, now: datetime
+) -> CarriedRequest:
     """The request in the object that the relying party returns at `uri`.
 
-    post: post a nonce there instead of a plain GET. address: the network address that limits count by. Raises
+    post: post a nonce there instead of a plain GET. network_address: that limits count by. Raises
     RequestObjectError, or UntrustedRequestError when the object must not or cannot be fetched.
     """
     if not request_uris.is_registered(uri, party.request_uri_prefix, loopback=settings.LOOPBACK_CALLS):
         raise mistaken("request_uri must be a pushed request, or at the address registered for signed ones")
     wallet_nonce = secrets.token_urlsafe(32) if post else None
     try:
-        FETCHES.take(address, now=now)
+        FETCHES.take(network_address, now=now)
         with waiting_for(party.pk):
             answer = _fetch(uri, wallet_nonce)
     except (LimitReachedError, OutboundError) as error:

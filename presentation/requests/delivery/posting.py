@@ -73,14 +73,19 @@ def post(party: RelyingParty, response_uri: str, body: bytes, *, now: datetime) 
 
 
 def report(
-    party: RelyingParty, address: ReturnAddress, answer: dict[str, str], *, client: str, now: datetime
+    party: RelyingParty,
+    address: ReturnAddress,
+    answer: dict[str, str],
+    *,
+    network_address: str,
+    now: datetime,
 ) -> str | None:
     """Posts the error of a request without an interaction, once; returns and raises as `post`.
 
-    client: the network address that the limit counts by.
+    network_address: that the limit counts by.
     """
     try:
-        REPORTS.take(client, now=now)
+        REPORTS.take(network_address, now=now)
     except LimitReachedError:
         raise NotReachedError("Too many wrong requests came from one network address.") from None
     return post(party, address.uri, form(answer, address.state, None), now=now)

@@ -66,6 +66,21 @@ function compact(text) {
   }
 }
 
+/**
+ * The text; with the ids of the chosen scopes' queries if it names the query of a scope that is not chosen.
+ * The service refuses such a text, which was right before the scopes changed. examples.py does the same.
+ */
+function forScopes(text, scopes) {
+  const wanted = scopes.map((scope) => known.queryIds[scope]);
+  if (!wanted.length) wanted.push(Object.values(known.queryIds)[0]);
+  const others = Object.values(known.queryIds).filter((id) => !wanted.includes(id));
+  return text.replace(/("credential_ids":\s*)\[([^[\]]*)\]/, (list, name, ids) =>
+    others.some((id) => ids.includes(`"${id}"`))
+      ? name + JSON.stringify(wanted, null, 2).replaceAll("\n", "\n  ")
+      : list,
+  );
+}
+
 /** The address without white space. encodeURIComponent leaves ' unescaped, which breaks the shell command. */
 function address(parameters) {
   const given = Object.entries(parameters).filter(([, value]) => value !== null);
@@ -109,6 +124,13 @@ function show() {
   remember(parameters);
 }
 
+/** Makes every transaction one for the chosen scopes. */
+function fitScopes() {
+  const scopes = new FormData(form).getAll("scope");
+  for (const [type, text] of Object.entries(edited)) edited[type] = forScopes(text, scopes);
+  form.elements.transaction_text.value = edited[form.elements.transaction.value] ?? "";
+}
+
 function showTransaction() {
   const type = form.elements.transaction.value;
   byId("transaction-editor").hidden = !type;
@@ -123,7 +145,8 @@ form.elements.transaction.addEventListener("change", () => {
 form.elements.transaction_text.addEventListener("input", () => {
   edited[form.elements.transaction.value] = form.elements.transaction_text.value;
 });
-form.addEventListener("input", () => {
+form.addEventListener("input", (event) => {
+  if (event.target.name === "scope") fitScopes();
   showTransaction();
   show();
 });
@@ -136,6 +159,7 @@ addEventListener("pageshow", () => {
   secrets = { nonce: newSecret(), state: newSecret() };
   const type = form.elements.transaction.value;
   if (type) edited[type] = form.elements.transaction_text.value;
+  fitScopes(); // the browser may have restored other scopes than those that the examples are for
   encryption = null;
   showTransaction();
   show();

@@ -172,7 +172,7 @@ def test_another_client_id_beside_it_is_refused(client: Client, settings: Any) -
     assert (response.status_code, response.json()["error"]) == (401, "invalid_client")
 
 
-def test_another_clients_key_is_none_of_this_one(client: Client, settings: Any) -> None:
+def test_an_assertion_signed_with_another_clients_key_is_refused(client: Client, settings: Any) -> None:
     party, _key = with_key()
     _other, other_key = with_key("Corner Shop")
     proof = assertion(party.client_id, other_key, issuer=settings.BASE_URL)

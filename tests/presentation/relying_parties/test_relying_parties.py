@@ -10,7 +10,7 @@ from django.db import IntegrityError, connection, transaction
 
 from presentation.dcql.queries import BASIC
 from presentation.models import RedirectURI, RelyingParty
-from presentation.relying_parties import registration as admission
+from presentation.relying_parties import registration
 from presentation.relying_parties.metadata import logos
 from presentation.transaction_data.types import TYPES
 
@@ -21,7 +21,7 @@ WEBP = b"RIFF\x1a\0\0\0WEBPVP8 " + b"\0" * 20
 
 def registered(**details: Any) -> RelyingParty:
     details = {"name": "Acme Bank", "redirect_uris": ["https://bank.example/callback"]} | details
-    return admission.register(**({"allowed_scopes": [BASIC]} | details))
+    return registration.register(**({"allowed_scopes": [BASIC]} | details))
 
 
 @pytest.mark.django_db
@@ -137,11 +137,11 @@ def test_a_logo_is_known_by_its_content(picture: bytes, content_type: str) -> No
 def test_a_suspension_has_a_reason_and_ends() -> None:
     party = registered()
 
-    admission.suspend(party, "Complaints")
+    registration.suspend(party, "Complaints")
     kept = RelyingParty.objects.get()
     assert (kept.state, kept.suspension_reason) == ("suspended", "Complaints")
 
-    admission.reinstate(party)
+    registration.reinstate(party)
     kept = RelyingParty.objects.get()
     assert (kept.state, kept.suspension_reason) == ("active", "")
 
@@ -149,7 +149,7 @@ def test_a_suspension_has_a_reason_and_ends() -> None:
 @pytest.mark.django_db
 def test_a_suspension_without_a_reason_is_none() -> None:
     with pytest.raises(ValueError):
-        admission.suspend(registered(), " ")
+        registration.suspend(registered(), " ")
 
     assert RelyingParty.objects.get().state == "active"
 
@@ -157,12 +157,12 @@ def test_a_suspension_without_a_reason_is_none() -> None:
 @pytest.mark.django_db
 def test_suspending_twice_is_reported() -> None:
     party = registered()
-    with pytest.raises(admission.MoveError):
-        admission.reinstate(party)
-    admission.suspend(party, "First")
+    with pytest.raises(registration.MoveError):
+        registration.reinstate(party)
+    registration.suspend(party, "First")
 
-    with pytest.raises(admission.MoveError):
-        admission.suspend(party, "Second")
+    with pytest.raises(registration.MoveError):
+        registration.suspend(party, "Second")
 
     assert RelyingParty.objects.get().suspension_reason == "First"
 
@@ -177,9 +177,9 @@ def test_of_many_suspensions_at_once_one_is_made() -> None:
     def suspend(reason: str) -> None:
         try:
             start.wait()
-            admission.suspend(RelyingParty.objects.get(pk=party.pk), reason)
+            registration.suspend(RelyingParty.objects.get(pk=party.pk), reason)
             made.append(reason)
-        except admission.MoveError:
+        except registration.MoveError:
             pass
         finally:
             connection.close()

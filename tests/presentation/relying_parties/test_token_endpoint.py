@@ -14,7 +14,7 @@ from infra.limits import Limit
 from keys import issuer_key
 from presentation.machine_errors import InvalidClientError
 from presentation.models import ClientSecret
-from presentation.relying_parties import registration as admission
+from presentation.relying_parties import registration
 from presentation.relying_parties.authentication import client_secrets, credentials_grant
 from presentation.relying_parties.authentication.authentication import authenticate
 from tests.forgery import new_key, public_jwk
@@ -196,7 +196,7 @@ def test_a_suspended_relying_party_gets_no_token(client: Client, settings: Any) 
     party, secret = with_secret()
     other, key = with_key("Corner Shop")
     for each in (party, other):
-        admission.suspend(each, "complaints")
+        registration.suspend(each, "complaints")
 
     refused(ask(client, **basic(party.client_id, secret)), "invalid_client", 401)
     proof = assertion(other.client_id, key, issuer=settings.BASE_URL)

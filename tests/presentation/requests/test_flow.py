@@ -300,7 +300,7 @@ def test_without_a_signing_key_the_error_is_ours(
     assert fragment(client.get(interaction_url).headers["Location"])["error"] == "server_error"
 
 
-def test_a_yes_that_came_to_nothing_is_no_sharing_on_the_receipt(
+def test_the_receipt_of_an_undelivered_consent_says_that_nothing_was_shared(
     client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn, signing_key: Any, settings: Any
 ) -> None:
     from keys.rotation import moves

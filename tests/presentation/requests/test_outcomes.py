@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from presentation import outcomes, retention
 from presentation.models import Interaction, RelyingParty, ResponseURI
-from presentation.relying_parties import registration as admission
+from presentation.relying_parties import registration
 from presentation.relying_parties.authentication import access_tokens
 from presentation.relying_parties.metadata.grants import PUSH, READ, VERIFY
 from presentation.requests.delivery.deliveries import Standing
@@ -247,7 +247,7 @@ def test_two_relying_parties_with_the_same_nonce_see_their_own_requests(
 
 def test_a_suspended_relying_party_gets_no_webhooks(bank: RelyingParty, begun: str) -> None:
     before = access_token(bank)
-    admission.suspend(bank, "complaints")
+    registration.suspend(bank, "complaints")
 
     for nonce in (NONCE, "a-nonce-of-nobody-at-all"):
         response = read(bank, nonce, token=before)

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from infra.limits import Limit
 from presentation.models import Interaction, PushedRequest, RelyingParty
-from presentation.relying_parties import registration as admission
+from presentation.relying_parties import registration
 from presentation.relying_parties.authentication import client_secrets
 from presentation.requests.carriers import pushed_requests
 from tests.people import ALICE, register
@@ -234,7 +234,7 @@ def test_a_suspended_relying_party_pushes_nothing(
 ) -> None:
     party, header = bank
     bearer = {"Authorization": f"Bearer {access_token(party)}"}
-    admission.suspend(party, "Complaints")
+    registration.suspend(party, "Complaints")
 
     refused(send(client, asked(party), **header), "invalid_client", 401)
     refused(send(client, asked(party), **bearer), "invalid_token", 401)
@@ -302,7 +302,7 @@ def test_any_body_is_answered(body: bytes) -> None:
     except UnreadableFormError:
         return
     with pytest.raises(MachineError):
-        pushed_requests.push(form, "", address="192.0.2.1", now=timezone.now())
+        pushed_requests.push(form, "", network_address="192.0.2.1", now=timezone.now())
 
 
 def test_too_many_pushes_get_retry_after(
@@ -496,7 +496,7 @@ def test_a_policy_that_changed_after_the_push_holds(
     RelyingParty.objects.update(allowed_scopes=[BASIC], requires_signed_requests=True)
     assert fragment(go(client, handle, bank[0]).headers["Location"])["error"] == "invalid_request"
 
-    admission.suspend(bank[0], "Complaints")
+    registration.suspend(bank[0], "Complaints")
     assert go(client, handle, bank[0]).status_code == 400
 
 

@@ -28,7 +28,7 @@ from infra.limits import Limit
 from infra.waiting import waiting_for
 from presentation.metadata import discovery_document
 from presentation.models import Interaction, PushedRequest, RelyingParty
-from presentation.relying_parties import registration as admission
+from presentation.relying_parties import registration
 from presentation.relying_parties.authentication import client_secrets
 from presentation.relying_parties.metadata.request_uris import is_registered, problem_with
 from presentation.requests import interactions
@@ -496,7 +496,7 @@ def test_who_is_suspended_or_has_no_key_signs_nothing(client: Client, bank: Bank
     assert bring(client, bank, object_).status_code == 400
 
     RelyingParty.objects.update(jwks=bank[0].jwks)
-    admission.suspend(bank[0], "Complaints")
+    registration.suspend(bank[0], "Complaints")
     assert bring(client, bank, object_).status_code == 400
 
 
@@ -632,7 +632,7 @@ def test_nothing_is_fetched_for_a_suspended_relying_party(
     client: Client, bank: Bank, publisher: FarEnd, settings: Any
 ) -> None:
     publishes(publisher, signed(bank, settings.BASE_URL))
-    admission.suspend(bank[0], "Complaints")
+    registration.suspend(bank[0], "Complaints")
 
     assert refer(client, bank, publisher.url("/requests/1")).status_code == 400
     assert publisher.connections == 0
