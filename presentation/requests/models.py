@@ -163,7 +163,7 @@ class Delivery(InternalRow):
     tries = models.PositiveSmallIntegerField(default=0, editable=False)
     # The lease of the request that is posting it now.
     taken_until = models.DateTimeField(null=True, editable=False)
-    left_here = models.BooleanField(default=False, editable=False)  # once a try began, unless no byte was sent
+    left_here = models.BooleanField(default=False, editable=False)  # a try began, and bytes were sent
     refused = models.BooleanField(default=False, editable=False)  # the last response had an error status
     held_until = models.DateTimeField(null=True, editable=False)  # from `Retry-After` of the relying party
     delivered_at = models.DateTimeField(null=True, editable=False)
