@@ -261,7 +261,7 @@ class UploadForm(forms.Form):
     )
     document_kind = forms.ChoiceField(
         label=_("Document"),
-        choices=[(kind, capfirst(DOCUMENT_KINDS[kind])) for kind in UPLOADED_KINDS],
+        choices=lambda: [(kind, capfirst(str(DOCUMENT_KINDS[kind]))) for kind in UPLOADED_KINDS],
     )
     front = forms.FileField(
         label=_("Picture of the front of your document"),
