@@ -12,6 +12,7 @@ from django.contrib.auth.models import AbstractUser
 from django.core.exceptions import PermissionDenied
 from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.utils import timezone
 from django.utils.text import capfirst
@@ -24,7 +25,7 @@ from infra.sealing import SealError
 from wallet import audit
 from wallet.audit import Action
 from wallet.identity import pictures, review
-from wallet.identity.dossier import dossier
+from wallet.identity.dossier import dossier, pictures_of
 from wallet.models import (
     AuditEntry,
     Credential,
@@ -160,7 +161,7 @@ class IdentityVerificationAdmin(OperatedAdmin):
         return super().render_change_form(request, context, *args, **kwargs)
 
     def confirm(self, request: HttpRequest, name: str, object_id: str = "") -> HttpResponse:
-        """The form of an approval shows claims: only to the operator who has claimed the attempt."""
+        """The form of an approval shows claims and pictures: only to the operator who has claimed it."""
         row = self.get_object(request, object_id) if name == "approve" else None
         operator = cast(AbstractUser, request.user)
         in_review = row is not None and row.state == IdentityVerification.State.REVIEW
@@ -169,7 +170,10 @@ class IdentityVerificationAdmin(OperatedAdmin):
                 self.message_user(request, str(REFUSALS[review.NotClaimedError]), messages.ERROR)
                 return HttpResponseRedirect(self.address(row))
             audit.record(operator, Action.CLAIMS_SEEN, row, now=timezone.now())
-        return super().confirm(request, name, object_id)
+        response = super().confirm(request, name, object_id)
+        if row is not None and in_review and isinstance(response, TemplateResponse):
+            response.context_data = {**(response.context_data or {}), "pictures": pictures_of(row)}
+        return response
 
 
 @admin.register(AuditEntry)

@@ -5,6 +5,7 @@ import unicodedata
 from typing import Any
 
 from django import forms
+from django.utils.text import capfirst
 from django.utils.timezone import localdate
 from django.utils.translation import gettext_lazy as _
 
@@ -12,6 +13,7 @@ from infra import email_addresses
 from infra.email_addresses import EmailAddressError
 from wallet import pictures
 from wallet.claims import Identity, IdentityError
+from wallet.countries import country_code
 from wallet.evidence import DOCUMENT_KINDS, Evidence
 from wallet.pictures import PictureError
 from wallet.providers.findings import REASONS
@@ -24,6 +26,8 @@ PICTURE_PROBLEMS = {
     "too_large": _("This picture has too many pixels. Choose a smaller one."),
     "too_small": _("This picture is too small to read. Choose one with at least 300 pixels on each side."),
 }
+UPLOADED_KINDS = ("passport", "idcard", "residence_permit")
+COUNTRY_PROBLEM = _("Enter a country by its name or its two-letter code, such as Ireland or IE.")
 # What an operator may ask the person to do again.
 ASK_AGAIN = ("blurry", "unreadable", "document_expired", "document_unsupported", "face_mismatch")
 
@@ -144,8 +148,8 @@ class IdentityForm(ReasonForm):
     )
     issuing_country = forms.CharField(
         label=_("Issuing country"),
-        help_text=_("Two-letter country code, such as IE."),
-        max_length=2,
+        help_text=_("The country or its two-letter code, such as IE."),
+        max_length=60,
         required=False,
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
@@ -201,9 +205,9 @@ class IdentityForm(ReasonForm):
             self.add_error("birth_date", _("A birth date lies in the past."))
         if (expires_on := cleaned["document_expires_on"]) and expires_on < localdate():
             self.add_error("document_expires_on", _("This document has expired: ask for another one."))
-        country = cleaned["issuing_country"].upper()
-        if country and not re.fullmatch("[A-Z]{2}", country):
-            self.add_error("issuing_country", _("Enter a two-letter country code, such as IE."))
+        country = cleaned["issuing_country"] and country_code(cleaned["issuing_country"])
+        if country is None:
+            self.add_error("issuing_country", COUNTRY_PROBLEM)
         cleaned["document"] = {
             "document_kind": cleaned["document_kind"],
             "document_number": cleaned["document_number"],
@@ -251,14 +255,13 @@ class UploadForm(forms.Form):
     )
     nationality = forms.CharField(
         label=_("Nationality"),
-        help_text=_("The two-letter code of your country, such as IE."),
-        max_length=2,
+        help_text=_("Your country or its two-letter code, such as Ireland or IE."),
+        max_length=60,
         required=False,
-        widget=forms.TextInput(attrs={"autocapitalize": "characters"}),
     )
     document_kind = forms.ChoiceField(
         label=_("Document"),
-        choices=[(kind, DOCUMENT_KINDS[kind]) for kind in ("passport", "idcard", "residence_permit")],
+        choices=lambda: [(kind, capfirst(str(DOCUMENT_KINDS[kind]))) for kind in UPLOADED_KINDS],
     )
     front = forms.FileField(
         label=_("Picture of the front of your document"),
@@ -268,7 +271,7 @@ class UploadForm(forms.Form):
     )
     back = forms.FileField(
         label=_("Picture of the back"),
-        help_text=_("Not needed for a passport."),
+        help_text=_("Needed unless it is a passport."),
         required=False,
         widget=forms.FileInput(attrs={"accept": PICTURE_TYPES}),
     )
@@ -294,6 +297,12 @@ class UploadForm(forms.Form):
             "document_kind": self.cleaned_data["document_kind"],
         }
 
+    def clean_nationality(self) -> str:
+        written: str = self.cleaned_data["nationality"]
+        if (code := written and country_code(written)) is None:
+            raise forms.ValidationError(COUNTRY_PROBLEM, code="country")
+        return code
+
     def clean_front(self) -> bytes | None:
         return self._cleaned("front")
 
@@ -315,6 +324,9 @@ class UploadForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         """Adds `identity`."""
         cleaned = super().clean() or {}
+        kind, has_back = cleaned.get("document_kind", "passport"), cleaned.get("back", b"?") is not None
+        if kind != "passport" and not has_back:
+            self.add_error("back", _("Add a picture of the back of your document."))
         if self.errors:
             return cleaned
         try:
@@ -322,7 +334,7 @@ class UploadForm(forms.Form):
                 given_name=cleaned["given_name"],
                 family_name=cleaned["family_name"],
                 birth_date=cleaned["birth_date"],
-                nationalities=tuple(filter(None, [cleaned["nationality"].upper()])),
+                nationalities=tuple(filter(None, [cleaned["nationality"]])),
             )
         except IdentityError as error:
             raise forms.ValidationError(

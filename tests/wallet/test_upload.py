@@ -14,7 +14,7 @@ from tests.wallet.operators import address, operate
 from tests.wallet.test_admin import TYPED
 from tests.wallet.test_pictures import picture
 from tests.wallet.test_review import seen
-from wallet.identity import pictures
+from wallet.identity import pictures, review
 from wallet.models import AuditEntry, Evidence, IdentityVerification, Picture, Wallet
 
 TYPED_BY_NORA = {
@@ -80,7 +80,11 @@ def test_what_was_sent_is_sealed_and_waits_for_an_operator(holder, form, errand)
         ({"birth_date": "31.12.1999"}, "Enter year, month and day"),
         ({"birth_date": "1790-01-01"}, "must be as in your document"),
         ({"given_name": "", "family_name": ""}, "must be as in your document"),
-        ({"nationality": "99"}, "must be as in your document"),
+        ({"nationality": "99"}, "Enter a country by its name"),
+        ({"nationality": "Germ"}, "Enter a country by its name"),
+        ({"nationality": "EU"}, "Enter a country by its name"),
+        ({"document_kind": "idcard"}, "Add a picture of the back"),
+        ({"document_kind": "idcard", "back": file(b"<svg/>")}, "choose all pictures again"),
         ({"document_kind": "library_card"}, "not one of the available choices"),
     ],
 )
@@ -90,6 +94,14 @@ def test_what_cannot_be_used_is_said_beside_the_form_and_nothing_is_stored(holde
     assert words in response.content.decode()
     assert not Picture.objects.exists()
     assert IdentityVerification.objects.get().state == "started"
+
+
+@pytest.mark.parametrize("written", ["IE", "ie", "Ireland", " ireland "])
+def test_a_country_can_be_written_by_its_name(holder, form, written):
+    send(holder, form, nationality=written, document_kind="idcard", back=file())
+    identity, evidence = review.claims(IdentityVerification.objects.get())
+    assert identity.nationalities == ("IE",)
+    assert evidence.document_kind == "idcard"
 
 
 def test_files_that_are_too_long_are_not_read_to_their_end(holder, form):
@@ -141,6 +153,7 @@ def test_pictures_are_served_to_the_operator_who_claimed_and_each_look_is_writte
     page = olga.get(address(verification)).content.decode()
     assert url in page
     assert "Nora" in page
+    assert "Ireland (IE)" in page
     response = olga.get(url)
     assert response.status_code == 200
     assert response.headers["Content-Type"] == "image/jpeg"
@@ -153,6 +166,17 @@ def test_pictures_are_served_to_the_operator_who_claimed_and_each_look_is_writte
     operate(olga, verification, "approve", **TYPED)
     assert olga.get(url).status_code == 403
     assert AuditEntry.objects.filter(action="picture_seen").count() == 1
+
+
+def test_the_form_of_an_approval_shows_the_pictures_and_no_other_form_does(holder, form, olga, otto):
+    send(holder, form)
+    verification = IdentityVerification.objects.get()
+    url = reverse("admin:wallet_picture", args=[verification.pk, Picture.objects.get(kind="face").pk])
+    operate(olga, verification, "claim")
+    where = reverse("admin:wallet_identityverification_do", args=[verification.pk, "approve"])
+    assert url in olga.get(where).content.decode()
+    assert otto.get(where).status_code == 302
+    assert url not in olga.get(where.replace("approve", "decline")).content.decode()
 
 
 def test_an_approval_after_pictures_is_evidence_of_that(holder, form, olga):

@@ -31,6 +31,12 @@ class Dossier:
     pictures: Sequence[Picture]  # without what is in them
 
     @property
+    def nationalities(self) -> str:
+        """By name, with the code: a wrong code is easily overlooked."""
+        codes = self.identity.nationalities if self.identity else ()
+        return ", ".join(f"{country_name(code)} ({code})" for code in codes)
+
+    @property
     def method(self) -> Text:
         """How it was checked, in words."""
         return METHODS[self.evidence.method][0] if self.evidence else ""
@@ -66,8 +72,12 @@ def dossier(verification: IdentityVerification) -> Dossier:
         evidence=evidence,
         readable=readable,
         earlier=list(earlier.order_by("-created_at")[:20]),
-        pictures=list(
-            Picture.objects.filter(verification=verification).defer("sealed_jpeg").order_by("kind")
-        ),
+        pictures=pictures_of(verification),
         others=duplicates.others(wallet, identity, evidence) if identity else [],
     )
+
+
+def pictures_of(verification: IdentityVerification) -> list[Picture]:
+    """The pictures of an attempt, without what is in them, the document before the face."""
+    found = Picture.objects.filter(verification=verification).defer("sealed_jpeg")
+    return sorted(found, key=lambda picture: ("front", "back", "face").index(picture.kind))

@@ -30,6 +30,7 @@ def test_documented_settings_are_accepted(
     pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     for line in block.splitlines():
         name, _, value = line.partition("=")
+        value = value.removeprefix('"').removesuffix('"')
         if name.endswith("_FILE"):
             value = str(tmp_path / name)
             Path(value).write_bytes(pem if "KEY" in name else b"a secret")
