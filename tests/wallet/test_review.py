@@ -1,5 +1,6 @@
 """Reviewing: who sees what and who decides, two operators where two are needed, and what is written down."""
 
+from dataclasses import replace
 from datetime import date, timedelta
 
 import pytest
@@ -10,13 +11,13 @@ from django.urls import reverse
 from infra.database.append_only import AppendOnlyError
 from tests.people import evidence_of
 from tests.wallet.conftest import together
-from tests.wallet.operators import address, claimed, operate, reviewer
+from tests.wallet.operators import address, claimed, operate, operator, reviewer
 from tests.wallet.test_admin import TYPED
 from tests.wallet.test_identity_verification import NORA_NEW, SEEN, attempt_in, log_of
 from wallet.claims import Identity
 from wallet.identity import review
 from wallet.identity.review import NotClaimedError, SamePersonError
-from wallet.identity.state_machine import ForbiddenMoveError, settle
+from wallet.identity.state_machine import ForbiddenMoveError, move_to, settle, submit
 from wallet.models import AuditEntry, Credential, Evidence, IdentityMark, IdentityVerification, Wallet
 from wallet.providers.findings import NeedsReview, Verified
 
@@ -72,6 +73,14 @@ def test_a_decision_ends_the_claim(olga, waiting):
     operate(olga, waiting, "claim")
     operate(olga, waiting, "decline", reason="no")
     assert IdentityVerification.objects.get().claimed_by is None
+
+
+def test_an_operator_who_may_no_longer_review_sees_no_claims_of_what_they_had_claimed(olga, waiting):
+    operate(olga, waiting, "claim")
+    codenames = ("view_identityverification", "view_identityverificationtransition")
+    text = operator("olga", *codenames).get(address(waiting)).content.decode()
+    assert "What you review" not in text
+    assert "31 December 1999" not in text
 
 
 def test_an_operator_who_only_reads_cannot_claim(audrey, waiting):
@@ -154,6 +163,41 @@ def test_a_second_operator_who_changes_something_proposes_it_anew(waiting, now, 
     assert approve(waiting, "olga", now, changed) is True
 
 
+def test_a_proposal_ends_when_the_person_is_asked_again(waiting, now, by_two):
+    approve(waiting, "olga", now)
+    claimed(waiting, "otto")
+    review.ask_again(waiting, "blurry", operator=reviewer("otto"), reason="dark", now=now)
+    move_to(waiting, IdentityVerification.State.STARTED, actor="holder", now=now)
+    submit(waiting, now=now)
+    somebody_else = Identity("Mallory", "Other", NORA_NEW.birth_date, ("IE",))
+    settle(waiting, NeedsReview("uploaded", somebody_else, SEEN), now=now)
+    assert approve(waiting, "otto", now, somebody_else) is False
+    assert not Credential.objects.exists()
+    assert approve(waiting, "olga", now, somebody_else) is True
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"document_expires_on": date(2039, 1, 1)}, {"document_number": "X1"}, {"issuing_country": "FR"}],
+)
+def test_a_second_operator_who_changes_the_evidence_proposes_it_anew(waiting, now, by_two, changes):
+    approve(waiting, "olga", now)
+    claimed(waiting, "otto")
+    changed = replace(SEEN, **changes)
+    facts = {"operator": reviewer("otto"), "reason": "seen", "now": now}
+    assert review.approve(waiting, NORA_NEW, changed, **facts) is False
+    assert not Credential.objects.exists()
+
+
+def test_who_has_proposed_does_not_approve_after_the_rule_was_switched_off(waiting, now, by_two, settings):
+    approve(waiting, "olga", now)
+    settings.REVIEW_BY_TWO_OPERATORS = False
+    with pytest.raises(SamePersonError):
+        approve(waiting, "olga", now)
+    review.release(waiting, operator=reviewer("olga"), now=now)
+    assert approve(waiting, "otto", now) is True
+
+
 def test_the_database_refuses_one_person_doing_both(waiting):
     with pytest.raises(IntegrityError), transaction.atomic():
         IdentityVerification.objects.update(proposed_by=reviewer("olga"), approved_by=reviewer("olga"))
@@ -166,6 +210,17 @@ def test_the_admin_tells_the_first_operator_that_another_has_to_approve(olga, wa
     response = olga.post(address(waiting, "do", "approve"), TYPED, follow=True)
     assert "another operator has to make it" in response.content.decode()
     assert not Credential.objects.exists()
+
+
+def test_a_proposal_that_does_not_open_is_made_anew(waiting, now, by_two):
+    approve(waiting, "olga", now)
+    IdentityVerification.objects.update(sealed_claims=b"sealed under a key that is gone")
+    assert approve(waiting, "otto", now) is False
+
+
+@pytest.mark.parametrize("term", ["olga", "1", "ABCD-2345", "9" * 30, "\x00"])
+def test_the_audit_is_searched_for_anything_without_an_error(waiting, admin_client, term):
+    assert admin_client.get(reverse("admin:wallet_auditentry_changelist"), {"q": term}).status_code == 200
 
 
 # --- The same person in another wallet ---------------------------------------------------------------------

@@ -12,6 +12,7 @@ from django.conf import settings
 from django.contrib.auth.models import AbstractUser
 from django.db import transaction
 
+from infra.sealing import SealError
 from wallet import audit, letters
 from wallet.audit import Action
 from wallet.claims import Identity
@@ -66,12 +67,14 @@ def approve(
 ) -> bool:
     """Verified as `identity`; False if that waits for another operator.
 
-    A second operator who changes something of the identity proposes it anew. Raises `NotClaimedError`,
-    `SamePersonError`, `ForbiddenMoveError` or `enrollment.HeldError`, and then changes nothing.
+    A second operator who changes something of the identity or the evidence proposes it anew. Raises
+    `NotClaimedError`, `SamePersonError`, `ForbiddenMoveError` or `enrollment.HeldError`, and then changes
+    nothing.
     """
     with transaction.atomic():
         _check_claimed(verification, operator, State.APPROVED)
-        if settings.REVIEW_BY_TWO_OPERATORS and not _is_second(verification, identity, operator):
+        second = _is_second(verification, identity, evidence, operator)
+        if settings.REVIEW_BY_TWO_OPERATORS and not second:
             _propose(verification, identity, evidence, operator, reason=reason, now=now)
             return False
         approve_as(
@@ -125,13 +128,22 @@ def own_evidence(verification: IdentityVerification) -> Evidence:
     )
 
 
-def _is_second(verification: IdentityVerification, identity: Identity, operator: AbstractUser) -> bool:
-    """Whether another operator has proposed exactly this identity."""
+def _is_second(
+    verification: IdentityVerification, identity: Identity, evidence: Evidence, operator: AbstractUser
+) -> bool:
+    """Whether another operator has proposed exactly this. Raises `SamePersonError`, also without the rule.
+
+    The evidence counts too: its expiry ends the credential, its number finds the person in other wallets.
+    """
     if verification.proposed_by_id is None:
         return False
     if verification.proposed_by_id == operator.pk:
         raise SamePersonError
-    return found.opened(verification)[0] == identity
+    try:
+        before, seen = found.opened(verification)
+    except SealError:  # sealed under a key that is gone: it has to be proposed anew
+        return False
+    return before == identity and seen is not None and seen.to_json() == evidence.to_json()
 
 
 def _propose(
