@@ -9,7 +9,7 @@ from infra.sealing import seal, unseal
 from wallet.identity.state_machine import OPEN
 from wallet.models import IdentityVerification, Picture
 
-KEPT = timedelta(days=7)  # after the decision, for complaints
+KEPT = timedelta(days=7)  # after the decision, for complaints; or after the provider failed
 
 
 def store(verification: IdentityVerification, files: Mapping[str, bytes], *, now: datetime) -> None:
@@ -29,7 +29,7 @@ def opened(picture: Picture) -> bytes:
 
 def clear(*, now: datetime, batch: int) -> int:
     """Erase the pictures of attempts that ended KEPT ago or earlier; how many."""
-    ended = Picture.objects.exclude(verification__state__in=[*OPEN, "error"])
+    ended = Picture.objects.exclude(verification__state__in=OPEN)
     due = ended.filter(verification__changed_at__lte=now - KEPT)
     cleared = 0
     while found := list(due.order_by("id").values_list("id", flat=True)[:batch]):
