@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import date, timedelta
+from urllib.parse import urlsplit
 
 import pytest
 from django.core import mail
@@ -15,6 +16,7 @@ from tests.wallet.operators import address, claimed, operate, operator, reviewer
 from tests.wallet.test_admin import TYPED
 from tests.wallet.test_identity_verification import NORA_NEW, SEEN, attempt_in, log_of
 from wallet.claims import Identity
+from wallet.evidence import Assurance
 from wallet.identity import review
 from wallet.identity.review import NotClaimedError, SamePersonError
 from wallet.identity.state_machine import ForbiddenMoveError, move_to, settle, submit
@@ -131,6 +133,54 @@ def test_asking_again_tells_the_person_what_to_mend(olga, waiting, django_captur
     assert "number" not in letter.body
 
 
+# --- The evidence of what an operator decides --------------------------------------------------------------
+
+BANK = {
+    "type": "openid_connect",
+    "issuer": "https://bank.example.org",
+    "client_id": "us",
+    "client_secret": "secret",
+    "assurance": "eidas substantial",
+}
+OF_BANK = evidence_of(
+    method="electronic", assurance=Assurance("eidas", "substantial"), verified_by="The Bank"
+)
+
+
+def approved_after_the_bank(olga, nora, now, settings, read, evidence):
+    settings.IDENTITY_PROVIDERS = {"bank": BANK}
+    verification = attempt_in("processing", nora, now)
+    IdentityVerification.objects.update(provider="bank")
+    settle(verification, NeedsReview("unreadable", read, evidence), now=now)
+    operate(olga, verification, "claim")
+    operate(olga, verification, "approve", **TYPED)
+    return Evidence.objects.get()
+
+
+@pytest.mark.parametrize(
+    ("read", "evidence"),
+    [
+        (None, None),
+        (None, OF_BANK),
+        (Identity("Mallory", "Other", NORA_NEW.birth_date, ("IE",)), OF_BANK),
+    ],
+)
+def test_what_an_operator_typed_does_not_have_the_level_of_the_bank(
+    olga, nora, now, settings, read, evidence
+):
+    stored = approved_after_the_bank(olga, nora, now, settings, read, evidence)
+    assert stored.trust_framework == f"{settings.BASE_URL}/assurance"
+    assert stored.assurance_level == ""
+    assert stored.verified_by == urlsplit(settings.BASE_URL).netloc
+
+
+def test_what_the_bank_read_and_an_operator_confirmed_keeps_its_level(olga, nora, now, settings):
+    typed = Identity("Nora", "Newman", date(1999, 12, 31), ("IE",))
+    stored = approved_after_the_bank(olga, nora, now, settings, typed, OF_BANK)
+    assert (stored.trust_framework, stored.assurance_level) == ("eidas", "substantial")
+    assert stored.verified_by == "The Bank"
+
+
 # --- Two operators -----------------------------------------------------------------------------------------
 
 
@@ -141,7 +191,8 @@ def by_two(settings):
 
 def approve(verification, name, now, identity=NORA_NEW):
     claimed(verification, name)
-    return review.approve(verification, identity, SEEN, operator=reviewer(name), reason="seen", now=now)
+    evidence = review.claims(verification)[1]
+    return review.approve(verification, identity, evidence, operator=reviewer(name), reason="seen", now=now)
 
 
 def test_the_first_approval_waits_for_another_operator(waiting, now, by_two):
@@ -215,7 +266,9 @@ def test_the_admin_tells_the_first_operator_that_another_has_to_approve(olga, wa
 def test_a_proposal_that_does_not_open_is_made_anew(waiting, now, by_two):
     approve(waiting, "olga", now)
     IdentityVerification.objects.update(sealed_claims=b"sealed under a key that is gone")
-    assert approve(waiting, "otto", now) is False
+    claimed(waiting, "otto")
+    facts = {"operator": reviewer("otto"), "reason": "seen", "now": now}
+    assert review.approve(waiting, NORA_NEW, review.own_evidence(waiting), **facts) is False
 
 
 @pytest.mark.parametrize("term", ["olga", "1", "ABCD-2345", "9" * 30, "\x00"])

@@ -4,6 +4,8 @@ Only the operator who has claimed an attempt sees its claims and decides. Where 
 set, the first approval is a proposal, and another operator makes the second.
 """
 
+from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from urllib.parse import urlsplit
@@ -73,6 +75,7 @@ def approve(
     """
     with transaction.atomic():
         _check_claimed(verification, operator, State.APPROVED)
+        evidence = _as_decided(verification, identity, evidence)
         second = _is_second(verification, identity, evidence, operator)
         if settings.REVIEW_BY_TWO_OPERATORS and not second:
             _propose(verification, identity, evidence, operator, reason=reason, now=now)
@@ -117,14 +120,32 @@ def claims(verification: IdentityVerification) -> tuple[Identity | None, Evidenc
 
 
 def own_evidence(verification: IdentityVerification) -> Evidence:
-    """The evidence of a check that operators of this service make."""
+    """The evidence of a check that operators of this service make.
+
+    It has a level only where the provider is one for operators: they cannot vouch for that of another one.
+    """
     provider = registry.by_name(verification.provider)
-    own = Assurance(f"{settings.BASE_URL}/assurance")  # of an attempt whose provider is gone: no level
+    own = Assurance(f"{settings.BASE_URL}/assurance")
     return Evidence(
         method=provider.method if provider else "in_person",
-        assurance=provider.assurances[0] if provider and provider.assurances else own,
+        assurance=provider.assurances[0] if provider and provider.by_operators else own,
         verified_by=urlsplit(settings.BASE_URL).netloc,
         verified_at=verification.changed_at,
+    )
+
+
+def _as_decided(verification: IdentityVerification, identity: Identity, evidence: Evidence) -> Evidence:
+    """The evidence for what the operator decides: a provider vouches only for the identity that it read."""
+    provider = registry.by_name(verification.provider)
+    with suppress(SealError):
+        if found.opened(verification)[0] == identity or (provider and provider.by_operators):
+            return evidence
+    return replace(
+        own_evidence(verification),
+        document_kind=evidence.document_kind,
+        issuing_country=evidence.issuing_country,
+        document_expires_on=evidence.document_expires_on,
+        document_number=evidence.document_number,
     )
 
 
