@@ -72,14 +72,13 @@ def begin(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) -
     if not state_machine.SUBMISSIONS.left(str(wallet.id), now=now):
         return see_other("wallet_identity", errand.id)
     try:
+        attempts.STARTS.take(str(wallet.id), now=now)
         verification = attempts.attempt(wallet, errand, provider, now=now)
         address = progress.begin(verification, now=now)
     except (CoolDownError, HeldError, ForbiddenMoveError):
         return see_other("wallet_identity", errand.id)
     except LimitReachedError as limit:
-        facts = {"errand": errand, "signed_in_as": wallet.email, "until": limit.retry_at}
-        page = render(request, "wallet/identity_paused.html", facts, status=429)
-        return again_after(limit.retry_after(now), page)
+        return _paused(request, errand, wallet, limit, now)
     except ProviderError as error:
         return _provider_failed(request, errand, wallet, error)
     # Elsewhere only by a link: `form-action` would stop the redirect that follows a form.
@@ -95,9 +94,12 @@ def go_on(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) -
         return see_other("wallet_identity", errand.id)
     attempts.for_errand(verification, errand)
     try:
+        attempts.STARTS.take(str(wallet.id), now=now)
         address = progress.go_on(verification, now=now)
     except ForbiddenMoveError:
         return see_other("wallet_identity", errand.id)
+    except LimitReachedError as limit:
+        return _paused(request, errand, wallet, limit, now)
     except ProviderError as error:
         return _provider_failed(request, errand, wallet, error)
     return HttpResponseRedirect(address)
@@ -151,6 +153,14 @@ def _is_done(errand: Errand, wallet: Wallet, now: datetime) -> bool:
     """Whether the holder has a verified identity that is sure enough for this errand."""
     credential = credentials.valid_credential(wallet, now=now)
     return credential is not None and credentials.reaches(credential, errands.demanded(errand))
+
+
+def _paused(
+    request: HttpRequest, errand: Errand, wallet: Wallet, limit: LimitReachedError, now: datetime
+) -> HttpResponse:
+    facts = {"errand": errand, "signed_in_as": wallet.email, "until": limit.retry_at}
+    page = render(request, "wallet/identity_paused.html", facts, status=429)
+    return again_after(limit.retry_after(now), page)
 
 
 def _provider_failed(
