@@ -126,6 +126,12 @@ class IdentityVerificationAdmin(OperatedAdmin):
         in_review = request.GET.get("state__exact") == IdentityVerification.State.REVIEW
         return ["changed_at"] if in_review else ["-created_at"]
 
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[IdentityVerification], search_term: str
+    ) -> tuple[QuerySet[IdentityVerification], bool]:
+        """A case number is found however it was typed in."""
+        return super().get_search_results(request, queryset, as_case_number(search_term) or search_term)
+
     def get_urls(self) -> list[URLPattern]:
         """With the address of a picture, for the operator who has claimed the attempt."""
         view = self.admin_site.admin_view(self.picture)
@@ -155,7 +161,7 @@ class IdentityVerificationAdmin(OperatedAdmin):
 
     def render_change_form(self, request: Any, context: Any, *args: Any, **kwargs: Any) -> HttpResponse:
         row = context.get("original")
-        if row and review.is_claimed_by(row, request.user):
+        if row and review.is_claimed_by(row, request.user) and self.has_permission_to(request, "change"):
             audit.record(request.user, Action.CLAIMS_SEEN, row, now=timezone.now())
             context["dossier"] = dossier(row)
         return super().render_change_form(request, context, *args, **kwargs)
@@ -190,12 +196,6 @@ class AuditEntryAdmin(ReadOnly, admin.ModelAdmin):
 
     def has_view_permission(self, request: HttpRequest, obj: AuditEntry | None = None) -> bool:
         return request.user.has_perm("admin.view_logentry")
-
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[IdentityVerification], search_term: str
-    ) -> tuple[QuerySet[IdentityVerification], bool]:
-        """A case number is found however it was typed in."""
-        return super().get_search_results(request, queryset, as_case_number(search_term) or search_term)
 
 
 class ValidityFilter(admin.SimpleListFilter):

@@ -15,6 +15,7 @@ from tests.people import NORA
 from tests.wallet.conftest import make_errand
 from tests.wallet.test_identity_verification import attempt_in
 from wallet import credentials
+from wallet.identity.attempts import STARTS
 from wallet.identity.state_machine import SUBMISSIONS
 from wallet.models import Credential, Errand, IdentityVerification, Wallet
 from wallet.providers.contract import Provider, ProviderError, Started
@@ -469,3 +470,15 @@ def test_a_provider_that_is_down_later_keeps_the_person_waiting(holder, errand, 
     IdentityVerification.objects.update(provider="elsewhere")
     assert "<h1>Checking your identity</h1>" in hub(holder, errand).content.decode()
     assert IdentityVerification.objects.get().state == "processing"
+
+
+def test_nobody_makes_this_service_call_a_provider_without_end(holder, errand):
+    begin(holder, errand)
+    address = page("wallet_identity_continue", errand)
+    for _each in range(STARTS.most - 1):
+        assert holder.get(address).status_code == 302
+    response = holder.get(address)
+    assert response.status_code == 429
+    assert int(response["Retry-After"]) > 0
+    assert holder.post(page("wallet_identity_start", errand)).status_code == 429
+    assert IdentityVerification.objects.get().state == State.STARTED

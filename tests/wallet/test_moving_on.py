@@ -387,7 +387,7 @@ def test_of_two_messages_at_once_only_one_changes_what_the_provider_keeps(client
 
     def read_while_another_is_faster(find):
         find("r1")
-        progress._remember(IdentityVerification.objects.get(), {"code": "first"})
+        progress.remember(IdentityVerification.objects.get(), {"code": "first"})
         return Received(("r1",), memory={"code": "second"})
 
     told(received=read_while_another_is_faster)
@@ -402,7 +402,7 @@ def test_following_the_link_again_does_not_spoil_a_message_that_arrives_meanwhil
     progress.begin(verification, now=now)
     read_by_the_message = IdentityVerification.objects.get()
     progress.go_on(IdentityVerification.objects.get(), now=now)
-    progress._remember(read_by_the_message, {"nonce": "n", "code": "c"})
+    progress.remember(read_by_the_message, {"nonce": "n", "code": "c"})
     verification.refresh_from_db()
     assert progress.check_of(verification).memory == {"nonce": "n", "code": "c"}
 

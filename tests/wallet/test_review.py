@@ -1,6 +1,8 @@
 """Reviewing: who sees what and who decides, two operators where two are needed, and what is written down."""
 
+from dataclasses import replace
 from datetime import date, timedelta
+from urllib.parse import urlsplit
 
 import pytest
 from django.core import mail
@@ -10,13 +12,14 @@ from django.urls import reverse
 from infra.database.append_only import AppendOnlyError
 from tests.people import evidence_of
 from tests.wallet.conftest import together
-from tests.wallet.operators import address, claimed, operate, reviewer
+from tests.wallet.operators import address, claimed, operate, operator, reviewer
 from tests.wallet.test_admin import TYPED
 from tests.wallet.test_identity_verification import NORA_NEW, SEEN, attempt_in, log_of
 from wallet.claims import Identity
+from wallet.evidence import Assurance
 from wallet.identity import review
 from wallet.identity.review import NotClaimedError, SamePersonError
-from wallet.identity.state_machine import ForbiddenMoveError, settle
+from wallet.identity.state_machine import ForbiddenMoveError, move_to, settle, submit
 from wallet.models import AuditEntry, Credential, Evidence, IdentityMark, IdentityVerification, Wallet
 from wallet.providers.findings import NeedsReview, Verified
 
@@ -74,6 +77,14 @@ def test_a_decision_ends_the_claim(olga, waiting):
     assert IdentityVerification.objects.get().claimed_by is None
 
 
+def test_an_operator_who_may_no_longer_review_sees_no_claims_of_what_they_had_claimed(olga, waiting):
+    operate(olga, waiting, "claim")
+    codenames = ("view_identityverification", "view_identityverificationtransition")
+    text = operator("olga", *codenames).get(address(waiting)).content.decode()
+    assert "What you review" not in text
+    assert "31 December 1999" not in text
+
+
 def test_an_operator_who_only_reads_cannot_claim(audrey, waiting):
     assert operate(audrey, waiting, "claim").status_code == 403
     assert seen() == []
@@ -122,6 +133,54 @@ def test_asking_again_tells_the_person_what_to_mend(olga, waiting, django_captur
     assert "number" not in letter.body
 
 
+# --- The evidence of what an operator decides --------------------------------------------------------------
+
+BANK = {
+    "type": "openid_connect",
+    "issuer": "https://bank.example.org",
+    "client_id": "us",
+    "client_secret": "secret",
+    "assurance": "eidas substantial",
+}
+OF_BANK = evidence_of(
+    method="electronic", assurance=Assurance("eidas", "substantial"), verified_by="The Bank"
+)
+
+
+def approved_after_the_bank(olga, nora, now, settings, read, evidence):
+    settings.IDENTITY_PROVIDERS = {"bank": BANK}
+    verification = attempt_in("processing", nora, now)
+    IdentityVerification.objects.update(provider="bank")
+    settle(verification, NeedsReview("unreadable", read, evidence), now=now)
+    operate(olga, verification, "claim")
+    operate(olga, verification, "approve", **TYPED)
+    return Evidence.objects.get()
+
+
+@pytest.mark.parametrize(
+    ("read", "evidence"),
+    [
+        (None, None),
+        (None, OF_BANK),
+        (Identity("Mallory", "Other", NORA_NEW.birth_date, ("IE",)), OF_BANK),
+    ],
+)
+def test_what_an_operator_typed_does_not_have_the_level_of_the_bank(
+    olga, nora, now, settings, read, evidence
+):
+    stored = approved_after_the_bank(olga, nora, now, settings, read, evidence)
+    assert stored.trust_framework == f"{settings.BASE_URL}/assurance"
+    assert stored.assurance_level == ""
+    assert stored.verified_by == urlsplit(settings.BASE_URL).netloc
+
+
+def test_what_the_bank_read_and_an_operator_confirmed_keeps_its_level(olga, nora, now, settings):
+    typed = Identity("Nora", "Newman", date(1999, 12, 31), ("IE",))
+    stored = approved_after_the_bank(olga, nora, now, settings, typed, OF_BANK)
+    assert (stored.trust_framework, stored.assurance_level) == ("eidas", "substantial")
+    assert stored.verified_by == "The Bank"
+
+
 # --- Two operators -----------------------------------------------------------------------------------------
 
 
@@ -132,7 +191,8 @@ def by_two(settings):
 
 def approve(verification, name, now, identity=NORA_NEW):
     claimed(verification, name)
-    return review.approve(verification, identity, SEEN, operator=reviewer(name), reason="seen", now=now)
+    evidence = review.claims(verification)[1]
+    return review.approve(verification, identity, evidence, operator=reviewer(name), reason="seen", now=now)
 
 
 def test_the_first_approval_waits_for_another_operator(waiting, now, by_two):
@@ -154,6 +214,41 @@ def test_a_second_operator_who_changes_something_proposes_it_anew(waiting, now, 
     assert approve(waiting, "olga", now, changed) is True
 
 
+def test_a_proposal_ends_when_the_person_is_asked_again(waiting, now, by_two):
+    approve(waiting, "olga", now)
+    claimed(waiting, "otto")
+    review.ask_again(waiting, "blurry", operator=reviewer("otto"), reason="dark", now=now)
+    move_to(waiting, IdentityVerification.State.STARTED, actor="holder", now=now)
+    submit(waiting, now=now)
+    somebody_else = Identity("Mallory", "Other", NORA_NEW.birth_date, ("IE",))
+    settle(waiting, NeedsReview("uploaded", somebody_else, SEEN), now=now)
+    assert approve(waiting, "otto", now, somebody_else) is False
+    assert not Credential.objects.exists()
+    assert approve(waiting, "olga", now, somebody_else) is True
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"document_expires_on": date(2039, 1, 1)}, {"document_number": "X1"}, {"issuing_country": "FR"}],
+)
+def test_a_second_operator_who_changes_the_evidence_proposes_it_anew(waiting, now, by_two, changes):
+    approve(waiting, "olga", now)
+    claimed(waiting, "otto")
+    changed = replace(SEEN, **changes)
+    facts = {"operator": reviewer("otto"), "reason": "seen", "now": now}
+    assert review.approve(waiting, NORA_NEW, changed, **facts) is False
+    assert not Credential.objects.exists()
+
+
+def test_who_has_proposed_does_not_approve_after_the_rule_was_switched_off(waiting, now, by_two, settings):
+    approve(waiting, "olga", now)
+    settings.REVIEW_BY_TWO_OPERATORS = False
+    with pytest.raises(SamePersonError):
+        approve(waiting, "olga", now)
+    review.release(waiting, operator=reviewer("olga"), now=now)
+    assert approve(waiting, "otto", now) is True
+
+
 def test_the_database_refuses_one_person_doing_both(waiting):
     with pytest.raises(IntegrityError), transaction.atomic():
         IdentityVerification.objects.update(proposed_by=reviewer("olga"), approved_by=reviewer("olga"))
@@ -166,6 +261,19 @@ def test_the_admin_tells_the_first_operator_that_another_has_to_approve(olga, wa
     response = olga.post(address(waiting, "do", "approve"), TYPED, follow=True)
     assert "another operator has to make it" in response.content.decode()
     assert not Credential.objects.exists()
+
+
+def test_a_proposal_that_does_not_open_is_made_anew(waiting, now, by_two):
+    approve(waiting, "olga", now)
+    IdentityVerification.objects.update(sealed_claims=b"sealed under a key that is gone")
+    claimed(waiting, "otto")
+    facts = {"operator": reviewer("otto"), "reason": "seen", "now": now}
+    assert review.approve(waiting, NORA_NEW, review.own_evidence(waiting), **facts) is False
+
+
+@pytest.mark.parametrize("term", ["olga", "1", "ABCD-2345", "9" * 30, "\x00"])
+def test_the_audit_is_searched_for_anything_without_an_error(waiting, admin_client, term):
+    assert admin_client.get(reverse("admin:wallet_auditentry_changelist"), {"q": term}).status_code == 200
 
 
 # --- The same person in another wallet ---------------------------------------------------------------------

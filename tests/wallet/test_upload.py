@@ -1,20 +1,24 @@
 """The check by operators from afar: the form, what is stored, who sees it, and when it is erased."""
 
 from datetime import timedelta
+from io import BytesIO
 
 import pytest
 from django.conf import settings as django_settings
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
+from django.test.client import BOUNDARY, MULTIPART_CONTENT, encode_multipart
 from django.urls import reverse
 
 from tests.people import NORA
-from tests.wallet.conftest import SECRET
+from tests.wallet.conftest import SECRET, together
 from tests.wallet.operators import address, operate
 from tests.wallet.test_admin import TYPED
 from tests.wallet.test_pictures import picture
 from tests.wallet.test_review import seen
-from wallet.identity import pictures, review
+from wallet.forms import UploadForm
+from wallet.identity import pictures, review, upload
+from wallet.identity.upload import UPLOADS
 from wallet.models import AuditEntry, Evidence, IdentityVerification, Picture, Wallet
 
 TYPED_BY_NORA = {
@@ -111,6 +115,66 @@ def test_files_that_are_too_long_are_not_read_to_their_end(holder, form):
     assert not Picture.objects.exists()
 
 
+class Body:
+    """What a browser sends; counts the bytes that somebody reads of it."""
+
+    def __init__(self, data):
+        self.file, self.bytes_read = BytesIO(data), 0
+
+    def read(self, size=-1):
+        part = self.file.read(size)
+        self.bytes_read += len(part)
+        return part
+
+    readline = read
+
+
+def test_nothing_is_read_of_what_strangers_send(form, bob, sign_in):
+    signed_in_elsewhere = Client()
+    sign_in(bob, browser=signed_in_elsewhere)
+    for stranger in (Client(), signed_in_elsewhere):
+        body = Body(encode_multipart(BOUNDARY, TYPED_BY_NORA | {"front": file(b"x" * 1_000_000)}))
+        more = {"wsgi.input": body, "CONTENT_LENGTH": str(len(body.file.getvalue()))}
+        response = stranger.generic("POST", form, CONTENT_TYPE=MULTIPART_CONTENT, **more)
+        assert response.status_code == 404
+        assert body.bytes_read == 0
+
+
+def test_nobody_sends_pictures_without_end(holder, form):
+    for _each in range(UPLOADS.most):
+        assert holder.post(form, {"given_name": "N"}).status_code == 422
+    response = send(holder, form)
+    assert response.status_code == 429
+    assert int(response["Retry-After"]) > 0
+    assert not Picture.objects.exists()
+
+
+def test_pictures_that_arrive_while_an_operator_reviews_replace_nothing(holder, form, now):
+    read_before = IdentityVerification.objects.get()
+    send(holder, form)
+    before = {row.id: bytes(row.sealed_jpeg) for row in Picture.objects.all()}
+    late = UploadForm(TYPED_BY_NORA | {"given_name": "Mallory"}, {"front": file(), "face": file()})
+    assert late.is_valid()
+    upload._submit(read_before, late, now=now)
+    assert {row.id: bytes(row.sealed_jpeg) for row in Picture.objects.all()} == before
+    assert IdentityVerification.objects.get().submissions == 1
+
+
+@pytest.mark.postgresql
+@pytest.mark.django_db(transaction=True)
+def test_of_forms_sent_at_once_one_counts_with_its_own_pictures(holder, form, errand):
+    statuses = together(lambda _number: send(copied(holder), form).status_code, 3)
+    assert set(statuses) == {303}
+    assert IdentityVerification.objects.get().submissions == 1
+    assert {row.kind for row in Picture.objects.all()} == {"front", "face"}
+
+
+def copied(browser):
+    other = Client()
+    other.cookies.update(browser.cookies)
+    return other
+
+
 def test_the_form_is_protected_against_other_sites(form, nora, sign_in, errand):
     strict = Client(enforce_csrf_checks=True)
     sign_in(nora, browser=strict)
@@ -199,3 +263,10 @@ def test_pictures_are_erased_a_week_after_the_decision_and_not_before(holder, fo
     assert pictures.clear(now=now + timedelta(days=8), batch=1) == 2
     assert not Picture.objects.exists()
     assert Wallet.objects.get(email=NORA)
+
+
+def test_pictures_of_a_check_that_failed_and_nobody_goes_on_with_are_erased_as_well(holder, form, now):
+    pictures.store(IdentityVerification.objects.get(), {"face": picture()}, now=now)
+    IdentityVerification.objects.update(state="error", changed_at=now)
+    assert pictures.clear(now=now + timedelta(days=6), batch=1) == 0
+    assert pictures.clear(now=now + timedelta(days=8), batch=1) == 1

@@ -9,7 +9,7 @@ from infra.sealing import seal, unseal
 from wallet.identity.state_machine import OPEN
 from wallet.models import IdentityVerification, Picture
 
-KEPT = timedelta(days=7)  # after the decision, for complaints
+KEPT = timedelta(days=7)  # after the decision, for complaints; or after the provider failed
 
 
 def store(verification: IdentityVerification, files: Mapping[str, bytes], *, now: datetime) -> None:

@@ -4,6 +4,8 @@ Only the operator who has claimed an attempt sees its claims and decides. Where 
 set, the first approval is a proposal, and another operator makes the second.
 """
 
+from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime
 from urllib.parse import urlsplit
 
@@ -11,6 +13,7 @@ from django.conf import settings
 from django.contrib.auth.models import AbstractUser
 from django.db import transaction
 
+from infra.sealing import SealError
 from wallet import audit
 from wallet.audit import Action
 from wallet.claims import Identity
@@ -65,12 +68,15 @@ def approve(
 ) -> bool:
     """Approves the attempt with this identity; False if that waits for another operator.
 
-    A second operator who changes something of the identity proposes it anew. Raises `NotClaimedError`,
-    `SamePersonError`, `ForbiddenMoveError` or `enrollment.HeldError`, and then changes nothing.
+    A second operator who changes something of the identity or the evidence proposes it anew. Raises
+    `NotClaimedError`, `SamePersonError`, `ForbiddenMoveError` or `enrollment.HeldError`, and then changes
+    nothing.
     """
     with transaction.atomic():
         _check_claimed(verification, operator, State.APPROVED)
-        if settings.REVIEW_BY_TWO_OPERATORS and not _is_second(verification, identity, operator):
+        evidence = _as_decided(verification, identity, evidence)
+        second = _is_second(verification, identity, evidence, operator)
+        if settings.REVIEW_BY_TWO_OPERATORS and not second:
             _propose(verification, identity, evidence, operator, reason=reason, now=now)
             return False
         approve_as(
@@ -113,24 +119,51 @@ def claims(verification: IdentityVerification) -> tuple[Identity | None, Evidenc
 
 
 def own_evidence(verification: IdentityVerification) -> Evidence:
-    """The evidence of a check that operators of this service make."""
+    """The evidence of a check that operators of this service make.
+
+    It has a level only where the provider is one for operators: they cannot vouch for that of another one.
+    """
     provider = registry.by_name(verification.provider)
-    own = Assurance(f"{settings.BASE_URL}/assurance")  # of an attempt whose provider is gone: no level
+    own = Assurance(f"{settings.BASE_URL}/assurance")
     return Evidence(
         method=provider.method if provider else "in_person",
-        assurance=provider.assurances[0] if provider and provider.assurances else own,
+        assurance=provider.assurances[0] if provider and provider.by_operators else own,
         verified_by=urlsplit(settings.BASE_URL).netloc,
         verified_at=verification.changed_at,
     )
 
 
-def _is_second(verification: IdentityVerification, identity: Identity, operator: AbstractUser) -> bool:
-    """Whether another operator has proposed exactly this identity."""
+def _as_decided(verification: IdentityVerification, identity: Identity, evidence: Evidence) -> Evidence:
+    """The evidence for what the operator decides: a provider vouches only for the identity that it read."""
+    provider = registry.by_name(verification.provider)
+    with suppress(SealError):
+        if found.opened(verification)[0] == identity or (provider and provider.by_operators):
+            return evidence
+    return replace(
+        own_evidence(verification),
+        document_kind=evidence.document_kind,
+        issuing_country=evidence.issuing_country,
+        document_expires_on=evidence.document_expires_on,
+        document_number=evidence.document_number,
+    )
+
+
+def _is_second(
+    verification: IdentityVerification, identity: Identity, evidence: Evidence, operator: AbstractUser
+) -> bool:
+    """Whether another operator has proposed exactly this. Raises `SamePersonError`, also without the rule.
+
+    The evidence counts too: its expiry ends the credential, its number finds the person in other wallets.
+    """
     if verification.proposed_by_id is None:
         return False
     if verification.proposed_by_id == operator.pk:
         raise SamePersonError
-    return found.opened(verification)[0] == identity
+    try:
+        before, seen = found.opened(verification)
+    except SealError:  # sealed under a key that is gone: it has to be proposed anew
+        return False
+    return before == identity and seen is not None and seen.to_json() == evidence.to_json()
 
 
 def _propose(

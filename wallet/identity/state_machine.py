@@ -221,6 +221,8 @@ def move_to(
             changes["sealed_memory"] = None
         if to != State.REVIEW:
             changes |= {"claimed_by": None, "claimed_at": None}
+        else:  # what was proposed in an earlier review was about something else
+            changes["proposed_by"] = None
         changes["submissions"] = verification.submissions + charge
         for name, value in changes.items():
             setattr(verification, name, value)

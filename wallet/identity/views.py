@@ -75,14 +75,13 @@ def begin(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) -
     if not state_machine.SUBMISSIONS.left(str(wallet.id), now=now):
         return see_other("wallet_identity", errand.id)
     try:
+        attempts.STARTS.take(str(wallet.id), now=now)
         verification = attempts.attempt(wallet, errand, provider, now=now)
         address = progress.begin(verification, now=now)
     except (CoolDownError, HeldError, ForbiddenMoveError):
         return see_other("wallet_identity", errand.id)
     except LimitReachedError as limit:
-        facts = {"errand": errand, "signed_in_as": wallet.email, "until": limit.retry_at}
-        page = render(request, "wallet/identity_paused.html", facts, status=429)
-        return again_after(limit.retry_after(now), page)
+        return _paused(request, errand, wallet, limit, now)
     except ProviderError as error:
         return _provider_failed(request, errand, wallet, error)
     # The CSP's `form-action` would block a redirect to another site, so the next page has a link to it.
@@ -98,9 +97,12 @@ def go_on(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) -
         return see_other("wallet_identity", errand.id)
     attempts.for_errand(verification, errand)
     try:
+        attempts.STARTS.take(str(wallet.id), now=now)
         address = progress.go_on(verification, now=now)
     except ForbiddenMoveError:
         return see_other("wallet_identity", errand.id)
+    except LimitReachedError as limit:
+        return _paused(request, errand, wallet, limit, now)
     except ProviderError as error:
         return _provider_failed(request, errand, wallet, error)
     return HttpResponseRedirect(address)
@@ -156,6 +158,14 @@ def _is_done(errand: Errand, wallet: Wallet, now: datetime) -> bool:
     if credential is None or (errand.renewal and credential.issued_at <= errand.created_at):
         return False
     return credentials.reaches(credential, errands.demanded(errand))
+
+
+def _paused(
+    request: HttpRequest, errand: Errand, wallet: Wallet, limit: LimitReachedError, now: datetime
+) -> HttpResponse:
+    facts = {"errand": errand, "signed_in_as": wallet.email, "until": limit.retry_at}
+    page = render(request, "wallet/identity_paused.html", facts, status=429)
+    return again_after(limit.retry_after(now), page)
 
 
 def _provider_failed(

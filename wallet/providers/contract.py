@@ -121,6 +121,7 @@ class Provider:
     label, needs: one line each for the person who chooses. takes: how long the check takes, in words.
     assurances: the best that this provider can honestly claim, one per trust framework.
     method: a key of `evidence.METHODS`, for what operators decide on after this provider.
+    by_operators: whether operators of this service make the check, so that `assurances` are theirs.
     keeps_data: whether the provider's own machines keep data of a check until `forget` has it erased.
     """
 
@@ -129,6 +130,7 @@ class Provider:
     takes: Text
     assurances: tuple[Assurance, ...] = ()
     method: ClassVar[str] = "in_person"
+    by_operators: ClassVar[bool] = False
     keeps_data: ClassVar[bool] = False
 
     def __init__(self, name: str, options: Options) -> None:

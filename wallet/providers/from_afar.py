@@ -23,6 +23,7 @@ class FromAfar(Provider):
     needs = _("A passport or identity card, and a camera.")
     takes = _("A few minutes; an operator decides later, and we e-mail you.")
     method = "remote_pictures"
+    by_operators = True
 
     def __init__(self, name: str, options: Options) -> None:
         super().__init__(name, options)

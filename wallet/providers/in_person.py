@@ -26,6 +26,7 @@ class InPerson(Provider):
     needs = _("You show a passport or identity card in person.")
     takes = _("A visit; the decision is made there.")
     method = "in_person"
+    by_operators = True
 
     def __init__(self, name: str, options: Options) -> None:
         super().__init__(name, options)

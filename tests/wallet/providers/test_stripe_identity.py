@@ -17,6 +17,7 @@ from django.urls import reverse
 
 from infra import waiting
 from tests.wallet.conftest import together
+from tests.wallet.operators import claimed, reviewer
 from tests.wallet.providers.stripe_play import NAME, StripePlay
 from tests.wallet.providers.stripe_server import FAULTS, SECRET, signed
 from wallet.claims import Identity
@@ -259,7 +260,8 @@ def test_an_operator_who_approves_what_stripe_could_not_decide_is_the_verifier(b
     refreshed(verification, now)
     nora_new = Identity("Nora", "New", date(1999, 12, 31))
     evidence = review.claims(verification)[1]
-    review.approve(verification, nora_new, evidence, operator="olga", reason="Seen.", now=now)
+    claimed(verification)
+    review.approve(verification, nora_new, evidence, operator=reviewer(), reason="Seen.", now=now)
     stored = Evidence.objects.get()
     assert stored.method == "remote_pictures"
     assert stored.verified_by == urlsplit(settings.BASE_URL).netloc
