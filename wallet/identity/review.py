@@ -4,6 +4,7 @@ Only the operator who has claimed an attempt sees its claims and decides. Where 
 set, the first approval is a proposal, and another operator makes the second.
 """
 
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -176,7 +177,9 @@ def _propose(
     now: datetime,
 ) -> None:
     verification.proposed_by_id = operator.pk
-    typed = found.typed(verification)
+    typed: Mapping[str, str] = {}
+    with suppress(SealError):  # sealed under a key that is gone
+        typed = found.typed(verification)
     verification.sealed_claims = found.sealed(verification, identity, evidence, typed)
     verification.claimed_by = verification.claimed_at = None
     verification.save(update_fields=["proposed_by", "sealed_claims", "claimed_by", "claimed_at"])

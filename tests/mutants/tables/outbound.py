@@ -78,8 +78,8 @@ MUTANTS = (
     mutant(
         "outbound: an answer of any length",
         _CALLS,
-        "    if len(body) > LONGEST:\n        raise",
-        "    if len(body) > 2 * LONGEST:\n        raise",
+        "    if len(body) > longest:\n        raise",
+        "    if len(body) > 2 * longest:\n        raise",
         f"{_TESTS}::test_a_call_to_a_slow_or_endless_server_ends",
     ),
     mutant(
