@@ -5,7 +5,7 @@ import pytest
 from tests import flow_profile
 
 MOST_MODULES = 38
-MOST_SWITCHES = 148
+MOST_SWITCHES = 153
 
 
 @pytest.mark.django_db(transaction=True)  # the application closes and opens connections
