@@ -185,7 +185,8 @@ def test_no_field_of_a_relying_party_alone_ends_in_an_error_of_ours(operator: Cl
     address = f"{of(RelyingParty)}{rows['notified'].pk}/change/"
     form = operator.get(address).context["adminform"].form
     good = {name: form[name].value() or "" for name in form.fields if "file" not in name}
-    good = {name: [] if name in ("allowed_claims", "grants", "minimum_assurance") else value for name, value in good.items()}
+    lists = ("allowed_claims", "grants", "minimum_assurance")
+    good = {name: [] if name in lists else value for name, value in good.items()}
     good |= {"name": "Told", "jwks": "", "webhook_url": "", "webhook_events": []}
     for kind, uris in (("redirect_uris", ["https://b.example/"]), ("response_uris", [])):
         good |= {f"{kind}-TOTAL_FORMS": len(uris), f"{kind}-INITIAL_FORMS": 0}
