@@ -30,7 +30,10 @@ def metrics(request: HttpRequest) -> HttpResponse:
     headers = {"Cache-Control": "no-store"}
     if not _allowed(request.headers.get("Authorization", "")):
         return HttpResponse(status=401, headers={**headers, "WWW-Authenticate": 'Bearer realm="metrics"'})
-    encode, content_type = choose_encoder(request.headers.get("Accept", ""))
+    try:
+        encode, content_type = choose_encoder(request.headers.get("Accept", ""))
+    except (TypeError, ValueError):  # a version that is no number
+        encode, content_type = choose_encoder("")
     return HttpResponse(encode(_registry), content_type=content_type, headers=headers)
 
 

@@ -168,3 +168,9 @@ def test_a_command_that_does_not_run_is_visible(client: Client, command: str) ->
     assert numbers(client)["last_run_seconds", command] < 60
     LastRun.objects.update(at=timezone.now() - timedelta(days=2))
     assert abs(numbers(client)["last_run_seconds", command] - 2 * DAY) < 60
+
+
+@pytest.mark.parametrize("version", ["x", "1.x", "", "1.0.0.0.0"])
+def test_a_version_that_is_no_number_is_no_error(client: Client, version: str) -> None:
+    response = scrape(client, Accept=f"application/openmetrics-text; version={version}")
+    assert response.status_code == 200
