@@ -117,7 +117,7 @@ def test_nobody_is_asked_to_renew_what_cannot_be_used(alice, now, model, change)
 def test_identities_that_ended_before_there_were_such_emails_are_not_written_about(alice, bob, now):
     revocation.revoke(bob.credential, actor="olga", reason="Forged", now=now)
     Credential.objects.filter(wallet=alice).update(expires_at=now - DAY)
-    import_module("wallet.migrations.0003_life").have_been_told(apps, None)
+    import_module("wallet.migrations.0002_identity_providers").have_been_told(apps, None)
     assert notices.send_due(now=now) == {}
 
 

@@ -165,6 +165,7 @@ def test_renewals_in_two_tabs_issue_one_identity_each_check(holder, alice, now):
     hub = renew(holder)
     provider = holder.post(f"{hub}start/").url
     holder.post(provider, {"outcome": "slow"})
+    IdentityVerification.objects.filter(state="started").update(changed_at=now - timedelta(hours=2))
     PickedOutcome.objects.update(picked_at=now - timedelta(hours=1))
 
     def look(number):

@@ -119,7 +119,7 @@ WRONG = [
     ("newline in nonce", changed(nonce="x" * 16 + "\n"), errors.InvalidRequestError, "visible ASCII"),
     ("delete in nonce", changed(nonce="x" * 16 + "\x7f"), errors.InvalidRequestError, "visible ASCII"),
     ("nonce not ASCII", changed(nonce="é" * 16), errors.InvalidRequestError, "visible ASCII"),
-    ("no scope", Parameters(without("scope")), errors.InvalidScopeError, "scope is missing"),
+    ("no scope", Parameters(without("scope")), errors.InvalidScopeError, "scope or dcql_query is required"),
     ("scope and query", changed(dcql_query="{}"), errors.InvalidRequestError, "sent together"),
     ("no query", asking("{}"), errors.InvalidRequestError, "credentials must be an array"),
     ("a query that is no JSON", asking("{"), errors.InvalidRequestError, "valid JSON"),

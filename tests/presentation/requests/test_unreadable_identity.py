@@ -57,7 +57,7 @@ def test_a_holder_whose_identity_was_forgotten_is_verified_again_and_goes_on(
 
     page = ask(client, acme_bank)
     assert page.endswith("/identity/")
-    assert "Confirm your identity" in client.get(page).content.decode()
+    assert "Your verified identity cannot be read" in client.get(page).content.decode()
     credential = Credential.objects.select_related("wallet", "verification").get()
     with transaction.atomic():
         credentials.issue(credential.wallet, identity, credential.verification, now=timezone.now())

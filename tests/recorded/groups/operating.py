@@ -22,6 +22,7 @@ MODELS = (
     ("wallet", "credential"),
     ("wallet", "statusentry"),
     ("wallet", "statusevent"),
+    ("wallet", "auditentry"),
     ("keys", "signingkey"),
     ("keys", "authority"),
     ("keys", "keyevent"),
