@@ -46,7 +46,7 @@ sandbox: $(VENV)/sandbox ## run the sandbox on http://localhost:8000 (PORT= chan
 
 install: $(VENV)/development tests/node/node_modules
 
-test: install ## run every test: PostgreSQL, then SQLite, Chromium and npm where installed (12 minutes on two cores)
+test: install ## run every test: PostgreSQL, then SQLite, Chromium and npm where installed (about 20 minutes on two cores)
 	@.ci/parts "PostgreSQL=$(MAKE) --no-print-directory test-postgresql" "SQLite=$(MAKE) --no-print-directory test-sqlite"
 
 test-postgresql: install
