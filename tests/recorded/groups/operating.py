@@ -129,6 +129,7 @@ def _strangers(recorder: Recorder) -> None:
                 f"{NOBODY}/delete/",
             ):
                 browser.get(f"{ADMIN}{label}/{model}/{page}")
+        browser.get(f"{ADMIN}wallet/identityverification/{NOBODY}/pictures/{NOBODY}/")
         for page in _operations():
             browser.get(ADMIN + page)
             browser.post(ADMIN + page, REASON)

@@ -144,6 +144,9 @@ def _strangers(recorder: Recorder) -> None:
             f"{errand}/identity/continue/",
             f"{errand}/identity/cancel/",
             f"{errand}/identity/in-person/",
+            f"{errand}/identity/upload/",
+            f"{errand}/identity/other-wallet/",
+            "/wallet/identity/",
             f"/wallet/identity/{NOBODY}/return/",
             *(f"/wallet/identity/{name}/{end}" for name in ("simulated", "unknown") for end in MESSAGES),
         ):
