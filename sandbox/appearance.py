@@ -23,9 +23,9 @@ _ENDS = {State.SUBMITTED: State.ERROR, State.PROCESSING: State.ERROR, State.REVI
 
 
 def appear(errand: Errand, persona: str, *, now: datetime) -> Wallet:
-    """The wallet of the errand's e-mail address, whose holder was checked as `persona`, a key of `OUTCOMES`.
+    """The wallet with the errand's e-mail address, after an identity check with the outcome `persona`.
 
-    A wallet with the identity of this persona, or a suspended one, is not changed. A credential with another
+    persona: a key of `OUTCOMES`. A wallet with the identity of this persona, or a suspended one, is not changed. A credential with another
     identity expires. Calls for the same e-mail address must not run at the same time.
     """
     wallet, _new = Wallet.objects.get_or_create(email=errand.email, defaults={"created_at": now})

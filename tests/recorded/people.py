@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.fuzz.gateway import Reply
 from tests.recorded.clock import clock
-from tests.recorded.service import AUTHORIZE, OPERATOR, PASSWORD
+from tests.recorded.installation import AUTHORIZE, OPERATOR, PASSWORD
 
 if TYPE_CHECKING:
     from tests.recorded.recorder import Browser

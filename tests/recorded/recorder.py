@@ -16,7 +16,7 @@ from tests.recorded.formatting import FORM, JSON, Formatter
 from tests.recorded.masks import Masks
 
 if TYPE_CHECKING:
-    from tests.recorded.service import Service
+    from tests.recorded.installation import Installation
 
 Pairs = Sequence[tuple[str, str]]
 
@@ -24,7 +24,7 @@ Pairs = Sequence[tuple[str, str]]
 class Recorder:
     """One group of scenarios, which becomes one file."""
 
-    def __init__(self, service: "Service", *, usual: dict[str, str], reached: Counter[str]) -> None:
+    def __init__(self, service: "Installation", *, usual: dict[str, str], reached: Counter[str]) -> None:
         self.service, self.usual, self.reached = service, usual, reached
         self.lines: list[str] = []
         self.cookies: dict[str, str] = {}  # what is usual about each

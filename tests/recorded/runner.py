@@ -26,14 +26,14 @@ def main() -> None:
 
     django.setup()
     logging.disable(logging.CRITICAL)
-    from tests.recorded.service import Service
+    from tests.recorded.installation import Installation
 
-    service = Service()
+    service = Installation()
     reached: Counter[str] = Counter()
     for number, (name, group) in enumerate(_groups(service.sandbox)):
         _run(service, number, name, group, reached, asked)
     _addresses(reached, asked.into)
-    from tests.recorded.service import routes
+    from tests.recorded.installation import routes
 
     found = sorted({key.split(" ")[0] for key in reached})
     print(json.dumps({"routes": routes(), "reached": found, "requests": reached.total()}))

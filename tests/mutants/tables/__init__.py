@@ -9,7 +9,7 @@ from tests.mutants.tables import (
     operators,
     outbound,
     requests,
-    service,
+    settings_and_headers,
     sign_in,
     statuses,
     stripe_identity,
@@ -27,7 +27,7 @@ _PARTS = (
     keys,
     outbound,
     operators,
-    service,
+    settings_and_headers,
     identities,
     stripe_identity,
 )

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from tests.presentation.payloads import FULL, MANDATE, SESSION, value, with_changes
+from tests.recorded.installation import AUTHORIZE, BASIC, Installation
 from tests.recorded.recorder import Recorder, encoded
-from tests.recorded.service import AUTHORIZE, BASIC, Service
 
 BANK = "Harbour Bank"
 HOME = "https://harbour-bank.example/callback"
@@ -32,7 +32,7 @@ def run(recorder: Recorder) -> None:
     _methods(recorder)
 
 
-def _untrusted(service: Service) -> Iterator[tuple[str, dict[str, Any]]]:
+def _untrusted(service: Installation) -> Iterator[tuple[str, dict[str, Any]]]:
     for title, changes in _UNTRUSTED.items():
         yield title, service.asked(BANK, **changes)
     yield "nothing at all", {}
@@ -124,7 +124,7 @@ def query(*paths: list[Any], **more: Any) -> dict[str, Any]:
     return {"credentials": [one | more]}
 
 
-def _wrong_queries(service: Service) -> dict[str, dict[str, Any]]:
+def _wrong_queries(service: Installation) -> dict[str, dict[str, Any]]:
     texts = {
         "that is no JSON": "{",
         "that is a list": "[]",
@@ -304,7 +304,7 @@ _GOOD: dict[str, dict[str, Any]] = {
 }
 
 
-def _good_queries(service: Service) -> dict[str, dict[str, Any]]:
+def _good_queries(service: Installation) -> dict[str, dict[str, Any]]:
     return {
         "a query for two claims": claims(["given_name"], ["birth_date"]),
         "a query for nationalities one by one": claims(["nationalities", None]),

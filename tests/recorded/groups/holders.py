@@ -9,8 +9,8 @@ from tests.presentation.payloads import FULL, MANDATE, SESSION, value
 from tests.recorded import people, random_values
 from tests.recorded.clock import clock
 from tests.recorded.groups.authorize import claims
+from tests.recorded.installation import AUTHORIZE, OUTCOME, PRESENTATION, VERIFY
 from tests.recorded.recorder import Browser, Recorder
-from tests.recorded.service import AUTHORIZE, OUTCOME, PRESENTATION, VERIFY
 from tests.relying_party import read_json
 
 BANK = "Harbour Bank"

@@ -8,8 +8,8 @@ from typing import Any
 from django.apps import apps
 
 from tests.recorded import people
+from tests.recorded.installation import BASIC, EVENTS, OPERATOR, PASSWORD
 from tests.recorded.recorder import FORM, Browser, Recorder
-from tests.recorded.service import BASIC, EVENTS, OPERATOR, PASSWORD
 
 ADMIN = "/admin/"
 MODELS = (

@@ -5,8 +5,8 @@ from typing import Any
 
 from django.db import connection
 
+from tests.recorded.installation import AUTHORIZE, OUTCOME, PAR, TOKEN, VERIFY
 from tests.recorded.recorder import Browser, Recorder
-from tests.recorded.service import AUTHORIZE, OUTCOME, PAR, TOKEN, VERIFY
 
 
 def run(recorder: Recorder) -> None:

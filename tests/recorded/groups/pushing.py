@@ -6,8 +6,8 @@ from typing import Any
 from tests.presentation.payloads import SESSION, value
 from tests.recorded.groups.authorize import claims as query
 from tests.recorded.groups.request_objects import GOOD, NOT_GOOD, NOT_ITS_OWN
+from tests.recorded.installation import AUTHORIZE, BASIC, PAR
 from tests.recorded.recorder import FORM, JSON, Recorder, encoded
-from tests.recorded.service import AUTHORIZE, BASIC, PAR
 
 BANK = "Harbour Bank"
 ENCRYPTED = {"response_mode": "direct_post.jwt"}

@@ -8,12 +8,12 @@ from typing import Any
 from tests.forgery import new_key, sign_jwt, sign_text
 from tests.recorded import random_values
 from tests.recorded.clock import clock
+from tests.recorded.installation import AUTHORIZE, Installation, Party
 from tests.recorded.recorder import Recorder
-from tests.recorded.service import AUTHORIZE, Party, Service
 from tests.relying_party import decode, encode
 
 BANK = "Harbour Bank"
-Make = Callable[[Service], str]
+Make = Callable[[Installation], str]
 
 
 def claims(party: str = BANK, **changes: Any) -> Make:
@@ -29,7 +29,7 @@ def header(**changes: Any) -> Make:
 def from_now(**seconds: int | None) -> Make:
     """The valid object with other times, as seconds from now."""
 
-    def make(service: Service) -> str:
+    def make(service: Installation) -> str:
         now = int(clock.seconds())
         times = {name: None if value is None else now + value for name, value in seconds.items()}
         return claims(**times)(service)
@@ -37,35 +37,35 @@ def from_now(**seconds: int | None) -> Make:
     return make
 
 
-def _by_another_key(service: Service) -> str:
+def _by_another_key(service: Installation) -> str:
     stranger = Party(BANK, service[BANK].client_id, new_key(), "", "")
     return stranger.request_object(
         service.base_url, service.asked(BANK), header={"jwk": random_values.jwk(stranger.key)}
     )
 
 
-def _changed_afterwards(service: Service) -> str:
+def _changed_afterwards(service: Installation) -> str:
     head, _, signature = claims()(service).split(".")
     return f"{head}.{claims(state='another')(service).split('.')[1]}.{signature}"
 
 
-def _unsigned(service: Service) -> str:
+def _unsigned(service: Installation) -> str:
     return header(alg="none")(service).rpartition(".")[0] + "."
 
 
-def _by_secret(service: Service) -> str:
+def _by_secret(service: Installation) -> str:
     text = header(alg="HS256")(service).rpartition(".")[0]
     return f"{text}.{encode(hmac.digest(service[BANK].secret.encode(), text.encode(), 'sha256'))}"
 
 
-def _twice(service: Service) -> str:
+def _twice(service: Installation) -> str:
     head, payload, _ = claims()(service).split(".")
     said = decode(payload).decode()
     again = encode(f'{said[:-1]}, "nonce": {json.dumps(json.loads(said)["nonce"])}}}'.encode())
     return sign_text(f"{head}.{again}", service[BANK].key)
 
 
-def _an_assertion(service: Service) -> str:
+def _an_assertion(service: Installation) -> str:
     return service[BANK].assertion(service.base_url)["client_assertion"]
 
 

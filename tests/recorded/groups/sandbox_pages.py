@@ -8,8 +8,8 @@ from tests.presentation.payloads import MANDATE, value
 from tests.recorded import people
 from tests.recorded.clock import clock
 from tests.recorded.groups.authorize import claims
+from tests.recorded.installation import AUTHORIZE
 from tests.recorded.recorder import FORM, JSON, Recorder, encoded
-from tests.recorded.service import AUTHORIZE
 
 HOLDER = "/sandbox/holder"
 ANSWERS, READ = "/playground/answers/", "/playground/answers/read/"

@@ -3,8 +3,8 @@
 from tests.recorded import people
 from tests.recorded.clock import clock
 from tests.recorded.groups.operating import ADMIN, REASON
+from tests.recorded.installation import AUTHORIZE
 from tests.recorded.recorder import Recorder
-from tests.recorded.service import AUTHORIZE
 
 
 def run(recorder: Recorder) -> None:

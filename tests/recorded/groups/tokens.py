@@ -1,8 +1,8 @@
 """Access tokens, and the endpoints that take them: verification and outcomes."""
 
 from tests.recorded.clock import clock
+from tests.recorded.installation import OUTCOME, TOKEN, VERIFY
 from tests.recorded.recorder import FORM, JSON, Recorder
-from tests.recorded.service import OUTCOME, TOKEN, VERIFY
 
 BANK = "Harbour Bank"
 GRANT = {"grant_type": "client_credentials"}

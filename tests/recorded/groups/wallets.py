@@ -4,8 +4,8 @@ from datetime import timedelta
 
 from tests.recorded import people, random_values
 from tests.recorded.clock import clock
+from tests.recorded.installation import AUTHORIZE
 from tests.recorded.recorder import FORM, Recorder
-from tests.recorded.service import AUTHORIZE
 
 BANK = "Harbour Bank"
 NOBODY = "00000000-0000-4000-8000-000000000000"

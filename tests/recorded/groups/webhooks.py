@@ -6,8 +6,8 @@ from django.core.management import call_command
 
 from tests.recorded import people
 from tests.recorded.clock import clock
+from tests.recorded.installation import EVENTS
 from tests.recorded.recorder import Recorder
-from tests.recorded.service import EVENTS
 
 BANK = "Harbour Bank"
 

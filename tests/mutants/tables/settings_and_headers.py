@@ -1,4 +1,4 @@
-"""The service around its parts: settings, headers, limits."""
+"""Settings, headers and limits of the service as a whole."""
 
 from tests.mutants.mutant import mutant
 

@@ -91,7 +91,7 @@ class Party:
         return sign_jwt({name: value for name, value in head.items() if value is not None}, claims, self.key)
 
 
-class Service:
+class Installation:
     """The service under test with its relying parties and operators."""
 
     def __init__(self) -> None:
