@@ -25,8 +25,9 @@ _ENDS = {State.SUBMITTED: State.ERROR, State.PROCESSING: State.ERROR, State.REVI
 def appear(errand: Errand, persona: str, *, now: datetime) -> Wallet:
     """The wallet with the errand's e-mail address, after an identity check with the outcome `persona`.
 
-    persona: a key of `OUTCOMES`. A wallet with the identity of this persona, or a suspended one, is not changed. A credential with another
-    identity expires. Calls for the same e-mail address must not run at the same time.
+    persona: a key of `OUTCOMES`. A wallet with the identity of this persona, or a suspended one, is not
+    changed. A credential with another identity expires. Calls for the same e-mail address must not run at the
+    same time.
     """
     wallet, _new = Wallet.objects.get_or_create(email=errand.email, defaults={"created_at": now})
     if wallet.state == Wallet.State.ACTIVE and not _has_identity(wallet, persona, now=now):

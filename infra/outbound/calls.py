@@ -139,7 +139,7 @@ def _failing_as(kind: type[OutboundError]) -> Iterator[None]:
 
 
 def _in_time(work: Callable[[], list[str]], seconds: float) -> list[str]:
-    """The result of `work`, or TimeoutError. Needed because the operating system's resolver takes no time limit."""
+    """The result of `work`, or TimeoutError. The system's resolver takes no time limit of its own."""
     done: queue.SimpleQueue[Any] = queue.SimpleQueue()
 
     def run() -> None:
