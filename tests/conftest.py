@@ -19,6 +19,7 @@ from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
 from tests import emptying, pgbouncer, softhsm
+from tests.programs import chromium, nginx
 
 SECOND_DATABASE = os.environ.get("SECOND_DATABASE") == "1"
 QUICK = os.environ.get("QUICK") == "1"
@@ -36,17 +37,6 @@ hypothesis_settings.register_profile(
 hypothesis_settings.load_profile("budget")
 
 NODE_PACKAGES = Path(__file__).parent / "node" / "node_modules"
-
-
-def chromium() -> str | None:
-    """The path of Chromium."""
-    names = (os.environ.get("CHROMIUM"), "chromium", "chromium-browser", "google-chrome")
-    return next((path for name in names if name and (path := shutil.which(name))), None)
-
-
-def nginx() -> str | None:
-    """The path of nginx. Debian installs it in a directory that only root has in PATH."""
-    return shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin:/usr/local/sbin")
 
 
 def _missing(item: pytest.Item) -> str | None:

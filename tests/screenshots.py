@@ -11,8 +11,8 @@ from typing import Any
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from tests.conftest import chromium
 from tests.ports import free_port
+from tests.programs import chromium
 
 ROOT = Path(__file__).resolve().parent.parent
 PICTURES = ROOT / "docs" / "screenshots"

@@ -16,9 +16,9 @@ from urllib.parse import urlencode
 import pytest
 
 from tests.benchmarks.sites import Site
-from tests.conftest import nginx
 from tests.own_databases import ROOT, manage, own_database, production
 from tests.ports import free_port
+from tests.programs import nginx
 
 pytestmark = [pytest.mark.nginx, pytest.mark.postgresql]
 HOST = "wallet.example"

@@ -1,6 +1,7 @@
 """How the code is laid out: layers, names, imported packages, texts, and what may be committed."""
 
 import ast
+import os
 import re
 import subprocess
 import sys
@@ -310,3 +311,14 @@ def test_log_events_have_one_style() -> None:
     assert {
         f"{name}: {event}" for name, event in events if not re.fullmatch("[a-z]+(_[a-z]+)*", event)
     } == set()
+
+
+@pytest.mark.parametrize("module", re.findall(r"-m (tests\.\w+)", (ROOT / "Makefile").read_text()))
+def test_every_command_of_the_makefile_starts_without_settings(module: str) -> None:
+    """What pytest sets up is not there when a command starts."""
+    entry = module if (ROOT / f"{module.replace('.', '/')}.py").is_file() else f"{module}.__main__"
+    clean = {name: value for name, value in os.environ.items() if name in ("PATH", "HOME")}
+    found = subprocess.run(
+        [sys.executable, "-c", f"import {entry}"], cwd=ROOT, env=clean, capture_output=True, text=True
+    )
+    assert found.returncode == 0, found.stderr

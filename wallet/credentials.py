@@ -13,7 +13,7 @@ from uuid import UUID
 
 from django.conf import settings
 
-from infra.sealing import seal, unseal
+from infra.sealing import seal_column, unseal_column
 from keys.issuer_key import IssuerKey, active_issuer_key
 from keys.jwk import public_jwk
 from keys.private_keys.signer import SoftwareSigner
@@ -58,7 +58,7 @@ def issue(
         raise CredentialNotUsableError("The wallet's credential is suspended.")
     credential.verification = verification
     credential.state = Credential.State.VALID
-    credential.sealed_identity = seal(identity.to_json(), context=_sealing_context(credential))
+    credential.sealed_identity = seal_column(credential, "sealed_identity", identity.to_json())
     credential.issued_at = now
     credential.revoked_at = credential.erased_at = credential.notice_until = None
     credential.notice = ""
@@ -260,13 +260,9 @@ def _identity(credential: Credential) -> Identity:
     """
     sealed, opened = getattr(credential, "_opened_identity", (None, None))
     if opened is None or sealed is not credential.sealed_identity:
-        opened = Identity.from_json(unseal(credential.sealed_identity, context=_sealing_context(credential)))
+        opened = Identity.from_json(unseal_column(credential, "sealed_identity"))
         credential._opened_identity = credential.sealed_identity, opened  # type: ignore[attr-defined]
     return opened
-
-
-def _sealing_context(credential: Credential) -> str:
-    return f"wallet_credential.sealed_identity:{credential.id}"
 
 
 def _rounded(moment: datetime) -> int:

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 
-from infra.sealing import seal, unseal
+from infra.sealing import seal_column, unseal_column
 from wallet.claims import Identity
 from wallet.evidence import Evidence
 from wallet.models import IdentityVerification
@@ -26,14 +26,14 @@ def sealed(
         "evidence": evidence.to_json() if evidence else None,
         "typed": dict(typed or {}),
     }
-    return seal(json.dumps(found).encode(), context=_context(verification))
+    return seal_column(verification, "sealed_claims", json.dumps(found).encode())
 
 
 def typed(verification: IdentityVerification) -> Mapping[str, str]:
     """What the person typed, if anything was sealed of it. Raises `SealError`."""
     if verification.sealed_claims is None:
         return {}
-    found = json.loads(unseal(verification.sealed_claims, context=_context(verification)))
+    found = json.loads(unseal_column(verification, "sealed_claims"))
     said: Mapping[str, str] = found.get("typed", {})
     return said
 
@@ -42,7 +42,7 @@ def opened(verification: IdentityVerification) -> tuple[Identity | None, Evidenc
     """What `sealed` was given. Raises `SealError`."""
     if verification.sealed_claims is None:
         return None, None
-    text = unseal(verification.sealed_claims, context=_context(verification))
+    text = unseal_column(verification, "sealed_claims")
     found = json.loads(text)
     if "identity" not in found:  # sealed by an earlier release, which knew no evidence
         return Identity.from_json(text), None
@@ -51,7 +51,3 @@ def opened(verification: IdentityVerification) -> tuple[Identity | None, Evidenc
         Identity.from_json(identity) if identity is not None else None,
         Evidence.from_json(evidence) if evidence is not None else None,
     )
-
-
-def _context(verification: IdentityVerification) -> str:
-    return f"wallet_identityverification.sealed_claims:{verification.id}"

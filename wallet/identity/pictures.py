@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from django.db import transaction
 
-from infra.sealing import seal, unseal
+from infra.sealing import seal_column, unseal_column
 from wallet.identity.state_machine import OPEN
 from wallet.models import IdentityVerification, Picture
 
@@ -18,13 +18,13 @@ def store(verification: IdentityVerification, files: Mapping[str, bytes], *, now
         Picture.objects.filter(verification=verification).delete()
         for kind, jpeg in files.items():
             picture = Picture(verification=verification, kind=kind, uploaded_at=now)
-            picture.sealed_jpeg = seal(jpeg, context=_context(picture))
+            picture.sealed_jpeg = seal_column(picture, "sealed_jpeg", jpeg)
             picture.save()
 
 
 def opened(picture: Picture) -> bytes:
     """The JPEG. Raises `SealError`."""
-    return unseal(picture.sealed_jpeg, context=_context(picture))
+    return unseal_column(picture, "sealed_jpeg")
 
 
 def clear(*, now: datetime, batch: int) -> int:
@@ -35,7 +35,3 @@ def clear(*, now: datetime, batch: int) -> int:
     while found := list(due.order_by("id").values_list("id", flat=True)[:batch]):
         cleared += Picture.objects.filter(id__in=found).delete()[0]
     return cleared
-
-
-def _context(picture: Picture) -> str:
-    return f"wallet_picture.sealed_jpeg:{picture.id}"

@@ -16,7 +16,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.urls import reverse
 
-from infra.sealing import SealError, seal, unseal
+from infra.sealing import SealError, seal_column, unseal_column
 from wallet.identity import notices, state_machine
 from wallet.identity.state_machine import MOVES, WAITING, ForbiddenMoveError, move_to, settle
 from wallet.models import IdentityVerification
@@ -271,9 +271,7 @@ def _memory(verification: IdentityVerification) -> Mapping[str, Any]:
     if verification.sealed_memory is None:
         return {}
     try:
-        memory: dict[str, Any] = json.loads(
-            unseal(verification.sealed_memory, context=_context(verification))
-        )
+        memory: dict[str, Any] = json.loads(unseal_column(verification, "sealed_memory"))
     except SealError:  # sealed under a key that is gone: the provider has to begin anew
         log.exception("identity_memory_does_not_open", verification=str(verification.id))
         return {}
@@ -281,8 +279,4 @@ def _memory(verification: IdentityVerification) -> Mapping[str, Any]:
 
 
 def _sealed(verification: IdentityVerification, memory: Mapping[str, Any]) -> bytes:
-    return seal(json.dumps(memory).encode(), context=_context(verification))
-
-
-def _context(verification: IdentityVerification) -> str:
-    return f"wallet_identityverification.sealed_memory:{verification.id}"
+    return seal_column(verification, "sealed_memory", json.dumps(memory).encode())

@@ -14,7 +14,7 @@ from wallet.models.holders import Errand, Wallet
 class IdentityVerification(models.Model):
     """One attempt to verify a holder's identity with a provider. Its moves: `identity.state_machine`."""
 
-    # Read by `keys.sealed_columns`; what `identity.state_machine` seals to.
+    # Sealed columns and the associated data each is bound to: see `keys.sealed_columns`.
     SEALED = {
         "sealed_claims": "wallet_identityverification.sealed_claims:{pk}",
         "sealed_memory": "wallet_identityverification.sealed_memory:{pk}",
@@ -268,7 +268,7 @@ class AuditEntry(AppendOnly):
 class Picture(models.Model):
     """A picture that a person uploaded for an attempt, as a JPEG of our own making (`wallet.pictures`)."""
 
-    # Read by `keys.sealed_columns`; what `identity.pictures` seals to.
+    # Sealed columns and the associated data each is bound to: see `keys.sealed_columns`.
     SEALED = {"sealed_jpeg": "wallet_picture.sealed_jpeg:{pk}"}
 
     class Kind(models.TextChoices):

@@ -29,9 +29,9 @@ MUTANTS = (
     ),
     mutant(
         "sealing: the identity is bound to no row",
-        "wallet/credentials.py",
-        'return f"wallet_credential.sealed_identity:{credential.id}"',
-        'return "wallet_credential.sealed_identity"',
+        "wallet/models/identity.py",
+        '"wallet_credential.sealed_identity:{pk}"',
+        '"wallet_credential.sealed_identity"',
         "wallet/test_credentials.py::test_the_identity_is_sealed_and_good_for_its_own_row_only",
     ),
     mutant(

@@ -1,0 +1,15 @@
+"""Where the programs that tests drive are installed. Needs no settings, so commands can import it."""
+
+import os
+import shutil
+
+
+def chromium() -> str | None:
+    """The path of Chromium."""
+    names = (os.environ.get("CHROMIUM"), "chromium", "chromium-browser", "google-chrome")
+    return next((path for name in names if name and (path := shutil.which(name))), None)
+
+
+def nginx() -> str | None:
+    """The path of nginx. Debian installs it in a directory that only root has in PATH."""
+    return shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin:/usr/local/sbin")
