@@ -185,7 +185,12 @@ def serves(module: str, used_by: dict[str, set[str]]) -> set[str]:
 
 
 # Django loads these by their place. They serve every app.
-OF_DJANGO = {"infra.apps", "infra.models", "infra.management.commands.migrate"}
+OF_DJANGO = {
+    "infra.apps",
+    "infra.models",
+    "infra.management.commands.migrate",
+    "infra.templatetags.moments",
+}
 # Calls to outside parties know nothing of the product. So far only relying applications are left alone for
 # as long as they ask.
 FOR_EVERY_CALL = {"infra.outbound.retry_after"}

@@ -1,0 +1,12 @@
+// Writes every time of the page in the time zone and the language of the person. Without it they read UTC.
+"use strict";
+const language = document.documentElement.lang;
+const formats = {
+  moment: new Intl.DateTimeFormat(language, { dateStyle: "long", timeStyle: "short" }),
+  clock: new Intl.DateTimeFormat(language, { timeStyle: "short" }),
+};
+for (const [name, format] of Object.entries(formats)) {
+  for (const element of document.querySelectorAll(`time[data-${name}]`)) {
+    element.textContent = format.format(new Date(element.dateTime));
+  }
+}

@@ -1,0 +1,20 @@
+"""The page on which holders see and change how they sign in."""
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+
+from infra.reading import only_read
+from wallet import sessions
+
+
+@never_cache
+@only_read
+def security(request: HttpRequest) -> HttpResponse:
+    """Passkeys, signed-in browsers and the e-mail address of the signed-in holder."""
+    session = sessions.current(request, now=timezone.now())
+    if session is None:
+        return redirect("wallet_front_door")
+    context = {"wallet": session.wallet, "session": session, "signed_in_as": session.wallet.email}
+    return render(request, "wallet/security.html", context)
