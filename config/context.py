@@ -6,12 +6,16 @@ from django.http import HttpRequest
 from wallet.pages import TRY_AGAIN
 
 
-def environment(request: HttpRequest) -> dict[str, str | bool]:
+def environment(request: HttpRequest) -> dict[str, object]:
     """`environment_banner`: the word of the banner on every page, empty in production.
 
+    `languages`: those of the switch in the footer, which pages for operators and developers do not have;
+    `here`: the page to come back to.
     `try_again`: True if the page is shown because its form was refused (`views.csrf_failure`).
     """
     return {
         "environment_banner": settings.ENVIRONMENT_BANNER,
+        "languages": settings.LANGUAGES if getattr(request, "page_language", "") else (),
+        "here": request.get_full_path(),
         "try_again": request.method == "GET" and TRY_AGAIN in request.GET,
     }

@@ -11,7 +11,7 @@ import presentation.metadata
 import presentation.views
 import wallet.endpoints
 import wallet.status_lists.endpoints
-from config import views
+from config import languages, views
 from config.metrics import metrics
 from infra.published.documents import PublishedDocument
 from infra.published.families import PublishedFamily
@@ -38,6 +38,7 @@ INSERTED_BEFORE = ("", PRESENTATION, f"{PRESENTATION}/authorize")
 
 urlpatterns = [
     path("", views.home, name="home"),
+    path("language/", languages.choose, name="language"),
     path(f"{PRESENTATION}/authorize", presentation.views.authorize, name="authorize"),
     path(f"{PRESENTATION}/par", presentation.endpoints.push, name="push"),
     path(f"{PRESENTATION}/interactions/<uuid:interaction_id>/", presentation.views.resume, name="resume"),

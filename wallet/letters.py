@@ -1,8 +1,11 @@
-"""E-mails to holders, as plain text and HTML, in the language of the current page."""
+"""E-mails to holders, as plain text and HTML.
+
+An e-mail that a person requests is in the language of the page; a notice is in the language of the wallet.
+"""
 
 import smtplib
 from contextlib import suppress
-from datetime import timedelta
+from datetime import date, timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -10,10 +13,11 @@ import structlog
 from django.conf import settings
 from django.core.mail import EmailMessage, EmailMultiAlternatives, get_connection
 from django.template.loader import render_to_string
+from django.utils.translation import get_language, override
 from django.utils.translation import gettext as _t
 from django.utils.translation import gettext_lazy as _
 
-from infra import email_addresses
+from infra import email_addresses, localised
 from infra.email_addresses import EmailAddressError
 from infra.waiting import MAIL_SERVER, waiting_for
 from wallet.claims import Text
@@ -96,13 +100,21 @@ def send_link(email: str, address: str, *, lifetime: timedelta) -> None:
         _send(email, _t("Your sign-in link"), "link", facts)
 
 
-def send_notice(wallet: Wallet, notice: str, **facts: str) -> None:
+def send_notice(wallet: Wallet, notice: str, **facts: str | date) -> None:
     """What happened to the holder's identity; `notice` is a key of `NOTICES`. Reasons are not in it.
 
-    Never refused for want of a thread: notices are few, and nobody would send this letter again.
+    In the language of the wallet, because an operator, a sweep or another person may be the cause; days in
+    `facts` are written in it, too. Never refused for want of a thread: notices are few, and nobody would send
+    this letter again.
     """
-    subject, text = (str(each) % facts for each in NOTICES[notice])
-    _send(wallet.email, subject, "notice", {"subject": subject, "text": text})
+    with override(wallet.language or get_language()):
+        written = {name: _written(fact) for name, fact in facts.items()}
+        subject, text = (str(each) % written for each in NOTICES[notice])
+        _send(wallet.email, subject, "notice", {"subject": subject, "text": text})
+
+
+def _written(fact: str | date) -> str:
+    return localised.day(fact) if isinstance(fact, date) else fact
 
 
 def _send(recipient: str, subject: str, name: str, facts: dict[str, Any]) -> None:

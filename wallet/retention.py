@@ -39,6 +39,8 @@ wallet.AuditEntry: action subject | which operator looked at which attempt: inte
     account for what operators saw | for ever
 wallet.Wallet: email suspension_reason | a holder’s e-mail address, and the reason for a suspension | in
     clear | holders sign in with the address; operators see the reason | as long as the wallet
+wallet.Wallet: language | the language the holder last used | in clear | to write e-mails in it | as long as
+    the wallet
 wallet.HolderSession: digest | signed-in browser | the digest of its cookie | to recognise the browser |
     until it expires, {sessions} at most | sessions
 wallet.Errand: email browser on_behalf_of asks_for assurance return_to leave_to | sign-in: e-mail address,

@@ -2,6 +2,8 @@
 
 from decimal import Decimal
 
+from infra import localised
+
 # ISO 4217 list one as of 2026, without metals, bond-market units, test codes and codes without minor units.
 _CODES = (
     "AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BHD BIF BMD BND BOB BOV BRL BSD BTN BWP BYN BZD CAD CDF "
@@ -39,7 +41,10 @@ def in_minor_units(amount: Decimal, currency: str) -> Decimal:
 
 
 def shown(amount: Decimal, currency: str) -> str:
-    """The amount as the page shows it, such as `1,234.50 EUR` or `−5.00 EUR`, with a no-break space."""
+    """The amount in the language of the page, with a no-break space: `1,234.50 EUR`, `−5.00 EUR`.
+
+    In Spanish `1.234,50 EUR`. The code of the currency is shown, because a sign such as `$` is ambiguous.
+    """
     return _written(in_minor_units(amount, currency), currency)
 
 
@@ -51,4 +56,5 @@ def price_shown(price: Decimal, currency: str) -> str:
 
 def _written(amount: Decimal, currency: str) -> str:
     """The text of an amount, with a minus sign, because a hyphen is easily overlooked."""
-    return f"{amount:,f}\N{NO-BREAK SPACE}{currency}".replace("-", "\N{MINUS SIGN}")
+    number = localised.separated(f"{amount:,f}").replace("-", "\N{MINUS SIGN}")
+    return f"{number}\N{NO-BREAK SPACE}{currency}"
