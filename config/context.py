@@ -6,12 +6,14 @@ from django.http import HttpRequest
 from wallet.pages import TRY_AGAIN
 
 
-def environment(request: HttpRequest) -> dict[str, str | bool]:
+def environment(request: HttpRequest) -> dict[str, object]:
     """`environment_banner`: the word of the banner on every page, empty in production.
 
+    `operator`: whose service this is, see `config.operator`.
     `try_again`: True if the page is shown because its form was refused (`views.csrf_failure`).
     """
     return {
         "environment_banner": settings.ENVIRONMENT_BANNER,
+        "operator": settings.OPERATOR,
         "try_again": request.method == "GET" and TRY_AGAIN in request.GET,
     }
