@@ -131,7 +131,7 @@ def _logo() -> bytes:
             picture = file.read(logos.LARGEST + 1)
     except OSError as error:
         raise ImproperlyConfigured(f"OPERATOR_LOGO_FILE cannot be read: {error.strerror}.") from None
-    if logos.problem_with(picture):
+    if logos.problem_with(picture) is not None:
         raise ImproperlyConfigured(
             "OPERATOR_LOGO_FILE must be a PNG, JPEG or WebP picture of at most 64 kB and 2048 pixels a side."
         )
