@@ -11,11 +11,13 @@ def environment(request: HttpRequest) -> dict[str, object]:
 
     `languages`: those of the switch in the footer, which pages for operators and developers do not have;
     `here`: the page to come back to.
+    `operator`: whose service this is, see `config.operator`.
     `try_again`: True if the page is shown because its form was refused (`views.csrf_failure`).
     """
     return {
         "environment_banner": settings.ENVIRONMENT_BANNER,
         "languages": settings.LANGUAGES if getattr(request, "page_language", "") else (),
         "here": request.get_full_path(),
+        "operator": settings.OPERATOR,
         "try_again": request.method == "GET" and TRY_AGAIN in request.GET,
     }

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 import environ
 from django.core.exceptions import ImproperlyConfigured
 
-from config import database, identity_providers, origins, variables
+from config import database, identity_providers, operator, origins, variables
 from config.logs import logging_config
 from infra import email_addresses
 from keys.private_keys.secret_file import SecretFileError, secrets_in
@@ -88,6 +88,15 @@ WEB_THREADS = variables.number("WEB_THREADS", default=4, most=1000)
 TRUSTED_PROXY_COUNT = variables.number("TRUSTED_PROXY_COUNT", default=0, least=0, most=20)
 if TRUSTED_PROXY_COUNT:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+
+# --- Whose service this is --------------------------------------------------------------------------------
+
+OPERATOR = operator.from_environment(
+    _required("OPERATOR_NAME", sandbox="Example Operator"),
+    _required("OPERATOR_PRIVACY_NOTICE", sandbox=f"{BASE_URL}/what-is-kept/"),
+    _required("OPERATOR_HELP", sandbox="help@localhost"),
+    sandbox=_sandbox,
+)
 
 # --- Secrets ----------------------------------------------------------------------------------------------
 

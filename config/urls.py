@@ -57,6 +57,8 @@ urlpatterns = [
     path("wallet/history/<uuid:consent_id>/invalidate/", consent.views.invalidate, name="consent_invalidate"),
     path("wallet/", include("wallet.urls")),
     path("admin/", admin.site.urls),
+    path("operator/logo", views.operator_logo, name="operator_logo"),
+    path("operator/style.css", views.operator_style, name="operator_style"),
     path("metrics", metrics, name="metrics"),
     *(path(address, document) for address, document in PUBLISHED_DOCUMENTS.items()),
     *(

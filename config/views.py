@@ -3,20 +3,22 @@
 import sys
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.urls import NoReverseMatch, reverse
 from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
-from django.views.decorators.cache import never_cache
+from django.views.decorators.cache import cache_control, never_cache
 
 from config.context import environment
 from config.middleware import ADMIN
+from config.operator import style
 from infra.again import SHORTLY, again_after
 from infra.database.outages import means_away
 from infra.reading import only_read
 from presentation.machine_errors import MachineError, OurFaultError, UnavailableError, is_for_machines
+from presentation.relying_parties.metadata import logos
 from wallet import sessions
 from wallet.pages import TRY_AGAIN
 from wallet.views import HISTORY
@@ -45,6 +47,24 @@ def home(request: HttpRequest) -> HttpResponse:
     links = {name: _address(name) for name in ("playground", "guide", "self_service", "api_description")}
     signed_in_as = session.wallet.email if session else ""
     return render(request, "home.html", {**links, "signed_in_as": signed_in_as})
+
+
+@cache_control(public=True, max_age=3600)
+@only_read
+def operator_logo(request: HttpRequest) -> HttpResponse:
+    """The operator's logo (OPERATOR_LOGO_FILE)."""
+    if not settings.OPERATOR.logo:
+        raise Http404
+    return HttpResponse(settings.OPERATOR.logo, content_type=logos.content_type(settings.OPERATOR.logo))
+
+
+@cache_control(public=True, max_age=3600)
+@only_read
+def operator_style(request: HttpRequest) -> HttpResponse:
+    """The operator's colour (OPERATOR_COLOUR) as a style sheet, because the CSP allows no inline styles."""
+    if not settings.OPERATOR.colour:
+        raise Http404
+    return HttpResponse(style(settings.OPERATOR.colour), content_type="text/css; charset=utf-8")
 
 
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:

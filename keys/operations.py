@@ -134,7 +134,7 @@ def _outlook(key: None, now: datetime) -> list[str]:
 
 OPERATIONS = {
     "rotate": Operation(
-        label=_("Do what is due"),
+        label=_("Run the scheduled rotation now"),
         question=_("Stage, activate and withdraw keys as the schedule has it?"),
         run=_rotate,
         on_list=True,

@@ -20,6 +20,9 @@ def production_environment() -> dict[str, str]:
         "DATABASE_URL": "postgresql://wallet@127.0.0.1:1/wallet",
         "EMAIL_URL": "smtp+tls://127.0.0.1:1",
         "DEFAULT_FROM_EMAIL": "Wallet <wallet@wallet.example>",
+        "OPERATOR_NAME": "Example Trust Ltd",
+        "OPERATOR_PRIVACY_NOTICE": "https://operator.example/privacy",
+        "OPERATOR_HELP": "help@operator.example",
     }
 
 

@@ -119,7 +119,7 @@ def test_identity_checks_cannot_be_started_and_cancelled_without_limit(
         client.post(f"{interaction_page}cancel/")
 
     assert responses[-1].status_code == 429
-    assert "Please take a break" in responses[-1].content.decode()
+    assert "Too many attempts" in responses[-1].content.decode()
     assert IdentityVerification.objects.count() == ATTEMPTS.most
 
 

@@ -120,7 +120,11 @@ def _written(fact: str | date) -> str:
 def _send(recipient: str, subject: str, name: str, facts: dict[str, Any]) -> None:
     if not email_addresses.is_accepted(recipient):  # of an earlier release; the mailer would change it
         raise EmailAddressError
-    facts |= {"host": urlsplit(settings.BASE_URL).netloc, "base_url": settings.BASE_URL}
+    facts |= {
+        "operator": settings.OPERATOR,
+        "host": urlsplit(settings.BASE_URL).netloc,
+        "base_url": settings.BASE_URL,
+    }
     letter = EmailMultiAlternatives(
         subject=subject, body=render_to_string(f"wallet/letters/{name}.txt", facts), to=[recipient]
     )

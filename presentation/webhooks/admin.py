@@ -142,7 +142,7 @@ def _will_be_sent(count: int) -> str:
 def standing(relying_party: RelyingParty) -> Text:
     """The state of a relying party's webhooks: whether there is a secret, and whether its address answers."""
     if not relying_party.webhook_events:
-        return _t("It is told of nothing.")
+        return _t("It has no webhooks.")
     endpoint = WebhookEndpoint.objects.filter(pk=relying_party.pk).first()
     secret = signing_secrets.in_use(relying_party, now=timezone.now()).first()
     if endpoint is None or secret is None:

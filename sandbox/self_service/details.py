@@ -87,11 +87,11 @@ def _problem_with(owner: str, addresses: Sequence[str], *, local: bool) -> Reaso
 def _nowhere_else(local: bool) -> Reason:
     if not local:
         return _(
-            "This sandbox sends no mail and cannot know whose addresses are whose: only its operator can "
+            "This sandbox sends no mail and cannot check who owns an address: only its operator can "
             "register one that it calls."
         )
     return _(
-        "This sandbox sends no mail and cannot know whose addresses are whose. Use one on your own "
+        "This sandbox sends no mail and cannot check who owns an address. Use one on your own "
         "machine, such as http://127.0.0.1:5000/callback; for others ask the operator."
     )
 

@@ -116,6 +116,9 @@ def _service_environment(cluster: Cluster, folder: Path) -> dict[str, str]:
         "TRUSTED_PROXY_COUNT": "1",
         "EMAIL_URL": "smtp+tls://localhost:25",
         "DEFAULT_FROM_EMAIL": "wallet@wallet.example",
+        "OPERATOR_NAME": "Example Trust Ltd",
+        "OPERATOR_PRIVACY_NOTICE": "https://operator.example/privacy",
+        "OPERATOR_HELP": "help@operator.example",
     }
 
 

@@ -55,7 +55,11 @@ def test_the_service_starts_and_serves_documents_while_the_database_is_away() ->
 
 
 @pytest.mark.parametrize(
-    "name", ["BASE_URL", "SECRET_KEY", "KEY_SEALING_KEYS", "DATABASE_URL", "EMAIL_URL", "DEFAULT_FROM_EMAIL"]
+    "name",
+    [
+        *("BASE_URL", "SECRET_KEY", "KEY_SEALING_KEYS", "DATABASE_URL", "EMAIL_URL", "DEFAULT_FROM_EMAIL"),
+        *("OPERATOR_NAME", "OPERATOR_PRIVACY_NOTICE", "OPERATOR_HELP"),
+    ],
 )
 def test_production_names_what_is_missing(name: str) -> None:
     environment = production_environment()
@@ -98,6 +102,16 @@ def test_everything_that_is_missing_is_named_at_once() -> None:
         ("EMAIL_URL", "smtp+tls://", "EMAIL_URL must name the mail server"),
         ("DEFAULT_FROM_EMAIL", "Wallet", "DEFAULT_FROM_EMAIL must be a sender"),
         ("DEFAULT_FROM_EMAIL", "a@wallet.example\nBcc: b@wallet.example", "must be a sender"),
+        ("OPERATOR_NAME", "n" * 101, "OPERATOR_NAME must be one line of at most 100 characters."),
+        ("OPERATOR_NAME", "Example\nTrust", "OPERATOR_NAME must be one line"),
+        ("OPERATOR_PRIVACY_NOTICE", "http://operator.example/", "must be an https:// address"),
+        ("OPERATOR_PRIVACY_NOTICE", "javascript:alert(1)", "must be an https:// address"),
+        ("OPERATOR_HELP", "call us", "must be an e-mail address in small letters, or https://"),
+        ("OPERATOR_HELP", "javascript:alert(1)", "must be an e-mail address in small letters, or https://"),
+        ("OPERATOR_COLOUR", "green", "must be a colour such as #0b6250"),
+        ("OPERATOR_COLOUR", "#ffd95e", "its contrast with white is 1.4, and text needs 4.5 or more"),
+        ("OPERATOR_LOGO_FILE", "/nowhere.png", "OPERATOR_LOGO_FILE cannot be read"),
+        ("OPERATOR_LOGO_FILE", "/etc/hostname", "must be a PNG, JPEG or WebP picture"),
         ("TRUSTED_PROXY_COUNT", "-1", "whole number from 0 to 20"),
         ("TRUSTED_PROXY_COUNT", "one", "whole number from 0 to 20"),
         ("TRUSTED_PROXY_COUNT", "9" * 5000, "whole number from 0 to 20"),

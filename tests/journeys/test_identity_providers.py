@@ -91,7 +91,7 @@ def test_with_pictures_that_an_operator_looks_at(
         person.page.get_by_label(label).fill(text)
     person.page.get_by_label("Picture of the front of your document").set_input_files(photo)
     person.page.get_by_label("Picture of your face").set_input_files(photo)
-    person.clicks("Send").sees("A person is looking at your check")
+    person.clicks("Send").sees("Your check needs a closer look")
     an_operator_approves()
     person.page.get_by_role("link", name="Check again").click()
     assert bank.verify(shares(person))["given_name"] == "Nora"

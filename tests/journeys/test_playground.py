@@ -189,7 +189,7 @@ def test_a_tampered_or_replayed_token_is_refused(
     assert answered(wireFormat="openid4vp-1.0") == ["wire-format", "response-iss"]
     assert answered(claims=[["given_name"]]) == ["claims"]
     assert answered(without_first_disclosure)[-1:] == ["kb-sd-hash"]
-    expect(newcomer.page.locator("#verdict-bad")).to_contain_text("Do not believe this answer")
+    expect(newcomer.page.locator("#verdict-bad")).to_contain_text("Do not trust this answer")
     expect(newcomer.page.locator("#claims")).to_be_hidden()
     assert answered(lambda token: token[: token.rindex("~") + 1]) == ["structure"]
     assert accessibility(newcomer.page) == []

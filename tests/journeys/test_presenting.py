@@ -108,7 +108,7 @@ def test_resubmitting_once_then_passing(holder: MakeHolder, bank: RelyingParty) 
     ("outcome", "heading"),
     [
         ("declined", "Your identity could not be confirmed"),
-        ("review", "A person is looking at your check"),
+        ("review", "Your check needs a closer look"),
     ],
 )
 def test_without_a_verified_identity_the_application_gets_its_answer_on_a_click(
@@ -428,6 +428,6 @@ def test_only_the_holder_learns_that_nothing_matches(
 
     person = holder().arrives(scope=None, dcql_query=json.dumps(query)).signs_in()
 
-    person.sees("Your wallet does not hold what is asked for")
+    person.sees("Your wallet doesn’t have what was asked for")
     look(person.page, "unavailable")
     assert person.clicks("Go back to Acme Bank").comes_back().error == "access_denied"

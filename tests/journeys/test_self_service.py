@@ -44,6 +44,13 @@ def overflow(page: Any) -> list[str]:
     )
 
 
+def copied(page: Any, button: str) -> str:
+    """Presses the button, and returns what the clipboard has then."""
+    page.get_by_role("button", name=button).click()
+    expect(page.get_by_role("button", name="Copied", exact=True)).to_be_visible()
+    return page.evaluate("navigator.clipboard.readText()")
+
+
 @pytest.fixture
 def in_sandbox(service: Any, signing_key: Any, page: Any) -> Any:
     page.goto(f"{service.url}/")
@@ -74,6 +81,8 @@ def test_a_developer_registers_changes_asks_and_deletes(in_sandbox: Any, applica
     page.get_by_role("button", name="Register").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("My Shop (sandbox, unverified)")
     look(page, "party")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    assert copied(page, "Copy: client_id") == RelyingParty.objects.get().client_id
     page.get_by_role("button", name="Make a client secret").click()
     look(page, "secret")
     page.get_by_role("link", name="Back to your application").click()
@@ -122,3 +131,19 @@ def test_the_description_of_the_endpoints_can_be_read(service: Any, page: Any) -
     page.get_by_role("link", name="Let the sandbox play the person").click()
 
     expect(page.get_by_role("heading", name="Let the sandbox play the person")).to_be_in_viewport()
+
+
+@pytest.mark.parametrize("address", ["/sandbox/guide/", "/sandbox/api/"])
+def test_every_code_block_for_developers_can_be_copied(service: Any, page: Any, address: str) -> None:
+    page.goto(service.url + address)
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    for folded in page.locator("main summary").all():
+        folded.click()
+    blocks = page.locator("pre.code")
+    assert blocks.count() > 3
+    assert page.locator("pre.code + button").count() == blocks.count()
+
+    page.locator("pre.code + button").nth(1).click()
+
+    expect(page.get_by_role("button", name="Copied", exact=True)).to_be_visible()
+    assert page.evaluate("navigator.clipboard.readText()") == blocks.nth(1).text_content().rstrip()

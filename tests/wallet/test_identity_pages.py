@@ -9,13 +9,14 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from infra.templatetags.moments import moment
 from sandbox.identity_provider.personas import OUTCOMES
 from sandbox.models import PickedOutcome
 from tests.people import NORA
 from tests.wallet.conftest import make_errand
 from tests.wallet.test_identity_verification import attempt_in
 from wallet import credentials
-from wallet.identity.attempts import STARTS
+from wallet.identity.attempts import COOL_DOWN, STARTS
 from wallet.identity.state_machine import SUBMISSIONS
 from wallet.models import Credential, Errand, IdentityVerification, Wallet
 from wallet.providers.contract import Provider, ProviderError, Started
@@ -65,7 +66,7 @@ def hand_in(client, errand, outcome):
         ("submitted", "Checking your identity"),
         ("processing", "Checking your identity"),
         ("resubmit", "Please try again"),
-        ("review", "A person is looking at your check"),
+        ("review", "Your check needs a closer look"),
         ("declined", "Your identity could not be confirmed"),
         ("error", "The identity check had a problem"),
         ("abandoned", "Confirm your identity"),
@@ -169,7 +170,7 @@ def test_a_blurred_picture_can_be_tried_again_and_then_does(holder, errand):
 
 def test_a_review_sends_the_person_back_and_promises_a_letter(holder, errand):
     text = hand_in(holder, errand, "review").content.decode()
-    assert "A person is looking at your check" in text
+    assert "Your check needs a closer look" in text
     assert NORA in text
     assert '<a class="button" href="/left/">Return to Acme Bank</a>' in text
     assert IdentityVerification.objects.get().sealed_claims
@@ -178,7 +179,8 @@ def test_a_review_sends_the_person_back_and_promises_a_letter(holder, errand):
 def test_a_declined_person_reads_when_to_come_back(holder, errand):
     text = hand_in(holder, errand, "declined").content.decode()
     assert "couldn’t confirm that the document is yours" in text
-    assert "You can begin a new check in 5\u00a0hours" in text or "in 6\u00a0hours" in text
+    until = IdentityVerification.objects.get().changed_at + COOL_DOWN
+    assert f"You can begin a new check from {moment(until)}." in text
     assert 'href="/left/"' in text
     response = holder.post(page("wallet_identity_start", errand))
     assert (response.status_code, response.url) == (303, page("wallet_identity", errand))
@@ -193,7 +195,7 @@ def test_after_the_cool_down_the_first_page_is_back(holder, errand, nora, now):
 
 def test_a_provider_error_is_not_charged_and_can_be_tried_again(holder, errand, nora):
     text = hand_in(holder, errand, "error").content.decode()
-    assert "not counted" in text
+    assert "doesn’t use up an attempt" in text
     assert SUBMISSIONS.left(str(nora.id), now=timezone.now()) == 5
     response = hand_in(holder, errand, "adult")
     assert (response.status_code, response.url) == (303, "/done/")
@@ -261,8 +263,8 @@ def test_who_has_no_tries_left_is_told_until_when(holder, errand, nora, now, sta
     for _ in range(5):
         SUBMISSIONS.take(str(nora.id), now=now)
     text = hub(holder, errand).content.decode()
-    assert "<h1>Please take a break</h1>" in text
-    assert "You can try again in" in text
+    assert "<h1>Too many attempts</h1>" in text
+    assert "You can try again from <time datetime=" in text
     assert 'href="/left/"' in text
 
 
@@ -275,7 +277,7 @@ def test_a_check_beyond_the_limit_is_neither_begun_nor_gone_on_with_and_shows_th
     assert holder.get(page("wallet_identity_continue", errand)).url == page("wallet_identity", errand)
     holder.post(page("wallet_identity_cancel", errand))
     assert holder.post(page("wallet_identity_start", errand)).url == page("wallet_identity", errand)
-    assert "<h1>Please take a break</h1>" in hub(holder, errand).content.decode()
+    assert "<h1>Too many attempts</h1>" in hub(holder, errand).content.decode()
     assert IdentityVerification.objects.get().state == "cancelled"
 
 

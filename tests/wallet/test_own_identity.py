@@ -102,7 +102,7 @@ def test_a_holder_renews_and_changes_their_name(holder, alice, now):
     ("outcome", "words"),
     [
         ("declined", "could not be confirmed"),
-        ("review", "A person is looking at your check"),
+        ("review", "Your check needs a closer look"),
         ("resubmit", "Please try again"),
         ("slow", "Checking your identity"),
         ("error", "had a problem"),

@@ -112,7 +112,7 @@ def test_a_slow_check_goes_on_by_itself(visit: Any) -> None:
 @pytest.mark.parametrize(
     ("outcome", "heading"),
     [
-        ("Goes to review", "A person is looking at your check"),
+        ("Goes to review", "Your check needs a closer look"),
         ("Declined", "Your identity could not be confirmed"),
         ("Provider error", "The identity check had a problem"),
     ],
@@ -137,7 +137,7 @@ def test_the_rarer_pages_have_no_barriers_either(visit: Any, now: Any, live_serv
     for _ in range(5):
         SUBMISSIONS.take(str(nora.id), now=now)
     visit("wallet_identity")
-    look(page, "identity-paused", "Please take a break")
+    look(page, "identity-paused", "Too many attempts")
     Credential.objects.create(
         wallet=nora,
         verification=attempt,
@@ -348,7 +348,7 @@ def test_a_person_chooses_sends_pictures_and_an_operator_sees_them(
     page.get_by_label("Picture of the front of your document").set_input_files(photo)
     page.get_by_label("Picture of your face").set_input_files(photo)
     page.get_by_role("button", name="Send").click()
-    look(page, "identity-upload-review", "A person is looking at your check")
+    look(page, "identity-upload-review", "Your check needs a closer look")
     page.set_viewport_size({"width": 1280, "height": 900})
     User.objects.create_superuser("root", password="a long pass phrase 1")
     page.goto(f"{live_server.url}/admin/")

@@ -71,7 +71,7 @@ def test_what_was_sent_is_sealed_and_waits_for_an_operator(holder, form, errand)
     jpeg = pictures.opened(stored["front"])
     assert jpeg.startswith(b"\xff\xd8")
     assert b"hidden words" not in jpeg
-    assert "A person is looking at your check" in holder.get(response.url).content.decode()
+    assert "Your check needs a closer look" in holder.get(response.url).content.decode()
 
 
 @pytest.mark.parametrize(

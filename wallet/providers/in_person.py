@@ -5,6 +5,7 @@ import secrets
 from datetime import datetime
 
 import segno
+from django.conf import settings
 from django.urls import reverse
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext_lazy as _
@@ -30,7 +31,7 @@ class InPerson(Provider):
 
     def __init__(self, name: str, options: Options) -> None:
         super().__init__(name, options)
-        self.place = options.text("place", "")
+        self.place = options.text("place", settings.OPERATOR.place)
         self.hours = options.text("hours", "")
         self.bring = options.text("bring", "")
         self.assurances = (options.assurance("assurance", f"{options.own_framework} in_person"),)

@@ -106,7 +106,7 @@ class RelyingPartyAdmin(OperationsAdmin):
             {"addresses": integration.addresses(), "requests": requests},
         )
 
-    @admin.display(description=_("How it stands"))
+    @admin.display(description=_("Webhooks"))
     def webhooks(self, relying_party: RelyingParty) -> Any:
         """Whether webhooks are sent, and whether they arrive."""
         return webhooks.standing(relying_party)

@@ -169,7 +169,7 @@ def test_what_a_wallet_cannot_show_is_told_to_its_holder_and_looks_like_a_no_to_
 
     page = shown.content.decode()
     assert (shown.status_code, shown.headers["Cache-Control"]) == (200, "no-store")
-    assert "Your wallet does not hold what is asked for" in page
+    assert "Your wallet doesn’t have what was asked for" in page
     assert answer == {
         "error": "access_denied",
         "error_description": "The request was not granted.",
@@ -220,7 +220,7 @@ def test_no_identity_is_verified_for_a_query_that_no_wallet_could_answer(
     told = client.get(ask(client, may_ask_everything, login_hint=NORA, **UNAVAILABLE["an unknown claim"]))
 
     assert enrolling.endswith("/identity/")
-    assert "Your wallet does not hold what is asked for" in told.content.decode()
+    assert "Your wallet doesn’t have what was asked for" in told.content.decode()
 
 
 def test_a_transaction_must_be_bound_to_a_query_that_is_answered(

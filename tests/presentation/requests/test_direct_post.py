@@ -967,7 +967,7 @@ def test_an_error_is_posted_and_shown_to_the_holder(
     response = asks(**changes)
 
     assert response.status_code == 400
-    assert "has been told which one" in response.content.decode()
+    assert "We have told them what is wrong with it" in response.content.decode()
     answer = verifier(bank, settings).read_posted(receiver.posted[0].body)
     assert (answer.error, answer.state) == (error, "af0ifjsldkj")
     assert not Interaction.objects.exists()
@@ -989,7 +989,7 @@ def test_an_invalid_request_that_cannot_be_reported_leads_to_a_page(asks: Any, r
     response = asks(nonce=None)
 
     assert response.status_code == 400
-    assert "could not be told" in response.content.decode()
+    assert "We could not tell them what is wrong" in response.content.decode()
 
 
 def test_a_wrong_request_that_no_thread_can_post_now_is_posted_when_it_comes_again(

@@ -49,7 +49,7 @@ class End:
 
 ENDS = {
     "verified": End("approved", "", 1),
-    "review": End("review", "A person is looking at your check", 1),
+    "review": End("review", "Your check needs a closer look", 1),
     "again": End("resubmit", "Please try again", 1),
     "refused": End("declined", "Your identity could not be confirmed", 1),
     "not_here": End("cancelled", "Confirm your identity", 0),
