@@ -1,4 +1,4 @@
-"""The catalogues of translations: `make texts` extracts the texts anew and compiles; see docs/translations.md."""
+"""The catalogues of translations: `make texts` extracts the texts anew and compiles them."""
 
 from pathlib import Path
 

@@ -13,7 +13,7 @@ _EDGE = re.compile(r"^\s*|\s*$")
 
 
 def faults(texts: Catalog, catalogue: Catalog) -> list[str]:
-    """A sentence for each fault: missing, fuzzy and obsolete entries, placeholders, HTML, spaces at the ends."""
+    """A line for each fault: missing, fuzzy and obsolete entries, placeholders, HTML, spaces at the ends."""
     found = [f"obsolete: {_name(entry)}" for entry in catalogue.obsolete.values()]
     wanted = {_key(text) for text in texts if text.id}
     found += [
