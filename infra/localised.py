@@ -1,11 +1,11 @@
 """Days, times, numbers and lists in the language of the page, by the rules of Unicode's CLDR. Pure.
 
-Every date, number and list on pages and in e-mails for holders is written here, and every amount of money by
-`presentation.transaction_data.money`, which takes the separators from here.
+Every date, number, amount of money and list on pages and in e-mails for holders is written here.
 """
 
 from collections.abc import Iterable
 from datetime import date, datetime
+from decimal import Decimal
 from functools import cache
 
 from babel import Locale, UnknownLocaleError
@@ -56,3 +56,13 @@ def separated(number: str) -> str:
     """A number in the notation of Python (`1,234.50`) with the separators of the language (`1.234,50`)."""
     marks = str.maketrans({",": get_group_symbol(locale()), ".": get_decimal_symbol(locale())})
     return number.translate(marks)
+
+
+def money(amount: Decimal, currency: str) -> str:
+    """An amount with its decimal places as given, such as `1,234.50 EUR` or `−5.00 EUR`; the space is no-break.
+
+    In Spanish `1.234,50 EUR`. The code of the currency is shown, because a sign such as `$` is ambiguous. The
+    minus sign stands for a hyphen, which is easily overlooked.
+    """
+    number = separated(f"{amount:,f}").replace("-", "\N{MINUS SIGN}")
+    return f"{number}\N{NO-BREAK SPACE}{currency}"

@@ -206,9 +206,9 @@ OPTIONAL = frozenset(path for path, claim in CLAIMS.items() if claim.optional)
 NAMES: dict[str, ClaimPath] = {".".join(path): path for path in CLAIMS}
 
 # Objects that contain claims: selectively disclosable, as are their members (RFC 9901 §6.3).
-GROUPS: dict[ClaimPath, tuple[str, str]] = {
-    ("age_equal_or_over",): ("Age", "Whether the person has reached an age, by threshold in years."),
-    ("verification",): ("Identity check", "How, when and how well the identity was verified."),
+GROUPS: dict[ClaimPath, tuple[Text, str]] = {
+    ("age_equal_or_over",): (_("Age"), "Whether the person has reached an age, by threshold in years."),
+    ("verification",): (_("Identity check"), "How, when and how well the identity was verified."),
 }
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
+from infra import localised
 from infra.characters import legible
 from presentation.transaction_data import line_items, money
 from presentation.transaction_data.fields import AccountNumber, Field, ListOf, Object
@@ -66,7 +67,7 @@ def _items(
         "rows": [
             [
                 legible(item["label"]),
-                f"{item['quantity']:,}",
+                localised.separated(f"{item['quantity']:,}"),
                 money.price_shown(item["unit_cost"], currency),
                 money.shown(line_items.line_total(item, currency), currency),
             ]

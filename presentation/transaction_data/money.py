@@ -41,20 +41,11 @@ def in_minor_units(amount: Decimal, currency: str) -> Decimal:
 
 
 def shown(amount: Decimal, currency: str) -> str:
-    """The amount in the language of the page, with a no-break space: `1,234.50 EUR`, `−5.00 EUR`.
-
-    In Spanish `1.234,50 EUR`. The code of the currency is shown, because a sign such as `$` is ambiguous.
-    """
-    return _written(in_minor_units(amount, currency), currency)
+    """The amount in the language of the page, such as `1,234.50 EUR`."""
+    return localised.money(in_minor_units(amount, currency), currency)
 
 
 def price_shown(price: Decimal, currency: str) -> str:
     """A price with all of its decimal places, and at least those of the currency: `0.00042 EUR`."""
     places = max(-int(price.normalize().as_tuple().exponent), MINOR_UNITS[currency])
-    return _written(price.quantize(Decimal(1).scaleb(-places)), currency)
-
-
-def _written(amount: Decimal, currency: str) -> str:
-    """The text of an amount, with a minus sign, because a hyphen is easily overlooked."""
-    number = localised.separated(f"{amount:,f}").replace("-", "\N{MINUS SIGN}")
-    return f"{number}\N{NO-BREAK SPACE}{currency}"
+    return localised.money(price.quantize(Decimal(1).scaleb(-places)), currency)
