@@ -59,7 +59,7 @@ def separated(number: str) -> str:
 
 
 def money(amount: Decimal, currency: str) -> str:
-    """An amount with its decimal places as given, such as `1,234.50 EUR` or `−5.00 EUR`; the space is no-break.
+    """An amount with its decimal places as given: `1,234.50 EUR` or `−5.00 EUR`, with a no-break space.
 
     In Spanish `1.234,50 EUR`. The code of the currency is shown, because a sign such as `$` is ambiguous. The
     minus sign stands for a hyphen, which is easily overlooked.
