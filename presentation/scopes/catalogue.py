@@ -22,7 +22,8 @@ _known: tuple[int | None, Scopes] | None = None
 
 def stamps() -> QuerySet[Scope, int]:
     """One row: the sum of all stamps, for a subquery. An aggregate would be grouped by the outer row."""
-    return Scope.objects.order_by().annotate(sum=Func(F("stamp"), function="SUM")).values("sum")
+    rows = Scope.objects.order_by().annotate(sum=Func(F("stamp"), function="SUM"))
+    return rows.values_list("sum", flat=True)
 
 
 def at(stamp: int | None) -> Scopes:
