@@ -15,8 +15,8 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
-from consent import decisions
-from consent.models import Consent
+from consent import decisions, switches
+from consent.models import Consent, Paths
 from consent.pages import REVIEW_CSP, Question, Receipt
 from infra.database.prepared_statements import PreparedRead
 from infra.reading import only_read
@@ -28,10 +28,7 @@ from wallet.status_lists.standing import standings
 
 PAGE_SIZE = 20
 NOT_ME = "not_me"  # leaves the question unanswered and signs the browser out
-DECISIONS = {
-    "share": (decisions.grant, Consent.Decision.GRANTED),
-    "decline": (decisions.decline, Consent.Decision.DECLINED),
-}
+DECISIONS = {"share": Consent.Decision.GRANTED, "decline": Consent.Decision.DECLINED}
 
 _by_id = PreparedRead(lambda value: Consent.objects.filter(id=value("id")))
 
@@ -104,18 +101,34 @@ def take_decision(
         onwards = _onwards(consent)
         sessions.end(request, onwards)
         return onwards
-    decide, decision = DECISIONS.get(chosen or "", (None, ""))
-    if decide is None:
+    decision = DECISIONS.get(chosen or "")
+    if decision is None:
         raise BadRequest("decision must be share, decline or not_me")
     try:
-        decide(consent.id, session.wallet, now=now)
+        consent.switched_on = _decide(request, consent, session.wallet, decision, now=now)
     except decisions.ExpiredError:
         return _closed(request, consent, session, "lapsed")
     except decisions.AlreadyDecidedError as error:
-        if error.decision != decision:  # a second click on the same button continues
+        if error.decision != decision:
             return _closed(request, consent, session, error.decision, status=HTTPStatus.CONFLICT)
+        consent.switched_on = error.switched_on  # a second click on the same button continues with the first
     consent.decision = decision
     return None
+
+
+def _decide(
+    request: HttpRequest, consent: Consent, wallet: Wallet, decision: Consent.Decision, *, now: datetime
+) -> Paths:
+    """Stores the answer, and gives the optional claims that it switches on; raises BadRequest for others."""
+    if decision == Consent.Decision.DECLINED:
+        decisions.decline(consent.id, wallet, now=now)
+        return []
+    try:
+        chosen = switches.switched_on(request.POST.getlist(switches.FIELD), consent.optional)
+    except switches.SwitchError as error:
+        raise BadRequest(str(error)) from None
+    decisions.grant(consent.id, wallet, switched_on=chosen, now=now)
+    return [list(path) for path in chosen]
 
 
 def _invalidated(request: HttpRequest, wallet: Wallet, *, now: datetime) -> Receipt | None:

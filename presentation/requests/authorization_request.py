@@ -7,7 +7,7 @@ import hashlib
 import json
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from infra import email_addresses
@@ -24,6 +24,7 @@ from presentation.errors import (
 )
 from presentation.requests.encryption import NoRecipientError, Recipient, recipient
 from presentation.requests.parameters import DIRECT_POST_JWT, POSTED, RESPONSE_MODES, Parameters
+from presentation.scopes.records import ONLY_BASIC, Scopes
 from presentation.transaction_data import entries
 from presentation.transaction_data.entries import TransactionData
 from wallet.claims import CLAIMS
@@ -39,6 +40,9 @@ class Allowance:
     """What a relying party may ask for, according to its registration."""
 
     scopes: Collection[str] = ()
+    known_scopes: Scopes = field(
+        default_factory=lambda: ONLY_BASIC
+    )  # what the scopes mean, of all relying parties
     transaction_data_types: Collection[str] = ()
     claims: Collection[ClaimPath] = ()  # in a DCQL query
     recipients: Sequence[Mapping[str, Any]] = ()  # registered keys that answers may be encrypted to
@@ -134,7 +138,8 @@ def _query(values: Mapping[str, str], allowance: Allowance) -> Query:
     if dcql_query is not None:
         return _dcql_query(dcql_query, allowance)
     if scope is not None:
-        return queries.query_for(_scopes(scope, allowance.scopes))
+        known = allowance.known_scopes
+        return Query(tuple(known[urn].query for urn in _scopes(scope, allowance)))
     raise InvalidScopeError("scope or dcql_query is required")
 
 
@@ -157,16 +162,17 @@ def _dcql_query(text: str, allowance: Allowance) -> Query:
     return query
 
 
-def _scopes(scope: str, allowed: Collection[str]) -> list[str]:
+def _scopes(scope: str, allowance: Allowance) -> list[str]:
+    """The requested scopes, each once, in their order."""
     asked = scope.split(" ")
     for value in asked:
         if not value:
             raise InvalidScopeError("scope must be scope names with one space between them")
-        if value not in queries.SCOPES:
+        if value not in allowance.known_scopes:
             raise InvalidScopeError(f"scope {value} is unknown")
-        if value not in allowed:
+        if value not in allowance.scopes:
             raise InvalidScopeError(f"scope {value} is not allowed for this client")
-    return asked
+    return list(dict.fromkeys(asked))
 
 
 def _nonce(nonce: str | None) -> str:

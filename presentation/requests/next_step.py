@@ -54,6 +54,8 @@ class Match:
 
     credential: Credential
     selection: Selection
+    # Whether another credential might have given another answer that the request accepts as well.
+    reveals_possible_answers: bool = False
 
 
 @dataclass(frozen=True)
@@ -142,11 +144,14 @@ def prepare(opened: OpenInteraction, following: NextStep, *, now: datetime) -> N
 def _ask(opened: OpenInteraction, found: Match, *, now: datetime) -> Consent:
     """A new consent that asks the holder of the matching credential."""
     row, transaction_data = opened.row, opened.request.transaction_data
+    selection = found.selection
     return decisions.ask(
         wallet=found.credential.wallet,
         requester_id=opened.relying_party.client_id,
         requester=_requester(opened),
-        claims=found.selection.claims,
+        claims=selection.claims,
+        optional=selection.optional,
+        alternatives=found.reveals_possible_answers,
         transactions=[entries.display(value) for value in transaction_data],
         transaction_hashes=[value.hash for value in transaction_data],
         request_hash=row.request_hash,
@@ -182,7 +187,9 @@ def _match(request: AuthorizationRequest, credential: Credential, *, today: date
         if not best.same_for_everyone:
             offer = replace(best.offer, claims=credentials.held(credential))
             found = evaluation.select(query, offer, credentials.whole(credential, today=today))
-    return Match(credential, found) if found and _binds_all(request, found) else None
+    if not found or not _binds_all(request, found):
+        return None
+    return Match(credential, found, not best.same_for_everyone and evaluation.has_alternatives(query))
 
 
 def _possible(request: AuthorizationRequest) -> Selection | None:

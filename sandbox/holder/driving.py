@@ -5,6 +5,7 @@ is one of the personas.
 """
 
 import time
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -15,6 +16,7 @@ from django.http.response import HttpResponseBase
 from django.urls import Resolver404, ResolverMatch, resolve
 from django.utils import timezone
 
+from consent import switches
 from consent.models import Consent
 from infra.limits import Limit, LimitReachedError, take
 from infra.waiting import Guard, NoThreadFreeError, one_at_a_time, waiting_for, was_refused
@@ -49,18 +51,21 @@ class Ending:
     text: str = ""
 
 
-def answer(authorize_path: str, *, persona: str, decision: str, client: str) -> Ending:
+def answer(
+    authorize_path: str, *, persona: str, decision: str, switched_on: Sequence[str] = (), client: str
+) -> Ending:
     """Open the request at `authorize_path` (with its query), go through it, and return where it ends.
 
-    persona: a key of `personas.OUTCOMES`. decision: the value of a button of the consent page. client: the
-    network address of the caller, which limits count by.
+    persona: a key of `personas.OUTCOMES`. decision: the value of a button of the consent page. switched_on:
+    the names of the optional claims to share; the page refuses those that were not offered as optional.
+    client: the network address of the caller, which limits count by.
     Raises `BusyError`; or `NoThreadFreeError` when this call would have to wait and another one of this
     process waits already. Then the request is unanswered, and can be opened again.
     """
     browser = InnerBrowser(client)
     with ExitStack() as leaving, one_at_a_time(_waiting):
         leaving.callback(browser.sign_out)
-        steps = _Steps(browser, persona, decision, leaving)
+        steps = _Steps(browser, persona, decision, switched_on, leaving)
         response = browser.get(authorize_path)
         for _ in range(MOST_PAGES):
             if was_refused():  # the view answered without what it would have waited for
@@ -78,9 +83,16 @@ def answer(authorize_path: str, *, persona: str, decision: str, client: str) -> 
 class _Steps:
     """What the holder does at each address to which the browser is sent; each step is done once."""
 
-    def __init__(self, browser: InnerBrowser, persona: str, decision: str, leaving: ExitStack) -> None:
+    def __init__(
+        self,
+        browser: InnerBrowser,
+        persona: str,
+        decision: str,
+        switched_on: Sequence[str],
+        leaving: ExitStack,
+    ) -> None:
         self.browser, self.persona, self.decision = browser, persona, decision
-        self.leaving = leaving
+        self.switched_on, self.leaving = switched_on, leaving
         self.steps = {
             "wallet_sign_in": self._sign_in,
             "wallet_identity": self._leave,
@@ -119,7 +131,8 @@ class _Steps:
             return page
         consent = Consent.objects.get(id=match.kwargs["consent_id"])
         with _answering(Q(consent=consent)):
-            return self.browser.post(consent.return_to, decision=self.decision)
+            form = {"decision": self.decision, switches.FIELD: self.switched_on}
+            return self.browser.post(consent.return_to, form)
 
 
 def _answering(interaction: Q) -> AbstractContextManager[None]:
