@@ -20,8 +20,9 @@ from infra import browser
 from infra.again import again_after
 from infra.limits import LimitReachedError
 from infra.reading import only_read
-from wallet import errands, sessions, sign_in_allowances, sign_in_links
+from wallet import errands, known_browsers, sessions, sign_in_allowances, sign_in_links
 from wallet import sign_in as signing_in
+from wallet.account import new_browser
 from wallet.errands import ErrandGoneError
 from wallet.forms import CodeForm, EmailForm
 from wallet.models import Errand, Wallet
@@ -95,6 +96,7 @@ def link(request: HttpRequest, secret: str) -> HttpResponse:
         errand = sign_in_links.errand_for(secret, browser=browser.digest(request), now=now)
         if request.method != "POST":
             return show(request, "link", errand)
+        known = known_browsers.is_known(errand.browser, errand.email, now=now)
         wallet = signing_in.redeem_link(errand, secret, now=now)
     except sign_in_links.LinkGoneError:
         return _link_gone(request, now)
@@ -102,7 +104,7 @@ def link(request: HttpRequest, secret: str) -> HttpResponse:
         return render(request, "wallet/link_elsewhere.html", status=403)
     except signing_in.WalletSuspendedError:
         return show(request, "suspended", errand, status=403)
-    return _signed_in(request, errand, wallet, now)
+    return _signed_in(request, errand, wallet, known=known, now=now)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -183,6 +185,7 @@ def _not_now(
 
 def _redeem(request: HttpRequest, errand: Errand, form: CodeForm, now: datetime) -> HttpResponse | None:
     """The response for this code; None if the form has to be shown again with its errors."""
+    known = known_browsers.is_known(errand.browser, errand.email, now=now)
     try:
         wallet = signing_in.redeem(
             errand, form.cleaned_data["code"], client=browser.address(request), now=now
@@ -199,7 +202,7 @@ def _redeem(request: HttpRequest, errand: Errand, form: CodeForm, now: datetime)
         return see_other(reverse("wallet_sign_in", args=[errand.id], query={"lapsed": 1}))
     except signing_in.WalletSuspendedError:
         return show(request, "suspended", errand, status=403)
-    return _signed_in(request, errand, wallet, now)
+    return _signed_in(request, errand, wallet, known=known, now=now)
 
 
 def _link_gone(request: HttpRequest, now: datetime) -> HttpResponse:
@@ -211,9 +214,13 @@ def _link_gone(request: HttpRequest, now: datetime) -> HttpResponse:
     return render(request, "wallet/link_gone.html", status=410)
 
 
-def _signed_in(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) -> HttpResponse:
+def _signed_in(
+    request: HttpRequest, errand: Errand, wallet: Wallet, *, known: bool, now: datetime
+) -> HttpResponse:
+    """known: whether this browser had signed in with the address before."""
     response = see_other(errand.return_to)
     sessions.start(request, response, wallet, now=now)
+    new_browser.tell(request, response, wallet, known=known, now=now)
     rotate_token(request)
     return response
 
