@@ -243,7 +243,7 @@ def test_before_the_code_a_name_and_a_birth_date_have_to_be_typed(client: Client
         response = client.post(nora_begins, {"device": "other", **typed})
         assert response.status_code == 200
         assert b"<svg" not in response.content
-        assert "Please look at this again" in response.content.decode()
+        assert "There is a problem" in response.content.decode()
 
 
 def test_there_is_one_request_at_a_time(client: Client, nora_begins: str) -> None:
