@@ -121,6 +121,12 @@ def decline(consent_id: uuid.UUID, wallet: Wallet, *, now: datetime) -> None:
     _decide(consent_id, wallet, Consent.Decision.DECLINED, [], now=now)
 
 
+def withdraw(consent_id: uuid.UUID, *, now: datetime) -> bool:
+    """End an open question, so that nobody can answer it any more. False if it was answered or has ended."""
+    still_open = Consent.objects.filter(id=consent_id, decision=Consent.Decision.ASKED, expires_at__gt=now)
+    return still_open.update(expires_at=now) == 1
+
+
 def note_undelivered(consent_id: uuid.UUID, *, now: datetime) -> None:
     """Store that nothing was shared although the holder agreed, so that the receipt says so."""
     granted = Consent.objects.filter(id=consent_id, decision=Consent.Decision.GRANTED, undelivered_at=None)

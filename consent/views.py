@@ -5,6 +5,7 @@ from contextlib import suppress
 from datetime import datetime
 from http import HTTPStatus
 from typing import Any
+from urllib.parse import urlencode
 
 from django.core.exceptions import BadRequest
 from django.core.paginator import Paginator
@@ -23,11 +24,11 @@ from infra.reading import only_read
 from infra.sealing import SealError
 from wallet import credentials, sessions
 from wallet.models import HolderSession, Wallet
+from wallet.pages import NOT_ME  # as a decision: leaves the question unanswered, and signs the browser out
 from wallet.status_lists import changes
 from wallet.status_lists.standing import standings
 
 PAGE_SIZE = 20
-NOT_ME = "not_me"  # leaves the question unanswered and signs the browser out
 DECISIONS = {"share": Consent.Decision.GRANTED, "decline": Consent.Decision.DECLINED}
 
 _by_id = PreparedRead(lambda value: Consent.objects.filter(id=value("id")))
@@ -98,7 +99,7 @@ def take_decision(
     rotate_token(request)
     chosen = request.POST.get("decision")
     if chosen == NOT_ME:
-        onwards = _onwards(consent)
+        onwards = _onwards(consent, NOT_ME)
         sessions.end(request, onwards)
         return onwards
     decision = DECISIONS.get(chosen or "")
@@ -186,7 +187,9 @@ def _page(request: HttpRequest, name: str, context: dict[str, Any], status: int 
     return response
 
 
-def _onwards(consent: Consent) -> HttpResponse:
+def _onwards(consent: Consent, *facts: str) -> HttpResponse:
+    """To `return_to`, with `facts` as query parameters."""
+    query = f"?{urlencode(dict.fromkeys(facts, 1))}" if facts else ""
     return HttpResponseRedirect(
-        consent.return_to, status=HTTPStatus.SEE_OTHER, headers={"Cache-Control": "no-store"}
+        consent.return_to + query, status=HTTPStatus.SEE_OTHER, headers={"Cache-Control": "no-store"}
     )

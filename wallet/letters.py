@@ -68,6 +68,14 @@ NOTICES: dict[str, tuple[Text, Text]] = {
             "identity”."
         ),
     ),
+    "new_browser": (
+        _("A new browser signed in to your wallet"),
+        _(
+            "%(browser)s signed in to your wallet on %(when)s UTC. If this was you, you need do nothing. If "
+            "it was not you, open %(address)s, choose “Sign out everywhere”, and make sure that only you "
+            "can read your e-mail."
+        ),
+    ),
 }
 
 
@@ -101,8 +109,18 @@ def send_notice(wallet: Wallet, notice: str, **facts: str) -> None:
 
     Never refused for want of a thread: notices are few, and nobody would send this letter again.
     """
+    send_worded(wallet.email, *worded(notice, **facts))
+
+
+def worded(notice: str, **facts: str) -> tuple[str, str]:
+    """The subject and the text of a notice in the language of the page."""
     subject, text = (str(each) % facts for each in NOTICES[notice])
-    _send(wallet.email, subject, "notice", {"subject": subject, "text": text})
+    return subject, text
+
+
+def send_worded(recipient: str, subject: str, text: str) -> None:
+    """Send the words of `worded`; raises OSError like `submit`."""
+    _send(recipient, subject, "notice", {"subject": subject, "text": text})
 
 
 def _send(recipient: str, subject: str, name: str, facts: dict[str, Any]) -> None:

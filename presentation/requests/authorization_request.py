@@ -46,6 +46,7 @@ class Allowance:
     transaction_data_types: Collection[str] = ()
     claims: Collection[ClaimPath] = ()  # in a DCQL query
     recipients: Sequence[Mapping[str, Any]] = ()  # registered keys that answers may be encrypted to
+    may_omit_login_hint: bool = False
     several_queries: bool = False  # its wire format names the credential query of each answer
 
 
@@ -55,7 +56,7 @@ class AuthorizationRequest:
 
     nonce: str
     state: str | None
-    login_hint: str
+    login_hint: str  # empty if it was left out; then any holder may answer
     query: Query
     transaction_data: tuple[TransactionData, ...] = ()
     recipient: Recipient | None = None  # set if the answer is to be encrypted
@@ -74,7 +75,7 @@ def parse(parameters: Parameters, allowance: Allowance) -> AuthorizationRequest:
     _check_response(values)
     query = _query(values, allowance)
     nonce = _nonce(values.get("nonce"))
-    login_hint = _login_hint(values.get("login_hint"))
+    login_hint = _login_hint(values.get("login_hint"), may_omit=allowance.may_omit_login_hint)
     return AuthorizationRequest(
         nonce=nonce,
         state=values.get("state"),
@@ -185,8 +186,13 @@ def _nonce(nonce: str | None) -> str:
     return nonce
 
 
-def _login_hint(login_hint: str | None) -> str:
-    """The e-mail address as wallets store it: in lower case, international domains in their ASCII form."""
+def _login_hint(login_hint: str | None, *, may_omit: bool) -> str:
+    """The e-mail address as wallets store it: in lower case, international domains in their ASCII form.
+
+    Empty if it was left out and may be.
+    """
+    if login_hint is None and may_omit:
+        return ""
     if login_hint is None:
         raise InvalidRequestError("login_hint is missing")
     try:

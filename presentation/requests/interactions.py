@@ -215,6 +215,7 @@ def read_request(parameters: Parameters, party: RelyingParty, scopes: Scopes) ->
         transaction_data_types=party.allowed_transaction_data_types,
         claims=party.claims_it_may_ask(scopes) if "dcql_query" in values else (),
         recipients=public_keys.for_encryption(party.jwks) if encrypted else (),
+        may_omit_login_hint=party.may_omit_login_hint,
         several_queries=party.wire_format != RelyingParty.WireFormat.STRING,
     )
     return parse(parameters, allowance)
@@ -259,9 +260,12 @@ def _new_row(client: Client, parameters: Parameters, *, browser: str, now: datet
 
 
 def _count_unauthenticated(browser: str, login_hint: str, network_address: str, *, now: datetime) -> None:
-    """Counts the request. A browser that signed in with this e-mail address before is never refused."""
+    """Counts the request. A browser that signed in with this e-mail address before is never refused.
+
+    Without `login_hint` no browser is known.
+    """
     try:
         UNAUTHENTICATED.take(network_address, now=now)
     except LimitReachedError as limit:
-        if not known_browsers.is_known(browser, login_hint, now=now):
+        if not (login_hint and known_browsers.is_known(browser, login_hint, now=now)):
             raise TemporarilyUnavailableError from limit

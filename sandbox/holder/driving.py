@@ -23,6 +23,7 @@ from infra.waiting import Guard, NoThreadFreeError, one_at_a_time, waiting_for, 
 from presentation.models import Interaction
 from sandbox.appearance import appear
 from sandbox.holder.inner_browser import InnerBrowser, Words
+from wallet import errands
 from wallet.models import Errand
 
 MOST_PAGES = 12  # of one call; four are usual
@@ -32,6 +33,7 @@ CALLS_PER_CLIENT = Limit("holder-calls-per-client", most=3000, window=timedelta(
 # the lease of a call whose process was killed.
 LEASE = Limit("holder-turn", most=1, window=timedelta(minutes=10))
 LONGEST_WAIT = 15.0  # seconds
+OWN_DOMAIN = "holder.example"  # of the address of a persona who is asked for one
 # At most one call of this process waits: for another call with its e-mail address, or for the relying
 # application whose request or keys are fetched, or to which its answer is posted.
 _waiting = Guard()
@@ -107,6 +109,8 @@ class _Steps:
 
     def _sign_in(self, match: ResolverMatch, location: str) -> HttpResponseBase:
         errand = Errand.objects.get(id=match.kwargs["errand_id"])
+        if errand.asks_address:
+            errands.take_address(errand, f"{self.persona}@{OWN_DOMAIN}")
         _take_lease(errand.email, self.leaving)
         wallet = appear(errand, self.persona, now=timezone.now())
         if wallet.state != wallet.State.ACTIVE:

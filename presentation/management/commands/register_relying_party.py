@@ -46,6 +46,7 @@ TEXTS = {
 FLAGS = {
     "requires_pushed_requests": ("--requires-pushed-requests", "refuse requests that are not pushed"),
     "requires_signed_requests": ("--requires-signed-requests", "refuse requests that its key has not signed"),
+    "may_omit_login_hint": ("--may-omit-login-hint", "accept requests without login_hint"),
 }
 OPTIONS = {field: option for field, (option, _help) in (REPEATED | TEXTS | FLAGS).items()}
 REQUIRED = {"--redirect-uri", "--scope"}
@@ -121,5 +122,6 @@ def _as_json(relying_party: RelyingParty) -> dict[str, Any]:
         "grants": relying_party.grants,
         "requires_pushed_requests": relying_party.requires_pushed_requests,
         "requires_signed_requests": relying_party.requires_signed_requests,
+        "may_omit_login_hint": relying_party.may_omit_login_hint,
         **integration.addresses(),
     }

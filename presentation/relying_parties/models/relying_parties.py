@@ -117,6 +117,12 @@ class RelyingParty(models.Model):
         default=False,
         help_text=_("Requests that its key has not signed are refused (RFC 9101)."),
     )
+    may_omit_login_hint = models.BooleanField(
+        _("may leave out login_hint"),
+        default=False,
+        db_default=False,
+        help_text=_("Without it, the person says on the sign-in page which e-mail address is theirs."),
+    )
     request_uri_prefix = models.URLField(
         _("address of signed requests"),
         blank=True,
