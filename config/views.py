@@ -30,11 +30,14 @@ _SAME_PAGE = (
     *("wallet_identity_in_person", "wallet_link", "wallet_own_identity", "wallet_sign_in", "wallet_switch"),
 )
 PAGE_OF_FORM = {name: name for name in _SAME_PAGE} | {
+    "wallet_browsers_end": "wallet_security",
+    "wallet_browsers_end_all": "wallet_security",
     "wallet_errand_sign_out": "wallet_identity",
     "wallet_identity_cancel": "wallet_identity",
     "wallet_identity_start": "wallet_identity",
     "wallet_sign_out": HISTORY,
 }
+_WITHOUT_ARGUMENTS = (HISTORY, "wallet_security")
 
 WELL_KNOWN = "/.well-known/"
 
@@ -147,7 +150,8 @@ def _page_to_return_to(request: HttpRequest) -> str:
     # Without cookies the form would fail again each time.
     if settings.CSRF_COOKIE_NAME not in request.COOKIES:
         return ""
-    return reverse(page, kwargs=match.kwargs if page != HISTORY else {}, query={TRY_AGAIN: 1})
+    kwargs = {} if page in _WITHOUT_ARGUMENTS else match.kwargs
+    return reverse(page, kwargs=kwargs, query={TRY_AGAIN: 1})
 
 
 def _page_of_form(request: HttpRequest) -> str:

@@ -39,6 +39,8 @@ class ConsentAdmin(ReadOnly, admin.ModelAdmin):
         "requester_id",
         "requester_shown",
         "claim_names",
+        "optional_names",
+        "switched_on_names",
         "transactions_shown",
         "request_hash",
     ]
@@ -68,6 +70,14 @@ class ConsentAdmin(ReadOnly, admin.ModelAdmin):
     @admin.display(description=_("claims asked for"))
     def claim_names(self, consent: Consent) -> str:
         return ", ".join(".".join(path) for path in consent.claims) or _t("none")
+
+    @admin.display(description=_("of these optional"))
+    def optional_names(self, consent: Consent) -> str:
+        return ", ".join(".".join(path) for path in consent.optional) or _t("none")
+
+    @admin.display(description=_("optional and switched on"))
+    def switched_on_names(self, consent: Consent) -> str:
+        return ", ".join(".".join(path) for path in consent.switched_on) or _t("none")
 
     @admin.display(description=_("transactions as shown"))
     def transactions_shown(self, consent: Consent) -> SafeString:

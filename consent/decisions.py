@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from consent.models import Consent
+from consent.models import Consent, Paths, agreed
 from consent.question import Requester
 from consent.transactions import seal_in
 from infra.database.prepared_statements import PreparedInsert, PreparedRead, PreparedUpdate
@@ -25,6 +25,7 @@ _open_question = PreparedUpdate(
     ),
     "decision",
     "decided_at",
+    "switched_on",
 )
 _granted_last = PreparedRead(
     lambda value: (
@@ -35,7 +36,7 @@ _granted_last = PreparedRead(
             undelivered_at=None,
         )
         .order_by("-decided_at")
-        .values_list("decided_at", "claims")[:1]
+        .values_list("decided_at", "claims", "optional_claims", "switched_on")[:1]
     )
 )
 
@@ -45,11 +46,12 @@ class NotAskedError(LookupError):
 
 
 class AlreadyDecidedError(Exception):
-    """The question was answered before; `decision` is the answer."""
+    """The question was answered before; `decision` is the answer, `switched_on` what it switched on."""
 
-    def __init__(self, decision: str) -> None:
+    def __init__(self, decision: str, switched_on: Paths) -> None:
         super().__init__(decision)
         self.decision = decision
+        self.switched_on = switched_on
 
 
 class ExpiredError(Exception):
@@ -76,11 +78,14 @@ def ask(
     return_to: str,
     now: datetime,
     expires_at: datetime,
+    optional: Iterable[Sequence[str]] = (),
+    alternatives: bool = False,
 ) -> Consent:
     """Store a question to the holder of `wallet`; its page is `consent_review` with the ID of the row.
 
     transactions: `question.Transaction`s as JSON. transaction_hashes: the hash of the value of each, as
-    received. request_hash: identifies the request; the answer counts for no other request.
+    received. request_hash: identifies the request; the answer counts for no other request. optional: those of
+    `claims` that the holder may leave off. alternatives: whether the request accepts several answers.
     Raises `question.QuestionFormatError` for values that the page cannot show.
     """
     consent = Consent(
@@ -88,6 +93,8 @@ def ask(
         requester_id=requester_id,
         requester=requester.to_json(),
         claims=[list(path) for path in claims],
+        optional_claims=[list(path) for path in optional],
+        alternatives=alternatives,
         request_hash=request_hash,
         return_to=return_to,
         asked_at=now,
@@ -98,14 +105,26 @@ def ask(
     return consent
 
 
-def grant(consent_id: uuid.UUID, wallet: Wallet, *, now: datetime) -> None:
-    """Store that the holder shares. Raises `NotAskedError`, `AlreadyDecidedError` or `ExpiredError`."""
-    _decide(consent_id, wallet, Consent.Decision.GRANTED, now=now)
+def grant(
+    consent_id: uuid.UUID, wallet: Wallet, *, switched_on: Iterable[Sequence[str]] = (), now: datetime
+) -> None:
+    """Store that the holder shares. Raises `NotAskedError`, `AlreadyDecidedError` or `ExpiredError`.
+
+    switched_on: the optional claims that are shared too, read by `switches`.
+    """
+    shared = [list(path) for path in switched_on]
+    _decide(consent_id, wallet, Consent.Decision.GRANTED, shared, now=now)
 
 
 def decline(consent_id: uuid.UUID, wallet: Wallet, *, now: datetime) -> None:
     """Store that the holder declines. Raises `NotAskedError`, `AlreadyDecidedError` or `ExpiredError`."""
-    _decide(consent_id, wallet, Consent.Decision.DECLINED, now=now)
+    _decide(consent_id, wallet, Consent.Decision.DECLINED, [], now=now)
+
+
+def withdraw(consent_id: uuid.UUID, *, now: datetime) -> bool:
+    """End an open question, so that nobody can answer it any more. False if it was answered or has ended."""
+    still_open = Consent.objects.filter(id=consent_id, decision=Consent.Decision.ASKED, expires_at__gt=now)
+    return still_open.update(expires_at=now) == 1
 
 
 def note_undelivered(consent_id: uuid.UUID, *, now: datetime) -> None:
@@ -128,17 +147,32 @@ def last_shared(wallet: Wallet, requester_id: str) -> Sharing | None:
     newest = _granted_last.first(wallet=wallet.pk, requester=requester_id)
     if newest is None or newest[0] is None:
         return None
-    return Sharing(at=newest[0], claims=frozenset(tuple(path) for path in newest[1]))
+    return Sharing(at=newest[0], claims=frozenset(agreed(*newest[1:])))
 
 
-def _decide(consent_id: uuid.UUID, wallet: Wallet, decision: Consent.Decision, *, now: datetime) -> None:
+def _decide(
+    consent_id: uuid.UUID,
+    wallet: Wallet,
+    decision: Consent.Decision,
+    switched_on: list[list[str]],
+    *,
+    now: datetime,
+) -> None:
     """Store the answer by one conditional update, so that of concurrent answers only the first counts."""
-    changed = _open_question.run(id=consent_id, wallet=wallet.pk, now=now, decision=decision, decided_at=now)
+    changed = _open_question.run(
+        id=consent_id,
+        wallet=wallet.pk,
+        now=now,
+        decision=decision,
+        decided_at=now,
+        switched_on=switched_on,
+    )
     if changed == 1:
         return
-    row = Consent.objects.filter(id=consent_id, wallet=wallet).values_list("decision", flat=True).first()
+    rows = Consent.objects.filter(id=consent_id, wallet=wallet)
+    row = rows.values_list("decision", "switched_on").first()
     if row is None:
         raise NotAskedError
-    if row == Consent.Decision.ASKED:
+    if row[0] == Consent.Decision.ASKED:
         raise ExpiredError
-    raise AlreadyDecidedError(row)
+    raise AlreadyDecidedError(*row)

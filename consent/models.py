@@ -1,6 +1,7 @@
 """The record of a question to a holder and of the answer."""
 
 import uuid
+from collections.abc import Sequence
 
 from django.db import models
 from django.db.models import Q
@@ -8,6 +9,14 @@ from django.utils.translation import gettext_lazy as _
 
 from infra.database.append_only import AppendOnly
 from wallet.models import Wallet
+
+Paths = Sequence[Sequence[str]]  # as JSON has them
+
+
+def agreed(claims: Paths, optional: Paths, switched_on: Paths) -> list[tuple[str, ...]]:
+    """Those of `claims` that are required or switched on, as paths."""
+    withheld = [path for path in optional if path not in switched_on]
+    return [tuple(path) for path in claims if path not in withheld]
 
 
 class Consent(AppendOnly):
@@ -37,7 +46,12 @@ class Consent(AppendOnly):
     wallet = models.ForeignKey(Wallet, on_delete=models.PROTECT, related_name="consents", editable=False)
     requester_id = models.CharField(_("client ID of the requester"), max_length=100, editable=False)
     requester = models.JSONField(editable=False)  # question.Requester as shown at that time
-    claims = models.JSONField(editable=False)  # list of claim paths, e.g. [["given_name"]]
+    claims = models.JSONField(editable=False)  # what was asked: list of claim paths, e.g. [["given_name"]]
+    # Those of `claims` that were asked as optional, and those of them that the holder switched on.
+    optional_claims = models.JSONField(default=list, db_default=[], editable=False)
+    switched_on = models.JSONField(_("optional claims shared"), default=list, db_default=[], editable=False)
+    # Whether the request accepted several answers, so that the one it got tells which ones were possible.
+    alternatives = models.BooleanField(default=False, db_default=False, editable=False)
     transactions = models.JSONField(editable=False)  # kind, title and hash of each
     # JSON list of question.Transaction as shown; null if there are none or they were erased.
     sealed_transactions = models.BinaryField(null=True, editable=False)
@@ -89,3 +103,13 @@ class Consent(AppendOnly):
 
     def __str__(self) -> str:
         return str(self.id)
+
+    @property
+    def optional(self) -> list[tuple[str, ...]]:
+        """The paths of the claims that were asked as optional."""
+        return [tuple(path) for path in self.optional_claims]
+
+    @property
+    def chosen(self) -> list[tuple[str, ...]]:
+        """The paths of the claims that saying yes shares: the required ones, and those switched on."""
+        return agreed(self.claims, self.optional_claims, self.switched_on)

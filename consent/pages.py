@@ -28,6 +28,7 @@ class Question:
     requester: Requester
     transactions: tuple[Transaction, ...]
     claims: tuple[ClaimPreview, ...]
+    optional: frozenset[tuple[str, ...]]  # claims that are shared only if they are switched on
     not_shared: tuple[str, ...]  # labels
     last_shared_at: datetime | None
     new: frozenset[tuple[str, ...]]  # claims that were not shared the last time
@@ -48,6 +49,7 @@ class Question:
             claims=tuple(credentials.preview(credential, paths, today=localdate(consent.asked_at))),
             not_shared=tuple(str(label) for label in claims.not_shared(paths)),
             last_shared_at=before.at if before else None,
+            optional=frozenset(consent.optional),
             new=frozenset(set(paths) - before.claims) if before else frozenset(),
         )
 
@@ -64,15 +66,19 @@ class Receipt:
     requester: Requester
     transactions: tuple[KeptTransaction, ...]
     claims: tuple[str, ...]  # labels
+    kept_off: tuple[str, ...]  # labels of optional claims that were not switched on
     status: Status | None  # of the presented credential; None if there is none, or it has expired
 
     @classmethod
     def of(cls, consent: Consent, status: Status | None = None) -> Self:
+        agreed = consent.decision == Consent.Decision.GRANTED
+        chosen = consent.chosen if agreed else [tuple(path) for path in consent.claims]
         return cls(
             consent=consent,
             requester=Requester.from_json(consent.requester),
             transactions=transactions.kept(consent),
-            claims=tuple(_label(tuple(path)) for path in consent.claims),
+            claims=tuple(map(_label, chosen)),
+            kept_off=tuple(_label(path) for path in consent.optional if path not in chosen),
             status=status,
         )
 

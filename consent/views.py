@@ -5,6 +5,7 @@ from contextlib import suppress
 from datetime import datetime
 from http import HTTPStatus
 from typing import Any
+from urllib.parse import urlencode
 
 from django.core.exceptions import BadRequest
 from django.core.paginator import Paginator
@@ -15,23 +16,20 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
-from consent import decisions
-from consent.models import Consent
+from consent import decisions, switches
+from consent.models import Consent, Paths
 from consent.pages import REVIEW_CSP, Question, Receipt
 from infra.database.prepared_statements import PreparedRead
 from infra.reading import only_read
 from infra.sealing import SealError
 from wallet import credentials, sessions
 from wallet.models import HolderSession, Wallet
+from wallet.pages import NOT_ME  # as a decision: leaves the question unanswered, and signs the browser out
 from wallet.status_lists import changes
 from wallet.status_lists.standing import standings
 
 PAGE_SIZE = 20
-NOT_ME = "not_me"  # leaves the question unanswered and signs the browser out
-DECISIONS = {
-    "share": (decisions.grant, Consent.Decision.GRANTED),
-    "decline": (decisions.decline, Consent.Decision.DECLINED),
-}
+DECISIONS = {"share": Consent.Decision.GRANTED, "decline": Consent.Decision.DECLINED}
 
 _by_id = PreparedRead(lambda value: Consent.objects.filter(id=value("id")))
 
@@ -101,21 +99,37 @@ def take_decision(
     rotate_token(request)
     chosen = request.POST.get("decision")
     if chosen == NOT_ME:
-        onwards = _onwards(consent)
+        onwards = _onwards(consent, NOT_ME)
         sessions.end(request, onwards)
         return onwards
-    decide, decision = DECISIONS.get(chosen or "", (None, ""))
-    if decide is None:
+    decision = DECISIONS.get(chosen or "")
+    if decision is None:
         raise BadRequest("decision must be share, decline or not_me")
     try:
-        decide(consent.id, session.wallet, now=now)
+        consent.switched_on = _decide(request, consent, session.wallet, decision, now=now)
     except decisions.ExpiredError:
         return _closed(request, consent, session, "lapsed")
     except decisions.AlreadyDecidedError as error:
-        if error.decision != decision:  # a second click on the same button continues
+        if error.decision != decision:
             return _closed(request, consent, session, error.decision, status=HTTPStatus.CONFLICT)
+        consent.switched_on = error.switched_on  # a second click on the same button continues with the first
     consent.decision = decision
     return None
+
+
+def _decide(
+    request: HttpRequest, consent: Consent, wallet: Wallet, decision: Consent.Decision, *, now: datetime
+) -> Paths:
+    """Stores the answer, and gives the optional claims that it switches on; raises BadRequest for others."""
+    if decision == Consent.Decision.DECLINED:
+        decisions.decline(consent.id, wallet, now=now)
+        return []
+    try:
+        chosen = switches.switched_on(request.POST.getlist(switches.FIELD), consent.optional)
+    except switches.SwitchError as error:
+        raise BadRequest(str(error)) from None
+    decisions.grant(consent.id, wallet, switched_on=chosen, now=now)
+    return [list(path) for path in chosen]
 
 
 def _invalidated(request: HttpRequest, wallet: Wallet, *, now: datetime) -> Receipt | None:
@@ -173,7 +187,9 @@ def _page(request: HttpRequest, name: str, context: dict[str, Any], status: int 
     return response
 
 
-def _onwards(consent: Consent) -> HttpResponse:
+def _onwards(consent: Consent, *facts: str) -> HttpResponse:
+    """To `return_to`, with `facts` as query parameters."""
+    query = f"?{urlencode(dict.fromkeys(facts, 1))}" if facts else ""
     return HttpResponseRedirect(
-        consent.return_to, status=HTTPStatus.SEE_OTHER, headers={"Cache-Control": "no-store"}
+        consent.return_to + query, status=HTTPStatus.SEE_OTHER, headers={"Cache-Control": "no-store"}
     )

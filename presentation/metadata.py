@@ -8,10 +8,11 @@ import json
 from django.conf import settings
 
 from infra.published.documents import PublishedDocument
-from presentation.dcql.queries import SCOPES
 from presentation.relying_parties.metadata.grants import GRANTS
 from presentation.requests import encryption
 from presentation.requests.parameters import RESPONSE_MODES
+from presentation.scopes import catalogue
+from presentation.scopes.records import Scopes
 from wallet.status_lists import token
 
 AUTHORIZE_PATH = "/verifiable-credentials/v1/presentation/authorize"
@@ -20,8 +21,8 @@ TOKEN_PATH = "/oauth/v2/token"  # noqa: S105 - a path
 JWKS_PATH = "/openid-connect/jwks"
 
 
-def discovery_document() -> bytes:
-    """The discovery metadata as JSON bytes."""
+def discovery_document(scopes: Scopes | None = None) -> bytes:
+    """The discovery metadata as JSON bytes; reads the scopes from the database unless they are given."""
     return _as_json(
         {
             "issuer": settings.BASE_URL,
@@ -52,7 +53,7 @@ def discovery_document() -> bytes:
                 "private_key_jwt",
             ],
             "token_endpoint_auth_signing_alg_values_supported": ["ES256"],
-            "scopes_supported": [*SCOPES, *GRANTS],
+            "scopes_supported": [*(scopes or catalogue.current()), *GRANTS],
             "ui_locales_supported": [language_tag(language) for language, _name in settings.LANGUAGES],
             "client_id_prefixes_supported": ["pre-registered"],
             "status_list_aggregation_endpoint": settings.BASE_URL + token.PATH,
@@ -78,5 +79,5 @@ def _as_json(document: dict[str, object]) -> bytes:
     return json.dumps(document, separators=(",", ":")).encode()
 
 
-discovery = PublishedDocument(discovery_document, asks_database=False)
+discovery = PublishedDocument(discovery_document)
 credential_issuer = PublishedDocument(credential_issuer_document, asks_database=False)

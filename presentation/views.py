@@ -13,7 +13,7 @@ from django.views.decorators.cache import cache_control
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_http_methods
 
-from consent.views import NOT_ME, take_decision
+from consent.views import take_decision
 from infra import browser, languages
 from infra.outbound.calls import OutboundError
 from infra.reading import only_read
@@ -36,7 +36,7 @@ from presentation.requests.next_step import NextStep, Step, next_step, prepare
 from presentation.requests.parameters import Parameters
 from wallet import sessions
 from wallet.models import HolderSession
-from wallet.pages import TRY_AGAIN
+from wallet.pages import NOT_ME, TRY_AGAIN
 
 
 @only_read
@@ -163,6 +163,8 @@ def _go_on(
         prepare(opened, following, now=now)
     except AuthorizationError as error:
         return _refuse(opened, error, now=now)
+    if following.step is Step.SIGN_IN and NOT_ME in request.GET:
+        return _on_to(f"{_address(opened, following)}?{NOT_ME}=1")
     return _on_to(_address(opened, following))
 
 

@@ -147,12 +147,12 @@ def _write_again(known: tuple[datetime, list["Model"]], now: datetime) -> None:
 
 def register(name: str, *redirect_uris: str, **fields: Any) -> "RelyingParty":
     """A relying party that may ask for everything, unless `fields` say otherwise."""
-    from presentation.dcql.queries import SCOPES
+    from presentation.dcql.queries import BASIC
     from presentation.models import RedirectURI, RelyingParty
     from presentation.transaction_data import entries
 
     allowed = {
-        "allowed_scopes": list(SCOPES),
+        "allowed_scopes": [BASIC],
         "allowed_transaction_data_types": list(entries.TYPES),
     }
     party = RelyingParty.objects.create(name=name, **(allowed | fields))

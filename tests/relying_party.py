@@ -133,6 +133,7 @@ class RelyingParty:
         wire_format: str = "string",
         trusted_root: bytes | None = None,
         claims: Sequence[tuple[str, ...]] = BASIC_CLAIMS,
+        optional: Sequence[tuple[str, ...]] = (),
     ) -> None:
         self.client_id = client_id
         self.redirect_uri = redirect_uri
@@ -141,6 +142,7 @@ class RelyingParty:
         self.wire_format = wire_format
         self.trusted_root = trusted_root
         self.claims = tuple(claims)
+        self.optional = tuple(optional)  # those of them that the holder may leave off
         self.sent: dict[str, Any] = {}  # the parameters of the newest request
 
     # Requests
@@ -335,7 +337,8 @@ class RelyingParty:
         found = set(leaves(claims)) - {()}  # the path of an empty object
         for path in self.claims:
             there = any(leaf[: len(path)] == path for leaf in found)
-            demand(there, "claims", f"{'.'.join(path)} was asked for and is not disclosed")
+            needed = path not in self.optional
+            demand(there or not needed, "claims", f"{'.'.join(path)} was asked for and is not disclosed")
         for leaf in found:
             asked = any(leaf[: len(path)] == path for path in self.claims)
             demand(asked, "claims", f"{'.'.join(leaf)} is disclosed and was not asked for")

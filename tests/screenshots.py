@@ -44,7 +44,6 @@ def visit(browser: Browser, base: str, email: str, **context: Any) -> None:
     page.get_by_role("button", name="Send me a code").click()
     keep(page, f"{prefix}code")
     page.fill("input[name=code]", page.locator(".banner-code").inner_text())
-    page.get_by_role("button", name="Continue").click()
     page.get_by_role("button", name="Agree and begin").click()
     page.get_by_role("button", name="Hand in").click()
     page.wait_for_url("**/consent/**")

@@ -25,7 +25,7 @@ from structlog.stdlib import ProcessorFormatter
 from config.logs import logging_config
 from config.operator_sign_in import TRIES_PER_CLIENT
 from consent.models import Consent
-from presentation.dcql.queries import BASIC, SCOPES
+from presentation.dcql.queries import BASIC
 from presentation.models import Interaction, RelyingParty
 from presentation.relying_parties import registration
 from presentation.requests import interactions
@@ -324,7 +324,7 @@ def test_a_wrong_host_is_refused_without_filling_the_log(
 
 def test_the_repr_of_a_request_contains_none_of_its_values(acme_bank: RelyingParty) -> None:
     parameters = Parameters(asked(acme_bank, transaction_data=encoded(session_data())))
-    request = parse(parameters, Allowance(scopes=SCOPES, transaction_data_types=TYPES))
+    request = parse(parameters, Allowance(scopes=[BASIC], transaction_data_types=TYPES))
 
     printed = repr([parameters, request, request.transaction_data])
 

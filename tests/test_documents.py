@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.test import Client
 
-from tests.presentation.dcql import test_dcql
-from tests.project_copy import copy_project, in_shell
+from presentation.models import RelyingParty, Scope
+from tests.presentation.requests.test_authorize import PATH, asked
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = sorted(
@@ -102,45 +103,24 @@ def test_every_name_that_the_architecture_points_to_is_in_the_file_that_it_point
 def test_the_pointers_that_newcomers_look_for_are_there() -> None:
     names = set(re.findall(r"`(\w+)`", "\n".join(pointers())))
 
-    assert {"nonce", "AuthorizationError", "CLAIMS", "SCOPES", "TYPES"} <= names
+    assert {"nonce", "AuthorizationError", "CLAIMS", "Scope", "TYPES"} <= names
 
 
-def test_adding_a_scope_works_as_its_page_says() -> None:
+def test_adding_a_scope_works_as_its_page_says(admin_client: Client, acme_bank: RelyingParty) -> None:
     page = (ROOT / "docs" / "add-a-scope.md").read_text()
-    test, _flow, scopes = re.findall(r"```python\n(.*?)```", page, re.S)
-    path = ROOT / "presentation" / "dcql" / "queries.py"
-    before, after = re.split(r"^BASIC = .*?^\)\n", path.read_text(), maxsplit=1, flags=re.M | re.S)
+    form: dict[str, Any] = dict(re.findall(r"^\| `(\w+)` \| `([^`]+)` \|$", page, re.M))
 
-    namespace: dict[str, Any] = {"__name__": "presentation.dcql.queries"}
-    exec(compile(before + scopes + after, str(path), "exec"), namespace)
-    namespace["paths"] = test_dcql.paths
-    exec(test, namespace)
-    namespace[re.findall(r"def (\w+)", test)[0]]()
+    admin_client.post("/admin/presentation/scope/add/", form)
+    acme_bank.allowed_scopes = [*acme_bank.allowed_scopes, form["urn"]]
+    acme_bank.full_clean()
+    acme_bank.save()
+    answer = Client().get(PATH, asked(acme_bank, scope=form["urn"]))
 
-
-def test_after_the_steps_of_its_page_a_scope_works_everywhere_without_further_code(tmp_path: Path) -> None:
-    page = (ROOT / "docs" / "add-a-scope.md").read_text()
-    of_the_query, of_the_flow, scopes = re.findall(r"```python\n(.*?)```", page, re.S)
-    copy = copy_project(tmp_path, tests=True)
-    queries, tests = copy / "presentation" / "dcql" / "queries.py", copy / "tests" / "presentation" / "dcql"
-    text = queries.read_text()
-    if "AGE_OVER_18" not in text:  # a scope that was really added stays as it is
-        constant, entry = re.findall(r"^ *AGE_OVER_18.*\n", scopes, re.M)
-        queries.write_text(re.sub(r"^BASIC = .*\n", rf"\g<0>{constant}", text, flags=re.M))
-        queries.write_text(queries.read_text().replace("    }\n)\n", f"{entry}    }}\n)\n", 1))
-    added = "from presentation.dcql.queries import AGE_OVER_18\n\n\n"
-    for file, test in (("test_dcql.py", of_the_query), ("test_dcql_flow.py", of_the_flow)):
-        (tests / file).write_text(f"{(tests / file).read_text()}\n\n{added}{test}")
-
-    run = in_shell(
-        copy,
-        ".venv/bin/python -m pytest -p no:cacheprovider -k 'age_scope or playground' "
-        "tests/presentation/dcql tests/sandbox/test_playground.py",
-        DATABASE_URL=f"sqlite:///{tmp_path}/tests.sqlite3",
-    )
-
-    assert run.returncode == 0, run.stdout[-5000:]
-    assert int(re.findall(r"(\d+) passed", run.stdout)[0]) > 50
+    record = Scope.objects.get(urn=form["urn"]).record
+    assert (record.required, record.optional) == (("nationalities",), ("birth_date",))
+    assert f"here `{record.query_id}`" in page
+    assert answer.headers["Location"].endswith("/sign-in/")
+    assert f"--scope {form['urn']}" in page
 
 
 @pytest.mark.parametrize("record", DECISIONS, ids=name_of)

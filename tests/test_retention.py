@@ -20,6 +20,7 @@ from wallet.models import Wallet
 STATES = "a state, a kind or a code from a fixed list"
 REGISTERED = "what a relying party registered about itself as an organisation"
 KEY = "a key or certificate of the service, or a secret of a relying party"
+CLAIMS = "names of claims and scopes, for all relying parties"
 PERMISSIONS = "names of permissions and roles"
 IMPERSONAL = {
     "auth.Group": {"name": PERMISSIONS},
@@ -36,7 +37,10 @@ IMPERSONAL = {
         **dict.fromkeys(("state", "store"), STATES),
     },
     "presentation.ClientSecret": {"digest": KEY},
-    "presentation.Interaction": {"outcome": STATES, "error": STATES},
+    "presentation.Interaction": {"outcome": STATES, "error": STATES, "scopes": CLAIMS},
+    "presentation.Scope": dict.fromkeys(
+        ("urn", "query_id", "title", "required_claims", "optional_claims"), CLAIMS
+    ),
     "presentation.PushedRequest": {"digest": "the digest of a random handle", "client_id": REGISTERED},
     "presentation.RedirectURI": {"uri": REGISTERED},
     "presentation.ResponseURI": {"uri": REGISTERED},

@@ -63,6 +63,7 @@ class Identity:
     birth_date: date
     nationalities: tuple[str, ...] = ()
     verification: Verification | None = field(default=None, compare=False)  # how it was found out
+    email: str = field(default="", compare=False)  # of the wallet; not sealed with the identity
 
     def __post_init__(self) -> None:
         for name in ("given_name", "family_name"):
@@ -90,8 +91,11 @@ class Identity:
         return json.dumps(facts, separators=(",", ":"), ensure_ascii=False).encode()
 
     @classmethod
-    def from_json(cls, text: bytes | str) -> "Identity":
-        """The identity in `text`; raises IdentityError unless it is exactly what `to_json` writes."""
+    def from_json(cls, text: bytes | str, *, email: str = "") -> "Identity":
+        """The identity in `text`; raises IdentityError unless it is exactly what `to_json` writes.
+
+        email: the present address of the wallet, for the claim of that name.
+        """
         try:
             facts = json.loads(text)
         except (ValueError, RecursionError) as error:
@@ -106,6 +110,7 @@ class Identity:
             birth_date=_date(facts["birth_date"]),
             nationalities=tuple(facts["nationalities"]),
             verification=_verification(facts.get("verification")),
+            email=email,
         )
 
 
@@ -172,6 +177,13 @@ CLAIMS: dict[ClaimPath, Claim] = {
             label=_("Nationality"),
             description="All known nationalities as ISO 3166-1 alpha-2 codes; may be empty.",
             value=lambda identity, today: list(identity.nationalities),
+        ),
+        Claim(
+            path=("email",),
+            label=_("E-mail address"),
+            description="The address with which the holder signs in here, proven by a code sent to it.",
+            value=lambda identity, today: identity.email or None,
+            optional=True,
         ),
         _of_verification(
             "trust_framework",

@@ -260,7 +260,8 @@ def _identity(credential: Credential) -> Identity:
     """
     sealed, opened = getattr(credential, "_opened_identity", (None, None))
     if opened is None or sealed is not credential.sealed_identity:
-        opened = Identity.from_json(unseal_column(credential, "sealed_identity"))
+        text = unseal_column(credential, "sealed_identity")
+        opened = Identity.from_json(text, email=credential.wallet.email)
         credential._opened_identity = credential.sealed_identity, opened  # type: ignore[attr-defined]
     return opened
 

@@ -8,12 +8,13 @@ import uuid
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
+from django.db import transaction
 from django.utils.http import url_has_allowed_host_and_scheme
 
 from infra import email_addresses
 from infra.email_addresses import EmailAddressError
 from wallet.evidence import Assurance
-from wallet.models import Errand, HolderSession
+from wallet.models import Errand, HolderSession, LoginCode
 
 LIFETIME = timedelta(minutes=30)
 
@@ -33,7 +34,10 @@ def open_errand(
     return_to: str,
     leave_to: str,
     now: datetime,
+    asks_address: bool = False,
     on_behalf_of: str = "",
+    requester_domain: str = "",
+    requester_logo: str = "",
     asks_for: Sequence[str] = (),
     assurance: Sequence[Assurance] = (),
     renewal: bool = False,
@@ -44,19 +48,24 @@ def open_errand(
 
     browser: digest of the cookie of the browser that is sent. email: whose wallet it is about, lower case.
     return_to, leave_to: paths on this host, when done and when given up. on_behalf_of: who asked, for
-    people to read. asks_for: names of claims (`claims.NAMES`). assurance: those of which the identity needs
-    one; any will do if it is empty. renewal: only an identity verified after this will do. fresh_since: an
-    earlier sign-in does not do for this errand. Raises `EmailAddressError` for an address that is not as
-    `email_addresses.parse` gives it.
+    people to read. requester_domain, requester_logo: what else shows who asked; the logo is a path here.
+    asks_address: nobody is expected, and the person says who they are; email may then be empty. asks_for:
+    names of claims (`claims.NAMES`). assurance: those of which the identity needs one; any will do if it is
+    empty. renewal: only an identity verified after this will do. fresh_since: an earlier sign-in does not do
+    for this errand. Raises `EmailAddressError` for an address that is not as `email_addresses.parse` gives
+    it.
     """
     for place in (return_to, leave_to):
         if not place.startswith("/") or not url_has_allowed_host_and_scheme(place, allowed_hosts=None):
             raise ValueError("return_to and leave_to must be paths on this host")
-    if not email_addresses.is_accepted(email):
+    if not (email_addresses.is_accepted(email) or (asks_address and not email)):
         raise EmailAddressError
     return Errand.objects.create(
         browser=browser,
         email=email,
+        asks_address=asks_address,
+        requester_domain=requester_domain[:253],
+        requester_logo=requester_logo[:200],
         on_behalf_of=" ".join(on_behalf_of.split())[:100],
         asks_for=list(asks_for),
         assurance=[[each.trust_framework, each.level] for each in assurance],
@@ -75,7 +84,8 @@ def recall(errand_id: uuid.UUID, browser: str | None, now: datetime) -> Errand:
     if errand is None or browser is None or errand.browser != browser:
         raise ErrandGoneError
     # An earlier release may have stored an address that is no longer accepted, because e-mail goes elsewhere.
-    if errand.expires_at <= now or not email_addresses.is_accepted(errand.email):
+    usable = email_addresses.is_accepted(errand.email) or (errand.asks_address and not errand.email)
+    if errand.expires_at <= now or not usable:
         raise ErrandGoneError(errand)
     return errand
 
@@ -83,7 +93,28 @@ def recall(errand_id: uuid.UUID, browser: str | None, now: datetime) -> Errand:
 def good_for(errand: Errand, session: HolderSession) -> bool:
     """Whether this session meets the errand's needs: it is for the same wallet and recent enough."""
     recent = errand.fresh_since is None or session.signed_in_at >= errand.fresh_since
-    return recent and session.wallet.email == errand.email
+    return recent and is_for(errand, session)
+
+
+def is_for(errand: Errand, session: HolderSession) -> bool:
+    """Whether the signed-in holder is the expected one. Without an expected holder, everybody is."""
+    return errand.asks_address or session.wallet.email == errand.email
+
+
+def take_address(errand: Errand, email: str) -> None:
+    """Store with which address the person signs in; raises `EmailAddressError`.
+
+    For an errand without an expected holder. A code or link for another address stops working, and the next
+    e-mail need not wait for the last.
+    """
+    if not errand.asks_address or not email_addresses.is_accepted(email):
+        raise EmailAddressError
+    if errand.email == email:
+        return
+    errand.email, errand.code_sent_at, errand.link_until = email, None, None
+    with transaction.atomic():
+        LoginCode.objects.filter(errand=errand).delete()
+        errand.save(update_fields=["email", "code_sent_at", "link_until"])
 
 
 def demanded(errand: Errand) -> tuple[Assurance, ...]:

@@ -72,6 +72,14 @@ NOTICES: dict[str, tuple[Text, Text]] = {
             "identity”."
         ),
     ),
+    "new_browser": (
+        _("A new browser signed in to your wallet"),
+        _(
+            "%(browser)s signed in to your wallet on %(when)s UTC. If this was you, you need do nothing. If "
+            "it was not you, open %(address)s, choose “Sign out everywhere”, and make sure that only you "
+            "can read your e-mail."
+        ),
+    ),
 }
 
 
@@ -108,13 +116,23 @@ def send_notice(wallet: Wallet, notice: str, **facts: str | date) -> None:
     this letter again.
     """
     with override(wallet.language or get_language()):
-        written = {name: _written(fact) for name, fact in facts.items()}
-        subject, text = (str(each) % written for each in NOTICES[notice])
-        _send(wallet.email, subject, "notice", {"subject": subject, "text": text})
+        send_worded(wallet.email, *worded(notice, **facts))
+
+
+def worded(notice: str, **facts: str | date) -> tuple[str, str]:
+    """The subject and the text of a notice in the language of the page, as are the days in `facts`."""
+    written = {name: _written(fact) for name, fact in facts.items()}
+    subject, text = (str(each) % written for each in NOTICES[notice])
+    return subject, text
 
 
 def _written(fact: str | date) -> str:
     return localised.day(fact) if isinstance(fact, date) else fact
+
+
+def send_worded(recipient: str, subject: str, text: str) -> None:
+    """Send the words of `worded`; raises OSError like `submit`."""
+    _send(recipient, subject, "notice", {"subject": subject, "text": text})
 
 
 def _send(recipient: str, subject: str, name: str, facts: dict[str, Any]) -> None:

@@ -18,6 +18,8 @@ from wallet.models import Errand, HolderSession, Wallet
 
 # The query parameter of a page that is shown again because its form had no valid CSRF token.
 TRY_AGAIN = "try_again"
+# The query parameter after a holder said on the consent page that the wallet is not theirs.
+NOT_ME = "not_me"
 
 View = Callable[[HttpRequest, uuid.UUID], HttpResponse]
 
@@ -28,7 +30,10 @@ def see_other(to: str, *args: Any) -> HttpResponse:
 
 
 def on_errand(view: Callable[[HttpRequest, Errand, datetime], HttpResponse]) -> View:
-    """A page of an errand: `view(request, errand, now)`, or a page with 404 or 410 if it is gone."""
+    """A page of an errand: `view(request, errand, now)`, or a page with 404 or 410 if it is gone.
+
+    If somebody asked, an expired errand leads straight to the page about their request.
+    """
 
     @never_cache
     @wraps(view)
@@ -37,6 +42,8 @@ def on_errand(view: Callable[[HttpRequest, Errand, datetime], HttpResponse]) -> 
         try:
             errand = errands.recall(errand_id, browser.digest(request), now)
         except ErrandGoneError as gone:
+            if gone.errand and gone.errand.on_behalf_of and gone.errand.expires_at <= now:
+                return see_other(gone.errand.leave_to)  # the request has expired too, as that page says
             status = 410 if gone.errand else 404
             return render(request, "wallet/gone.html", {"errand": gone.errand}, status=status)
         return view(request, errand, now)

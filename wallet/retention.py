@@ -43,7 +43,11 @@ wallet.Wallet: language | the language the holder last used | in clear | to writ
     the wallet
 wallet.HolderSession: digest | signed-in browser | the digest of its cookie | to recognise the browser |
     until it expires, {sessions} at most | sessions
-wallet.Errand: email browser on_behalf_of asks_for assurance return_to leave_to | sign-in: e-mail address,
+wallet.HolderSession: public_id browser_name system_name | signed-in browser: its name and that of its
+    system, such as Firefox and Linux | in clear | holders recognise their browsers and sign them out | until
+    it expires, {sessions} at most
+wallet.Errand: email browser on_behalf_of requester_domain requester_logo asks_for assurance return_to
+    leave_to | sign-in: e-mail address,
     digest of the browser’s cookie, where the person came from, names of the claims wanted | in clear |
     to lead the person on after signing in, and back the next day | {errands_kept} after it expired | sign-ins
 wallet.LoginCode: digest | sign-in code | a keyed hash | to compare it with what is entered | as long as the

@@ -6,16 +6,20 @@ the previous row of the browser, which prevents session fixation.
 
 import re
 import secrets
+import uuid
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import get_language
 
 from infra import browser
 from infra.database.prepared_statements import PreparedRead
 from infra.sealing import sha256_hex
+from wallet.account import user_agents
 from wallet.models import HolderSession, Wallet
 
 IDLE = timedelta(minutes=30)
@@ -47,8 +51,17 @@ def current(request: HttpRequest, *, now: datetime) -> HolderSession | None:
 
 
 def start(request: HttpRequest, response: HttpResponse, wallet: Wallet, *, now: datetime) -> HolderSession:
-    """Sign this browser in to `wallet`: create a session and its cookie, and delete the previous session."""
+    """Sign this browser in to `wallet`: create a session and its cookie, and delete the previous session.
+
+    A holder who proves a factor again stays signed in with the same `public_id` since the same time.
+    """
     secret = secrets.token_urlsafe(32)
+    before = current(request, now=now)
+    agent = user_agents.parse(request.headers.get("User-Agent", ""))
+    kept: dict[str, Any] = {}
+    if before is not None and before.wallet_id == wallet.pk:
+        kept["first_signed_in_at"] = before.first_signed_in_at or before.signed_in_at
+        kept["public_id"] = before.public_id or uuid.uuid4()
     with transaction.atomic():
         _delete(request)
         session = HolderSession.objects.create(
@@ -57,6 +70,9 @@ def start(request: HttpRequest, response: HttpResponse, wallet: Wallet, *, now: 
             signed_in_at=now,
             last_seen_at=now,
             expires_at=now + ABSOLUTE,
+            browser_name=agent.browser,
+            system_name=agent.system,
+            **kept,
         )
         speak(wallet, get_language() or "")
     browser.set_cookie(response, settings.HOLDER_COOKIE_NAME, secret, lifetime=ABSOLUTE)
@@ -76,6 +92,11 @@ def end(request: HttpRequest, response: HttpResponse) -> None:
     _delete(request)
     response.delete_cookie(settings.HOLDER_COOKIE_NAME, samesite="Lax")
     _keep(request, None)
+
+
+def living(wallet: Wallet, *, now: datetime) -> QuerySet[HolderSession]:
+    """The sessions in which the holder of `wallet` is signed in."""
+    return HolderSession.objects.filter(wallet=wallet, expires_at__gt=now, last_seen_at__gt=now - IDLE)
 
 
 def _find(request: HttpRequest, *, now: datetime) -> HolderSession | None:

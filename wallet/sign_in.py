@@ -216,5 +216,9 @@ def _new_code(errand: Errand, *, own_allowance: bool, now: datetime) -> str:
 
 
 def _digest(errand: Errand, code: str) -> str:
-    """Keyed, because a plain hash of six digits is easily reversed; different for each errand."""
-    return salted_hmac("wallet.sign_in.code", f"{errand.id}:{code}", algorithm="sha256").hexdigest()
+    """Keyed, because a plain hash of six digits is easily reversed; different for each errand.
+
+    Where the address of the errand can change, a code is good for the one to which it was sent only.
+    """
+    bound = f"{errand.id}:{code}:{errand.email}" if errand.asks_address else f"{errand.id}:{code}"
+    return salted_hmac("wallet.sign_in.code", bound, algorithm="sha256").hexdigest()

@@ -4,7 +4,7 @@ from django.urls import path
 from django.views.generic import RedirectView
 
 from wallet import views
-from wallet.account import security
+from wallet.account import browsers, security
 from wallet.identity import messages as identity_messages
 from wallet.identity import own as identity_own
 from wallet.identity import upload as identity_upload
@@ -16,6 +16,8 @@ ERRAND = "errands/<uuid:errand_id>"
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name=views.HISTORY)),
     path("security/", security.security, name="wallet_security"),
+    path("security/browsers/sign-out/", browsers.end_all, name="wallet_browsers_end_all"),
+    path("security/browsers/<uuid:public_id>/sign-out/", browsers.end, name="wallet_browsers_end"),
     path("sign-in/", views.front_door, name="wallet_front_door"),
     path("sign-out/", views.sign_out, name="wallet_sign_out"),
     path("signed-out/", views.signed_out, name="wallet_signed_out"),

@@ -2,7 +2,7 @@
 
 import math
 import uuid
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
@@ -11,6 +11,8 @@ from django.middleware.csrf import rotate_token
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
@@ -20,13 +22,16 @@ from infra import browser
 from infra.again import again_after
 from infra.limits import LimitReachedError
 from infra.reading import only_read
-from wallet import errands, sessions, sign_in_allowances, sign_in_links
+from infra.templatetags import moments
+from wallet import errands, known_browsers, sessions, sign_in_allowances, sign_in_links
 from wallet import sign_in as signing_in
+from wallet.account import new_browser
 from wallet.errands import ErrandGoneError
 from wallet.forms import CodeForm, EmailForm
-from wallet.models import Errand, Wallet
-from wallet.pages import on_errand, see_other, show
+from wallet.models import Errand, HolderSession, Wallet
+from wallet.pages import NOT_ME, on_errand, see_other, show
 
+FAR = timedelta(hours=12)  # a time of day alone would be ambiguous
 HISTORY = "consent_history"  # the page after a sign-in that no relying party requested
 
 
@@ -55,13 +60,15 @@ def front_door(request: HttpRequest) -> HttpResponse:
 def sign_in(request: HttpRequest, errand: Errand, now: datetime) -> HttpResponse:
     """Shows the requester and the e-mail address; on POST, sends the code."""
     session = sessions.current(request, now=now)
-    if session and session.wallet.email != errand.email:
+    if session and not errands.is_for(errand, session):
         return see_other("wallet_switch", errand.id)
     if session and errands.good_for(errand, session):
         return see_other(errand.return_to)
+    if errand.asks_address:
+        return _sign_in_as_anybody(request, errand, session, now)
     if request.method == "POST":
         return _send_code(request, errand, now)
-    return show(request, "sign_in", errand, session, again=bool(session), lapsed="lapsed" in request.GET)
+    return show(request, "sign_in", errand, session, **_why_here(request, session))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -71,7 +78,7 @@ def code(request: HttpRequest, errand: Errand, now: datetime) -> HttpResponse:
     session = sessions.current(request, now=now)
     if session and errands.good_for(errand, session):
         return see_other(errand.return_to)
-    waits = {"ready_in": _seconds_until(signing_in.may_send_at(errand), now)}
+    waits = _waits(signing_in.may_send_at(errand), now)
     if request.method != "POST":
         if signing_in.link_pending(errand, now=now):
             return show(request, "link_sent", errand, session, **waits)
@@ -95,6 +102,7 @@ def link(request: HttpRequest, secret: str) -> HttpResponse:
         errand = sign_in_links.errand_for(secret, browser=browser.digest(request), now=now)
         if request.method != "POST":
             return show(request, "link", errand)
+        known = known_browsers.is_known(errand.browser, errand.email, now=now)
         wallet = signing_in.redeem_link(errand, secret, now=now)
     except sign_in_links.LinkGoneError:
         return _link_gone(request, now)
@@ -102,7 +110,7 @@ def link(request: HttpRequest, secret: str) -> HttpResponse:
         return render(request, "wallet/link_elsewhere.html", status=403)
     except signing_in.WalletSuspendedError:
         return show(request, "suspended", errand, status=403)
-    return _signed_in(request, errand, wallet, now)
+    return _signed_in(request, errand, wallet, known=known, now=now)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -110,7 +118,7 @@ def link(request: HttpRequest, secret: str) -> HttpResponse:
 def switch(request: HttpRequest, errand: Errand, now: datetime) -> HttpResponse:
     """For a browser that is signed in to another wallet: sign out and continue as the errand's holder."""
     session = sessions.current(request, now=now)
-    if session is None or session.wallet.email == errand.email:
+    if session is None or errands.is_for(errand, session):
         return see_other("wallet_sign_in", errand.id)
     if request.method != "POST":
         return show(request, "switch", errand, other=session.wallet.email)
@@ -142,6 +150,40 @@ def signed_out(request: HttpRequest, errand_id: uuid.UUID | None = None) -> Http
         except ErrandGoneError as gone:
             errand, lapsed = gone.errand, True
     return render(request, "wallet/signed_out.html", {"errand": errand, "lapsed": lapsed})
+
+
+def _sign_in_as_anybody(
+    request: HttpRequest, errand: Errand, session: HolderSession | None, now: datetime
+) -> HttpResponse:
+    """The sign-in of an errand without an expected holder: asks who it is, or takes who is signed in."""
+    facts = _why_here(request, session)
+    as_signed_in = session is not None and "other" not in request.GET and "email" not in request.POST
+    if as_signed_in and session is not None:
+        if request.method != "POST":
+            return show(request, "sign_in", errand, session, address=session.wallet.email, **facts)
+        errands.take_address(errand, session.wallet.email)
+        return _send_code(request, errand, now)
+    if request.method == "POST" and errand.email and "email" not in request.POST:
+        return _send_code(request, errand, now)  # the same address once more
+    form = EmailForm(request.POST if request.method == "POST" else None)
+    if not form.is_valid():
+        facts |= {"form": form, "again": False}
+        return show(request, "sign_in", errand, session, status=422 if form.is_bound else 200, **facts)
+    email, client = form.cleaned_data["email"], browser.address(request)
+    try:
+        sign_in_allowances.count_errand(email, browser=errand.browser, client=client, now=now)
+    except LimitReachedError as limit:
+        form.add_error(None, _wait(limit.retry_at, now))
+        page = show(request, "sign_in", errand, session, status=429, form=form)
+        return again_after(limit.retry_after(now), page)
+    errands.take_address(errand, email)
+    return _send_code(request, errand, now)
+
+
+def _why_here(request: HttpRequest, session: HolderSession | None) -> dict[str, Any]:
+    """What the sign-in page says about how the person came to it."""
+    lapsed = _("That code no longer works. Send a new one.") if "lapsed" in request.GET else ""
+    return {"again": bool(session), "problem": lapsed, "not_me": NOT_ME in request.GET}
 
 
 def _on_own_errand(request: HttpRequest, email: str, now: datetime) -> HttpResponse:
@@ -176,13 +218,14 @@ def _send_code(request: HttpRequest, errand: Errand, now: datetime) -> HttpRespo
 def _not_now(
     request: HttpRequest, errand: Errand, retry_at: datetime, now: datetime, status: int = 429, **facts: Any
 ) -> HttpResponse:
-    ready_in = _seconds_until(retry_at, now)
-    page = show(request, "sign_in", errand, ready_in=ready_in, status=status, **facts)
-    return again_after(ready_in, page)
+    waits = _waits(retry_at, now)
+    page = show(request, "sign_in", errand, address=errand.email, status=status, **waits, **facts)
+    return again_after(waits["ready_in"], page)
 
 
 def _redeem(request: HttpRequest, errand: Errand, form: CodeForm, now: datetime) -> HttpResponse | None:
     """The response for this code; None if the form has to be shown again with its errors."""
+    known = known_browsers.is_known(errand.browser, errand.email, now=now)
     try:
         wallet = signing_in.redeem(
             errand, form.cleaned_data["code"], client=browser.address(request), now=now
@@ -199,7 +242,7 @@ def _redeem(request: HttpRequest, errand: Errand, form: CodeForm, now: datetime)
         return see_other(reverse("wallet_sign_in", args=[errand.id], query={"lapsed": 1}))
     except signing_in.WalletSuspendedError:
         return show(request, "suspended", errand, status=403)
-    return _signed_in(request, errand, wallet, now)
+    return _signed_in(request, errand, wallet, known=known, now=now)
 
 
 def _link_gone(request: HttpRequest, now: datetime) -> HttpResponse:
@@ -211,9 +254,13 @@ def _link_gone(request: HttpRequest, now: datetime) -> HttpResponse:
     return render(request, "wallet/link_gone.html", status=410)
 
 
-def _signed_in(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) -> HttpResponse:
+def _signed_in(
+    request: HttpRequest, errand: Errand, wallet: Wallet, *, known: bool, now: datetime
+) -> HttpResponse:
+    """known: whether this browser had signed in with the address before."""
     response = see_other(errand.return_to)
     sessions.start(request, response, wallet, now=now)
+    new_browser.tell(request, response, wallet, known=known, now=now)
     rotate_token(request)
     return response
 
@@ -236,14 +283,18 @@ def _seconds_until(moment: datetime | None, now: datetime) -> int:
     return max(1, math.ceil((moment - now).total_seconds()))
 
 
-def _wait(retry_at: datetime, now: datetime) -> str:
-    seconds = _seconds_until(retry_at, now) or 1
-    if seconds <= 90:
-        return ngettext(
-            "Wait %(count)d second and try again.",
-            "Wait %(count)d seconds and try again.",
-            seconds,
-        ) % {"count": seconds}
-    minutes = -(-seconds // 60)
-    text = _("You’ve asked for too many codes. Wait %(count)d minutes and try again.")
-    return text % {"count": minutes}
+def _waits(ready_at: datetime | None, now: datetime) -> dict[str, Any]:
+    """How long to wait before the next e-mail: the seconds, and the time as a clock shows it."""
+    return {"ready_in": _seconds_until(ready_at, now), "ready_at": ready_at and _next_minute(ready_at)}
+
+
+def _wait(retry_at: datetime, now: datetime) -> SafeString:
+    far = retry_at - now > FAR
+    time = moments.moment(_next_minute(retry_at)) if far else moments.clock(_next_minute(retry_at))
+    return format_html(_("You’ve asked for too many codes. You can ask again at {time}."), time=time)
+
+
+def _next_minute(moment: datetime) -> datetime:
+    """The first full minute from then on, so that nobody who waits for it is too early."""
+    begun = moment.replace(second=0, microsecond=0)
+    return begun if begun == moment else begun + timedelta(minutes=1)

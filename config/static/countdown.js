@@ -1,8 +1,9 @@
-// Shows on a disabled button how long the user has to wait. Without JavaScript the button works, and the next
-// page shows the time.
+// Shows on a disabled button how long the user has to wait, and removes the sentence beside it once the wait is
+// over. Without JavaScript the button works, and the next page shows the time.
 
 for (const button of document.querySelectorAll("button[data-ready-in]")) {
   const words = button.textContent;
+  const sentence = document.getElementById(button.getAttribute("aria-describedby"));
   const readyAt = Date.now() + Number(button.dataset.readyIn) * 1000;
 
   const show = () => {
@@ -15,6 +16,7 @@ for (const button of document.querySelectorAll("button[data-ready-in]")) {
     } else {
       button.textContent = words;
       button.removeAttribute("aria-disabled");
+      if (sentence) sentence.hidden = true;
     }
   };
 

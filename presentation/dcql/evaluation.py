@@ -4,7 +4,7 @@ A path to an object selects everything in it. A path into a claim selects the wh
 disclosed as a whole. Claims that are in every presentation satisfy a path and need no disclosure.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,10 +30,22 @@ class Offer:
 
 @dataclass(frozen=True)
 class Selection:
-    """The claims to present, and the ids of the credential queries that they answer."""
+    """The claims to present, and the ids of the credential queries that they answer.
+
+    optional: those of `claims` that may be left out, in any combination, without changing `query_ids`.
+    """
 
     claims: tuple[ClaimPath, ...]
     query_ids: tuple[str, ...]
+    optional: tuple[ClaimPath, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """What answers one credential query, and which of it may be left out."""
+
+    claims: tuple[ClaimsQuery, ...]
+    optional: Collection[ClaimsQuery] = ()
 
 
 def same_for_everyone(query: Query, offer: Offer) -> bool:
@@ -43,7 +55,16 @@ def same_for_everyone(query: Query, offer: Offer) -> bool:
         and (len(claim.path) == 1 or claim.path in offer.claims)
         and not covered(claim.path, offer.optional)
         for credential_query in query.in_our_format
-        for claim in credential_query.claims
+        for claim in (*credential_query.claims, *credential_query.optional)
+    )
+
+
+def has_alternatives(query: Query) -> bool:
+    """Whether the query accepts several answers (§6.1, §6.2), beyond leaving out what may be left out."""
+    ours = {asked.id for asked in query.in_our_format}
+    return any(_has_further_sets(asked.claim_sets) for asked in query.in_our_format) or any(
+        (len(each.options) > 1 or not each.required) and any(ours.intersection(ids) for ids in each.options)
+        for each in query.credential_sets
     )
 
 
@@ -80,14 +101,21 @@ def _select(query: Query, offer: Offer, available: Available) -> Selection | Non
     answered = _answered(query, found)
     if not answered:
         return None
-    union = dict.fromkeys(
-        path for id in answered for claim in found[id] for path in covered(claim.path, offer.claims)
+    union: dict[ClaimPath, bool] = {}  # whether each may be left out
+    for answer in (found[id] for id in answered):
+        for claim in answer.claims:
+            paths = covered(claim.path, offer.claims)
+            optional = claim in answer.optional and len(paths) == 1  # several claims are no single choice
+            union |= {path: optional and union.get(path, True) for path in paths}
+    return Selection(
+        claims=tuple(union),
+        query_ids=answered,
+        optional=tuple(path for path, optional in union.items() if optional),
     )
-    return Selection(claims=tuple(union), query_ids=answered)
 
 
-def _claims_for(query: CredentialQuery, offer: Offer, available: Available) -> tuple[ClaimsQuery, ...] | None:
-    """The claims to return for one credential query; None if the credential does not match (§6.4.1)."""
+def _claims_for(query: CredentialQuery, offer: Offer, available: Available) -> _Answer | None:
+    """The answer to one credential query; None if the credential does not match (§6.4.1)."""
     if query.format != FORMAT:
         return None
     if query.vct_values is not None and offer.vct not in query.vct_values:
@@ -95,8 +123,41 @@ def _claims_for(query: CredentialQuery, offer: Offer, available: Available) -> t
     if query.authority_key_ids is not None and query.authority_key_ids.isdisjoint(offer.authority_key_ids):
         return None
     by_id = {claim.id: claim for claim in query.claims}
-    options = [tuple(by_id[id] for id in option) for option in query.claim_sets] or [query.claims]
-    return next((option for option in options if all(available(claim) for claim in option)), None)
+    if not query.claim_sets:
+        if not all(available(claim) for claim in query.claims):
+            return None
+        optional = tuple(claim for claim in query.optional if available(claim))
+        return _Answer((*query.claims, *optional), optional)
+    for option in query.claim_sets:
+        if all(available(by_id[id]) for id in option):
+            free = can_be_left_out(option, query.claim_sets)
+            return _Answer(tuple(by_id[id] for id in option), [by_id[id] for id in free])
+    return None
+
+
+def can_be_left_out(option: Sequence[str], claim_sets: Collection[Sequence[str]]) -> list[str]:
+    """Those of `option` that can be left out in any combination so that one of `claim_sets` remains.
+
+    The holder chooses among them one by one, so every choice must be an answer that the query lists (§6.4.1).
+    """
+    listed, whole = {frozenset(ids) for ids in claim_sets}, frozenset(option)
+    free: list[str] = []
+    left_out = [frozenset[str]()]  # at most as many as there are sets
+    for id in dict.fromkeys(option):
+        further = [without | {id} for without in left_out]
+        if all(whole - without in listed for without in further):
+            free.append(id)
+            left_out += further
+    return free
+
+
+def _has_further_sets(claim_sets: Sequence[Sequence[str]]) -> bool:
+    """Whether there is a set that is not the first one without claims that can be left out of it."""
+    if len(claim_sets) < 2:
+        return False
+    most, free = frozenset(claim_sets[0]), can_be_left_out(claim_sets[0], claim_sets)
+    least = most - set(free)
+    return any(not least <= frozenset(ids) <= most for ids in claim_sets)
 
 
 def _answered(query: Query, found: Collection[str]) -> tuple[str, ...]:

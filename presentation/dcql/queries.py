@@ -1,11 +1,9 @@
-"""DCQL queries, and scopes as aliases of them (OpenID4VP 1.0 §5.5, §6).
+"""DCQL queries (OpenID4VP 1.0 §6). Scopes, which are aliases of them, are in `presentation.scopes`.
 
 `parsing` reads a query from a request; `evaluation` applies it to a credential.
 """
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
 ClaimPath = tuple[str, ...]
 PathPointer = tuple[str | int | None, ...]  # §7; str: a name, int: an index, None: every element of an array
@@ -28,7 +26,8 @@ class CredentialQuery:
 
     A query for another `format` is valid but cannot be answered here (§6.4). `vct_values` None accepts every
     type, and `authority_key_ids` None every authority. The first of `claim_sets` that the credential has is
-    presented; without `claim_sets` all of `claims`; without `claims` no claim.
+    presented; without `claim_sets` all of `claims`; without `claims` no claim. `optional` (of scopes only)
+    stands for `claim_sets` of `claims` with every combination of these, the largest first.
     """
 
     id: str
@@ -38,6 +37,7 @@ class CredentialQuery:
     authority_key_ids: frozenset[str] | None = None
     holder_binding: bool = True
     format: str = FORMAT
+    optional: tuple[ClaimsQuery, ...] = ()
 
     @classmethod
     def for_paths(cls, id: str, *paths: ClaimPath) -> "CredentialQuery":
@@ -75,22 +75,3 @@ class Query:
 
 
 BASIC = "urn:service:params:scope:verifiable-credentials:basic"
-
-# The credential query of each scope. The ids of the queries are unique over all scopes (§5.5).
-SCOPES: Mapping[str, CredentialQuery] = MappingProxyType(
-    {
-        BASIC: CredentialQuery.for_paths(
-            "basic", ("given_name",), ("family_name",), ("age_equal_or_over", "18")
-        ),
-    }
-)
-
-
-def claims_of(scope: str) -> tuple[ClaimPath, ...]:
-    """The claims of a scope; raises KeyError for an unknown scope."""
-    return tuple(tuple(str(name) for name in claim.path) for claim in SCOPES[scope].claims)
-
-
-def query_for(scopes: Iterable[str]) -> Query:
-    """The query of several scopes, each counted once; raises KeyError for an unknown scope."""
-    return Query(tuple(SCOPES[scope] for scope in dict.fromkeys(scopes)))

@@ -5,6 +5,7 @@ from presentation.relying_parties.models.clients import ClientSecret, UsedAssert
 from presentation.relying_parties.models.history import RelyingPartyEvent
 from presentation.relying_parties.models.relying_parties import RelyingParty
 from presentation.requests.models import Delivery, Interaction, PushedRequest
+from presentation.scopes.models import Scope
 
 __all__ = [
     "ClientSecret",
@@ -15,5 +16,6 @@ __all__ = [
     "RelyingParty",
     "RelyingPartyEvent",
     "ResponseURI",
+    "Scope",
     "UsedAssertion",
 ]

@@ -8,20 +8,15 @@ from django.forms.fields import InvalidJSONInput
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from presentation.dcql.queries import SCOPES, claims_of
 from presentation.models import RelyingParty
 from presentation.relying_parties.metadata import logos, public_keys
 from presentation.relying_parties.metadata.grants import GRANTS
+from presentation.scopes import choices
 from presentation.transaction_data.types import TYPES
 from presentation.webhooks.models import WebhookEvent
-from wallet.claims import CLAIMS, NAMES, labels
+from wallet.claims import CLAIMS, NAMES
 from wallet.evidence import LADDERS
 from wallet.providers import registry
-
-
-def _scope_label(scope: str) -> str:
-    """A scope with the labels of its claims."""
-    return f"{scope} ({', '.join(str(label) for label in labels(claims_of(scope)))})"
 
 
 class KeySetField(forms.JSONField):
@@ -63,9 +58,7 @@ class CheckboxesField(forms.MultipleChoiceField):
 class RelyingPartyForm(forms.ModelForm):
     """Offers choices for the columns with JSON lists, and an upload for the logo."""
 
-    allowed_scopes = CheckboxesField(
-        label=_("Scopes"), choices=[(scope, _scope_label(scope)) for scope in SCOPES]
-    )
+    allowed_scopes = CheckboxesField(label=_("Scopes"), choices=choices.with_urns)
     allowed_claims = CheckboxesField(
         label=_("Claims in a DCQL query"),
         choices=[

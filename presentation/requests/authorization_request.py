@@ -7,7 +7,7 @@ import hashlib
 import json
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from infra import email_addresses
@@ -24,6 +24,7 @@ from presentation.errors import (
 )
 from presentation.requests.encryption import NoRecipientError, Recipient, recipient
 from presentation.requests.parameters import DIRECT_POST_JWT, POSTED, RESPONSE_MODES, Parameters
+from presentation.scopes.records import ONLY_BASIC, Scopes
 from presentation.transaction_data import entries
 from presentation.transaction_data.entries import TransactionData
 from wallet.claims import CLAIMS
@@ -39,9 +40,13 @@ class Allowance:
     """What a relying party may ask for, according to its registration."""
 
     scopes: Collection[str] = ()
+    known_scopes: Scopes = field(
+        default_factory=lambda: ONLY_BASIC
+    )  # what the scopes mean, of all relying parties
     transaction_data_types: Collection[str] = ()
     claims: Collection[ClaimPath] = ()  # in a DCQL query
     recipients: Sequence[Mapping[str, Any]] = ()  # registered keys that answers may be encrypted to
+    may_omit_login_hint: bool = False
     several_queries: bool = False  # its wire format names the credential query of each answer
 
 
@@ -51,7 +56,7 @@ class AuthorizationRequest:
 
     nonce: str
     state: str | None
-    login_hint: str
+    login_hint: str  # empty if it was left out; then any holder may answer
     query: Query
     transaction_data: tuple[TransactionData, ...] = ()
     recipient: Recipient | None = None  # set if the answer is to be encrypted
@@ -70,7 +75,7 @@ def parse(parameters: Parameters, allowance: Allowance) -> AuthorizationRequest:
     _check_response(values)
     query = _query(values, allowance)
     nonce = _nonce(values.get("nonce"))
-    login_hint = _login_hint(values.get("login_hint"))
+    login_hint = _login_hint(values.get("login_hint"), may_omit=allowance.may_omit_login_hint)
     return AuthorizationRequest(
         nonce=nonce,
         state=values.get("state"),
@@ -134,7 +139,8 @@ def _query(values: Mapping[str, str], allowance: Allowance) -> Query:
     if dcql_query is not None:
         return _dcql_query(dcql_query, allowance)
     if scope is not None:
-        return queries.query_for(_scopes(scope, allowance.scopes))
+        known = allowance.known_scopes
+        return Query(tuple(known[urn].query for urn in _scopes(scope, allowance)))
     raise InvalidScopeError("scope or dcql_query is required")
 
 
@@ -157,16 +163,17 @@ def _dcql_query(text: str, allowance: Allowance) -> Query:
     return query
 
 
-def _scopes(scope: str, allowed: Collection[str]) -> list[str]:
+def _scopes(scope: str, allowance: Allowance) -> list[str]:
+    """The requested scopes, each once, in their order."""
     asked = scope.split(" ")
     for value in asked:
         if not value:
             raise InvalidScopeError("scope must be scope names with one space between them")
-        if value not in queries.SCOPES:
+        if value not in allowance.known_scopes:
             raise InvalidScopeError(f"scope {value} is unknown")
-        if value not in allowed:
+        if value not in allowance.scopes:
             raise InvalidScopeError(f"scope {value} is not allowed for this client")
-    return asked
+    return list(dict.fromkeys(asked))
 
 
 def _nonce(nonce: str | None) -> str:
@@ -179,8 +186,13 @@ def _nonce(nonce: str | None) -> str:
     return nonce
 
 
-def _login_hint(login_hint: str | None) -> str:
-    """The e-mail address as wallets store it: in lower case, international domains in their ASCII form."""
+def _login_hint(login_hint: str | None, *, may_omit: bool) -> str:
+    """The e-mail address as wallets store it: in lower case, international domains in their ASCII form.
+
+    Empty if it was left out and may be.
+    """
+    if login_hint is None and may_omit:
+        return ""
     if login_hint is None:
         raise InvalidRequestError("login_hint is missing")
     try:

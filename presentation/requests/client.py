@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef, QuerySet, Subquery
 from django.utils.translation import gettext as _
 
 from infra.database.prepared_statements import PreparedRead
@@ -19,6 +19,7 @@ from presentation.errors import AuthorizationError, InvalidRequestError, Untrust
 from presentation.models import Interaction, RedirectURI, RelyingParty, ResponseURI
 from presentation.requests.authorization_request import nonce_digest
 from presentation.requests.parameters import DIRECT_POST, FRAGMENT, POSTED, RESPONSE_MODES, Parameters
+from presentation.scopes import catalogue
 
 # Native applications listen on a port that they cannot know in advance (RFC 8252 §7.3). For these two literal
 # hosts, and for no others, the port may differ from the registered one.
@@ -113,6 +114,7 @@ class Client:
     return_address: ReturnAddress
     nonce_digest: str
     nonce_used: bool  # with this relying party, for a token
+    scopes_stamp: int | None = None  # tells whether the scopes in memory are those of the database
 
 
 def _addresses(model: type[RedirectURI] | type[ResponseURI], *, of_known_party: bool) -> PreparedRead[Any]:
@@ -127,7 +129,7 @@ def _addresses(model: type[RedirectURI] | type[ResponseURI], *, of_known_party: 
             nonce_digest=value("nonce_digest"),
             outcome=Interaction.Outcome.TOKEN,
         )
-        found = model.objects.annotate(nonce_used=Exists(used))
+        found = model.objects.annotate(nonce_used=Exists(used), scopes_stamp=Subquery(catalogue.stamps()))
         if of_known_party:
             return found.filter(relying_party=value("party"))
         return found.filter(relying_party__client_id=value("client_id")).select_related("relying_party")
@@ -173,7 +175,7 @@ def identify(carried: CarriedRequest) -> Client:
     return_address = ReturnAddress.registered(
         uri, [row.uri for row in rows], state=parameters.values.get("state"), response_mode=response_mode
     )
-    return Client(party, return_address, digest, rows[0].nonce_used)
+    return Client(party, return_address, digest, rows[0].nonce_used, rows[0].scopes_stamp)
 
 
 def active_party(client_id: str) -> RelyingParty:

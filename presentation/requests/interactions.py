@@ -37,6 +37,8 @@ from presentation.requests.authorization_request import (
 )
 from presentation.requests.client import CarriedRequest, Client, ReturnAddress, check_return_address
 from presentation.requests.parameters import DIRECT_POST_JWT, FRAGMENT, Parameters
+from presentation.scopes import catalogue, records
+from presentation.scopes.records import ScopeError, Scopes
 from wallet import known_browsers
 from wallet.models import HolderSession
 
@@ -109,8 +111,21 @@ class OpenInteraction:
 
     @cached_property
     def request(self) -> AuthorizationRequest:
-        """The request, validated against the present registration; raises `AuthorizationError`."""
-        return read_request(self.parameters, self.relying_party)
+        """The request, validated against the present registration; raises `AuthorizationError`.
+
+        Scopes mean what they meant when the interaction began.
+        """
+        return read_request(self.parameters, self.relying_party, self.scopes)
+
+    @property
+    def scopes(self) -> Scopes:
+        """What the scopes meant when the interaction began; raises `ServerError` if a claim is gone since."""
+        if not self.row.scopes:
+            return catalogue.current()  # begun by an earlier release
+        try:
+            return records.from_text(self.row.scopes)
+        except ScopeError as error:
+            raise ServerError from error
 
     @cached_property
     def relying_party(self) -> RelyingParty:
@@ -147,12 +162,14 @@ def begin(
     carried.check(
         requires_signed=party.requires_signed_requests, requires_pushed=party.requires_pushed_requests
     )
-    request = read_request(parameters, party)
+    scopes = catalogue.at(client.scopes_stamp)
+    request = read_request(parameters, party, scopes)
     if client.nonce_used:
         raise InvalidRequestError(NONCE_USED)
     if session is None and counted_by is not None:
         _count_unauthenticated(browser, request.login_hint, counted_by, now=now)
     row = _new_row(client, parameters, browser=browser, now=now)
+    row.scopes = _text_of_scopes(parameters, party, scopes)
     opened = OpenInteraction(row, client.return_address, still_registered=True, is_new=True)
     opened.parameters, opened.request = parameters, request  # so that they are not derived again from the row
     return opened
@@ -185,18 +202,30 @@ def answered(interaction_id: uuid.UUID, *, browser: str | None) -> Interaction:
     return row
 
 
-def read_request(parameters: Parameters, party: RelyingParty) -> AuthorizationRequest:
-    """The request, validated against the relying party's registration; raises `AuthorizationError`."""
+def read_request(parameters: Parameters, party: RelyingParty, scopes: Scopes) -> AuthorizationRequest:
+    """The request, validated against the relying party's registration; raises `AuthorizationError`.
+
+    scopes: what scopes mean.
+    """
     values = parameters.values
     encrypted = values.get("response_mode") == DIRECT_POST_JWT
     allowance = Allowance(
         scopes=party.allowed_scopes,
+        known_scopes=scopes,
         transaction_data_types=party.allowed_transaction_data_types,
-        claims=party.claims_it_may_ask if "dcql_query" in values else (),
+        claims=party.claims_it_may_ask(scopes) if "dcql_query" in values else (),
         recipients=public_keys.for_encryption(party.jwks) if encrypted else (),
+        may_omit_login_hint=party.may_omit_login_hint,
         several_queries=party.wire_format != RelyingParty.WireFormat.STRING,
     )
     return parse(parameters, allowance)
+
+
+def _text_of_scopes(parameters: Parameters, party: RelyingParty, scopes: Scopes) -> str:
+    """The scopes that the request depends on: those it names, or those that allow claims of its query."""
+    named = parameters.values.get("scope")
+    urns = party.allowed_scopes if named is None else named.split(" ")
+    return records.to_text(tuple(scopes[urn] for urn in dict.fromkeys(urns) if urn in scopes))
 
 
 def return_address_of(row: Interaction) -> ReturnAddress:
@@ -231,9 +260,12 @@ def _new_row(client: Client, parameters: Parameters, *, browser: str, now: datet
 
 
 def _count_unauthenticated(browser: str, login_hint: str, network_address: str, *, now: datetime) -> None:
-    """Counts the request. A browser that signed in with this e-mail address before is never refused."""
+    """Counts the request. A browser that signed in with this e-mail address before is never refused.
+
+    Without `login_hint` no browser is known.
+    """
     try:
         UNAUTHENTICATED.take(network_address, now=now)
     except LimitReachedError as limit:
-        if not known_browsers.is_known(browser, login_hint, now=now):
+        if not (login_hint and known_browsers.is_known(browser, login_hint, now=now)):
             raise TemporarilyUnavailableError from limit

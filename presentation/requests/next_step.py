@@ -22,7 +22,7 @@ from keys.issuer_key import active_issuer_key
 from presentation.dcql import evaluation
 from presentation.dcql.evaluation import Offer, Selection
 from presentation.dcql.queries import Query
-from presentation.models import Interaction
+from presentation.models import Interaction, RelyingParty
 from presentation.relying_parties.metadata import logos
 from presentation.requests import assurance
 from presentation.requests.authorization_request import AuthorizationRequest
@@ -54,6 +54,8 @@ class Match:
 
     credential: Credential
     selection: Selection
+    # Whether another credential might have given another answer that the request accepts as well.
+    reveals_possible_answers: bool = False
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,7 @@ def next_step(opened: OpenInteraction, session: HolderSession | None, *, now: da
     if consent is not None and consent.decision == Consent.Decision.DECLINED:
         return NextStep(Step.REFUSE)
     request = opened.request
-    if session is None or session.wallet.email != request.login_hint:
+    if session is None or request.login_hint not in ("", session.wallet.email):
         return NextStep(Step.SIGN_IN)
     fresh_since = earliest_sign_in(opened)
     if fresh_since is not None and session.signed_in_at < fresh_since:
@@ -87,7 +89,7 @@ def next_step(opened: OpenInteraction, session: HolderSession | None, *, now: da
         found_assurance = credentials.assurance(credential)  # opens the credential
     if not assurance.suffices(request, opened.relying_party, found_assurance):
         return NextStep(Step.ENROLL if _can_be_verified(opened) else Step.UNAVAILABLE)
-    if consent is None:
+    if consent is None or _asks_somebody_else(consent, request, session):
         found = _match(request, credential, today=localdate(now))
         return NextStep(Step.CONSENT if found else Step.UNAVAILABLE, found)
     if decisions.granted_for(consent, request_hash=opened.row.request_hash, wallet=session.wallet):
@@ -96,6 +98,15 @@ def next_step(opened: OpenInteraction, session: HolderSession | None, *, now: da
         with our_fault():
             transactions.shown(consent)  # no page could show what does not unseal
     return NextStep(Step.CONSENT)
+
+
+def _asks_somebody_else(consent: Consent, request: AuthorizationRequest, session: HolderSession) -> bool:
+    """Whether an open question was put to another holder, who then signed out: it is not theirs any more.
+
+    Only without `login_hint`. An answered question stays that of the holder who answered.
+    """
+    unanswered = consent.decision == Consent.Decision.ASKED
+    return not request.login_hint and unanswered and consent.wallet_id != session.wallet_id
 
 
 def _can_be_verified(opened: OpenInteraction) -> bool:
@@ -118,13 +129,18 @@ def prepare(opened: OpenInteraction, following: NextStep, *, now: datetime) -> N
     row, step = opened.row, following.step
     before = (row.consent_id, row.errand_id)
     with transaction.atomic():
-        if step is Step.CONSENT and row.consent is None and following.match is not None:
-            row.consent = _ask(opened, following.match, now=now)
+        if step is Step.CONSENT and following.match is not None:
+            # A question that was put to another holder ends before this one is asked.
+            if row.consent is None or decisions.withdraw(row.consent.id, now=now):
+                row.consent = _ask(opened, following.match, now=now)
         elif step in (Step.SIGN_IN, Step.ENROLL) and row.errand is None:
             row.errand = errands.open_errand(
                 browser=row.browser,
                 email=opened.request.login_hint,
+                asks_address=not opened.request.login_hint,
                 on_behalf_of=opened.relying_party.name,
+                requester_domain=opened.return_address.destination,
+                requester_logo=_logo_url(opened.relying_party),
                 return_to=path_of(row),
                 leave_to=reverse("leave", args=[row.id]),
                 asks_for=_names_asked(opened.request),
@@ -142,11 +158,14 @@ def prepare(opened: OpenInteraction, following: NextStep, *, now: datetime) -> N
 def _ask(opened: OpenInteraction, found: Match, *, now: datetime) -> Consent:
     """A new consent that asks the holder of the matching credential."""
     row, transaction_data = opened.row, opened.request.transaction_data
+    selection = found.selection
     return decisions.ask(
         wallet=found.credential.wallet,
         requester_id=opened.relying_party.client_id,
         requester=_requester(opened),
-        claims=found.selection.claims,
+        claims=selection.claims,
+        optional=selection.optional,
+        alternatives=found.reveals_possible_answers,
         transactions=[entries.display(value) for value in transaction_data],
         transaction_hashes=[value.hash for value in transaction_data],
         request_hash=row.request_hash,
@@ -158,16 +177,21 @@ def _ask(opened: OpenInteraction, found: Match, *, now: datetime) -> Consent:
 
 def _requester(opened: OpenInteraction) -> Requester:
     party, address = opened.relying_party, opened.return_address
-    has_logo = party.logo and logos.is_shown(bytes(party.logo))
     return Requester(
         name=party.name,
         domain=address.destination,
-        logo_url=reverse("relying_party_logo", args=[party.client_id]) if has_logo else "",
+        logo_url=_logo_url(party),
         purpose=party.purpose,
         privacy_policy_url=party.privacy_policy_url,
         terms_url=party.terms_url,
         receiver=address.destination if address.posted else "",
     )
+
+
+def _logo_url(party: RelyingParty) -> str:
+    """The path of the logo; empty if there is none that can be shown."""
+    shown = party.logo and logos.is_shown(bytes(party.logo))
+    return reverse("relying_party_logo", args=[party.client_id]) if shown else ""
 
 
 def _match(request: AuthorizationRequest, credential: Credential, *, today: date) -> Match | None:
@@ -182,7 +206,9 @@ def _match(request: AuthorizationRequest, credential: Credential, *, today: date
         if not best.same_for_everyone:
             offer = replace(best.offer, claims=credentials.held(credential))
             found = evaluation.select(query, offer, credentials.whole(credential, today=today))
-    return Match(credential, found) if found and _binds_all(request, found) else None
+    if not found or not _binds_all(request, found):
+        return None
+    return Match(credential, found, not best.same_for_everyone and evaluation.has_alternatives(query))
 
 
 def _possible(request: AuthorizationRequest) -> Selection | None:

@@ -7,6 +7,7 @@ from typing import Any, Self
 from infra import strict_json
 from infra.strict_json import StrictJsonError
 from sandbox.identity_provider.personas import OUTCOMES
+from wallet.claims import NAMES
 
 DECISIONS = ("share", "decline")
 CHOICES = {"persona": tuple(OUTCOMES), "decision": DECISIONS}
@@ -20,24 +21,28 @@ class HolderCallError(ValueError):
 
 @dataclass(frozen=True, repr=False)  # the address holds an e-mail address and perhaps a payment
 class HolderCall:
-    """One call: the address of the request, the persona of the holder, and the decision."""
+    """One call: the address of the request, the persona of the holder, the decision, and with it the names of
+    the optional claims that are switched on.
+    """
 
     authorize_url: str
     persona: str
     decision: str
+    optional: tuple[str, ...] = ()
 
     @classmethod
     def from_json(cls, body: bytes, *, endpoint: str) -> Self:
         """The call in the body; `endpoint` is the authorization endpoint. Raises `HolderCallError`."""
         members = _object(body)
-        if unknown := set(members) - {"authorize_url", *CHOICES}:
-            allowed = ", ".join(("authorize_url", *CHOICES))
+        if unknown := set(members) - {"authorize_url", "optional", *CHOICES}:
+            allowed = ", ".join(("authorize_url", *CHOICES, "optional"))
             raise HolderCallError(f"There are {len(unknown)} unknown members; the body may have {allowed}.")
         chosen = {name: members.get(name, choices[0]) for name, choices in CHOICES.items()}
         for name, choices in CHOICES.items():
             if chosen[name] not in choices:
                 raise HolderCallError(f"{name} must be one of {', '.join(choices)}.")
-        return cls(_address(members.get("authorize_url"), endpoint), **chosen)
+        address = _address(members.get("authorize_url"), endpoint)
+        return cls(address, **chosen, optional=_optional(members.get("optional", [])))
 
 
 def _object(body: bytes) -> dict[str, Any]:
@@ -48,6 +53,12 @@ def _object(body: bytes) -> dict[str, Any]:
     if not isinstance(members, dict):
         raise HolderCallError("The body must be a JSON object.")
     return members
+
+
+def _optional(names: object) -> tuple[str, ...]:
+    if not isinstance(names, list) or not all(isinstance(name, str) and name in NAMES for name in names):
+        raise HolderCallError("optional must be a list of names of claims, such as nationalities.")
+    return tuple(dict.fromkeys(names))
 
 
 def _address(url: object, endpoint: str) -> str:

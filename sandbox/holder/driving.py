@@ -5,6 +5,7 @@ is one of the personas.
 """
 
 import time
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -15,12 +16,14 @@ from django.http.response import HttpResponseBase
 from django.urls import Resolver404, ResolverMatch, resolve
 from django.utils import timezone
 
+from consent import switches
 from consent.models import Consent
 from infra.limits import Limit, LimitReachedError, take
 from infra.waiting import Guard, NoThreadFreeError, one_at_a_time, waiting_for, was_refused
 from presentation.models import Interaction
 from sandbox.appearance import appear
 from sandbox.holder.inner_browser import InnerBrowser, Words
+from wallet import errands
 from wallet.models import Errand
 
 MOST_PAGES = 12  # of one call; four are usual
@@ -30,6 +33,7 @@ CALLS_PER_CLIENT = Limit("holder-calls-per-client", most=3000, window=timedelta(
 # the lease of a call whose process was killed.
 LEASE = Limit("holder-turn", most=1, window=timedelta(minutes=10))
 LONGEST_WAIT = 15.0  # seconds
+OWN_DOMAIN = "holder.example"  # of the address of a persona who is asked for one
 # At most one call of this process waits: for another call with its e-mail address, or for the relying
 # application whose request or keys are fetched, or to which its answer is posted.
 _waiting = Guard()
@@ -49,18 +53,21 @@ class Ending:
     text: str = ""
 
 
-def answer(authorize_path: str, *, persona: str, decision: str, client: str) -> Ending:
+def answer(
+    authorize_path: str, *, persona: str, decision: str, switched_on: Sequence[str] = (), client: str
+) -> Ending:
     """Open the request at `authorize_path` (with its query), go through it, and return where it ends.
 
-    persona: a key of `personas.OUTCOMES`. decision: the value of a button of the consent page. client: the
-    network address of the caller, which limits count by.
+    persona: a key of `personas.OUTCOMES`. decision: the value of a button of the consent page. switched_on:
+    the names of the optional claims to share; the page refuses those that were not offered as optional.
+    client: the network address of the caller, which limits count by.
     Raises `BusyError`; or `NoThreadFreeError` when this call would have to wait and another one of this
     process waits already. Then the request is unanswered, and can be opened again.
     """
     browser = InnerBrowser(client)
     with ExitStack() as leaving, one_at_a_time(_waiting):
         leaving.callback(browser.sign_out)
-        steps = _Steps(browser, persona, decision, leaving)
+        steps = _Steps(browser, persona, decision, switched_on, leaving)
         response = browser.get(authorize_path)
         for _ in range(MOST_PAGES):
             if was_refused():  # the view answered without what it would have waited for
@@ -78,9 +85,16 @@ def answer(authorize_path: str, *, persona: str, decision: str, client: str) -> 
 class _Steps:
     """What the holder does at each address to which the browser is sent; each step is done once."""
 
-    def __init__(self, browser: InnerBrowser, persona: str, decision: str, leaving: ExitStack) -> None:
+    def __init__(
+        self,
+        browser: InnerBrowser,
+        persona: str,
+        decision: str,
+        switched_on: Sequence[str],
+        leaving: ExitStack,
+    ) -> None:
         self.browser, self.persona, self.decision = browser, persona, decision
-        self.leaving = leaving
+        self.switched_on, self.leaving = switched_on, leaving
         self.steps = {
             "wallet_sign_in": self._sign_in,
             "wallet_identity": self._leave,
@@ -95,6 +109,8 @@ class _Steps:
 
     def _sign_in(self, match: ResolverMatch, location: str) -> HttpResponseBase:
         errand = Errand.objects.get(id=match.kwargs["errand_id"])
+        if errand.asks_address:
+            errands.take_address(errand, f"{self.persona}@{OWN_DOMAIN}")
         _take_lease(errand.email, self.leaving)
         wallet = appear(errand, self.persona, now=timezone.now())
         if wallet.state != wallet.State.ACTIVE:
@@ -119,7 +135,8 @@ class _Steps:
             return page
         consent = Consent.objects.get(id=match.kwargs["consent_id"])
         with _answering(Q(consent=consent)):
-            return self.browser.post(consent.return_to, decision=self.decision)
+            form = {"decision": self.decision, switches.FIELD: self.switched_on}
+            return self.browser.post(consent.return_to, form)
 
 
 def _answering(interaction: Q) -> AbstractContextManager[None]:

@@ -36,7 +36,13 @@ class HolderView(MachineView):
             call = HolderCall.from_json(self.body(request), endpoint=endpoint)
             parts = urlsplit(call.authorize_url)
             path = f"{parts.path}?{parts.query}"
-            ending = holder.answer(path, persona=call.persona, decision=call.decision, client=client)
+            ending = holder.answer(
+                path,
+                persona=call.persona,
+                decision=call.decision,
+                switched_on=call.optional,
+                client=client,
+            )
         except HolderCallError as error:
             raise MalformedRequestError(str(error)) from error
         except NoThreadFreeError as error:

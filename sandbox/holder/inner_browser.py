@@ -5,6 +5,7 @@ Limits count its requests by the client address that it is given. Limits for str
 caller's calls are counted already.
 """
 
+from collections.abc import Mapping, Sequence
 from html.parser import HTMLParser
 from typing import cast
 from urllib.parse import urlencode, urlsplit
@@ -44,9 +45,10 @@ class InnerBrowser:
         """The response to GET."""
         return self._send(self._requests.get(address, secure=self._secure))
 
-    def post(self, address: str, **fields: str) -> HttpResponseBase:
-        """The response to a submitted form."""
-        return self._send(self._requests.post(address, urlencode(fields), FORM, secure=self._secure))
+    def post(self, address: str, fields: Mapping[str, str | Sequence[str]]) -> HttpResponseBase:
+        """The response to a submitted form; a field may have several values."""
+        form = urlencode(fields, doseq=True)
+        return self._send(self._requests.post(address, form, FORM, secure=self._secure))
 
     def sign_in(self, wallet: Wallet) -> None:
         """Sign this browser in to `wallet`, without a code."""

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from presentation.dcql.queries import SCOPES
+from presentation.scopes import catalogue
 from presentation.transaction_data import types
 
 _PAYLOADS: dict[str, dict[str, Any]] = {
@@ -69,7 +69,7 @@ def for_scopes(text: str, scopes: Iterable[str]) -> str:
     found = _IDS.search(text)
     if found is None:
         return text
-    others = (query.id for query in SCOPES.values() if query.id not in wanted)
+    others = (scope.query_id for scope in catalogue.current().values() if scope.query_id not in wanted)
     if not any(f'"{other}"' in found[2] for other in others):
         return text
     ids = json.dumps(wanted, indent=2).replace("\n", "\n  ")
@@ -78,5 +78,6 @@ def for_scopes(text: str, scopes: Iterable[str]) -> str:
 
 def _query_ids(scopes: Iterable[str]) -> list[str]:
     """The ids of the credential queries of these scopes; that of the first scope if none of them exists."""
-    ids = [SCOPES[scope].id for scope in dict.fromkeys(scopes) if scope in SCOPES]
-    return ids or [query.id for query in SCOPES.values()][:1]
+    known = catalogue.current()
+    ids = [known[urn].query_id for urn in dict.fromkeys(scopes) if urn in known]
+    return ids or [scope.query_id for scope in known.values()][:1]

@@ -12,14 +12,13 @@ from django.views.decorators.cache import never_cache
 
 from infra.reading import only_read
 from keys.certificates.authority import root_fingerprint
-from presentation.dcql.queries import SCOPES, claims_of
 from presentation.models import RelyingParty, ResponseURI
+from presentation.scopes import catalogue, choices
 from presentation.transaction_data.types import TYPES
 from sandbox import api
 from sandbox.playground import posted_answers
 from sandbox.playground.examples import URNS, example
 from sandbox.playground.sample_request import MISTAKES, PARAMETERS, SampleRequest, address
-from wallet.claims import labels
 from wallet.credentials import credential_type
 
 
@@ -82,7 +81,7 @@ def _choices(
     posted: the client IDs of those whose answers can be posted to the playground. scopes_chosen: for which
     the examples of transactions are.
     """
-    scopes = {scope: [list(path) for path in claims_of(scope)] for scope in SCOPES}
+    known = catalogue.current()
     names = {
         client_id: {"name": party.name, "wireFormat": party.wire_format, "posted": client_id in posted}
         for client_id, party in parties.items()
@@ -90,14 +89,15 @@ def _choices(
     return {
         "parties": parties.values(),
         "scopes": [
-            (scope, labels(claims_of(scope)), [".".join(path) for path in claims_of(scope)])
-            for scope in SCOPES
+            (urn, choices.claims_in_words(scope), [".".join(path) for path in scope.claims])
+            for urn, scope in known.items()
         ],
         "transactions": [(urn, TYPES[urn].title) for urn in URNS],
         "known": {
             "parties": names,
-            "scopes": scopes,
-            "queryIds": {scope: query.id for scope, query in SCOPES.items()},
+            "scopes": {urn: [list(path) for path in scope.claims] for urn, scope in known.items()},
+            "optional": {urn: scope.optional for urn, scope in known.items() if scope.optional},
+            "queryIds": {urn: scope.query_id for urn, scope in known.items()},
             "examples": {urn: example(urn, scopes_chosen) for urn in URNS},
             "responseUri": posted_answers.response_uri(),
         },

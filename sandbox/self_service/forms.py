@@ -7,14 +7,15 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
 from infra.outbound import targets
-from presentation.dcql.queries import SCOPES, claims_of
+from presentation.dcql.queries import BASIC
 from presentation.models import RelyingParty
 from presentation.relying_parties.forms import CheckboxesField, KeySetField
+from presentation.scopes import choices
 from presentation.transaction_data.types import TYPES
 from presentation.webhooks.models import WebhookEvent
 from sandbox.self_service import assumed_names
 from sandbox.self_service.details import MOST_URIS, Details
-from wallet.claims import CLAIMS, NAMES, labels
+from wallet.claims import CLAIMS, NAMES
 from wallet.forms import EmailForm
 
 
@@ -68,8 +69,8 @@ class SelfRegistrationForm(forms.Form):
     )
     allowed_scopes = forms.MultipleChoiceField(
         label=_("What it may ask"),
-        choices=[(scope, ", ".join(map(str, labels(claims_of(scope))))) for scope in SCOPES],
-        initial=list(SCOPES),
+        choices=choices.with_claims,
+        initial=[BASIC],
         widget=forms.CheckboxSelectMultiple,
         error_messages={"required": _("Choose at least one scope.")},
     )

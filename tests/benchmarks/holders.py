@@ -39,7 +39,7 @@ def prepare(holders: int) -> dict[str, object]:
 
 
 def register() -> "RelyingParty":
-    from presentation.dcql.queries import SCOPES
+    from presentation.dcql.queries import BASIC
     from presentation.models import RedirectURI, RelyingParty
 
     party = RelyingParty.objects.create(
@@ -47,7 +47,7 @@ def register() -> "RelyingParty":
         purpose="To open your account we need your name and proof that you are an adult.",
         privacy_policy_url="https://relying-party.example/privacy",
         terms_url="https://relying-party.example/terms",
-        allowed_scopes=list(SCOPES),
+        allowed_scopes=[BASIC],
     )
     RedirectURI.objects.create(relying_party=party, uri=REDIRECT_URI)
     return party
@@ -55,12 +55,12 @@ def register() -> "RelyingParty":
 
 def client(number: int, now: datetime) -> tuple[str, str]:
     """A relying party whose server may get access tokens and push requests: client ID and secret."""
-    from presentation.dcql.queries import SCOPES
+    from presentation.dcql.queries import BASIC
     from presentation.models import RedirectURI, RelyingParty
     from presentation.relying_parties.authentication import client_secrets
 
     party = RelyingParty.objects.create(
-        name=f"Client {number}", grants=["presentation:verify"], allowed_scopes=list(SCOPES)
+        name=f"Client {number}", grants=["presentation:verify"], allowed_scopes=[BASIC]
     )
     RedirectURI.objects.create(relying_party=party, uri=REDIRECT_URI)
     return party.client_id, client_secrets.rotate(party, now=now).text

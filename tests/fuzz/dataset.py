@@ -22,10 +22,10 @@ from infra.limits import LimitReachedError
 from infra.models import Allowance
 from keys.models import SigningKey
 from keys.rotation import due_steps
-from presentation.dcql.queries import SCOPES
 from presentation.models import Interaction, RedirectURI, RelyingParty, ResponseURI
 from presentation.relying_parties.authentication import client_secrets
 from presentation.relying_parties.metadata.grants import GRANTS
+from presentation.scopes import catalogue
 from presentation.transaction_data import entries
 from presentation.webhooks import signing_secrets
 from presentation.webhooks.models import WebhookEvent
@@ -202,7 +202,7 @@ def party(number: int, party_server: PartyServer) -> Party:
         name=f"Party {number}",
         purpose="To send you a book" if number % 2 else "",
         wire_format=RelyingParty.WireFormat.values[number % 2],
-        allowed_scopes=list(SCOPES),
+        allowed_scopes=list(catalogue.current()),
         allowed_claims=list(NAMES) if number % 4 else [],
         allowed_transaction_data_types=list(entries.TYPES),
         grants=list(GRANTS),

@@ -116,8 +116,8 @@ class Holder:
         self.clicks("Send me a code")
         self.sees("Enter the code")
         code = self.page.locator(".banner-code").inner_text()
-        self.page.get_by_label("code", exact=False).first.fill(code)
-        return self.clicks("Continue")
+        self.page.get_by_label("code", exact=False).first.fill(code)  # submits itself
+        return self
 
     def is_verified_as(self, outcome: str) -> "Holder":
         """Completes the simulated identity check with this outcome."""

@@ -11,12 +11,10 @@ from axe_playwright_python.sync_playwright import Axe
 from django.utils import timezone
 from playwright.sync_api import expect
 
-from presentation.dcql import queries
-from presentation.dcql.queries import SCOPES, CredentialQuery
 from presentation.models import RelyingParty as Registered
-from presentation.models import ResponseURI
+from presentation.models import ResponseURI, Scope
 from sandbox.models import PlaygroundAnswer
-from sandbox.playground import examples, posted_answers, views
+from sandbox.playground import examples, posted_answers
 from sandbox.playground.sample_request import encode_transaction
 from tests.journeys.conftest import Holder
 from tests.people import ALICE, NORA, register
@@ -248,22 +246,21 @@ def test_the_browser_builds_the_same_address_as_the_server(newcomer: Newcomer, b
 
 
 def test_the_browser_makes_an_edited_transaction_one_for_the_chosen_scopes(
-    newcomer: Newcomer, monkeypatch: pytest.MonkeyPatch
+    newcomer: Newcomer,
 ) -> None:
-    age = {"age": CredentialQuery.for_paths("age-query", ("age_equal_or_over", "18"))}
-    for module in (queries, examples, views):
-        monkeypatch.setattr(module, "SCOPES", {**SCOPES, **age})
+    scope = Scope(urn="urn:example:age-query", title="Age", required_claims=["age_equal_or_over.18"])
+    scope.save()
     page = newcomer.opens().page
     urn = examples.URNS[0]
     page.locator("#transaction").select_option(urn)
     text = page.locator("#transaction_text")
     text.fill(text.input_value().replace("laptop-42", "laptop-43"))
 
-    page.get_by_role("checkbox").nth(1).check()
+    page.locator(f"input[value='{scope.urn}']").check()
     page.get_by_role("checkbox").nth(0).uncheck()
     page.locator("#login_hint").fill(NORA)
 
-    assert text.input_value() == examples.example(urn, ["age"]).replace("laptop-42", "laptop-43")
+    assert text.input_value() == examples.example(urn, [scope.urn]).replace("laptop-42", "laptop-43")
     sent = parse_qs(urlsplit(str(page.locator("#go").get_attribute("href"))).query)
     assert sent["transaction_data"] == [encode_transaction(text.input_value())]
 

@@ -18,14 +18,13 @@ from django.urls import reverse
 
 import sandbox
 from keys.endpoints import root_der
-from presentation.dcql.queries import BASIC, SCOPES, CredentialQuery
+from presentation.dcql.queries import BASIC
 from presentation.errors import AuthorizationError
-from presentation.models import RelyingParty
+from presentation.models import RelyingParty, Scope
 from presentation.requests import authorization_request
 from presentation.requests.authorization_request import Allowance
 from presentation.requests.parameters import CARRIERS, LIMITS, Parameters
 from presentation.transaction_data import entries
-from sandbox.playground import examples
 from sandbox.playground.examples import URNS, example, for_scopes
 from sandbox.playground.sample_request import MISTAKES, PARAMETERS, SampleRequest, encode_transaction
 from tests.deployment_check import production_environment
@@ -100,6 +99,7 @@ def test_go_leads_to_a_request_that_the_service_accepts(client: Client, bank: Re
     assert "error" not in answer.headers["Location"]
 
 
+@pytest.mark.django_db
 @pytest.mark.parametrize("urn", URNS)
 def test_every_example_of_a_transaction_is_valid(urn: str) -> None:
     text = example(urn, [BASIC])
@@ -107,10 +107,13 @@ def test_every_example_of_a_transaction_is_valid(urn: str) -> None:
     assert parsed.type == urn
 
 
+ONE, TWO = "urn:example:one-query", "urn:example:two-query"
+
+
 @pytest.fixture
-def three_scopes(monkeypatch: pytest.MonkeyPatch) -> None:
-    more = {name: CredentialQuery.for_paths(f"{name}-query", ("given_name",)) for name in ("one", "two")}
-    monkeypatch.setattr(examples, "SCOPES", {**SCOPES, **more})
+def three_scopes(db: None) -> None:
+    for urn in (ONE, TWO):
+        Scope(urn=urn, title=urn, required_claims=["given_name"]).save()
 
 
 @pytest.mark.usefixtures("three_scopes")
@@ -118,16 +121,16 @@ def three_scopes(monkeypatch: pytest.MonkeyPatch) -> None:
     ("scopes", "ids"),
     [
         ([BASIC], ["basic"]),
-        (["two"], ["two-query"]),
-        (["two", BASIC, "two"], ["two-query", "basic"]),
-        (["unknown", "one"], ["one-query"]),
+        ([TWO], ["two-query"]),
+        ([TWO, BASIC, TWO], ["two-query", "basic"]),
+        (["unknown", ONE], ["one-query"]),
         ([], ["basic"]),
     ],
 )
 def test_a_transaction_names_the_queries_of_the_requested_scopes(scopes: list[str], ids: list[str]) -> None:
     for urn in URNS:
         assert json.loads(example(urn, scopes))["credential_ids"] == ids
-        assert for_scopes(example(urn, ["one"]), scopes) == example(urn, scopes)
+        assert for_scopes(example(urn, [ONE]), scopes) == example(urn, scopes)
 
 
 @pytest.mark.usefixtures("three_scopes")
@@ -135,7 +138,7 @@ def test_a_transaction_that_names_no_other_scope_stays_as_it_was_edited() -> Non
     for ids in ('["elsewhere"]', "[]", '["one-query"]', '"one-query"', '[["two-query"]]'):
         text = example(URNS[0], [BASIC]).replace('[\n    "basic"\n  ]', ids)
         assert ids in text
-        assert for_scopes(text, ["one", BASIC]) == text
+        assert for_scopes(text, [ONE, BASIC]) == text
 
 
 @pytest.mark.usefixtures("three_scopes")
@@ -144,11 +147,11 @@ def test_a_transaction_of_another_scope_is_sent_for_the_chosen_one(
 ) -> None:
     urn = URNS[0]
     edited = example(urn, [BASIC]).replace("203.0.113.7", "198.51.100.1")
-    chosen = {"client_id": bank.client_id, "scope": "two", "transaction": urn, "transaction_text": edited}
+    chosen = {"client_id": bank.client_id, "scope": TWO, "transaction": urn, "transaction_text": edited}
 
     page = client.get(PLAYGROUND, chosen)
 
-    expected = example(urn, ["two"]).replace("203.0.113.7", "198.51.100.1")
+    expected = example(urn, [TWO]).replace("203.0.113.7", "198.51.100.1")
     assert request_on(page)["transaction_data"] == encode_transaction(expected)
 
 
@@ -161,14 +164,14 @@ def test_a_chosen_transaction_is_in_the_request_without_javascript(
     client: Client, bank: RelyingParty, urn: str
 ) -> None:
     other = next(each for each in URNS if each != urn)
-    chosen = {"client_id": bank.client_id, "scope": list(SCOPES), "login_hint": "x@example.org"}
+    chosen = {"client_id": bank.client_id, "scope": [BASIC], "login_hint": "x@example.org"}
 
-    page = client.get(PLAYGROUND, chosen | {"transaction": urn, "transaction_text": example(other, SCOPES)})
+    page = client.get(PLAYGROUND, chosen | {"transaction": urn, "transaction_text": example(other, [BASIC])})
 
     sent = request_on(page)
     parsed = authorization_request.parse(
         Parameters.from_query(urlsplit(page.context["authorize_url"]).query),
-        Allowance(scopes=SCOPES, transaction_data_types=entries.TYPES),
+        Allowance(scopes=[BASIC], transaction_data_types=entries.TYPES),
     )
     assert [value.type for value in parsed.transaction_data] == [urn]
     assert sent["login_hint"] == "x@example.org"
@@ -177,8 +180,8 @@ def test_a_chosen_transaction_is_in_the_request_without_javascript(
 
 def test_an_edited_transaction_is_sent_as_edited(client: Client, bank: RelyingParty) -> None:
     urn = URNS[0]
-    edited = example(urn, SCOPES).replace("203.0.113.7", "198.51.100.1")
-    chosen = {"client_id": bank.client_id, "scope": list(SCOPES), "transaction": urn}
+    edited = example(urn, [BASIC]).replace("203.0.113.7", "198.51.100.1")
+    chosen = {"client_id": bank.client_id, "scope": [BASIC], "transaction": urn}
     page = client.get(PLAYGROUND, chosen | {"transaction_text": edited})
     assert request_on(page)["transaction_data"] == encode_transaction(edited)
 

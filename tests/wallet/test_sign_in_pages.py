@@ -38,7 +38,7 @@ def test_it_shows_the_requester_the_address_and_the_way_back(client, errand):
     response = client.get(page("wallet_sign_in", errand))
     assert response.status_code == 200
     text = response.content.decode()
-    assert "Acme Bank asks for" in text
+    assert "Acme Bank</bdi> asks you" in text
     assert NORA in text
     assert '<a href="/left/">Cancel and return to Acme Bank</a>' in text
 
@@ -264,11 +264,17 @@ def test_an_errand_of_another_browser_tells_nothing(client, errand, name):
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_an_expired_errand_shows_the_way_back(client, errand, name):
+def test_an_expired_errand_leads_straight_to_the_page_about_the_request(client, errand, name):
     Errand.objects.update(expires_at=errand.created_at)
     response = client.get(page(name, errand))
+    assert (response.status_code, response.url) == (303, "/left/")
+
+
+def test_an_expired_errand_that_nobody_asked_for_says_so(client, errand):
+    Errand.objects.update(expires_at=errand.created_at, on_behalf_of="")
+    response = client.get(page("wallet_sign_in", errand))
     assert response.status_code == 410
-    assert '<a class="button" href="/left/">Return to Acme Bank</a>' in response.content.decode()
+    assert '<a class="button" href="/left/">Go back</a>' in response.content.decode()
 
 
 @pytest.mark.parametrize(
@@ -345,7 +351,7 @@ def test_the_sign_in_page_opens_a_limited_number_of_errands(client, db, now):
     response = client.post(reverse("wallet_front_door"), {"email": "p31@example.org"})
     assert response.status_code == 429
     assert int(response.headers["Retry-After"]) > 0
-    assert "and try again" in response.content.decode()
+    assert "You can ask again at <time" in response.content.decode()
     assert not Errand.objects.exists()
 
 

@@ -51,7 +51,12 @@ class Errand(InternalRow):
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     browser = models.CharField(max_length=64, editable=False)  # SHA-256 (hex), see `infra.browser`
-    email = models.EmailField(editable=False)  # of the expected holder, lower case
+    # Of the expected holder, lower case. Where anybody may sign in, of the one who is signing in.
+    email = models.EmailField(editable=False)
+    # Whether it has no expected holder, because the requester has not named one.
+    asks_address = models.BooleanField(default=False, db_default=False, editable=False)
+    requester_domain = models.CharField(max_length=253, default="", db_default="", editable=False)
+    requester_logo = models.CharField(max_length=200, default="", db_default="", editable=False)  # path here
     on_behalf_of = models.CharField(
         max_length=100, blank=True, editable=False
     )  # name to show, e.g. Acme Bank
@@ -111,6 +116,13 @@ class HolderSession(InternalRow):
 
     digest = models.CharField(primary_key=True, max_length=64, editable=False)
     wallet = models.ForeignKey(Wallet, on_delete=models.CASCADE, related_name="sessions", editable=False)
+    # What the holder calls it by. None for sessions of an earlier release.
+    public_id = models.UUIDField(null=True, default=uuid.uuid4, editable=False)
+    # From its `User-Agent`, see `account.user_agents`.
+    browser_name = models.CharField(max_length=20, default="", db_default="", editable=False)
+    system_name = models.CharField(max_length=20, default="", db_default="", editable=False)
+    # When this browser signed in to the wallet; None if it has proved no factor again since `signed_in_at`.
+    first_signed_in_at = models.DateTimeField(null=True, editable=False)
     signed_in_at = models.DateTimeField(editable=False)  # when the holder last proved a factor
     last_seen_at = models.DateTimeField(editable=False)
     expires_at = models.DateTimeField(editable=False, db_index=True)  # absolute

@@ -10,11 +10,12 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from presentation.dcql.queries import SCOPES
+from presentation.dcql.queries import BASIC
 from presentation.models import RelyingParty
 from presentation.relying_parties import history, integration, registration
 from presentation.relying_parties.metadata import public_keys
 from presentation.relying_parties.metadata.grants import GRANTS
+from presentation.scopes import catalogue
 from presentation.transaction_data.types import TYPES
 from wallet.claims import NAMES
 
@@ -22,7 +23,10 @@ from wallet.claims import NAMES
 REPEATED = {
     "redirect_uris": ("--redirect-uri", "an address for answers"),
     "response_uris": ("--response-uri", "an address where answers may be posted (direct_post)"),
-    "allowed_scopes": ("--scope", f"what it may ask for: {', '.join(SCOPES)}"),
+    "allowed_scopes": (
+        "--scope",
+        f"what it may ask for, such as {BASIC}",
+    ),
     "allowed_claims": ("--claim", f"for dcql_query, instead of the claims of the scopes: {', '.join(NAMES)}"),
     "allowed_transaction_data_types": ("--transaction-data-type", ", ".join(TYPES)),
     "minimum_assurance": (
@@ -42,6 +46,7 @@ TEXTS = {
 FLAGS = {
     "requires_pushed_requests": ("--requires-pushed-requests", "refuse requests that are not pushed"),
     "requires_signed_requests": ("--requires-signed-requests", "refuse requests that its key has not signed"),
+    "may_omit_login_hint": ("--may-omit-login-hint", "accept requests without login_hint"),
 }
 OPTIONS = {field: option for field, (option, _help) in (REPEATED | TEXTS | FLAGS).items()}
 REQUIRED = {"--redirect-uri", "--scope"}
@@ -111,11 +116,12 @@ def _as_json(relying_party: RelyingParty) -> dict[str, Any]:
         "redirect_uris": [row.uri for row in relying_party.redirect_uris.all()],
         "response_uris": [row.uri for row in relying_party.response_uris.all()],
         "scopes": relying_party.allowed_scopes,
-        "claims": sorted(".".join(path) for path in relying_party.claims_it_may_ask),
+        "claims": sorted(".".join(path) for path in relying_party.claims_it_may_ask(catalogue.current())),
         "transaction_data_types": relying_party.allowed_transaction_data_types,
         "wire_format": relying_party.wire_format,
         "grants": relying_party.grants,
         "requires_pushed_requests": relying_party.requires_pushed_requests,
         "requires_signed_requests": relying_party.requires_signed_requests,
+        "may_omit_login_hint": relying_party.may_omit_login_hint,
         **integration.addresses(),
     }

@@ -58,7 +58,14 @@ class RelyingPartyAdmin(OperationsAdmin):
         (_("As a client"), {"fields": ("grants", "client_secrets", "jwks", "jwks_uri")}),
         (
             _("How it must ask"),
-            {"fields": ("requires_pushed_requests", "requires_signed_requests", "request_uri_prefix")},
+            {
+                "fields": (
+                    "requires_pushed_requests",
+                    "requires_signed_requests",
+                    "request_uri_prefix",
+                    "may_omit_login_hint",
+                )
+            },
         ),
         (_("Webhooks"), {"fields": ("webhook_url", "webhook_events", "webhooks")}),
         (_("State"), {"fields": ("state", "suspension_reason", "created_at", "notes")}),

@@ -15,9 +15,11 @@ from django.utils.translation import gettext_lazy as _
 from infra import email_addresses
 from infra.characters import is_legible
 from infra.outbound import targets
-from presentation.dcql.queries import SCOPES, ClaimPath, claims_of
+from presentation.dcql.queries import ClaimPath
 from presentation.relying_parties.metadata import logos, public_keys, request_uris
 from presentation.relying_parties.metadata.grants import GRANTS
+from presentation.scopes import catalogue
+from presentation.scopes.records import Scopes
 from presentation.transaction_data.types import TYPES
 from presentation.webhooks.models import WebhookEvent
 from wallet.claims import NAMES
@@ -44,7 +46,6 @@ validate_https = URLValidator(
 
 # The values that each list field may contain.
 _KNOWN: dict[str, Collection[str]] = {
-    "allowed_scopes": SCOPES,
     "allowed_claims": NAMES,
     "allowed_transaction_data_types": TYPES,
     "grants": GRANTS,
@@ -115,6 +116,12 @@ class RelyingParty(models.Model):
         _("only signed requests"),
         default=False,
         help_text=_("Requests that its key has not signed are refused (RFC 9101)."),
+    )
+    may_omit_login_hint = models.BooleanField(
+        _("may leave out login_hint"),
+        default=False,
+        db_default=False,
+        help_text=_("Without it, the person says on the sign-in page which e-mail address is theirs."),
     )
     request_uri_prefix = models.URLField(
         _("address of signed requests"),
@@ -214,7 +221,7 @@ class RelyingParty(models.Model):
 
     def _errors_in_lists(self) -> dict[str, ValidationError]:
         errors: dict[str, ValidationError] = {}
-        for field, known in _KNOWN.items():
+        for field, known in (_KNOWN | {"allowed_scopes": catalogue.current()}).items():
             chosen = getattr(self, field)
             if not isinstance(chosen, list) or not all(isinstance(value, str) for value in chosen):
                 errors[field] = ValidationError(_("This must be a list of names."))
@@ -231,13 +238,15 @@ class RelyingParty(models.Model):
             return error.reason
         return None
 
-    @property
-    def claims_it_may_ask(self) -> frozenset[ClaimPath]:
-        """The claims it may name in a DCQL query: those that operators chose, else those of its scopes."""
+    def claims_it_may_ask(self, scopes: Scopes) -> frozenset[ClaimPath]:
+        """The claims it may name in a DCQL query: those that operators chose, else those of its scopes.
+
+        scopes: what its scopes mean.
+        """
         if self.allowed_claims:
             return frozenset(NAMES[name] for name in self.allowed_claims if name in NAMES)
-        scopes = [scope for scope in self.allowed_scopes if scope in SCOPES]
-        return frozenset(path for scope in scopes for path in claims_of(scope))
+        known = [scopes[urn] for urn in self.allowed_scopes if urn in scopes]
+        return frozenset(path for scope in known for path in scope.claims)
 
 
 def _problem_with_minimum(value: object) -> "StrOrPromise":

@@ -34,6 +34,7 @@ from presentation.requests.carriers.request_object import RequestObjectError
 from presentation.requests.client import CarriedRequest, identify, mistaken
 from presentation.requests.interactions import NONCE_USED, read_request
 from presentation.requests.parameters import LIMITS, Parameters
+from presentation.scopes import catalogue
 
 HANDLE = "urn:ietf:params:oauth:request_uri:"  # followed by 256 random bits
 LIFETIME = timedelta(seconds=60)
@@ -148,6 +149,6 @@ def _check(carried: CarriedRequest, party: RelyingParty) -> None:
     """Raises what the authorization endpoint would raise before the holder is involved."""
     client = identify(carried)
     carried.check(requires_signed=party.requires_signed_requests, requires_pushed=False)
-    read_request(carried.parameters, party)
+    read_request(carried.parameters, party, catalogue.at(client.scopes_stamp))
     if client.nonce_used:
         raise InvalidRequestError(NONCE_USED)

@@ -24,6 +24,7 @@ from presentation.requests.carriers import request_object
 from presentation.requests.carriers.request_object import RequestObjectError
 from presentation.requests.client import CarriedRequest, mistaken
 from presentation.requests.parameters import LIMITS
+from presentation.scopes import catalogue
 
 log = structlog.get_logger(__name__)
 
@@ -69,7 +70,10 @@ def _not_fetched(error: LimitReachedError | OutboundError, now: datetime) -> Unt
 def _fetch(uri: str, wallet_nonce: str | None) -> Answer:
     if wallet_nonce is None:
         return outbound.get(uri, accept=request_object.MEDIA_TYPE)
-    fields = {"wallet_nonce": wallet_nonce, "wallet_metadata": discovery_document().decode()}
+    fields = {
+        "wallet_nonce": wallet_nonce,
+        "wallet_metadata": discovery_document(catalogue.remembered()).decode(),
+    }
     return outbound.post(
         uri,
         urlencode(fields).encode(),

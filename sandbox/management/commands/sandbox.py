@@ -23,8 +23,8 @@ from keys.models import SigningKey
 from keys.private_keys.signer import SignerUnavailableError
 from keys.rotation import due_steps
 from keys.sandbox_folder import leave_mark
-from presentation.dcql.queries import SCOPES
 from presentation.models import RedirectURI, RelyingParty, ResponseURI
+from presentation.scopes import catalogue
 from presentation.transaction_data import types
 from sandbox import checks
 from sandbox.playground import posted_answers
@@ -117,7 +117,7 @@ def register_demo_relying_parties() -> None:
                 "wire_format": wire_format,
                 "privacy_policy_url": "https://relying-party.example/privacy",
                 "terms_url": "https://relying-party.example/terms",
-                "allowed_scopes": list(SCOPES),
+                "allowed_scopes": list(catalogue.current()),
                 "allowed_transaction_data_types": list(types.TYPES),
             },
         )

@@ -91,12 +91,16 @@ function address(parameters) {
 /** Stores what is needed to verify the answer, in this tab only. */
 function remember(parameters) {
   const scopes = parameters.scope.split(" ").filter(Boolean);
+  const isOptional = (scope, name) => (known.optional[scope] ?? []).includes(name);
+  const names = (scope) => (known.scopes[scope] ?? []).map((path) => path.join("."));
+  const required = new Set(scopes.flatMap((scope) => names(scope).filter((name) => !isOptional(scope, name))));
   const request = {
     ...known.parties[parameters.client_id],
     clientId: parameters.client_id,
     nonce: parameters.nonce,
     state: parameters.state,
     claims: scopes.flatMap((scope) => known.scopes[scope] ?? []),
+    optional: scopes.flatMap((scope) => known.optional[scope] ?? []).filter((name) => !required.has(name)),
     privateKey: parameters.response_mode === "direct_post.jwt" ? encryption.privateKey : null,
     transactionData: parameters.transaction_data ? [parameters.transaction_data] : [],
   };

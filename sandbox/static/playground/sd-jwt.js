@@ -65,7 +65,7 @@ export const CHECKS = {
     none(p.problems.unreferenced, `${p.disclosures.length} disclosures, each under a signed digest`),
 
   // OpenID4VP 1.0 §8.6: what we asked for, and nothing else. The wallet may err; you decide.
-  claims: (p, e) => sameClaims(p.claims, e.claims),
+  claims: (p, e) => sameClaims(p.claims, e.claims, e.optional),
 
   // ---- Was it made now, by the holder, for us? ------------------------------------------------------------
 
@@ -118,7 +118,7 @@ export const CHECKS = {
  * Runs every check on an SD-JWT VC presentation.
  *
  * @param {string} token  `<issuer-signed JWT>~<disclosure>~…~<KB-JWT>`
- * @param {object} e      issuer, discovery, jwks, trustedRoot (DER bytes), vct, claims (paths), clientId,
+ * @param {object} e      issuer, discovery, jwks, trustedRoot (DER bytes), vct, claims (paths), optional (names), clientId,
  *                        nonce, transactionData (strings as sent), now (seconds), maxAge (seconds),
  *                        fetchStatusList (address in, text of the list out)
  * @returns {{checks: {id, passed, detail}[], presentation: object|null}}  decoded parts and what was found
@@ -148,16 +148,18 @@ function none(problems, otherwise) {
   return otherwise;
 }
 
-/** The disclosed claims are those of the query: each one there, and no other. */
-function sameClaims(claims, wanted) {
+/** The disclosed claims are those of the query: each one there unless it is optional, and no other. */
+function sameClaims(claims, wanted, optional = []) {
   const found = leaves(claims).map((path) => path.join("."));
   const asked = wanted.map((path) => path.join("."));
   const covers = (path, leaf) => leaf === path || leaf.startsWith(`${path}.`);
-  const missing = asked.filter((path) => !found.some((leaf) => covers(path, leaf)));
+  const absent = asked.filter((path) => !found.some((leaf) => covers(path, leaf)));
+  const missing = absent.filter((path) => !optional.includes(path));
   const extra = found.filter((leaf) => !asked.some((path) => covers(path, leaf)));
   if (missing.length) throw new Error(`asked for, but not disclosed: ${missing.join(", ")}`);
   if (extra.length) throw new Error(`disclosed, but not asked for: ${extra.join(", ")}`);
-  return asked.join(", ");
+  const withheld = absent.length ? ` (optional and withheld: ${absent.join(", ")})` : "";
+  return asked.filter((path) => !absent.includes(path)).join(", ") + withheld;
 }
 
 /** The path of every single value in a tree of claims; an array counts as one value. */

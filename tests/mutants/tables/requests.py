@@ -96,8 +96,8 @@ MUTANTS = (
     mutant(
         "client: asks for a scope that it was not allowed",
         _REQUEST,
-        "        if value not in allowed:\n",
-        "        if value not in queries.SCOPES:\n",
+        "        if value not in allowance.scopes:\n",
+        "        if value not in allowance.known_scopes:\n",
         f"{_TESTS}/test_authorization_request.py::test_a_scope_the_relying_party_may_not_ask_is_refused",
     ),
     mutant(

@@ -50,6 +50,7 @@ def test_it_registers_and_prints_what_a_developer_needs(settings: Any) -> None:
         "grants": [],
         "requires_pushed_requests": False,
         "requires_signed_requests": False,
+        "may_omit_login_hint": False,
         "authorization_endpoint": f"{settings.BASE_URL}/verifiable-credentials/v1/presentation/authorize",
         "pushed_authorization_request_endpoint": (
             f"{settings.BASE_URL}/verifiable-credentials/v1/presentation/par"

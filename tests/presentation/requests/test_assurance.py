@@ -214,7 +214,8 @@ def test_the_identity_page_names_who_asks_and_for_what(
     page = ask(client, acme_bank, login_hint=NORA)
     text = client.get(page).content.decode()
 
-    assert "Acme Bank wants to confirm: Given name, Family name" in text
+    assert "Acme Bank</bdi> wants to confirm: your name, that you are 18 or over" in text
+    assert "bank.example" in text
     assert "National eID" in text
     assert "Visit us" in text
     assert client.post(reverse("wallet_identity_start", args=[Errand.objects.get().id])).status_code == 303

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from presentation import errors
-from presentation.dcql.queries import BASIC, SCOPES, claims_of
+from presentation.dcql.queries import BASIC
 from presentation.errors import AuthorizationError
 from presentation.requests.authorization_request import (
     Allowance,
@@ -19,6 +19,7 @@ from presentation.requests.authorization_request import (
     parse,
 )
 from presentation.requests.parameters import LIMITS, Parameters
+from presentation.scopes.records import THE_BASIC_SCOPE
 from presentation.transaction_data.types import TYPES
 
 SESSION_DATA = "urn:service:params:vc:transaction-data:session-data"
@@ -32,7 +33,7 @@ GOOD = {
     "state": "af0ifjsldkj",
 }
 
-EVERYTHING = Allowance(scopes=list(SCOPES), transaction_data_types=list(TYPES), claims=claims_of(BASIC))
+EVERYTHING = Allowance(scopes=[BASIC], transaction_data_types=list(TYPES), claims=THE_BASIC_SCOPE.claims)
 
 
 def encoded(value: Any) -> str:

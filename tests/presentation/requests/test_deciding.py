@@ -58,7 +58,7 @@ def test_declining_redirects_with_access_denied(client: Client, interaction_url:
 def test_not_you_signs_out_and_asks_who_it_is(client: Client, interaction_url: str) -> None:
     response = client.post(interaction_url, {"decision": "not_me"})
 
-    assert (response.status_code, response.headers["Location"]) == (303, interaction_url)
+    assert (response.status_code, response.headers["Location"]) == (303, f"{interaction_url}?not_me=1")
     assert not HolderSession.objects.exists()
     assert client.get(interaction_url).headers["Location"].startswith("/wallet/errands/")
     assert decision() == "asked"
@@ -74,7 +74,7 @@ def test_sign_out_on_a_page_that_is_closed_leads_to_the_way_back(
     (action,) = ACTION.findall(closed)
     signed_out = client.post(action, {"decision": "not_me"})
 
-    assert (signed_out.status_code, signed_out.headers["Location"]) == (303, interaction_url)
+    assert (signed_out.status_code, signed_out.headers["Location"]) == (303, f"{interaction_url}?not_me=1")
     assert not HolderSession.objects.exists()
     assert 'href="https://bank.example/"' in client.get(interaction_url).content.decode()
 
@@ -89,7 +89,7 @@ def test_sign_out_works_in_another_browser_of_the_holder_as_well(
     signed_out = other.post(interaction_url, {"decision": "not_me"})
     refused = stranger.post(interaction_url, {"decision": "not_me"})
 
-    assert (signed_out.status_code, signed_out.headers["Location"]) == (303, interaction_url)
+    assert (signed_out.status_code, signed_out.headers["Location"]) == (303, f"{interaction_url}?not_me=1")
     assert not other.cookies["holder"].value
     assert refused.status_code == 410
     assert "Acme" not in refused.content.decode()

@@ -1,0 +1,92 @@
+"""The admin of scopes: list, form, history. The basic scope can be read only."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.http import HttpRequest
+from django.utils.text import format_lazy
+from django.utils.translation import gettext as _t
+from django.utils.translation import gettext_lazy as _
+
+from presentation.models import RelyingParty, Scope
+from presentation.scopes import choices
+from presentation.scopes.records import ScopeError
+from wallet.claims import CLAIMS, NAMES
+
+_CLAIMS = [
+    (name, format_lazy("{label} ({name})", label=CLAIMS[path].label, name=name))
+    for name, path in NAMES.items()
+]
+
+
+class ScopeForm(forms.ModelForm):
+    """Offers the claims as checkboxes."""
+
+    required_claims = forms.MultipleChoiceField(
+        label=_("Required claims"),
+        choices=_CLAIMS,
+        widget=forms.CheckboxSelectMultiple,
+        help_text=_("Whoever says yes shares these."),
+    )
+    optional_claims = forms.MultipleChoiceField(
+        label=_("Optional claims"),
+        choices=_CLAIMS,
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text=_("The person switches on each of these, or leaves it off."),
+    )
+
+    class Meta:
+        model = Scope
+        fields = ("urn", "title", "required_claims", "optional_claims")
+
+
+@admin.register(Scope)
+class ScopeAdmin(admin.ModelAdmin):
+    form = ScopeForm
+    list_display = ("title", "urn", "claims", "changed_at")
+    search_fields = ("urn", "title")
+    search_help_text = _("URN or title")
+    actions = None  # a scope is deleted on its own page, if nobody uses it
+    fields = ("urn", "title", "required_claims", "optional_claims", "used_by")
+    readonly_fields = ("used_by",)
+
+    @admin.display(description=_("claims"))
+    def claims(self, scope: Scope) -> str:
+        try:
+            return choices.claims_in_words(scope.record)
+        except ScopeError as error:
+            return _t("not usable: %(part)s %(why)s") % {"part": error.part, "why": error}
+
+    @admin.display(description=_("used by"))
+    def used_by(self, scope: Scope) -> str:
+        """The relying parties that may request it."""
+        names = users_of(scope)
+        return ", ".join(names) if names else _t("no relying party")
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Scope | None = None) -> tuple[str, ...]:
+        """The URN of a saved scope does not change."""
+        return ("urn", "used_by") if obj else ("used_by",)
+
+    def has_change_permission(self, request: HttpRequest, obj: Scope | None = None) -> bool:
+        return super().has_change_permission(request, obj) and not (obj and obj.is_fixed)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Scope | None = None) -> bool:
+        """False for the basic scope, and for one that a relying party may request."""
+        may = super().has_delete_permission(request, obj)
+        return may and not (obj and (obj.is_fixed or users_of(obj)))
+
+    def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> Any:
+        """Says on the page of a scope in use why it cannot be deleted."""
+        obj = context.get("original")
+        if obj and not obj.is_fixed and request.method == "GET" and (names := users_of(obj)):
+            text = _t("This scope cannot be deleted, because relying parties may request it: %(names)s.")
+            self.message_user(request, text % {"names": ", ".join(names)}, messages.INFO)
+        return super().render_change_form(request, context, *args, **kwargs)
+
+
+def users_of(scope: Scope) -> list[str]:
+    """The names of the relying parties that may request the scope."""
+    allowed = RelyingParty.objects.values_list("name", "allowed_scopes").order_by("name")
+    return [name for name, scopes in allowed if scope.urn in scopes]

@@ -1,0 +1,60 @@
+"""The scopes that can be requested now.
+
+The authorization endpoint reads the sum of all stamps in the statement that reads the relying party. While it
+is that of the scopes in memory, no further statement is needed; once an operator has changed a scope in any
+process, the next request reads them again.
+"""
+
+from types import MappingProxyType
+
+import structlog
+from django.db.models import F, Func, QuerySet
+
+from presentation.dcql.queries import BASIC
+from presentation.scopes.models import Scope
+from presentation.scopes.records import THE_BASIC_SCOPE, ScopeError, ScopeRecord, Scopes
+
+log = structlog.get_logger(__name__)
+
+# The scopes in memory with the sum of their stamps; replaced as a whole, so threads need no lock.
+_known: tuple[int | None, Scopes] | None = None
+
+
+def stamps() -> QuerySet[Scope, int]:
+    """One row: the sum of all stamps, for a subquery. An aggregate would be grouped by the outer row."""
+    rows = Scope.objects.order_by().annotate(sum=Func(F("stamp"), function="SUM"))
+    return rows.values_list("sum", flat=True)
+
+
+def at(stamp: int | None) -> Scopes:
+    """The scopes whose stamps have this sum, from memory where possible."""
+    global _known
+    if _known is None or _known[0] != stamp:
+        _known = _read()
+    return _known[1]
+
+
+def remembered() -> Scopes:
+    """The scopes in memory, as of the last request to the authorization endpoint; read if there are none."""
+    global _known
+    if _known is None:
+        _known = _read()
+    return _known[1]
+
+
+def current() -> Scopes:
+    """The scopes, read now; the basic one first."""
+    return _read()[1]
+
+
+def _read() -> tuple[int | None, Scopes]:
+    rows = list(Scope.objects.order_by("urn"))
+    found: dict[str, ScopeRecord] = {BASIC: THE_BASIC_SCOPE}  # whatever its row says
+    for row in rows:
+        if row.urn == BASIC:
+            continue
+        try:
+            found[row.urn] = row.record
+        except ScopeError as error:  # a claim of an earlier release, or a row changed by hand
+            log.error("scope_not_usable", urn=row.urn, part=error.part)
+    return sum(row.stamp for row in rows) if rows else None, MappingProxyType(found)

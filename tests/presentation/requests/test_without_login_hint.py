@@ -1,0 +1,318 @@
+"""Requests without `login_hint`, of relying parties that may leave it out: the person says who they are."""
+
+import re
+from datetime import datetime
+from typing import Any
+
+import pytest
+from django.core import mail
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from consent.models import Consent
+from presentation.models import Interaction, RelyingParty
+from presentation.requests.interactions import UNAUTHENTICATED
+from tests.people import ALICE, BOB, NORA
+from tests.presentation.requests.test_authorize import PATH, asked, fragment
+from tests.presentation.requests.test_flow import SignIn, url_of_interaction
+from tests.wallet.conftest import code_in
+from wallet.models import Errand, HolderSession, LoginCode, Wallet
+from wallet.sign_in_allowances import ERRANDS_PER_CLIENT
+
+pytestmark = pytest.mark.usefixtures("signing_key")
+
+
+@pytest.fixture
+def now() -> datetime:
+    return timezone.now()
+
+
+@pytest.fixture
+def acme_bank(acme_bank: RelyingParty) -> RelyingParty:
+    acme_bank.may_omit_login_hint = True
+    acme_bank.save()
+    return acme_bank
+
+
+def ask(client: Client, party: RelyingParty, **changes: Any) -> str:
+    response = client.get(PATH, asked(party, login_hint=None, **changes))
+    assert response.status_code == 303
+    return str(response.headers["Location"])
+
+
+def sign_in_with_code(client: Client, page: str, email: str) -> Any:
+    """Enter the address and the code from its mailbox."""
+    sent = client.post(page, {"email": email})
+    assert sent.status_code == 303, sent.content.decode()
+    assert mail.outbox[-1].to == [email]
+    return client.post(sent.headers["Location"], {"code": code_in(mail.outbox[-1].body)})
+
+
+def follow(client: Client, response: Any) -> str:
+    """The last address of this service to which the redirects lead."""
+    location = response.headers["Location"]
+    while (response := client.get(location)).status_code == 303:
+        location = response.headers["Location"]
+    return str(location)
+
+
+def share(client: Client) -> dict[str, str]:
+    answer = client.post(url_of_interaction(), {"decision": "share"})
+    return fragment(answer.headers["Location"])
+
+
+def test_it_is_refused_unless_an_operator_allows_it(client: Client, acme_bank: RelyingParty) -> None:
+    RelyingParty.objects.update(may_omit_login_hint=False)
+
+    for left_out in (None, ""):
+        answer = fragment(client.get(PATH, asked(acme_bank, login_hint=left_out)).headers["Location"])
+        assert answer["error"] == "invalid_request"
+        assert answer["error_description"] == "login_hint is missing"
+
+
+def test_an_invalid_one_is_refused_even_where_it_may_be_left_out(
+    client: Client, acme_bank: RelyingParty
+) -> None:
+    answer = fragment(client.get(PATH, asked(acme_bank, login_hint="nobody")).headers["Location"])
+
+    assert answer["error_description"] == "login_hint must be an e-mail address"
+
+
+def test_one_that_is_sent_counts_as_ever(
+    client: Client, acme_bank: RelyingParty, bob: Wallet, sign_in: SignIn
+) -> None:
+    sign_in(bob)
+
+    page = client.get(PATH, asked(acme_bank)).headers["Location"]
+
+    assert client.get(page).headers["Location"] == reverse("wallet_switch", args=[Errand.objects.get().id])
+
+
+def test_the_person_enters_an_address_and_shares_as_its_holder(
+    client: Client, acme_bank: RelyingParty, alice: Wallet
+) -> None:
+    page = ask(client, acme_bank)
+    shown = client.get(page).content.decode()
+    assert "Your e-mail address" in shown
+    assert "Acme Bank" in shown
+    assert "that you are 18 or over" in shown
+
+    consent_page = follow(client, sign_in_with_code(client, page, ALICE))
+
+    assert ALICE in client.get(consent_page).content.decode()
+    assert Consent.objects.get().wallet == alice
+    assert "vp_token" in share(client)
+
+
+def test_a_signed_in_holder_is_taken_as_who_they_are(
+    client: Client, acme_bank: RelyingParty, bob: Wallet, sign_in: SignIn
+) -> None:
+    sign_in(bob)
+
+    page = ask(client, acme_bank)
+
+    assert page.startswith("/consent/")
+    assert BOB in client.get(page).content.decode()
+    assert Consent.objects.get().wallet == bob
+
+
+def test_a_new_person_is_led_to_the_identity_check(client: Client, acme_bank: RelyingParty) -> None:
+    page = ask(client, acme_bank)
+
+    landed = follow(client, sign_in_with_code(client, page, NORA))
+
+    assert landed == reverse("wallet_identity", args=[Errand.objects.get().id])
+    assert client.get(landed).status_code == 200
+
+
+def test_who_says_that_it_is_not_them_is_asked_for_their_address(
+    client: Client, acme_bank: RelyingParty, alice: Wallet, bob: Wallet, sign_in: SignIn
+) -> None:
+    sign_in(alice)
+    ask(client, acme_bank)
+
+    landed = follow(client, client.post(url_of_interaction(), {"decision": "not_me"}))
+    shown = client.get(landed).content.decode()
+    assert "Your e-mail address" in shown
+    assert ALICE not in shown
+
+    consent_page = follow(client, sign_in_with_code(client, landed.partition("?")[0], BOB))
+    text = client.get(consent_page).content.decode()
+    assert "Baker" in text
+    assert "Archer" not in text
+    assert "vp_token" in share(client)
+    assert Consent.objects.get(decision="granted").wallet == bob
+    assert Interaction.objects.get().consent.wallet == bob  # type: ignore[union-attr]
+
+
+def test_the_question_to_the_first_holder_ends_when_another_signs_in(
+    client: Client, acme_bank: RelyingParty, alice: Wallet, bob: Wallet, sign_in: SignIn
+) -> None:
+    sign_in(alice)
+    first = ask(client, acme_bank)
+    sign_in(bob)
+    client.get(url_of_interaction())
+
+    sign_in(alice)  # as if another tab still had the session
+    answer = client.post(url_of_interaction(), {"decision": "share"})
+
+    assert answer.status_code == 410
+    assert client.get(first).status_code == 410
+    assert not Consent.objects.filter(decision="granted").exists()
+
+
+def test_an_answer_of_one_holder_is_never_used_for_another(
+    client: Client, acme_bank: RelyingParty, alice: Wallet, bob: Wallet, sign_in: SignIn
+) -> None:
+    """Alice agreed, and the process died before it answered. Then Bob signs in in the same browser."""
+    from tests.presentation.requests.test_flow import decide
+
+    sign_in(alice)
+    interaction_url = decide(client, ask(client, acme_bank))
+    sign_in(bob)
+
+    response = client.get(interaction_url)
+
+    assert response.headers["Location"].startswith("/consent/")
+    assert client.get(response.headers["Location"]).status_code == 410
+    assert Interaction.objects.get().outcome == ""
+    assert Consent.objects.count() == 1
+
+
+def test_a_page_of_the_first_holder_cannot_decide_for_the_second(
+    acme_bank: RelyingParty, alice: Wallet, bob: Wallet, sign_in: SignIn
+) -> None:
+    strict = Client(enforce_csrf_checks=True)
+    sign_in(alice, browser=strict)
+    page = strict.get(ask(strict, acme_bank)).content.decode()
+    token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', page)[1]  # type: ignore[index]
+    headers = {"origin": "http://testserver"}
+    # In a second tab: not Alice, but Bob.
+    form = {"csrfmiddlewaretoken": token}
+    left = strict.post(url_of_interaction(), form | {"decision": "not_me"}, headers=headers)
+    assert left.status_code == 303
+    landed = follow(strict, left).partition("?")[0]
+    fresh = re.search(r'value="([^"]+)"', strict.get(landed).content.decode())[1]  # type: ignore[index]
+    sent = strict.post(landed, {"csrfmiddlewaretoken": fresh, "email": BOB}, headers=headers)
+    code = code_in(mail.outbox[-1].body)
+    form_of_code = {"csrfmiddlewaretoken": fresh, "code": code}
+    follow(strict, strict.post(sent.headers["Location"], form_of_code, headers=headers))
+
+    answer = strict.post(url_of_interaction(), form | {"decision": "share"}, headers=headers)
+
+    assert "vp_token" not in answer.headers.get("Location", "")
+    assert not Consent.objects.filter(decision="granted").exists()
+
+
+def test_a_code_for_ones_own_address_does_not_open_anothers_wallet(
+    client: Client, acme_bank: RelyingParty, alice: Wallet
+) -> None:
+    page = ask(client, acme_bank)
+    client.post(page, {"email": "mallory@example.org"})
+    own = code_in(mail.outbox[-1].body)
+    code_page = client.post(page, {"email": ALICE}).headers["Location"]
+
+    assert code_in(mail.outbox[-1].body) == own or client.post(code_page, {"code": own}).status_code == 422
+    assert not HolderSession.objects.exists()
+
+
+def test_a_code_is_bound_to_the_address_even_if_the_address_changes_while_it_is_sent(
+    client: Client, acme_bank: RelyingParty, alice: Wallet
+) -> None:
+    """As if two requests raced: the code of Mallory was stored after the address became Alice's."""
+    page = ask(client, acme_bank)
+    client.post(page, {"email": "mallory@example.org"})
+    own = code_in(mail.outbox[-1].body)
+    Errand.objects.update(email=ALICE)
+
+    response = client.post(reverse("wallet_code", args=[Errand.objects.get().id]), {"code": own})
+
+    assert response.status_code == 422
+    assert not HolderSession.objects.exists()
+
+
+def test_another_address_takes_the_place_of_a_mistyped_one(client: Client, acme_bank: RelyingParty) -> None:
+    page = ask(client, acme_bank)
+    client.post(page, {"email": "nroa@example.org"})
+
+    response = sign_in_with_code(client, page, NORA)
+
+    assert response.headers["Location"] == url_of_interaction()
+    assert HolderSession.objects.get().wallet.email == NORA
+
+
+def test_the_same_address_gets_one_email_a_minute(client: Client, acme_bank: RelyingParty) -> None:
+    page = ask(client, acme_bank)
+    for _ in range(3):
+        client.post(page, {"email": NORA})
+
+    client.post(page)  # “Send a new code”
+
+    assert len(mail.outbox) == 1
+    assert LoginCode.objects.count() == 1
+
+
+@pytest.mark.parametrize("written", ["", "nobody", "a@b", "x" * 300 + "@example.org", "nora\x00@example.org"])
+def test_what_is_no_address_is_refused_on_the_page(
+    client: Client, acme_bank: RelyingParty, written: str
+) -> None:
+    response = client.post(ask(client, acme_bank), {"email": written})
+
+    assert response.status_code == 422
+    assert "<title>Error: Confirm your e-mail address" in response.content.decode()
+    assert mail.outbox == []
+
+
+def test_the_code_page_before_an_address_was_entered_leads_back(
+    client: Client, acme_bank: RelyingParty
+) -> None:
+    page = ask(client, acme_bank)
+
+    response = client.get(reverse("wallet_code", args=[Errand.objects.get().id]))
+
+    assert response.headers["Location"] == page
+
+
+def test_addresses_are_limited_for_each_client(client: Client, acme_bank: RelyingParty, now: Any) -> None:
+    page = ask(client, acme_bank)
+    for _ in range(ERRANDS_PER_CLIENT.most):
+        ERRANDS_PER_CLIENT.take("127.0.0.1", now=now)
+
+    response = client.post(page, {"email": NORA})
+
+    assert response.status_code == 429
+    assert "You can ask again at <time" in response.content.decode()
+    assert mail.outbox == []
+
+
+def test_requests_are_limited_for_each_client(client: Client, acme_bank: RelyingParty, now: Any) -> None:
+    for _ in range(UNAUTHENTICATED.most):
+        UNAUTHENTICATED.take("127.0.0.1", now=now)
+
+    answer = fragment(client.get(PATH, asked(acme_bank, login_hint=None)).headers["Location"])
+
+    assert answer["error"] == "temporarily_unavailable"
+    assert not Errand.objects.exists()
+
+
+def test_another_browser_can_do_nothing_with_the_sign_in(client: Client, acme_bank: RelyingParty) -> None:
+    page = ask(client, acme_bank)
+    client.post(page, {"email": NORA})
+    code = code_in(mail.outbox[-1].body)
+
+    stranger = Client()
+    assert stranger.post(page, {"email": "mallory@example.org"}).status_code == 404
+    assert stranger.post(page.replace("sign-in", "code"), {"code": code}).status_code == 404
+    assert Errand.objects.get().email == NORA
+
+
+def test_after_half_an_hour_the_way_leads_straight_back(client: Client, acme_bank: RelyingParty) -> None:
+    page = ask(client, acme_bank)
+    Errand.objects.update(expires_at="2026-01-01T00:00Z")
+    Interaction.objects.update(expires_at="2026-01-01T00:00Z")
+
+    response = client.get(page)
+
+    assert response.status_code == 303
+    assert response.headers["Location"] == f"{url_of_interaction()}leave/"

@@ -1,0 +1,83 @@
+"""Who asks, and for what, in words: on every page of an errand, from the first one on."""
+
+import pytest
+from django.urls import reverse
+
+from tests.people import NORA
+from tests.wallet.conftest import make_errand
+from wallet import asking
+from wallet.claims import NAMES
+
+ASKED = {
+    "asks_for": ["given_name", "family_name", "age_equal_or_over.18"],
+    "requester_domain": "bank.example",
+    "requester_logo": "/logos/acme/",
+}
+
+
+def test_every_claim_has_a_phrase_and_no_phrase_is_without_a_claim():
+    assert set(asking.PHRASES) == set(NAMES)
+    assert len({str(phrase) for phrase in asking.PHRASES.values()}) == len(NAMES)
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        (["given_name", "family_name", "age_equal_or_over.18"], "your name, that you are 18 or over"),
+        (["family_name", "birth_date", "given_name"], "your name, your date of birth"),
+        (["given_name"], "your given name"),
+        (["age_equal_or_over.65", "nationalities"], "that you are 65 or over, your nationality"),
+        (["a claim of a later release", "birth_date"], "your date of birth"),
+        ([], ""),
+    ],
+)
+def test_the_claims_are_said_in_words(names, words):
+    assert ", ".join(asking.phrases(names)) == words
+
+
+@pytest.mark.parametrize("name", ["wallet_sign_in", "wallet_code"])
+def test_the_pages_of_the_sign_in_say_who_asks_and_for_what(client, db, now, name):
+    errand = make_errand(client, now=now, **ASKED)
+    client.post(reverse("wallet_sign_in", args=[errand.id]))
+    text = client.get(reverse(name, args=[errand.id])).content.decode()
+    assert "Acme Bank</bdi> wants to confirm: your name, that you are 18 or over" in text
+    assert "<bdi>bank.example</bdi>" in text
+    assert '<img src="/logos/acme/" alt=""' in text
+    assert "Not your address? Go back to Acme Bank and correct it there." in text
+
+
+def test_so_do_the_pages_of_the_identity_check_and_of_another_wallet(client, alice, nora, now, sign_in):
+    errand = make_errand(client, now=now, **ASKED)
+    sign_in(alice)
+    switch = client.get(reverse("wallet_switch", args=[errand.id])).content.decode()
+    sign_in(nora)
+    identity = client.get(reverse("wallet_identity", args=[errand.id])).content.decode()
+    for text in (switch, identity):
+        assert text.count("wants to confirm: your name, that you are 18 or over") == 1
+
+
+def test_nobody_is_named_where_nobody_asked(client, db, now):
+    errand = make_errand(client, now=now, on_behalf_of="", email=NORA)
+    text = client.get(reverse("wallet_sign_in", args=[errand.id])).content.decode()
+    assert "who-asks" not in text
+    assert "Not your address" not in text
+
+
+def test_names_of_requesters_are_shown_as_text(client, db, now):
+    facts = ASKED | {
+        "on_behalf_of": "<b>Bank</b>",
+        "requester_domain": "<i>x</i>",
+        "requester_logo": '/"><i>',
+    }
+    errand = make_errand(client, now=now, **facts)
+    text = client.get(reverse("wallet_sign_in", args=[errand.id])).content.decode()
+    assert "&lt;b&gt;Bank&lt;/b&gt;" in text
+    assert "<b>Bank" not in text
+    assert "<i>" not in text
+
+
+def test_who_said_not_me_is_told_what_that_means(client, db, now):
+    errand = make_errand(client, now=now, **ASKED)
+    page = reverse("wallet_sign_in", args=[errand.id])
+    assert "You are signed out. This request is for" in client.get(f"{page}?not_me=1").content.decode()
+    assert "You are signed out." not in client.get(page).content.decode()

@@ -1,0 +1,80 @@
+"""The signed-in browsers in Chromium: one signs the other out, and the page has no barriers."""
+
+import re
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from django.conf import settings
+from django.http import HttpResponse
+from django.test import RequestFactory
+from django.utils import timezone
+
+from tests.consent.test_look import assert_no_sideways_scroll
+from wallet import sessions
+from wallet.models import Wallet
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+PHONE = "Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) Version/17.5 Safari/604.1"
+
+
+def signed_in(context: Any, wallet: Wallet, url: str, agent: str = "Firefox/128.0 (Linux)") -> Any:
+    """A page of the browser context, which is signed in to the wallet."""
+    response = HttpResponse()
+    request = RequestFactory(headers={"user-agent": agent}).get("/")
+    sessions.start(request, response, wallet, now=timezone.now())
+    name = settings.HOLDER_COOKIE_NAME
+    context.add_cookies([{"name": name, "value": response.cookies[name].value, "url": url}])
+    page = context.new_page()
+    page.goto(f"{url}/wallet/security/")
+    return page
+
+
+@pytest.fixture
+def other(browser: Any) -> Any:
+    context = browser.new_context()
+    yield context
+    context.close()
+
+
+def test_one_browser_signs_the_other_out(page: Any, other: Any, alice: Wallet, live_server: Any) -> None:
+    phone = signed_in(other, alice, live_server.url, PHONE)
+    here = signed_in(page.context, alice, live_server.url)
+    here.get_by_role("heading", name="Signed-in browsers").wait_for()
+    assert here.locator(".browsers > li").count() == 2
+    assert re.search(r"Firefox on Linux\s+This browser", here.locator(".browsers > li").first.inner_text())
+
+    here.get_by_role("button", name="Sign out Safari on iPhone").click()
+
+    here.locator(".browsers > li:only-child").wait_for()
+    phone.reload()
+    phone.wait_for_url("**/wallet/sign-in/")
+    here.reload()
+    assert here.get_by_role("heading", level=1).inner_text() == "Sign-in and security"
+
+
+def test_a_form_in_a_tab_from_before_the_last_sign_in_shows_how_things_stand(
+    page: Any, alice: Wallet, live_server: Any
+) -> None:
+    here = signed_in(page.context, alice, live_server.url)
+    here.context.clear_cookies(name=settings.CSRF_COOKIE_NAME)
+    here.context.add_cookies(
+        [{"name": settings.CSRF_COOKIE_NAME, "value": "x" * 32, "url": live_server.url, "httpOnly": True}]
+    )
+    here.get_by_role("button", name="Sign out everywhere").click()
+    here.wait_for_url("**/wallet/security/?try_again=1")
+    here.get_by_text("Please try that again.").wait_for()
+
+
+@pytest.mark.parametrize("width", [320, 1280])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_has_no_barriers(
+    page: Any, other: Any, alice: Wallet, live_server: Any, width: int, scheme: str
+) -> None:
+    signed_in(other, alice, live_server.url, PHONE)
+    here = signed_in(page.context, alice, live_server.url)
+    here.set_viewport_size({"width": width, "height": 800})
+    here.emulate_media(color_scheme=scheme)
+    found = Axe().run(here, options={"preload": False})
+    assert not found.response["violations"], found.generate_report()
+    assert_no_sideways_scroll(here)

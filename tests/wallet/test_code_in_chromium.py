@@ -1,0 +1,149 @@
+"""The page for the code in Chromium: it submits itself, and shows when another code can be requested."""
+
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+from playwright.sync_api import expect
+
+from tests.wallet.test_pages_in_chromium import look, visit  # noqa: F401
+from wallet.models import Errand, LoginCode
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture
+def code_page(visit: Any) -> Any:  # noqa: F811
+    page = visit("wallet_sign_in")
+    page.get_by_role("button", name="Send me a code").click()
+    look(page, "code", "Enter the code")
+    return page
+
+
+def right(page: Any) -> str:
+    return str(page.locator(".banner-code").inner_text())
+
+
+def wrong(page: Any) -> str:
+    return f"{(int(right(page)) + 1) % 1_000_000:06}"
+
+
+def paste(field: Any, text: str) -> None:
+    """As the browser does it: one insertion, and one event."""
+    field.focus()
+    field.evaluate("(field, text) => document.execCommand('insertText', false, text)", text)
+
+
+def fill_in(field: Any, text: str) -> None:
+    """As the phone does it with a code from a message: it sets the value and says so."""
+    script = """(field, text) => {
+        field.value = text;
+        field.dispatchEvent(new Event("input", { bubbles: true }));
+        field.dispatchEvent(new Event("change", { bubbles: true }));
+    }"""
+    field.evaluate(script, text)
+
+
+def test_the_sixth_digit_that_is_typed_submits_the_code(code_page: Any) -> None:
+    field = code_page.get_by_label("Code from the e-mail")
+    expect(code_page.get_by_text("After the sixth digit, we check the code at once.")).to_be_visible()
+
+    field.press_sequentially(right(code_page))
+
+    code_page.wait_for_url("**/signed-out/?done")
+
+
+@pytest.mark.parametrize("written", ["{0}{1}", "{0} {1}", " {0}-{1} ", "{0}\u2002{1}"])
+def test_a_pasted_code_submits_itself(code_page: Any, written: str) -> None:
+    code = right(code_page)
+
+    paste(code_page.get_by_label("Code from the e-mail"), written.format(code[:3], code[3:]))
+
+    code_page.wait_for_url("**/signed-out/?done")
+
+
+def test_a_code_that_the_phone_fills_in_submits_itself(code_page: Any) -> None:
+    fill_in(code_page.get_by_label("Code from the e-mail"), right(code_page))
+
+    code_page.wait_for_url("**/signed-out/?done")
+
+
+def test_a_wrong_code_is_not_submitted_by_itself_again_until_it_changes(code_page: Any) -> None:
+    bad = wrong(code_page)
+    sent = []
+    code_page.on("request", lambda request: sent.append(request.url) if request.method == "POST" else None)
+    fill_in(code_page.get_by_label("Code from the e-mail"), bad)
+    code_page.get_by_text("You can try 4 more times").first.wait_for()
+    assert code_page.title().startswith("Error: ")
+
+    fill_in(code_page.get_by_label("Code from the e-mail"), bad)
+    fill_in(code_page.get_by_label("Code from the e-mail"), f"{bad[:3]} {bad[3:]}")
+    assert len(sent) == 1
+    assert LoginCode.objects.get().tries_left == 4
+
+    fill_in(code_page.get_by_label("Code from the e-mail"), right(code_page))
+    code_page.wait_for_url("**/signed-out/?done")
+    assert len(sent) == 2
+
+
+@pytest.mark.parametrize("written", ["12345", "12345a", "1234567", "abcdef", ""])
+def test_what_is_no_code_is_not_submitted(code_page: Any, written: str) -> None:
+    sent = []
+    code_page.on("request", lambda request: sent.append(request.url) if request.method == "POST" else None)
+
+    fill_in(code_page.get_by_label("Code from the e-mail"), written)
+
+    assert code_page.evaluate("new Promise((done) => setTimeout(() => done(document.forms.length), 100))")
+    assert sent == []
+
+
+def test_the_next_code_has_a_countdown_and_a_time(code_page: Any) -> None:
+    button = code_page.get_by_role("button", name="Send a new code")
+    sentence = code_page.get_by_text("You can ask for a new code at")
+    assert re.fullmatch(r"Send a new code \([01]:\d\d\)", button.inner_text())
+    expect(button).to_have_attribute("aria-disabled", "true")
+    expect(sentence).to_be_visible()
+
+    Errand.objects.update(code_sent_at=timezone.now() - timedelta(minutes=2))
+    code_page.evaluate("Date.now = () => new Date().getTime() + 60_000")
+
+    expect(button).to_have_text("Send a new code")
+    expect(sentence).to_be_hidden()
+    button.click()
+    look(code_page, "code-new", "Enter the code")
+
+
+def test_without_script_the_button_submits(browser: Any, visit: Any, live_server: Any) -> None:  # noqa: F811
+    page = visit("wallet_sign_in")
+    plain = browser.new_context(java_script_enabled=False)
+    plain.add_cookies(page.context.cookies())
+    page = plain.new_page()
+    page.goto(f"{live_server.url}/wallet/errands/{visit.errand.id}/sign-in/")
+    page.get_by_role("button", name="Send me a code").click()
+    assert not page.get_by_text("After the sixth digit").is_visible()
+    page.get_by_label("Code from the e-mail").fill(right(page))
+    page.get_by_role("button", name="Continue").click()
+    page.wait_for_url("**/signed-out/?done")
+    plain.close()
+
+
+@pytest.mark.parametrize("width", [320, 1280])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_pages_have_no_barriers(visit: Any, width: int, scheme: str) -> None:  # noqa: F811
+    asked = ["given_name", "family_name", "age_equal_or_over.18"]
+    Errand.objects.update(asks_for=asked, requester_domain=f"{'long-' * 10}bank.example")
+    page = visit("wallet_sign_in")
+    page.set_viewport_size({"width": width, "height": 800})
+    page.emulate_media(color_scheme=scheme)
+    look(page, f"sign-in-{scheme}-{width}", "Confirm your e-mail address")
+    page.get_by_role("button", name="Send me a code").click()
+    look(page, f"code-{scheme}-{width}", "Enter the code")
+    visit.errand.asks_address = True
+    visit.errand.save()
+    visit("wallet_sign_in")
+    look(page, f"sign-in-as-anybody-{scheme}-{width}", "Confirm your e-mail address")
+    page.get_by_role("button", name="Send me a code").click()
+    look(page, f"sign-in-wrong-{scheme}-{width}", "Confirm your e-mail address")
+    assert page.title().startswith("Error: ")
