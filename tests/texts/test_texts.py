@@ -119,3 +119,14 @@ def test_days_on_the_pages_of_holders_are_written_in_the_language_of_the_page():
             if page.is_file():
                 found += re.findall(r'\|date:"[^"]*[FMjy]', page.read_text())
     assert not found, "use `|day`, `{% moment %}` or `{% clock %}` of infra/templatetags/moments.py"
+
+
+def test_the_style_sheet_can_be_mirrored():
+    """Left and right are named only where they mean a side of the screen in every language."""
+    css = (ROOT / "config" / "static" / "style.css").read_text()
+    css = re.sub(r"/\*.*?\*/", "", css, flags=re.S)
+    assert not re.findall(r"(?:margin|padding|border)-(?:left|right)|(?:^|[\s;{])(?:left|right)\s*:", css)
+    assert not re.findall(r"(?:text-align|float|clear)\s*:\s*(?:left|right)", css)
+    for found in re.finditer(r"(?:margin|padding|inset)\s*:\s*([^;}]+)", css):
+        sides = found[1].split()
+        assert len(sides) < 4 or sides[1] == sides[3] or "(" in found[1], found[0]
