@@ -16,6 +16,7 @@ from django.utils import timezone
 from presentation.dcql.queries import BASIC
 from presentation.models import Interaction, RelyingParty
 from presentation.requests.parameters import Parameters
+from presentation.scopes import catalogue
 from presentation.transaction_data.types import TYPES
 
 pytestmark = pytest.mark.django_db
@@ -66,7 +67,7 @@ def test_an_operator_registers_a_relying_party(operator: Client) -> None:
     party = RelyingParty.objects.get()
     assert (party.name, party.allowed_scopes) == ("Bookshop", [BASIC])
     assert party.allowed_transaction_data_types == chosen
-    assert party.claims_it_may_ask == {("birth_date",)}
+    assert party.claims_it_may_ask(catalogue.current()) == {("birth_date",)}
     assert (party.requires_pushed_requests, party.requires_signed_requests) == (True, False)
     assert party.request_uri_prefix == "https://books.example/requests/"
     assert [row.uri for row in party.redirect_uris.all()] == ["https://books.example/callback"]
