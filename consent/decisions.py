@@ -9,6 +9,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.db.models import F
+
 from consent.models import Consent
 from consent.question import Requester
 from consent.transactions import seal_in
@@ -111,7 +113,8 @@ def decline(consent_id: uuid.UUID, wallet: Wallet, *, now: datetime) -> None:
 def withdraw(consent_id: uuid.UUID, *, now: datetime) -> bool:
     """End an open question, so that nobody can answer it any more. False if it was answered or has ended."""
     still_open = Consent.objects.filter(id=consent_id, decision=Consent.Decision.ASKED, expires_at__gt=now)
-    return still_open.update(expires_at=now) == 1
+    # Not `now`, after which another thread may have read the clock earlier.
+    return still_open.update(expires_at=F("asked_at")) == 1
 
 
 def note_undelivered(consent_id: uuid.UUID, *, now: datetime) -> None:
