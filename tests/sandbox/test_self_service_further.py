@@ -74,7 +74,7 @@ def test_all_of_it_is_saved_shown_and_changed(abroad: Client) -> None:
     assert "/authorize?" in text(abroad.get(page))
     assert (
         shown.count(" checked") == 7
-    )  # a scope, a wire format, a claim, two requirements, one that is accepted, an event
+    )  # a scope, a wire format, a claim, three choices of requests, an event
     assert (changed.jwks, changed.allowed_claims, changed.webhook_events) == (None, [], [])
     assert (changed.requires_signed_requests, changed.webhook_url) == (False, "")
 

@@ -340,7 +340,8 @@ def test_a_payment_asks_the_signed_in_holder_for_a_new_code_and_offers_another_a
     other = client.get(f"{page}?other").content.decode()
     assert "Your e-mail address" in other
 
-    sent = client.post(page)
+    assert f'name="email" value="{ALICE}"' in shown
+    sent = client.post(page, {"email": ALICE})
     assert mail.outbox[-1].to == [ALICE]
     code = code_in(mail.outbox[-1].body)
     consent_page = follow(client, client.post(sent.headers["Location"], {"code": code}))
@@ -376,6 +377,33 @@ def test_a_link_for_one_address_is_worth_nothing_after_another_was_entered(
 
     assert client.post(link).status_code == 403
     assert not HolderSession.objects.exists()
+
+
+def test_another_code_goes_to_the_address_that_was_entered_not_to_the_holder_who_is_still_signed_in(
+    client: Client, acme_bank: RelyingParty, alice: Wallet, bob: Wallet, sign_in: SignIn
+) -> None:
+    sign_in(alice, ago=timedelta(hours=1))
+    page = ask(client, acme_bank, transaction_data=encoded(PAYMENT))
+    client.post(page, {"email": BOB})
+    Errand.objects.update(code_sent_at=None)
+
+    client.post(page)  # “Send a new code”
+
+    assert [letter.to for letter in mail.outbox] == [[BOB], [BOB]]
+
+
+def test_after_a_code_lapsed_one_button_sends_the_next_to_the_same_address(
+    client: Client, acme_bank: RelyingParty
+) -> None:
+    page = ask(client, acme_bank)
+    client.post(page, {"email": NORA})
+    LoginCode.objects.all().delete()
+    lapsed = client.post(page.replace("sign-in", "code"), {"code": "123456"}).headers["Location"]
+
+    shown = client.get(lapsed).content.decode()
+
+    assert "<title>Error: " in shown
+    assert f'name="email" value="{NORA}"' in shown
 
 
 @pytest.mark.postgresql
