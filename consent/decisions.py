@@ -9,11 +9,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from consent.models import Consent, Paths, agreed
+from django.db.models import F
+
+from consent.models import Consent
 from consent.question import Requester
 from consent.transactions import seal_in
 from infra.database.prepared_statements import PreparedInsert, PreparedRead, PreparedUpdate
 from wallet.models import Wallet
+
+Paths = Sequence[Sequence[str]]  # as JSON has them
 
 _new = PreparedInsert(Consent)
 _open_question = PreparedUpdate(
@@ -112,8 +116,8 @@ def grant(
 
     switched_on: the optional claims that are shared too, read by `switches`.
     """
-    shared = [list(path) for path in switched_on]
-    _decide(consent_id, wallet, Consent.Decision.GRANTED, shared, now=now)
+    chosen = [list(path) for path in switched_on]
+    _decide(consent_id, wallet, Consent.Decision.GRANTED, chosen, now=now)
 
 
 def decline(consent_id: uuid.UUID, wallet: Wallet, *, now: datetime) -> None:
@@ -124,7 +128,8 @@ def decline(consent_id: uuid.UUID, wallet: Wallet, *, now: datetime) -> None:
 def withdraw(consent_id: uuid.UUID, *, now: datetime) -> bool:
     """End an open question, so that nobody can answer it any more. False if it was answered or has ended."""
     still_open = Consent.objects.filter(id=consent_id, decision=Consent.Decision.ASKED, expires_at__gt=now)
-    return still_open.update(expires_at=now) == 1
+    # Not `now`, after which another thread may have read the clock earlier.
+    return still_open.update(expires_at=F("asked_at")) == 1
 
 
 def note_undelivered(consent_id: uuid.UUID, *, now: datetime) -> None:
@@ -142,12 +147,23 @@ def granted_for(consent: Consent, *, request_hash: str, wallet: Wallet) -> bool:
     )
 
 
+def shared(claims: Paths, optional: Paths, switched_on: Paths) -> list[tuple[str, ...]]:
+    """Those of `claims` that saying yes shares, as paths: the required ones, and those switched on."""
+    withheld = [path for path in optional if path not in switched_on]
+    return [tuple(path) for path in claims if path not in withheld]
+
+
+def shared_by(consent: Consent) -> list[tuple[str, ...]]:
+    """The paths of the claims that this consent shares, if it was granted."""
+    return shared(consent.claims, consent.optional_claims, consent.switched_on)
+
+
 def last_shared(wallet: Wallet, requester_id: str) -> Sharing | None:
     """The last time at which this wallet shared with this requester; None if it never did."""
     newest = _granted_last.first(wallet=wallet.pk, requester=requester_id)
     if newest is None or newest[0] is None:
         return None
-    return Sharing(at=newest[0], claims=frozenset(agreed(*newest[1:])))
+    return Sharing(at=newest[0], claims=frozenset(shared(*newest[1:])))
 
 
 def _decide(

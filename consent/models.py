@@ -1,7 +1,6 @@
 """The record of a question to a holder and of the answer."""
 
 import uuid
-from collections.abc import Sequence
 
 from django.db import models
 from django.db.models import Q
@@ -9,14 +8,6 @@ from django.utils.translation import gettext_lazy as _
 
 from infra.database.append_only import AppendOnly
 from wallet.models import Wallet
-
-Paths = Sequence[Sequence[str]]  # as JSON has them
-
-
-def agreed(claims: Paths, optional: Paths, switched_on: Paths) -> list[tuple[str, ...]]:
-    """Those of `claims` that are required or switched on, as paths."""
-    withheld = [path for path in optional if path not in switched_on]
-    return [tuple(path) for path in claims if path not in withheld]
 
 
 class Consent(AppendOnly):
@@ -103,13 +94,3 @@ class Consent(AppendOnly):
 
     def __str__(self) -> str:
         return str(self.id)
-
-    @property
-    def optional(self) -> list[tuple[str, ...]]:
-        """The paths of the claims that were asked as optional."""
-        return [tuple(path) for path in self.optional_claims]
-
-    @property
-    def chosen(self) -> list[tuple[str, ...]]:
-        """The paths of the claims that saying yes shares: the required ones, and those switched on."""
-        return agreed(self.claims, self.optional_claims, self.switched_on)

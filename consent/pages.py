@@ -49,7 +49,7 @@ class Question:
             claims=tuple(credentials.preview(credential, paths, today=localdate(consent.asked_at))),
             not_shared=tuple(str(label) for label in claims.not_shared(paths)),
             last_shared_at=before.at if before else None,
-            optional=frozenset(consent.optional),
+            optional=frozenset(map(tuple, consent.optional_claims)),
             new=frozenset(set(paths) - before.claims) if before else frozenset(),
         )
 
@@ -72,13 +72,14 @@ class Receipt:
     @classmethod
     def of(cls, consent: Consent, status: Status | None = None) -> Self:
         agreed = consent.decision == Consent.Decision.GRANTED
-        chosen = consent.chosen if agreed else [tuple(path) for path in consent.claims]
+        chosen = decisions.shared_by(consent) if agreed else [tuple(path) for path in consent.claims]
+        left_off = [path for path in map(tuple, consent.optional_claims) if path not in chosen]
         return cls(
             consent=consent,
             requester=Requester.from_json(consent.requester),
             transactions=transactions.kept(consent),
             claims=tuple(map(_label, chosen)),
-            kept_off=tuple(_label(path) for path in consent.optional if path not in chosen),
+            kept_off=tuple(map(_label, left_off)),
             status=status,
         )
 

@@ -17,7 +17,8 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
 from consent import decisions, switches
-from consent.models import Consent, Paths
+from consent.decisions import Paths
+from consent.models import Consent
 from consent.pages import REVIEW_CSP, Question, Receipt
 from infra.database.prepared_statements import PreparedRead
 from infra.reading import only_read
@@ -124,10 +125,12 @@ def _decide(
     if decision == Consent.Decision.DECLINED:
         decisions.decline(consent.id, wallet, now=now)
         return []
-    try:
-        chosen = switches.switched_on(request.POST.getlist(switches.FIELD), consent.optional)
-    except switches.SwitchError as error:
-        raise BadRequest(str(error)) from None
+    chosen: Paths = ()
+    if names := request.POST.getlist(switches.FIELD):
+        try:
+            chosen = switches.switched_on(names, map(tuple, consent.optional_claims))
+        except switches.SwitchError as error:
+            raise BadRequest(str(error)) from None
     decisions.grant(consent.id, wallet, switched_on=chosen, now=now)
     return [list(path) for path in chosen]
 

@@ -225,7 +225,7 @@ def _text_of_scopes(parameters: Parameters, party: RelyingParty, scopes: Scopes)
     """The scopes that the request depends on: those it names, or those that allow claims of its query."""
     named = parameters.values.get("scope")
     urns = party.allowed_scopes if named is None else named.split(" ")
-    return records.to_text(tuple(scopes[urn] for urn in dict.fromkeys(urns) if urn in scopes))
+    return f"[{','.join(scopes[urn].text for urn in dict.fromkeys(urns) if urn in scopes)}]"
 
 
 def return_address_of(row: Interaction) -> ReturnAddress:

@@ -4,8 +4,8 @@ import pytest
 
 from tests import flow_profile
 
-MOST_MODULES = 38
-MOST_SWITCHES = 153
+MOST_MODULES = 39
+MOST_SWITCHES = 157
 
 
 @pytest.mark.django_db(transaction=True)  # the application closes and opens connections
