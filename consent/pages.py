@@ -2,12 +2,14 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from typing import Self
 
 from django.conf import settings
 from django.utils.timezone import localdate
 
 from consent import decisions, transactions
+from consent.approval import LONGEST_NAME, Approval
 from consent.models import Consent
 from consent.question import Requester, Transaction
 from consent.transactions import KeptTransaction
@@ -54,6 +56,16 @@ class Question:
     @property
     def consequential(self) -> bool:
         return any(transaction.consequential for transaction in self.transactions)
+
+    @property
+    def name_is_long(self) -> bool:
+        """Whether the name of the requester would make a button too high."""
+        return len(self.requester.name) > LONGEST_NAME
+
+    @cached_property
+    def approval(self) -> Approval | None:
+        """The payments that heading and button name; None if there are none, or their facts are unknown."""
+        return Approval.of(self.requester, self.transactions) if self.transactions else None
 
 
 @dataclass(frozen=True)

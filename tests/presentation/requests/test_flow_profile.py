@@ -4,7 +4,7 @@ import pytest
 
 from tests import flow_profile
 
-MOST_MODULES = 38
+MOST_MODULES = 39
 MOST_SWITCHES = 153
 
 
