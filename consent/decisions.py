@@ -7,7 +7,9 @@ browser is redirected to `return_to`.
 import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
+
+from django.db.models.functions import Greatest
 
 from consent.models import Consent
 from consent.question import Requester
@@ -76,11 +78,16 @@ def ask(
     return_to: str,
     now: datetime,
     expires_at: datetime,
+    extendable_until: datetime | None = None,
+    requester_since: date | None = None,
+    requester_is_unchecked: bool = False,
 ) -> Consent:
     """Store a question to the holder of `wallet`; its page is `consent_review` with the ID of the row.
 
     transactions: `question.Transaction`s as JSON. transaction_hashes: the hash of the value of each, as
-    received. request_hash: identifies the request; the answer counts for no other request.
+    received. request_hash: identifies the request; the answer counts for no other request. extendable_until:
+    the end of the time that `extend` may give. requester_since, requester_is_unchecked: when it was
+    registered, and whether by itself.
     Raises `question.QuestionFormatError` for values that the page cannot show.
     """
     consent = Consent(
@@ -92,6 +99,9 @@ def ask(
         return_to=return_to,
         asked_at=now,
         expires_at=expires_at,
+        extendable_until=extendable_until,
+        requester_since=requester_since,
+        requester_is_unchecked=requester_is_unchecked,
     )
     seal_in(consent, transactions, transaction_hashes)
     _new.run(consent)
@@ -106,6 +116,20 @@ def grant(consent_id: uuid.UUID, wallet: Wallet, *, now: datetime) -> None:
 def decline(consent_id: uuid.UUID, wallet: Wallet, *, now: datetime) -> None:
     """Store that the holder declines. Raises `NotAskedError`, `AlreadyDecidedError` or `ExpiredError`."""
     _decide(consent_id, wallet, Consent.Decision.DECLINED, now=now)
+
+
+def extend(consent_id: uuid.UUID, *, until: datetime, now: datetime) -> bool:
+    """Give the holder until then to answer; returns False if the question is answered or has expired.
+
+    A question is never shortened, nor extended beyond what it was asked with.
+    """
+    still_open = Consent.objects.filter(
+        id=consent_id,
+        decision=Consent.Decision.ASKED,
+        expires_at__gt=now,
+        extendable_until__gte=until,
+    )
+    return still_open.update(expires_at=Greatest("expires_at", until)) == 1
 
 
 def note_undelivered(consent_id: uuid.UUID, *, now: datetime) -> None:

@@ -10,8 +10,9 @@ from django.utils.timezone import localdate
 
 from consent import decisions, transactions
 from consent.approval import LONGEST_NAME, Approval
+from consent.blocks import Transaction
 from consent.models import Consent
-from consent.question import Requester, Transaction
+from consent.question import Requester
 from consent.transactions import KeptTransaction
 from wallet import claims, credentials
 from wallet.claims import ClaimPreview
@@ -56,6 +57,17 @@ class Question:
     @property
     def consequential(self) -> bool:
         return any(transaction.consequential for transaction in self.transactions)
+
+    @property
+    def registered_with(self) -> str:
+        """The operator's name; empty if it is not configured."""
+        return str(getattr(settings, "OPERATOR_NAME", ""))
+
+    @property
+    def may_have_more_time(self) -> bool:
+        """Whether the holder can still ask for more time."""
+        most = self.consent.extendable_until
+        return most is not None and self.consent.expires_at < most
 
     @property
     def name_is_long(self) -> bool:

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import structlog
 from django.utils.translation import gettext
 
+from consent.blocks import Transaction
 from consent.models import Consent
-from consent.question import Transaction
 from infra.sealing import SealError, seal_column, unseal_column
 
 log = structlog.get_logger(__name__)

@@ -28,6 +28,7 @@ from wallet.status_lists.standing import standings
 
 PAGE_SIZE = 20
 NOT_ME = "not_me"  # leaves the question unanswered and signs the browser out
+MORE_TIME = "more_time"  # leaves the question unanswered; the view at `return_to` extends it
 DECISIONS = {
     "share": (decisions.grant, Consent.Decision.GRANTED),
     "decline": (decisions.decline, Consent.Decision.DECLINED),
@@ -147,7 +148,12 @@ def _ask(request: HttpRequest, consent: Consent, session: HolderSession, *, now:
         question = Question.of(consent, credential)
     except SealError:  # the view at `return_to` meets the same error and ends the request
         return _onwards(consent)
-    response = _page(request, "review", {"question": question, "signed_in_email": session.wallet.email})
+    context = {
+        "question": question,
+        "signed_in_email": session.wallet.email,
+        "seconds_left": int((consent.expires_at - now).total_seconds()),
+    }
+    response = _page(request, "review", context)
     response._csp_config = REVIEW_CSP  # type: ignore[attr-defined]
     return response
 

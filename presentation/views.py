@@ -13,7 +13,7 @@ from django.views.decorators.cache import cache_control
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_http_methods
 
-from consent.views import NOT_ME, take_decision
+from consent.views import MORE_TIME, NOT_ME, take_decision
 from infra import browser
 from infra.outbound.calls import OutboundError
 from infra.reading import only_read
@@ -22,7 +22,7 @@ from presentation import pages
 from presentation.errors import AccessDeniedError, AuthorizationError, UntrustedRequestError
 from presentation.models import Interaction, RelyingParty
 from presentation.relying_parties.metadata import logos
-from presentation.requests import answers, interactions
+from presentation.requests import answers, interactions, more_time
 from presentation.requests.carriers.browsers import receive
 from presentation.requests.client import CarriedRequest, Client, ReturnAddress, identify
 from presentation.requests.delivery import deliveries, posting
@@ -84,6 +84,9 @@ def resume(request: HttpRequest, interaction_id: uuid.UUID) -> HttpResponse:
         if request.method == "GET" and TRY_AGAIN in request.GET and opened.row.consent_id:
             # After a form without a decision; the consent page also shows a decision made meanwhile.
             return _on_to(reverse("consent_review", args=[opened.row.consent_id], query={TRY_AGAIN: 1}))
+        if _asks_for_more_time(request):
+            more_time.give(opened, now=now)  # where it cannot, the page says why
+            return _on_to(path_of(opened.row))
         return _decided(request, opened.row, session, now=now) or _go_on(request, opened, session, now=now)
     except InteractionGoneError as gone:
         # "Not me" signs the holder out in any browser. Other decisions count only in the browser that began.
@@ -139,11 +142,17 @@ def logo(request: HttpRequest, client_id: str) -> HttpResponse:
     return HttpResponse(logo, content_type=logos.content_type(logo))
 
 
+def _asks_for_more_time(request: HttpRequest) -> bool:
+    return request.method == "POST" and request.POST.get("decision") == MORE_TIME
+
+
 def _decided(
     request: HttpRequest, interaction: Interaction | None, session: HolderSession | None, *, now: datetime
 ) -> HttpResponse | None:
     """Stores the decision of a submitted form; returns the response if the interaction stops here."""
-    if request.method != "POST" or session is None or interaction is None or interaction.consent is None:
+    if request.method != "POST" or _asks_for_more_time(request):
+        return None
+    if session is None or interaction is None or interaction.consent is None:
         return None
     return take_decision(request, interaction.consent, session, now=now)
 

@@ -5,7 +5,8 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 
 from consent.approval import in_html
-from consent.question import Requester, Rows
+from consent.blocks import Rows
+from consent.question import Requester
 
 register = template.Library()
 

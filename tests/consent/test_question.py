@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from consent.question import MAX_ENTRIES, MAX_TEXT, QuestionFormatError, Requester, Transaction
+from consent.blocks import Transaction
+from consent.question import MAX_ENTRIES, MAX_TEXT, QuestionFormatError, Requester
 from tests.consent.questions import ACME, WIRE
 
 texts = st.text(max_size=40)

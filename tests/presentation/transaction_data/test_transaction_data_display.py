@@ -10,8 +10,9 @@ from django.utils import translation
 from hypothesis import given
 from hypothesis import strategies as st
 
+from consent.blocks import Transaction
 from consent.money import Money
-from consent.question import Number, Phrase, Transaction
+from consent.values import Number, Phrase
 from infra import strict_json
 from presentation.errors import InvalidTransactionDataError
 from presentation.transaction_data import line_items
