@@ -1,6 +1,7 @@
 """The consent page of a payment in a real browser: amount, payee and who asks first, the answer near."""
 
 import os
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -149,3 +150,104 @@ def test_amount_payee_and_who_asks_are_visible_at_once_and_the_button_names_the_
         assert box["y"] + box["height"] <= 844
         assert box["height"] >= 44
     check(page)
+
+
+FOCUSED = """() => {
+  const focused = document.activeElement.getBoundingClientRect();
+  const bar = document.querySelector(".decision");
+  const box = bar.getBoundingClientRect();
+  const inside = bar.contains(document.activeElement);
+  return {
+    name: document.activeElement.textContent.trim().slice(0, 40),
+    body: document.activeElement === document.body,
+    hidden: !inside && focused.bottom > box.top + 1 && focused.top < box.bottom - 1,
+    outside: focused.bottom > innerHeight + 1 || focused.top < -1,
+  };
+}"""
+
+
+@pytest.mark.parametrize("size", [(320, 568), (390, 844), (844, 390), (1280, 800)])
+def test_no_focused_element_is_ever_under_the_answers(
+    as_alice: Any, alice: Wallet, live_server: Any, size: tuple[int, int]
+) -> None:
+    """WCAG 2.2, 2.4.11, there and back by keyboard alone, also with the warning."""
+    page = as_alice
+    soon = timezone.now() + timedelta(seconds=100)
+    consent = put(alice, transactions=[rent()], expires_at=soon, extendable_until=soon + timedelta(hours=1))
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    page.goto(f"{live_server.url}/consent/{consent.id}/")
+    page.get_by_role("button", name="Give me more time").wait_for()
+    seen = []
+    for key in ("Tab", "Shift+Tab"):
+        for _ in range(20):
+            page.keyboard.press(key)
+            found = page.evaluate(FOCUSED)
+            if found["body"]:
+                break
+            seen.append(found["name"])
+            assert not found["hidden"], found
+            assert not found["outside"], found
+    for name in (
+        "Skip to the content",
+        "Their terms(opens in a new tab)",
+        "I need more time",
+        "Not you? Sign out",
+    ):
+        assert any(name.replace(" ", "") in one.replace(" ", "") for one in seen), (name, seen)
+
+
+@pytest.mark.parametrize(("size", "text"), [((390, 844), "200%"), ((844, 390), "100%"), ((320, 400), "100%")])
+@pytest.mark.parametrize("name", ["transfer", "bill", "two", "a long name"])
+def test_with_large_text_and_in_landscape_the_answers_do_not_eat_the_screen(
+    as_alice: Any, alice: Wallet, live_server: Any, size: tuple[int, int], text: str, name: str
+) -> None:
+    page = as_alice
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    page.goto(f"{live_server.url}/consent/{put(alice, transactions=ASKED[name][0]).id}/")
+    page.evaluate("size => { document.documentElement.style.fontSize = size; }", text)
+
+    assert page.locator(".decision").bounding_box()["y"] > size[1]
+    assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+    page.locator(".decision button").first.scroll_into_view_if_needed()
+    assert page.locator(".decision button").first.is_visible()
+
+
+def test_on_phones_the_answers_take_at_most_a_fifth_of_the_screen(
+    as_alice: Any, alice: Wallet, live_server: Any
+) -> None:
+    page = as_alice
+    page.set_viewport_size({"width": 320, "height": 568})
+    page.goto(f"{live_server.url}/consent/{put(alice, transactions=[rent()]).id}/")
+    box = page.locator(".decision").bounding_box()
+
+    assert box["height"] <= 568 / 5
+    assert box["y"] + box["height"] <= 568
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_forced_colours_keep_the_edges_of_the_bar_and_the_payment(
+    as_alice: Any, alice: Wallet, live_server: Any, scheme: str
+) -> None:
+    page = as_alice
+    page.emulate_media(forced_colors="active", color_scheme=scheme)
+    page.goto(f"{live_server.url}/consent/{put(alice, transactions=[rent()]).id}/")
+    for selector in (".decision", ".payments", ".decision button"):
+        width = page.locator(selector).first.evaluate("one => getComputedStyle(one).borderTopWidth")
+        assert width != "0px", selector
+    bar = page.locator(".decision").evaluate("one => getComputedStyle(one).backgroundColor")
+    assert "rgba(0, 0, 0, 0)" not in bar  # what scrolls below does not show through
+
+
+def test_a_payment_is_approved_by_keyboard_alone(as_alice: Any, alice: Wallet, live_server: Any) -> None:
+    page = as_alice
+    consent = put(alice, transactions=[rent()], return_to="/nowhere/")
+    page.goto(f"{live_server.url}/consent/{consent.id}/")
+    page.locator(".decision button:not([aria-disabled])").first.wait_for()
+    for _ in range(20):
+        page.keyboard.press("Tab")
+        if plain(page.evaluate("document.activeElement.textContent")).strip() == "Approve 950.00 USD":
+            break
+    with page.expect_request(lambda request: request.method == "POST") as sent:
+        page.keyboard.press("Enter")
+
+    assert "decision=share" in sent.value.post_data
