@@ -140,7 +140,7 @@ def _ask(request: HttpRequest, consent: Consent, session: HolderSession, *, now:
     if consent.decision != Consent.Decision.ASKED:
         return _closed(request, consent, session, consent.decision)
     if consent.expires_at <= now:
-        return _closed(request, consent, session, "lapsed")
+        return _onwards(consent)  # the page there has the way back
     credential = credentials.valid_credential(session.wallet, now=now)
     if credential is None:
         return _onwards(consent)

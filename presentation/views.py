@@ -89,8 +89,10 @@ def resume(request: HttpRequest, interaction_id: uuid.UUID) -> HttpResponse:
             return _on_to(path_of(opened.row))
         return _decided(request, opened.row, session, now=now) or _go_on(request, opened, session, now=now)
     except InteractionGoneError as gone:
-        # "Not me" signs the holder out in any browser. Other decisions count only in the browser that began.
-        may = gone.own or request.POST.get("decision") == NOT_ME
+        # "Not me" signs the holder out in any browser. Other decisions count only in the browser that began,
+        # and none after the expiry.
+        answered = gone.own and gone.interaction is not None and gone.interaction.outcome
+        may = answered or request.POST.get("decision") == NOT_ME
         closed = _decided(request, gone.interaction, session, now=now) if may else None
         return _expired(gone) or closed or _gone(request, gone)
     except UntrustedRequestError as error:
@@ -106,7 +108,7 @@ def leave(request: HttpRequest, interaction_id: uuid.UUID) -> HttpResponse:
         opened = interactions.recall(interaction_id, browser=browser.digest(request), now=now)
         return _refuse(opened, AccessDeniedError(), now=now)
     except InteractionGoneError as gone:
-        return _expired(gone) or _gone(request, gone)
+        return _expired(gone) or _straight_back(gone) or _gone(request, gone)
     except UntrustedRequestError as error:
         return pages.untrusted(request, error)
 
@@ -268,6 +270,14 @@ def _expired(gone: InteractionGoneError) -> HttpResponse | None:
         if opened := interactions.expired(interaction, now=now):
             return _refuse(opened, AccessDeniedError(), now=now)
     return None
+
+
+def _straight_back(gone: InteractionGoneError) -> HttpResponse | None:
+    """Takes the refusal of an expired interaction home, for a person who asked to leave; None for others."""
+    if not gone.own or gone.interaction is None or gone.interaction.outcome:
+        return None
+    address = pages.way_back(gone.interaction, own=True)
+    return _redirect_to(address) if address else None
 
 
 def _gone(request: HttpRequest, gone: InteractionGoneError) -> HttpResponse:
