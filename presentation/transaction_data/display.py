@@ -86,7 +86,7 @@ def _instrument(instrument: PaymentInstrument, payload: dict[str, Any]) -> Block
         return _rows(instrument.label, instrument.fields, payload, instrument.fields)
     phrase = {"phrase": str(kind), "words": {"identifier": _identifier(payload["id"])}}
     rest = _rows("", instrument.fields, payload, ["instruction"])
-    rows = [[_("Means"), phrase], *(rest["rows"] if rest else [])]
+    rows = [[_("Payment method"), phrase], *(rest["rows"] if rest else [])]
     return {"block": "rows", "heading": str(instrument.label), "rows": rows}
 
 

@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 
 from consent.models import Consent
 from presentation.models import Interaction
-from tests.consent.test_look import check
+from tests.consent.test_look import check, picture
 from tests.people import register
 from tests.presentation.requests.test_flow import ask
 from wallet.models import Wallet
@@ -121,4 +121,5 @@ def test_the_warning_is_for_everybody(page: Any, question: str) -> None:
     end_in(100)
     page.goto(question)
     expect(page.get_by_role("button", name="Give me more time")).to_be_visible()
+    picture(page, "warning")
     check(page)

@@ -138,7 +138,7 @@ def test_a_mandate_quotes_the_summary() -> None:
             {
                 "block": "rows",
                 "heading": "Paid with",
-                "rows": [["Means", "Card, pi_123"], ["Instruction", "once"]],
+                "rows": [["Payment method", "Card, pi_123"], ["Instruction", "once"]],
             },
         ],
         "consequential": True,
@@ -358,13 +358,13 @@ def test_device_data_is_no_payment() -> None:
 @pytest.mark.parametrize(
     ("instrument", "reads"),
     [
-        ({"type": "card", "id": "Visa ending 4242"}, [["Means", "Card, Visa ending 4242"]]),
+        ({"type": "card", "id": "Visa ending 4242"}, [["Payment method", "Card, Visa ending 4242"]]),
         (
             {"type": "sepa_direct_debit", "id": "DE89370400440532013000"},
-            [["Means", "SEPA direct debit, DE89 3704 0044 0532 0130 00"]],
+            [["Payment method", "SEPA direct debit, DE89 3704 0044 0532 0130 00"]],
         ),
-        ({"type": "paypal", "id": "a\u202eb"}, [["Means", "PayPal, a⟨U+202E⟩b"]]),
-        ({"type": "card", "id": "%(identifier)s"}, [["Means", "Card, %(identifier)s"]]),
+        ({"type": "paypal", "id": "a\u202eb"}, [["Payment method", "PayPal, a⟨U+202E⟩b"]]),
+        ({"type": "card", "id": "%(identifier)s"}, [["Payment method", "Card, %(identifier)s"]]),
         ({"type": "Card", "id": "4242"}, [["Kind", "Card"], ["Identifier", "4242"]]),
         ({"type": "gift, card", "id": "4242"}, [["Kind", "gift, card"], ["Identifier", "4242"]]),
     ],
