@@ -7,9 +7,10 @@ browser is redirected to `return_to`.
 import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 
 from django.db.models import F
+from django.db.models.functions import Greatest
 
 from consent.models import Consent
 from consent.question import Requester
@@ -84,12 +85,17 @@ def ask(
     expires_at: datetime,
     optional: Iterable[Sequence[str]] = (),
     alternatives: bool = False,
+    extendable_until: datetime | None = None,
+    requester_since: date | None = None,
+    requester_is_unchecked: bool = False,
 ) -> Consent:
     """Store a question to the holder of `wallet`; its page is `consent_review` with the ID of the row.
 
     transactions: `question.Transaction`s as JSON. transaction_hashes: the hash of the value of each, as
     received. request_hash: identifies the request; the answer counts for no other request. optional: those of
     `claims` that the holder may leave off. alternatives: whether the request accepts several answers.
+    extendable_until: the end of the time that `extend` may give. requester_since, requester_is_unchecked: when it was
+    registered, and whether by itself.
     Raises `question.QuestionFormatError` for values that the page cannot show.
     """
     consent = Consent(
@@ -103,6 +109,9 @@ def ask(
         return_to=return_to,
         asked_at=now,
         expires_at=expires_at,
+        extendable_until=extendable_until,
+        requester_since=requester_since,
+        requester_is_unchecked=requester_is_unchecked,
     )
     seal_in(consent, transactions, transaction_hashes)
     _new.run(consent)
@@ -130,6 +139,20 @@ def withdraw(consent_id: uuid.UUID, *, now: datetime) -> bool:
     still_open = Consent.objects.filter(id=consent_id, decision=Consent.Decision.ASKED, expires_at__gt=now)
     # Not `now`, after which another thread may have read the clock earlier.
     return still_open.update(expires_at=F("asked_at")) == 1
+
+
+def extend(consent_id: uuid.UUID, *, until: datetime, now: datetime) -> bool:
+    """Give the holder until then to answer; returns False if the question is answered or has expired.
+
+    A question is never shortened, nor extended beyond what it was asked with.
+    """
+    still_open = Consent.objects.filter(
+        id=consent_id,
+        decision=Consent.Decision.ASKED,
+        expires_at__gt=now,
+        extendable_until__gte=until,
+    )
+    return still_open.update(expires_at=Greatest("expires_at", until)) == 1
 
 
 def note_undelivered(consent_id: uuid.UUID, *, now: datetime) -> None:

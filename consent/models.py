@@ -15,7 +15,8 @@ class Consent(AppendOnly):
 
     The row is inserted when the holder is asked. Afterwards only these change it:
 
-    * `decisions`, when the holder answers, and when nothing could be shared although the holder agreed;
+    * `decisions`, when the holder asks for more time, when the holder answers, and when nothing could be
+      shared although the holder agreed;
     * `clearing`, which deletes unanswered questions, and erases the content of transactions at the end of
       their retention time;
     * `manage.py reseal`, which seals that content with another key, or empties it when its key is lost.
@@ -43,6 +44,11 @@ class Consent(AppendOnly):
     switched_on = models.JSONField(_("optional claims shared"), default=list, db_default=[], editable=False)
     # Whether the request accepted several answers, so that the one it got tells which ones were possible.
     alternatives = models.BooleanField(default=False, db_default=False, editable=False)
+    # When the requester was registered, and whether by itself; null in rows of releases before 0.2.
+    requester_since = models.DateField(_("requester registered"), null=True, editable=False)
+    requester_is_unchecked = models.BooleanField(
+        _("requester registered itself"), default=False, db_default=False, editable=False
+    )
     transactions = models.JSONField(editable=False)  # kind, title and hash of each
     # JSON list of question.Transaction as shown; null if there are none or they were erased.
     sealed_transactions = models.BinaryField(null=True, editable=False)
@@ -54,6 +60,8 @@ class Consent(AppendOnly):
     )
     asked_at = models.DateTimeField(_("asked"), editable=False)
     expires_at = models.DateTimeField(_("open until"), editable=False)  # of an unanswered question
+    # How far the holder can have `expires_at` moved; null: not at all.
+    extendable_until = models.DateTimeField(_("extendable until"), null=True, editable=False)
     decided_at = models.DateTimeField(_("answered"), null=True, editable=False)
     # The time at which it became known that nothing could be shared although the holder agreed.
     undelivered_at = models.DateTimeField(_("found undeliverable"), null=True, editable=False)

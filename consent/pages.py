@@ -2,14 +2,17 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from typing import Self
 
 from django.conf import settings
 from django.utils.timezone import localdate
 
 from consent import decisions, transactions
+from consent.approval import LONGEST_NAME, Approval
+from consent.blocks import Transaction
 from consent.models import Consent
-from consent.question import Requester, Transaction
+from consent.question import Requester
 from consent.transactions import KeptTransaction
 from wallet import claims, credentials
 from wallet.claims import ClaimPreview
@@ -56,6 +59,27 @@ class Question:
     @property
     def consequential(self) -> bool:
         return any(transaction.consequential for transaction in self.transactions)
+
+    @property
+    def registered_with(self) -> str:
+        """The operator's name; empty if it is not configured."""
+        return str(getattr(settings, "OPERATOR_NAME", ""))
+
+    @property
+    def may_have_more_time(self) -> bool:
+        """Whether the holder can still ask for more time."""
+        most = self.consent.extendable_until
+        return most is not None and self.consent.expires_at < most
+
+    @property
+    def name_is_long(self) -> bool:
+        """Whether the name of the requester would make a button too high."""
+        return len(self.requester.name) > LONGEST_NAME
+
+    @cached_property
+    def approval(self) -> Approval | None:
+        """The payments that heading and button name; None if there are none, or their facts are unknown."""
+        return Approval.of(self.requester, self.transactions) if self.transactions else None
 
 
 @dataclass(frozen=True)

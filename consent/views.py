@@ -30,6 +30,7 @@ from wallet.status_lists import changes
 from wallet.status_lists.standing import standings
 
 PAGE_SIZE = 20
+MORE_TIME = "more_time"  # leaves the question unanswered; the view at `return_to` extends it
 DECISIONS = {"share": Consent.Decision.GRANTED, "decline": Consent.Decision.DECLINED}
 
 _by_id = PreparedRead(lambda value: Consent.objects.filter(id=value("id")))
@@ -156,7 +157,7 @@ def _ask(request: HttpRequest, consent: Consent, session: HolderSession, *, now:
     if consent.decision != Consent.Decision.ASKED:
         return _closed(request, consent, session, consent.decision)
     if consent.expires_at <= now:
-        return _closed(request, consent, session, "lapsed")
+        return _onwards(consent)  # the page there has the way back
     credential = credentials.valid_credential(session.wallet, now=now)
     if credential is None:
         return _onwards(consent)
@@ -164,7 +165,12 @@ def _ask(request: HttpRequest, consent: Consent, session: HolderSession, *, now:
         question = Question.of(consent, credential)
     except SealError:  # the view at `return_to` meets the same error and ends the request
         return _onwards(consent)
-    response = _page(request, "review", {"question": question, "signed_in_email": session.wallet.email})
+    context = {
+        "question": question,
+        "signed_in_email": session.wallet.email,
+        "seconds_left": int((consent.expires_at - now).total_seconds()),
+    }
+    response = _page(request, "review", context)
     response._csp_config = REVIEW_CSP  # type: ignore[attr-defined]
     return response
 

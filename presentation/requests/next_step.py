@@ -26,7 +26,13 @@ from presentation.models import Interaction, RelyingParty
 from presentation.relying_parties.metadata import logos
 from presentation.requests import assurance
 from presentation.requests.authorization_request import AuthorizationRequest
-from presentation.requests.interactions import OpenInteraction, our_fault, path_of
+from presentation.requests.interactions import (
+    LONGEST,
+    LONGEST_WITH_PAYMENT,
+    OpenInteraction,
+    our_fault,
+    path_of,
+)
 from presentation.transaction_data import entries
 from wallet import credentials, errands
 from wallet.claims import CLAIMS, OPTIONAL
@@ -121,6 +127,12 @@ def earliest_sign_in(opened: OpenInteraction) -> datetime | None:
     return opened.row.created_at - FRESH_FACTOR if consequential else None
 
 
+def longest_end(opened: OpenInteraction) -> datetime:
+    """The time beyond which the interaction cannot be extended."""
+    consequential = any(value.consequential for value in opened.request.transaction_data)
+    return opened.row.created_at + (LONGEST_WITH_PAYMENT if consequential else LONGEST)
+
+
 def prepare(opened: OpenInteraction, following: NextStep, *, now: datetime) -> None:
     """Inserts the row that the step needs, if it is missing: the consent, or the redirect task of the wallet.
 
@@ -172,6 +184,9 @@ def _ask(opened: OpenInteraction, found: Match, *, now: datetime) -> Consent:
         return_to=path_of(row),
         now=now,
         expires_at=row.expires_at,
+        extendable_until=longest_end(opened),
+        requester_since=localdate(opened.relying_party.created_at),
+        requester_is_unchecked=opened.relying_party.self_registered,
     )
 
 

@@ -2,6 +2,8 @@
 
 from decimal import Decimal
 
+from consent.money import Money
+
 # ISO 4217 list one as of 2026, without metals, bond-market units, test codes and codes without minor units.
 _CODES = (
     "AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BHD BIF BMD BND BOB BOV BRL BSD BTN BWP BYN BZD CAD CDF "
@@ -38,17 +40,12 @@ def in_minor_units(amount: Decimal, currency: str) -> Decimal:
     return exact
 
 
-def shown(amount: Decimal, currency: str) -> str:
-    """The amount as the page shows it, such as `1,234.50 EUR` or `−5.00 EUR`, with a no-break space."""
-    return _written(in_minor_units(amount, currency), currency)
+def shown(amount: Decimal, currency: str) -> Money:
+    """The amount as the page shows it, with the decimal places of its currency: `1,234.50 EUR`."""
+    return Money.of(in_minor_units(amount, currency), currency)
 
 
-def price_shown(price: Decimal, currency: str) -> str:
+def price_shown(price: Decimal, currency: str) -> Money:
     """A price with all of its decimal places, and at least those of the currency: `0.00042 EUR`."""
     places = max(-int(price.normalize().as_tuple().exponent), MINOR_UNITS[currency])
-    return _written(price.quantize(Decimal(1).scaleb(-places)), currency)
-
-
-def _written(amount: Decimal, currency: str) -> str:
-    """The text of an amount, with a minus sign, because a hyphen is easily overlooked."""
-    return f"{amount:,f}\N{NO-BREAK SPACE}{currency}".replace("-", "\N{MINUS SIGN}")
+    return Money.of(price.quantize(Decimal(1).scaleb(-places)), currency)
