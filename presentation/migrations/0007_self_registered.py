@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('presentation', '0003_minimum_assurance'),
+        ('presentation', '0006_login_hint_left_out'),
     ]
 
     operations = [
