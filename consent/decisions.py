@@ -76,11 +76,13 @@ def ask(
     return_to: str,
     now: datetime,
     expires_at: datetime,
+    fresh_since: datetime | None = None,
 ) -> Consent:
     """Store a question to the holder of `wallet`; its page is `consent_review` with the ID of the row.
 
     transactions: `question.Transaction`s as JSON. transaction_hashes: the hash of the value of each, as
-    received. request_hash: identifies the request; the answer counts for no other request.
+    received. request_hash: identifies the request; the answer counts for no other request. fresh_since: only
+    a holder who proved a factor at or after this moment may share.
     Raises `question.QuestionFormatError` for values that the page cannot show.
     """
     consent = Consent(
@@ -92,6 +94,7 @@ def ask(
         return_to=return_to,
         asked_at=now,
         expires_at=expires_at,
+        fresh_since=fresh_since,
     )
     seal_in(consent, transactions, transaction_hashes)
     _new.run(consent)

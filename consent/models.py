@@ -50,6 +50,8 @@ class Consent(AppendOnly):
     asked_at = models.DateTimeField(_("asked"), editable=False)
     expires_at = models.DateTimeField(_("open until"), editable=False)  # of an unanswered question
     decided_at = models.DateTimeField(_("answered"), null=True, editable=False)
+    # Where a payment is approved: the holder must have proved a factor at or after this moment.
+    fresh_since = models.DateTimeField(null=True, editable=False)
     # The time at which it became known that nothing could be shared although the holder agreed.
     undelivered_at = models.DateTimeField(_("found undeliverable"), null=True, editable=False)
     # The time at which the content of the transactions was erased, after its retention time.

@@ -102,7 +102,7 @@ def link(request: HttpRequest, secret: str) -> HttpResponse:
         return render(request, "wallet/link_elsewhere.html", status=403)
     except signing_in.WalletSuspendedError:
         return show(request, "suspended", errand, status=403)
-    return _signed_in(request, errand, wallet, now)
+    return signed_in(request, errand, wallet, now)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -199,7 +199,7 @@ def _redeem(request: HttpRequest, errand: Errand, form: CodeForm, now: datetime)
         return see_other(reverse("wallet_sign_in", args=[errand.id], query={"lapsed": 1}))
     except signing_in.WalletSuspendedError:
         return show(request, "suspended", errand, status=403)
-    return _signed_in(request, errand, wallet, now)
+    return signed_in(request, errand, wallet, now)
 
 
 def _link_gone(request: HttpRequest, now: datetime) -> HttpResponse:
@@ -211,7 +211,8 @@ def _link_gone(request: HttpRequest, now: datetime) -> HttpResponse:
     return render(request, "wallet/link_gone.html", status=410)
 
 
-def _signed_in(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) -> HttpResponse:
+def signed_in(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) -> HttpResponse:
+    """Starts the session, and redirects to where the errand leads."""
     response = see_other(errand.return_to)
     sessions.start(request, response, wallet, now=now)
     rotate_token(request)
