@@ -11,13 +11,15 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from infra import base64url
 from infra.sealing import sha256_hex
 from tests.people import ALICE, BOB, NORA
 from tests.wallet.authenticator import BACKED_UP, CAN_BACK_UP, PRESENT, VERIFIED, Authenticator
 from tests.wallet.conftest import make_errand, masked, together
 from wallet.models import HolderSession, KnownBrowser, Passkey, PasskeyChallenge, Wallet
-from wallet.passkeys import challenges, registration, views
+from wallet.passkeys import assertion, challenges, registration, views
 from wallet.passkeys.challenges import ChallengeGoneError, Purpose
+from wallet.passkeys.errors import CountedBackError, TooManyError
 
 ADD, SECURITY, FRONT_DOOR = "wallet_passkey_add", "wallet_security", "wallet_passkey_front_door"
 ON_WINDOWS = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 Chrome/156.0 Safari/537.36"
@@ -234,6 +236,13 @@ def stored(wallet, credential_id, now):
         sign_count=0,
         backed_up=False,
         created_at=now,
+    )
+
+
+def session_of(wallet, now):
+    later = now + timedelta(hours=1)
+    return HolderSession.objects.create(
+        digest="d" * 64, wallet=wallet, signed_in_at=now, last_seen_at=now, expires_at=later
     )
 
 
@@ -467,3 +476,61 @@ def test_of_concurrent_uses_of_one_challenge_one_counts(now):
         results = together(lambda _number, use=use: use())
         assert results.count(None) == 1
         assert sum(isinstance(result, ChallengeGoneError) for result in results) == 7
+
+
+# --- the offer
+
+
+def test_an_enrolled_holder_is_offered_a_passkey_until_they_answer(client, alice, sign_in):
+    sign_in(alice)
+    for name in ("consent_history", "wallet_own_identity"):
+        assert "Sign in faster next time" in client.get(reverse(name)).content.decode()
+    response = client.post(reverse("wallet_passkey_close_offer"))
+    assert (response.status_code, response.url) == (303, reverse("consent_history"))
+    for name in ("consent_history", "wallet_own_identity"):
+        assert "Sign in faster next time" not in client.get(reverse(name)).content.decode()
+
+
+def test_who_has_no_identity_or_had_a_passkey_is_not_offered_one(client, alice, nora, sign_in, settings):
+    sign_in(nora)
+    assert "Sign in faster" not in client.get(reverse("consent_history")).content.decode()
+    sign_in(alice)
+    add(client, Authenticator(settings.BASE_URL))
+    Passkey.objects.all().delete()
+    assert "Sign in faster" not in client.get(reverse("consent_history")).content.decode()
+
+
+@pytest.mark.postgresql
+@pytest.mark.django_db(transaction=True)
+def test_requests_that_race_do_not_add_more_passkeys_than_a_wallet_may_have(now, settings):
+    wallet = Wallet.objects.create(email=ALICE, created_at=now)
+    for number in range(registration.MOST - 1):
+        stored(wallet, f"id{number}", now)
+    session = session_of(wallet, now)
+    made = []
+    for _number in range(4):
+        challenge = challenges.make(Purpose.ADD, bound_to=session.digest, now=now)
+        asked = {"challenge": base64url.encode(challenge), "user": {"id": base64url.encode(wallet.id.bytes)}}
+        made.append(Authenticator(settings.BASE_URL).create(asked))
+    results = together(lambda number: registration.add(made[number], session, user_agent="", now=now), 4)
+    assert sum(isinstance(result, TooManyError) for result in results) == 3
+    assert Passkey.objects.count() == registration.MOST
+
+
+@pytest.mark.postgresql
+@pytest.mark.django_db(transaction=True)
+def test_of_racing_signatures_with_one_count_one_signs_in(now, settings):
+    wallet = Wallet.objects.create(email=ALICE, created_at=now)
+    session = session_of(wallet, now)
+    device = Authenticator(settings.BASE_URL)
+
+    def asked(purpose):
+        made = challenges.make(purpose, bound_to=session.digest, now=now)
+        return {"challenge": base64url.encode(made), "user": {"id": base64url.encode(wallet.id.bytes)}}
+
+    registration.add(device.create(asked(Purpose.ADD)), session, user_agent="", now=now)
+    posted = [device.changed(sign_count=5).get(asked(Purpose.SIGN_IN)) for _number in range(6)]
+    prove = partial(assertion.prove, purpose=Purpose.SIGN_IN, bound_to=session.digest, now=now)
+    results = together(lambda number: prove(posted[number]), 6)
+    assert sum(isinstance(result, Passkey) for result in results) == 1
+    assert sum(isinstance(result, CountedBackError) for result in results) == 5
