@@ -6,7 +6,7 @@ from dataclasses import replace
 import cbor2
 import pytest
 from django.conf import settings
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from infra import base64url
@@ -46,6 +46,31 @@ def test_any_client_data_is_verified_or_refused(client_data):
     with suppress(PasskeyError):
         assertion._verified(replace(SIGNED, client_data=client_data), STORED)
         assert client_data == SIGNED.client_data
+
+
+DATA = cbor2.loads(CREATED.attestation_object)["authData"]
+BEFORE_KEY = DATA[: 55 + len(MADE.credential_id)]
+PARTS = st.integers(-4, 4) | st.sampled_from([-7, -8, -257, bytes(32), bytes(256)]) | st.binary(max_size=40)
+
+
+@given(
+    st.dictionaries(st.integers(-4, 4), PARTS, max_size=6)
+    | st.dictionaries(st.integers(-4, 4), PARTS, max_size=3).map(lambda some: {1: 2, 3: -7, -1: 1} | some)
+    | st.lists(PARTS, max_size=2)
+    | PARTS
+)
+@example([1])
+@example({1: 2, 3: -7, -1: 99, -2: bytes(32), -3: bytes(32)})
+@example({1: 2, 3: -7, -1: 1, -2: 1, -3: 2})
+@example({1: 3, 3: -257, -1: b"\0", -2: b"\0"})
+def test_a_key_that_cannot_be_used_is_refused_before_it_is_stored(key):
+    attestation = {"fmt": "none", "attStmt": {}, "authData": BEFORE_KEY + cbor2.dumps(key)}
+    try:
+        found = registration._verified(replace(CREATED, attestation_object=cbor2.dumps(attestation)))
+    except PasskeyError:
+        return
+    with pytest.raises(RefusedError):
+        assertion._verified(SIGNED, Passkey(public_key=found.credential_public_key))
 
 
 @pytest.mark.parametrize("name", ["tpm", "android-safetynet", "fido-u2f", "apple", "android-key", "other"])

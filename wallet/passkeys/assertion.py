@@ -6,7 +6,6 @@ import structlog
 from django.db.models import Q
 from webauthn import verify_authentication_response
 from webauthn.authentication.verify_authentication_response import VerifiedAuthentication
-from webauthn.helpers.exceptions import WebAuthnException
 from webauthn.helpers.structs import AuthenticationCredential, AuthenticatorAssertionResponse
 
 from infra import base64url
@@ -14,6 +13,7 @@ from wallet.models import HolderSession, Passkey, Wallet
 from wallet.passkeys import challenges, options, reading
 from wallet.passkeys.challenges import ChallengeGoneError, Purpose
 from wallet.passkeys.errors import (
+    INVALID,
     CountedBackError,
     MalformedError,
     OtherWalletError,
@@ -105,7 +105,7 @@ def _verified(read: PostedAssertion, passkey: Passkey) -> VerifiedAuthentication
             credential_current_sign_count=0,  # `_count` compares it, with other requests in view
             require_user_verification=True,
         )
-    except (WebAuthnException, ValueError, TypeError) as error:  # the last two: of malformed members
+    except INVALID as error:
         log.warning("passkey_refused", passkey=str(passkey.id), why=type(error).__name__)
         raise RefusedError from error
 

@@ -1,5 +1,11 @@
 """Why a passkey was refused. Pure."""
 
+from cryptography.exceptions import UnsupportedAlgorithm
+from webauthn.helpers.exceptions import WebAuthnException
+
+# What py_webauthn raises for what no authenticator makes. The last four are of malformed CBOR and keys.
+INVALID = (WebAuthnException, ValueError, TypeError, LookupError, UnsupportedAlgorithm)
+
 
 class PasskeyError(Exception):
     """The base class; `code` is a key of `pages.PROBLEMS`."""

@@ -5,8 +5,11 @@ from datetime import datetime, timedelta
 import structlog
 from django.db import transaction
 from webauthn import verify_registration_response
-from webauthn.helpers import parse_attestation_object
-from webauthn.helpers.exceptions import WebAuthnException
+from webauthn.helpers import (
+    decode_credential_public_key,
+    decoded_public_key_to_cryptography,
+    parse_attestation_object,
+)
 from webauthn.helpers.structs import (
     AttestationFormat,
     AuthenticatorAttestationResponse,
@@ -21,6 +24,7 @@ from wallet.models import HolderSession, Passkey, Wallet
 from wallet.passkeys import challenges, names, options, reading
 from wallet.passkeys.challenges import ChallengeGoneError, Purpose
 from wallet.passkeys.errors import (
+    INVALID,
     KnownAlreadyError,
     MalformedError,
     RefusedError,
@@ -86,7 +90,9 @@ def _verified(read: PostedKey) -> VerifiedRegistration:
             expected_origin=options.origin(),
             require_user_verification=True,
         )
-    except (WebAuthnException, ValueError, TypeError, KeyError) as error:  # the others: of malformed CBOR
+        key = decode_credential_public_key(verified.credential_public_key)
+        decoded_public_key_to_cryptography(key)  # fails now, and not when the holder wants to sign in
+    except INVALID as error:
         log.warning("passkey_not_added", why=type(error).__name__)
         raise RefusedError from error
     if verified.credential_id != read.credential_id:
