@@ -1,5 +1,6 @@
 """Passkeys in Chromium, with virtual authenticators: added, used, refused, removed, and for a payment."""
 
+import os
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -100,12 +101,17 @@ def signs_out(person: Holder) -> Holder:
     return person.sees("signed out")
 
 
-def look(page: Any) -> None:
-    """Accessible, and no wider than the window, in both schemes, narrow and wide."""
-    for width in (320, 1280):
+def look(page: Any, name: str) -> None:
+    """Accessible, and no wider than the window, in both schemes, narrow and wide.
+
+    Takes a screenshot of each if SCREENSHOTS names a folder.
+    """
+    for width in (320, 390, 1280):
         for scheme in ("light", "dark"):
             page.set_viewport_size({"width": width, "height": 844})
             page.emulate_media(color_scheme=scheme)
+            if folder := os.environ.get("SCREENSHOTS"):
+                page.screenshot(path=f"{folder}/passkeys-{name}-{width}-{scheme}.png", full_page=True)
             found = Axe().run(page, options={"preload": False})
             assert not found.response["violations"], found.generate_report()
             assert_no_sideways_scroll(page)
@@ -114,13 +120,14 @@ def look(page: Any) -> None:
 
 
 def test_the_first_passkey_is_added_and_signs_in(person: Holder, device: Device, service: Any) -> None:
+    look(person.page, "offer")
     on_security(person, service)
-    look(person.page)
+    look(person.page, "none")
     person.clicks("Add a passkey").sees("Add a passkey")
-    look(person.page)
+    look(person.page, "add")
     person.clicks("Add a passkey")
     expect(person.page.get_by_role("status")).to_contain_text("Your passkey was added.")
-    look(person.page)
+    look(person.page, "added")
     (stored,) = device.passkeys()
     assert stored["isResidentCredential"]
     assert ALICE not in str(stored)
@@ -159,7 +166,7 @@ def test_a_device_that_does_not_verify_its_user_signs_nobody_in(
     has_no_conditional_ui(person.page)
     at_front_door(person, service).clicks("Sign in with a passkey")
     expect(person.page.get_by_text("No passkey was used.")).to_be_visible()
-    look(person.page)
+    look(person.page, "no-passkey-used")
     assert not HolderSession.objects.exists()
 
 
@@ -203,18 +210,18 @@ def test_a_passkey_is_renamed_and_removed_and_then_signs_nobody_in(
 ) -> None:
     adds_passkey(person, service)
     person.clicks("Rename").sees("Rename your passkey")
-    look(person.page)
+    look(person.page, "rename")
     person.page.get_by_label("Name of this passkey").fill("My phone")
     person.clicks("Save the name").sees("Sign-in and security")
     expect(person.page.get_by_text("My phone").first).to_be_visible()
     person.clicks("Remove My phone").sees("Remove the passkey “My phone”?")
-    look(person.page)
+    look(person.page, "remove")
     person.clicks("Remove this passkey")
     expect(person.page.get_by_role("status")).to_contain_text("Your passkey was removed.")
 
     signs_out(person)
     person.arrives().clicks("Sign in with a passkey").sees("We don’t know this passkey")
-    look(person.page)
+    look(person.page, "unknown")
     person.clicks("Go back and try again").signs_in().sees("Share this")
 
 
@@ -235,7 +242,7 @@ def test_the_consent_page_of_a_wire_transfer_asks_for_the_passkey(
     codes = LoginCode.objects.count()
     person.arrives(transaction_data=[TRANSFER])
     expect(person.page.get_by_text("your device asks for your passkey")).to_be_visible()
-    look(person.page)
+    look(person.page, "wire")
 
     device.verifies_user(False)
     approves(person)
