@@ -84,9 +84,21 @@ function start(form) {
   form.addEventListener("submit", (event) => {
     const button = event.submitter;
     const asks = form.dataset.passkey !== "confirm" || button?.dataset.passkeyButton !== undefined;
-    if (!asks || form.elements.passkey.value) return;
-    event.preventDefault();
-    ask(form, button);
+    if (!asks) return;
+    if (!form.elements.passkey.value) {
+      event.preventDefault();
+      ask(form, button);
+    } else if (form.dataset.sent) {
+      event.preventDefault(); // a second click; what was posted counts once
+    } else {
+      form.dataset.sent = "yes";
+    }
+  });
+  form.elements.passkey.value = ""; // browsers may restore it
+  window.addEventListener("pageshow", (event) => {
+    if (!event.persisted) return;
+    form.elements.passkey.value = "";
+    delete form.dataset.sent;
   });
   offer(form);
 }
