@@ -9,6 +9,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
+import structlog
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import reverse
@@ -27,6 +28,8 @@ from wallet.passkeys.challenges import Purpose
 from wallet.passkeys.errors import OtherWalletError, PasskeyError
 from wallet.passkeys.pages import POSTED
 from wallet.views import HISTORY, signed_in
+
+log = structlog.get_logger(__name__)
 
 # Every page of the sign-in fetches a challenge for the list of passkeys that browsers show in a field.
 CHALLENGES_PER_CLIENT = Limit(
@@ -152,4 +155,5 @@ def _enter(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) 
     if wallet.state != Wallet.State.ACTIVE:
         return show(request, "suspended", errand, status=403)
     known_browsers.remember(errand.browser, errand.email, now=now)
+    log.info("holder_signed_in", wallet=str(wallet.id), new=False, passkey=True)
     return signed_in(request, errand, wallet, now)
