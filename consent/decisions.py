@@ -88,14 +88,16 @@ def ask(
     extendable_until: datetime | None = None,
     requester_since: date | None = None,
     requester_is_unchecked: bool = False,
+    fresh_since: datetime | None = None,
 ) -> Consent:
     """Store a question to the holder of `wallet`; its page is `consent_review` with the ID of the row.
 
     transactions: `question.Transaction`s as JSON. transaction_hashes: the hash of the value of each, as
     received. request_hash: identifies the request; the answer counts for no other request. optional: those of
     `claims` that the holder may leave off. alternatives: whether the request accepts several answers.
-    extendable_until: the end of the time that `extend` may give. requester_since, requester_is_unchecked: when it was
-    registered, and whether by itself.
+    extendable_until: the end of the time that `extend` may give. requester_since, requester_is_unchecked:
+    when it was registered, and whether by itself. fresh_since: only a holder who proved a factor at or after
+    this moment may share.
     Raises `question.QuestionFormatError` for values that the page cannot show.
     """
     consent = Consent(
@@ -112,6 +114,7 @@ def ask(
         extendable_until=extendable_until,
         requester_since=requester_since,
         requester_is_unchecked=requester_is_unchecked,
+        fresh_since=fresh_since,
     )
     seal_in(consent, transactions, transaction_hashes)
     _new.run(consent)

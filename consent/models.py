@@ -63,6 +63,8 @@ class Consent(AppendOnly):
     # How far the holder can have `expires_at` moved; null: not at all.
     extendable_until = models.DateTimeField(_("extendable until"), null=True, editable=False)
     decided_at = models.DateTimeField(_("answered"), null=True, editable=False)
+    # Where a payment is approved: the holder must have proved a factor at or after this moment.
+    fresh_since = models.DateTimeField(null=True, editable=False)
     # The time at which it became known that nothing could be shared although the holder agreed.
     undelivered_at = models.DateTimeField(_("found undeliverable"), null=True, editable=False)
     # The time at which the content of the transactions was erased, after its retention time.

@@ -13,7 +13,7 @@ from django.views.decorators.cache import cache_control
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_http_methods
 
-from consent.views import MORE_TIME, take_decision
+from consent.views import MORE_TIME, CodeWantedError, take_decision
 from infra import browser
 from infra.outbound.calls import OutboundError
 from infra.reading import only_read
@@ -87,13 +87,19 @@ def resume(request: HttpRequest, interaction_id: uuid.UUID) -> HttpResponse:
         if _asks_for_more_time(request):
             more_time.give(opened, now=now)  # where it cannot, the page says why
             return _on_to(path_of(opened.row))
-        return _decided(request, opened.row, session, now=now) or _go_on(request, opened, session, now=now)
+        try:
+            stopped = _decided(request, opened.row, session, now=now)
+        except CodeWantedError:
+            return _go_on(request, opened, session, by_code=True, now=now)
+        return stopped or _go_on(request, opened, session, now=now)
     except InteractionGoneError as gone:
         # "Not me" signs the holder out in any browser. Other decisions count only in the browser that began,
         # and none after the expiry.
         answered = gone.own and gone.interaction is not None and gone.interaction.outcome
         may = answered or request.POST.get("decision") == NOT_ME
-        closed = _decided(request, gone.interaction, session, now=now) if may else None
+        closed = None
+        with suppress(CodeWantedError):  # too late for a code as well
+            closed = _decided(request, gone.interaction, session, now=now) if may else None
         return _expired(gone) or closed or _gone(request, gone)
     except UntrustedRequestError as error:
         return pages.untrusted(request, error)
@@ -160,10 +166,15 @@ def _decided(
 
 
 def _go_on(
-    request: HttpRequest, opened: OpenInteraction, session: HolderSession | None, *, now: datetime
+    request: HttpRequest,
+    opened: OpenInteraction,
+    session: HolderSession | None,
+    *,
+    now: datetime,
+    by_code: bool = False,
 ) -> HttpResponse:
     try:
-        following = next_step(opened, session, now=now)
+        following = next_step(opened, session, now=now, by_code=by_code)
         if following.step is Step.REFUSE:
             raise AccessDeniedError
         if following.step is Step.ANSWER:

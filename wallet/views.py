@@ -105,7 +105,7 @@ def link(request: HttpRequest, secret: str) -> HttpResponse:
         return render(request, "wallet/link_elsewhere.html", status=403)
     except signing_in.WalletSuspendedError:
         return show(request, "suspended", errand, status=403)
-    return _signed_in(request, errand, wallet, known=known, now=now)
+    return signed_in(request, errand, wallet, known=known, now=now)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -212,7 +212,7 @@ def _redeem(request: HttpRequest, errand: Errand, form: CodeForm, now: datetime)
         return see_other(reverse("wallet_sign_in", args=[errand.id], query={"lapsed": 1}))
     except signing_in.WalletSuspendedError:
         return show(request, "suspended", errand, status=403)
-    return _signed_in(request, errand, wallet, known=known, now=now)
+    return signed_in(request, errand, wallet, known=known, now=now)
 
 
 def _link_gone(request: HttpRequest, now: datetime) -> HttpResponse:
@@ -224,10 +224,13 @@ def _link_gone(request: HttpRequest, now: datetime) -> HttpResponse:
     return render(request, "wallet/link_gone.html", status=410)
 
 
-def _signed_in(
+def signed_in(
     request: HttpRequest, errand: Errand, wallet: Wallet, *, known: bool, now: datetime
 ) -> HttpResponse:
-    """known: whether this browser had signed in with the address before."""
+    """Starts the session, and redirects to where the errand leads.
+
+    known: whether this browser had signed in with the address before.
+    """
     response = see_other(errand.return_to)
     sessions.start(request, response, wallet, now=now)
     new_browser.tell(request, response, wallet, known=known, now=now)

@@ -24,6 +24,8 @@ class Wallet(models.Model):
         _("reason for suspension"), max_length=200, blank=True, editable=False
     )
     created_at = models.DateTimeField(_("opened"), editable=False)
+    # When the holder answered the offer to add a passkey, which is made once.
+    passkey_offered_at = models.DateTimeField(null=True, editable=False)
 
     class Meta:
         ordering = ["-created_at"]
