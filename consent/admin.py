@@ -73,7 +73,7 @@ class ConsentAdmin(ReadOnly, admin.ModelAdmin):
 
     @admin.display(description=_("of these optional"))
     def optional_names(self, consent: Consent) -> str:
-        return ", ".join(".".join(path) for path in consent.optional) or _t("none")
+        return ", ".join(".".join(path) for path in consent.optional_claims) or _t("none")
 
     @admin.display(description=_("optional and switched on"))
     def switched_on_names(self, consent: Consent) -> str:

@@ -7,13 +7,18 @@ browser is redirected to `return_to`.
 import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 
-from consent.models import Consent, Paths, agreed
+from django.db.models import F
+from django.db.models.functions import Greatest
+
+from consent.models import Consent
 from consent.question import Requester
 from consent.transactions import seal_in
 from infra.database.prepared_statements import PreparedInsert, PreparedRead, PreparedUpdate
 from wallet.models import Wallet
+
+Paths = Sequence[Sequence[str]]  # as JSON has them
 
 _new = PreparedInsert(Consent)
 _open_question = PreparedUpdate(
@@ -80,12 +85,19 @@ def ask(
     expires_at: datetime,
     optional: Iterable[Sequence[str]] = (),
     alternatives: bool = False,
+    extendable_until: datetime | None = None,
+    requester_since: date | None = None,
+    requester_is_unchecked: bool = False,
+    fresh_since: datetime | None = None,
 ) -> Consent:
     """Store a question to the holder of `wallet`; its page is `consent_review` with the ID of the row.
 
     transactions: `question.Transaction`s as JSON. transaction_hashes: the hash of the value of each, as
     received. request_hash: identifies the request; the answer counts for no other request. optional: those of
     `claims` that the holder may leave off. alternatives: whether the request accepts several answers.
+    extendable_until: the end of the time that `extend` may give. requester_since, requester_is_unchecked:
+    when it was registered, and whether by itself. fresh_since: only a holder who proved a factor at or after
+    this moment may share.
     Raises `question.QuestionFormatError` for values that the page cannot show.
     """
     consent = Consent(
@@ -99,6 +111,10 @@ def ask(
         return_to=return_to,
         asked_at=now,
         expires_at=expires_at,
+        extendable_until=extendable_until,
+        requester_since=requester_since,
+        requester_is_unchecked=requester_is_unchecked,
+        fresh_since=fresh_since,
     )
     seal_in(consent, transactions, transaction_hashes)
     _new.run(consent)
@@ -112,8 +128,8 @@ def grant(
 
     switched_on: the optional claims that are shared too, read by `switches`.
     """
-    shared = [list(path) for path in switched_on]
-    _decide(consent_id, wallet, Consent.Decision.GRANTED, shared, now=now)
+    chosen = [list(path) for path in switched_on]
+    _decide(consent_id, wallet, Consent.Decision.GRANTED, chosen, now=now)
 
 
 def decline(consent_id: uuid.UUID, wallet: Wallet, *, now: datetime) -> None:
@@ -124,7 +140,22 @@ def decline(consent_id: uuid.UUID, wallet: Wallet, *, now: datetime) -> None:
 def withdraw(consent_id: uuid.UUID, *, now: datetime) -> bool:
     """End an open question, so that nobody can answer it any more. False if it was answered or has ended."""
     still_open = Consent.objects.filter(id=consent_id, decision=Consent.Decision.ASKED, expires_at__gt=now)
-    return still_open.update(expires_at=now) == 1
+    # Not `now`, after which another thread may have read the clock earlier.
+    return still_open.update(expires_at=F("asked_at")) == 1
+
+
+def extend(consent_id: uuid.UUID, *, until: datetime, now: datetime) -> bool:
+    """Give the holder until then to answer; returns False if the question is answered or has expired.
+
+    A question is never shortened, nor extended beyond what it was asked with.
+    """
+    still_open = Consent.objects.filter(
+        id=consent_id,
+        decision=Consent.Decision.ASKED,
+        expires_at__gt=now,
+        extendable_until__gte=until,
+    )
+    return still_open.update(expires_at=Greatest("expires_at", until)) == 1
 
 
 def note_undelivered(consent_id: uuid.UUID, *, now: datetime) -> None:
@@ -142,12 +173,23 @@ def granted_for(consent: Consent, *, request_hash: str, wallet: Wallet) -> bool:
     )
 
 
+def shared(claims: Paths, optional: Paths, switched_on: Paths) -> list[tuple[str, ...]]:
+    """Those of `claims` that saying yes shares, as paths: the required ones, and those switched on."""
+    withheld = [path for path in optional if path not in switched_on]
+    return [tuple(path) for path in claims if path not in withheld]
+
+
+def shared_by(consent: Consent) -> list[tuple[str, ...]]:
+    """The paths of the claims that this consent shares, if it was granted."""
+    return shared(consent.claims, consent.optional_claims, consent.switched_on)
+
+
 def last_shared(wallet: Wallet, requester_id: str) -> Sharing | None:
     """The last time at which this wallet shared with this requester; None if it never did."""
     newest = _granted_last.first(wallet=wallet.pk, requester=requester_id)
     if newest is None or newest[0] is None:
         return None
-    return Sharing(at=newest[0], claims=frozenset(agreed(*newest[1:])))
+    return Sharing(at=newest[0], claims=frozenset(shared(*newest[1:])))
 
 
 def _decide(

@@ -1,7 +1,6 @@
 """The record of a question to a holder and of the answer."""
 
 import uuid
-from collections.abc import Sequence
 
 from django.db import models
 from django.db.models import Q
@@ -10,21 +9,14 @@ from django.utils.translation import gettext_lazy as _
 from infra.database.append_only import AppendOnly
 from wallet.models import Wallet
 
-Paths = Sequence[Sequence[str]]  # as JSON has them
-
-
-def agreed(claims: Paths, optional: Paths, switched_on: Paths) -> list[tuple[str, ...]]:
-    """Those of `claims` that are required or switched on, as paths."""
-    withheld = [path for path in optional if path not in switched_on]
-    return [tuple(path) for path in claims if path not in withheld]
-
 
 class Consent(AppendOnly):
     """One question to a holder and its answer; append-only; kept longer than the request it belongs to.
 
     The row is inserted when the holder is asked. Afterwards only these change it:
 
-    * `decisions`, when the holder answers, and when nothing could be shared although the holder agreed;
+    * `decisions`, when the holder asks for more time, when the holder answers, and when nothing could be
+      shared although the holder agreed;
     * `clearing`, which deletes unanswered questions, and erases the content of transactions at the end of
       their retention time;
     * `manage.py reseal`, which seals that content with another key, or empties it when its key is lost.
@@ -52,6 +44,11 @@ class Consent(AppendOnly):
     switched_on = models.JSONField(_("optional claims shared"), default=list, db_default=[], editable=False)
     # Whether the request accepted several answers, so that the one it got tells which ones were possible.
     alternatives = models.BooleanField(default=False, db_default=False, editable=False)
+    # When the requester was registered, and whether by itself; null in rows of releases before 0.2.
+    requester_since = models.DateField(_("requester registered"), null=True, editable=False)
+    requester_is_unchecked = models.BooleanField(
+        _("requester registered itself"), default=False, db_default=False, editable=False
+    )
     transactions = models.JSONField(editable=False)  # kind, title and hash of each
     # JSON list of question.Transaction as shown; null if there are none or they were erased.
     sealed_transactions = models.BinaryField(null=True, editable=False)
@@ -63,7 +60,11 @@ class Consent(AppendOnly):
     )
     asked_at = models.DateTimeField(_("asked"), editable=False)
     expires_at = models.DateTimeField(_("open until"), editable=False)  # of an unanswered question
+    # How far the holder can have `expires_at` moved; null: not at all.
+    extendable_until = models.DateTimeField(_("extendable until"), null=True, editable=False)
     decided_at = models.DateTimeField(_("answered"), null=True, editable=False)
+    # Where a payment is approved: the holder must have proved a factor at or after this moment.
+    fresh_since = models.DateTimeField(null=True, editable=False)
     # The time at which it became known that nothing could be shared although the holder agreed.
     undelivered_at = models.DateTimeField(_("found undeliverable"), null=True, editable=False)
     # The time at which the content of the transactions was erased, after its retention time.
@@ -103,13 +104,3 @@ class Consent(AppendOnly):
 
     def __str__(self) -> str:
         return str(self.id)
-
-    @property
-    def optional(self) -> list[tuple[str, ...]]:
-        """The paths of the claims that were asked as optional."""
-        return [tuple(path) for path in self.optional_claims]
-
-    @property
-    def chosen(self) -> list[tuple[str, ...]]:
-        """The paths of the claims that saying yes shares: the required ones, and those switched on."""
-        return agreed(self.claims, self.optional_claims, self.switched_on)

@@ -2,14 +2,17 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from typing import Self
 
 from django.conf import settings
 from django.utils.timezone import localdate
 
 from consent import decisions, transactions
+from consent.approval import LONGEST_NAME, Approval
+from consent.blocks import Transaction
 from consent.models import Consent
-from consent.question import Requester, Transaction
+from consent.question import Requester
 from consent.transactions import KeptTransaction
 from wallet import claims, credentials
 from wallet.claims import ClaimPreview
@@ -49,13 +52,34 @@ class Question:
             claims=tuple(credentials.preview(credential, paths, today=localdate(consent.asked_at))),
             not_shared=tuple(str(label) for label in claims.not_shared(paths)),
             last_shared_at=before.at if before else None,
-            optional=frozenset(consent.optional),
+            optional=frozenset(map(tuple, consent.optional_claims)),
             new=frozenset(set(paths) - before.claims) if before else frozenset(),
         )
 
     @property
     def consequential(self) -> bool:
         return any(transaction.consequential for transaction in self.transactions)
+
+    @property
+    def registered_with(self) -> str:
+        """The operator's name; empty if it is not configured."""
+        return str(getattr(settings, "OPERATOR_NAME", ""))
+
+    @property
+    def may_have_more_time(self) -> bool:
+        """Whether the holder can still ask for more time."""
+        most = self.consent.extendable_until
+        return most is not None and self.consent.expires_at < most
+
+    @property
+    def name_is_long(self) -> bool:
+        """Whether the name of the requester would make a button too high."""
+        return len(self.requester.name) > LONGEST_NAME
+
+    @cached_property
+    def approval(self) -> Approval | None:
+        """The payments that heading and button name; None if there are none, or their facts are unknown."""
+        return Approval.of(self.requester, self.transactions) if self.transactions else None
 
 
 @dataclass(frozen=True)
@@ -72,13 +96,14 @@ class Receipt:
     @classmethod
     def of(cls, consent: Consent, status: Status | None = None) -> Self:
         agreed = consent.decision == Consent.Decision.GRANTED
-        chosen = consent.chosen if agreed else [tuple(path) for path in consent.claims]
+        chosen = decisions.shared_by(consent) if agreed else [tuple(path) for path in consent.claims]
+        left_off = [path for path in map(tuple, consent.optional_claims) if path not in chosen]
         return cls(
             consent=consent,
             requester=Requester.from_json(consent.requester),
             transactions=transactions.kept(consent),
             claims=tuple(map(_label, chosen)),
-            kept_off=tuple(_label(path) for path in consent.optional if path not in chosen),
+            kept_off=tuple(map(_label, left_off)),
             status=status,
         )
 

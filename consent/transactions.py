@@ -10,9 +10,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import structlog
+from django.utils.translation import gettext
 
+from consent.blocks import Transaction
 from consent.models import Consent
-from consent.question import Transaction
 from infra.sealing import SealError, seal_column, unseal_column
 
 log = structlog.get_logger(__name__)
@@ -61,7 +62,7 @@ def kept(consent: Consent) -> tuple[KeptTransaction, ...]:
             log.warning("transaction_does_not_open", consent=str(consent.pk), reason=str(error))
     # Rows that an instance of an older release wrote during an update have no hash.
     return tuple(
-        KeptTransaction(clear["kind"], clear["title"], clear.get("hash", ""), content)
+        KeptTransaction(clear["kind"], gettext(clear["title"]), clear.get("hash", ""), content)
         for clear, content in zip(consent.transactions, contents, strict=True)
     )
 

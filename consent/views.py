@@ -17,7 +17,8 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
 from consent import decisions, switches
-from consent.models import Consent, Paths
+from consent.decisions import Paths
+from consent.models import Consent
 from consent.pages import REVIEW_CSP, Question, Receipt
 from infra.database.prepared_statements import PreparedRead
 from infra.reading import only_read
@@ -25,11 +26,21 @@ from infra.sealing import SealError
 from wallet import credentials, sessions
 from wallet.models import HolderSession, Wallet
 from wallet.pages import NOT_ME  # as a decision: leaves the question unanswered, and signs the browser out
+from wallet.passkeys import assertion
+from wallet.passkeys.errors import PasskeyError
+from wallet.passkeys.pages import POSTED, problem
 from wallet.status_lists import changes
 from wallet.status_lists.standing import standings
 
 PAGE_SIZE = 20
-DECISIONS = {"share": Consent.Decision.GRANTED, "decline": Consent.Decision.DECLINED}
+MORE_TIME = "more_time"  # leaves the question unanswered; the view at `return_to` extends it
+SHARE, BY_CODE = "share", "code"
+DECISIONS = {SHARE: Consent.Decision.GRANTED, "decline": Consent.Decision.DECLINED}
+
+
+class CodeWantedError(Exception):
+    """The holder has to confirm with a code before sharing: there is no passkey, or none was used."""
+
 
 _by_id = PreparedRead(lambda value: Consent.objects.filter(id=value("id")))
 
@@ -93,6 +104,7 @@ def take_decision(
     Returns None if the answer is stored, now also in `consent`, so that the view can act on it. Otherwise
     returns the response for the browser: a page that says why nothing was decided, or a redirect after the
     sign-out. Rotating the CSRF token keeps the back button from showing the page from the browser's memory.
+    Raises `CodeWantedError` if the holder has to confirm with a code first.
     """
     if consent.wallet_id != session.wallet_id:
         return _closed(request, consent, session, "other")
@@ -102,9 +114,13 @@ def take_decision(
         onwards = _onwards(consent, NOT_ME)
         sessions.end(request, onwards)
         return onwards
+    if chosen == BY_CODE:
+        raise CodeWantedError
     decision = DECISIONS.get(chosen or "")
     if decision is None:
-        raise BadRequest("decision must be share, decline or not_me")
+        raise BadRequest("decision must be share, decline, code or not_me")
+    if chosen == SHARE and (refused := _confirm(request, consent, session, now=now)):
+        return refused
     try:
         consent.switched_on = _decide(request, consent, session.wallet, decision, now=now)
     except decisions.ExpiredError:
@@ -124,12 +140,35 @@ def _decide(
     if decision == Consent.Decision.DECLINED:
         decisions.decline(consent.id, wallet, now=now)
         return []
-    try:
-        chosen = switches.switched_on(request.POST.getlist(switches.FIELD), consent.optional)
-    except switches.SwitchError as error:
-        raise BadRequest(str(error)) from None
+    chosen: Paths = ()
+    if names := request.POST.getlist(switches.FIELD):
+        try:
+            chosen = switches.switched_on(names, map(tuple, consent.optional_claims))
+        except switches.SwitchError as error:
+            raise BadRequest(str(error)) from None
     decisions.grant(consent.id, wallet, switched_on=chosen, now=now)
     return [list(path) for path in chosen]
+
+
+def _confirm(
+    request: HttpRequest, consent: Consent, session: HolderSession, *, now: datetime
+) -> HttpResponse | None:
+    """Checks the passkey that came with the decision, if the sign-in is too old; a page if it is refused."""
+    open_still = consent.decision == Consent.Decision.ASKED and consent.expires_at > now
+    if not open_still or not _needs_factor(consent, session):
+        return None
+    if not (posted := request.POST.get(POSTED)):
+        raise CodeWantedError
+    try:
+        assertion.confirm(posted, session, subject=str(consent.id), now=now)
+    except PasskeyError as error:
+        back = reverse("consent_review", args=[consent.id])
+        return problem(request, error, back=back, signed_in_as=session.wallet.email)
+    return None
+
+
+def _needs_factor(consent: Consent, session: HolderSession) -> bool:
+    return consent.fresh_since is not None and session.signed_in_at < consent.fresh_since
 
 
 def _invalidated(request: HttpRequest, wallet: Wallet, *, now: datetime) -> Receipt | None:
@@ -153,7 +192,7 @@ def _ask(request: HttpRequest, consent: Consent, session: HolderSession, *, now:
     if consent.decision != Consent.Decision.ASKED:
         return _closed(request, consent, session, consent.decision)
     if consent.expires_at <= now:
-        return _closed(request, consent, session, "lapsed")
+        return _onwards(consent)  # the page there has the way back
     credential = credentials.valid_credential(session.wallet, now=now)
     if credential is None:
         return _onwards(consent)
@@ -161,7 +200,13 @@ def _ask(request: HttpRequest, consent: Consent, session: HolderSession, *, now:
         question = Question.of(consent, credential)
     except SealError:  # the view at `return_to` meets the same error and ends the request
         return _onwards(consent)
-    response = _page(request, "review", {"question": question, "signed_in_email": session.wallet.email})
+    context = {
+        "question": question,
+        "signed_in_email": session.wallet.email,
+        "seconds_left": int((consent.expires_at - now).total_seconds()),
+        "asks_passkey": _needs_factor(consent, session),
+    }
+    response = _page(request, "review", context)
     response._csp_config = REVIEW_CSP  # type: ignore[attr-defined]
     return response
 

@@ -57,7 +57,7 @@ def gone(request: HttpRequest, gone: InteractionGoneError) -> HttpResponse:
     if gone.interaction is not None:
         context |= {
             "relying_party": gone.interaction.relying_party.name,
-            "way_back": _way_back(gone.interaction, own=gone.own),
+            "way_back": way_back(gone.interaction, own=gone.own),
         }
         if gone.own:
             context |= {"own": True} | _answered(gone.interaction)
@@ -108,7 +108,7 @@ def _kept_nowhere(response: HttpResponse) -> HttpResponse:
     return response
 
 
-def _way_back(interaction: Interaction, *, own: bool) -> str:
+def way_back(interaction: Interaction, *, own: bool) -> str:
     """The link to the relying party on the page about a closed interaction; empty if there is none.
 
     own: the browser began the interaction. Then, if nothing was answered, the link carries the refusal with

@@ -91,7 +91,7 @@ sessions.Session: session_key session_data | operator’s session | in clear | t
         "deliveries": deliveries.KEPT,
         "way_back_kept": WAY_BACK_KEPT,
         "nonce_remembered": NONCE_REMEMBERED,
-        "interactions": interactions.LIFETIME,
+        "interactions": interactions.LONGEST,
         "webhooks_kept": WEBHOOKS_KEPT,
     },
     clear={
@@ -99,7 +99,7 @@ sessions.Session: session_key session_data | operator’s session | in clear | t
         "posted answers": deliveries.forget_expired,
         "interactions": _interactions,
         "used assertions": expired(UsedAssertion.objects.all()),
-        "pushed requests": expired(PushedRequest.objects.all(), kept=interactions.LIFETIME),
+        "pushed requests": expired(PushedRequest.objects.all(), kept=interactions.LONGEST),
         "webhook secrets": expired(WebhookSecret.objects.all(), by="ends_at"),
         "webhooks": expired(WebhookEvent.objects.all(), kept=WEBHOOKS_KEPT, by="created_at"),
     },

@@ -13,7 +13,7 @@ from django.views.decorators.cache import cache_control
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_http_methods
 
-from consent.views import take_decision
+from consent.views import MORE_TIME, CodeWantedError, take_decision
 from infra import browser, languages
 from infra.outbound.calls import OutboundError
 from infra.reading import only_read
@@ -22,7 +22,7 @@ from presentation import pages
 from presentation.errors import AccessDeniedError, AuthorizationError, UntrustedRequestError
 from presentation.models import Interaction, RelyingParty
 from presentation.relying_parties.metadata import logos
-from presentation.requests import answers, interactions
+from presentation.requests import answers, interactions, more_time
 from presentation.requests.carriers.browsers import receive
 from presentation.requests.client import CarriedRequest, Client, ReturnAddress, identify
 from presentation.requests.delivery import deliveries, posting
@@ -85,11 +85,22 @@ def resume(request: HttpRequest, interaction_id: uuid.UUID) -> HttpResponse:
         if request.method == "GET" and TRY_AGAIN in request.GET and opened.row.consent_id:
             # After a form without a decision; the consent page also shows a decision made meanwhile.
             return _on_to(reverse("consent_review", args=[opened.row.consent_id], query={TRY_AGAIN: 1}))
-        return _decided(request, opened.row, session, now=now) or _go_on(request, opened, session, now=now)
+        if _asks_for_more_time(request):
+            more_time.give(opened, now=now)  # where it cannot, the page says why
+            return _on_to(path_of(opened.row))
+        try:
+            stopped = _decided(request, opened.row, session, now=now)
+        except CodeWantedError:
+            return _go_on(request, opened, session, by_code=True, now=now)
+        return stopped or _go_on(request, opened, session, now=now)
     except InteractionGoneError as gone:
-        # "Not me" signs the holder out in any browser. Other decisions count only in the browser that began.
-        may = gone.own or request.POST.get("decision") == NOT_ME
-        closed = _decided(request, gone.interaction, session, now=now) if may else None
+        # "Not me" signs the holder out in any browser. Other decisions count only in the browser that began,
+        # and none after the expiry.
+        answered = gone.own and gone.interaction is not None and gone.interaction.outcome
+        may = answered or request.POST.get("decision") == NOT_ME
+        closed = None
+        with suppress(CodeWantedError):  # too late for a code as well
+            closed = _decided(request, gone.interaction, session, now=now) if may else None
         return _expired(gone) or closed or _gone(request, gone)
     except UntrustedRequestError as error:
         return pages.untrusted(request, error)
@@ -104,7 +115,7 @@ def leave(request: HttpRequest, interaction_id: uuid.UUID) -> HttpResponse:
         opened = interactions.recall(interaction_id, browser=browser.digest(request), now=now)
         return _refuse(opened, AccessDeniedError(), now=now)
     except InteractionGoneError as gone:
-        return _expired(gone) or _gone(request, gone)
+        return _expired(gone) or _straight_back(gone) or _gone(request, gone)
     except UntrustedRequestError as error:
         return pages.untrusted(request, error)
 
@@ -140,20 +151,31 @@ def logo(request: HttpRequest, client_id: str) -> HttpResponse:
     return HttpResponse(logo, content_type=logos.content_type(logo))
 
 
+def _asks_for_more_time(request: HttpRequest) -> bool:
+    return request.method == "POST" and request.POST.get("decision") == MORE_TIME
+
+
 def _decided(
     request: HttpRequest, interaction: Interaction | None, session: HolderSession | None, *, now: datetime
 ) -> HttpResponse | None:
     """Stores the decision of a submitted form; returns the response if the interaction stops here."""
-    if request.method != "POST" or session is None or interaction is None or interaction.consent is None:
+    if request.method != "POST" or _asks_for_more_time(request):
+        return None
+    if session is None or interaction is None or interaction.consent is None:
         return None
     return take_decision(request, interaction.consent, session, now=now)
 
 
 def _go_on(
-    request: HttpRequest, opened: OpenInteraction, session: HolderSession | None, *, now: datetime
+    request: HttpRequest,
+    opened: OpenInteraction,
+    session: HolderSession | None,
+    *,
+    now: datetime,
+    by_code: bool = False,
 ) -> HttpResponse:
     try:
-        following = next_step(opened, session, now=now)
+        following = next_step(opened, session, now=now, by_code=by_code)
         if following.step is Step.REFUSE:
             raise AccessDeniedError
         if following.step is Step.ANSWER:
@@ -262,6 +284,14 @@ def _expired(gone: InteractionGoneError) -> HttpResponse | None:
         if opened := interactions.expired(interaction, now=now):
             return _refuse(opened, AccessDeniedError(), now=now)
     return None
+
+
+def _straight_back(gone: InteractionGoneError) -> HttpResponse | None:
+    """Takes the refusal of an expired interaction home, for a person who asked to leave; None for others."""
+    if not gone.own or gone.interaction is None or gone.interaction.outcome:
+        return None
+    address = pages.way_back(gone.interaction, own=True)
+    return _redirect_to(address) if address else None
 
 
 def _gone(request: HttpRequest, gone: InteractionGoneError) -> HttpResponse:

@@ -90,6 +90,11 @@ def recall(errand_id: uuid.UUID, browser: str | None, now: datetime) -> Errand:
     return errand
 
 
+def extend(errand_id: uuid.UUID, *, until: datetime) -> None:
+    """Lets the errand end at that time, if it would end earlier."""
+    Errand.objects.filter(id=errand_id, expires_at__lt=until).update(expires_at=until)
+
+
 def good_for(errand: Errand, session: HolderSession) -> bool:
     """Whether this session meets the errand's needs: it is for the same wallet and recent enough."""
     recent = errand.fresh_since is None or session.signed_in_at >= errand.fresh_since

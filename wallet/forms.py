@@ -41,7 +41,9 @@ class EmailForm(forms.Form):
         label=_("Your e-mail address"),
         help_text=_("We send a sign-in code there."),
         max_length=254,
-        widget=forms.EmailInput(attrs={"autocomplete": "email", "autofocus": True, "spellcheck": "false"}),
+        widget=forms.EmailInput(
+            attrs={"autocomplete": "username webauthn", "autofocus": True, "spellcheck": "false"}
+        ),
         error_messages={
             "required": _("Enter your e-mail address."),
             "invalid": _("Enter an e-mail address, like name@example.com."),

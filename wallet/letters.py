@@ -80,6 +80,20 @@ NOTICES: dict[str, tuple[Text, Text]] = {
             "can read your e-mail."
         ),
     ),
+    "passkey_added": (
+        _("A passkey was added to your wallet"),
+        _(
+            "The passkey “%(name)s” was added to your wallet. Whoever has it can sign in to your wallet. If "
+            "it was not you, sign in with a code, open “Sign-in and security” and remove it."
+        ),
+    ),
+    "passkey_removed": (
+        _("A passkey was removed from your wallet"),
+        _(
+            "The passkey “%(name)s” was removed from your wallet. Nobody can sign in with it any more. If it "
+            "was not you, sign in with a code, open “Sign-in and security” and sign out other browsers."
+        ),
+    ),
 }
 
 

@@ -5,7 +5,8 @@ from datetime import timedelta
 from infra.retention import expired, table
 from wallet import known_browsers, sessions
 from wallet.identity import erasure, pictures
-from wallet.models import Errand, HolderSession, KnownBrowser, LoginLink
+from wallet.models import Errand, HolderSession, KnownBrowser, LoginLink, PasskeyChallenge
+from wallet.passkeys import challenges
 from wallet.status_lists import sweeping
 
 # An expired errand still has the link back to the requester, for holders who return to a tab the next day.
@@ -56,6 +57,12 @@ wallet.LoginLink: email digest | sign-in link: e-mail address, hash of the link 
     the link when it is opened | until it expires | links
 wallet.KnownBrowser: key | browser that has signed in with an e-mail address | a keyed digest of both |
     strangers cannot use up its sign-in codes | {known_for} after it last signed in | browsers
+wallet.Passkey: name credential_id public_key sign_count transports backed_up last_used_at | passkey: its
+    name, public key, how browsers reach it, and when it was last used | in clear; it names nobody | to
+    sign in and confirm payments with it | until the holder removes it; at most as long as the wallet
+wallet.PasskeyChallenge: digest bound_to subject | number that a passkey has to sign: its digest, the digest
+    of the cookie of the browser, and what it is for | in clear; it names nobody | each signature counts
+    once | until it is used, {challenges} at most | challenges
 wallet.StatusEntry: credential reference | presented credential: its place in a status list, the holder’s
     credential, its consent record | in clear | so that it can be suspended and revoked | {sweeping} after
     it ended | presented credentials
@@ -66,6 +73,7 @@ wallet.StatusEvent: subject_id actor reason | history of status changes: which c
 """,
     periods={
         "sessions": sessions.ABSOLUTE,
+        "challenges": challenges.LIFETIME,
         "errands_kept": ERRANDS_KEPT,
         "known_for": known_browsers.KNOWN_FOR,
         "pictures": pictures.KEPT,
@@ -75,6 +83,7 @@ wallet.StatusEvent: subject_id actor reason | history of status changes: which c
         "closed_for": sweeping.CLOSED_FOR,
     },
     clear={
+        "challenges": expired(PasskeyChallenge.objects.all()),
         "sessions": expired(HolderSession.objects.all()),
         "sign-ins": expired(Errand.objects.all(), kept=ERRANDS_KEPT),
         "links": expired(LoginLink.objects.all()),

@@ -9,6 +9,8 @@ from wallet.identity import messages as identity_messages
 from wallet.identity import own as identity_own
 from wallet.identity import upload as identity_upload
 from wallet.identity import views as identity_views
+from wallet.passkeys import own as own_passkeys
+from wallet.passkeys import views as passkeys
 from wallet.providers.other_wallet import views as other_wallet_views
 
 ERRAND = "errands/<uuid:errand_id>"
@@ -27,6 +29,21 @@ urlpatterns = [
     path(f"{ERRAND}/switch/", views.switch, name="wallet_switch"),
     path(f"{ERRAND}/sign-out/", views.sign_out, name="wallet_errand_sign_out"),
     path(f"{ERRAND}/signed-out/", views.signed_out, name="wallet_errand_signed_out"),
+    path("passkeys/add/", own_passkeys.add, name="wallet_passkey_add"),
+    path("passkeys/begin/", own_passkeys.begin, name="wallet_passkey_begin"),
+    path("passkeys/no-thanks/", own_passkeys.close_offer, name="wallet_passkey_close_offer"),
+    path("passkeys/<uuid:passkey_id>/name/", own_passkeys.rename, name="wallet_passkey_rename"),
+    path("passkeys/<uuid:passkey_id>/remove/", own_passkeys.remove, name="wallet_passkey_remove"),
+    path("passkeys/sign-in/", passkeys.sign_in_at_front_door, name="wallet_passkey_front_door"),
+    path("passkeys/options/add/", passkeys.options_to_add, name="wallet_passkey_options_add"),
+    path("passkeys/options/sign-in/", passkeys.options_at_front_door, name="wallet_passkey_options"),
+    path(
+        "passkeys/options/confirm/<uuid:subject>/",
+        passkeys.options_to_confirm,
+        name="wallet_passkey_options_confirm",
+    ),
+    path(f"{ERRAND}/passkey/", passkeys.sign_in, name="wallet_passkey_sign_in"),
+    path(f"{ERRAND}/passkey/options/", passkeys.options_on_errand, name="wallet_passkey_options_errand"),
     path(f"{ERRAND}/identity/", identity_views.identity, name="wallet_identity"),
     path(f"{ERRAND}/identity/start/", identity_views.begin, name="wallet_identity_start"),
     path(f"{ERRAND}/identity/continue/", identity_views.go_on, name="wallet_identity_continue"),

@@ -1,8 +1,7 @@
 """The pages for signing in and out."""
 
-import math
 import uuid
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
@@ -11,8 +10,6 @@ from django.middleware.csrf import rotate_token
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.html import format_html
-from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
@@ -22,8 +19,7 @@ from infra import browser
 from infra.again import again_after
 from infra.limits import LimitReachedError
 from infra.reading import only_read
-from infra.templatetags import moments
-from wallet import errands, known_browsers, sessions, sign_in_allowances, sign_in_links
+from wallet import errands, known_browsers, sending, sessions, sign_in_allowances, sign_in_links
 from wallet import sign_in as signing_in
 from wallet.account import new_browser
 from wallet.errands import ErrandGoneError
@@ -31,7 +27,6 @@ from wallet.forms import CodeForm, EmailForm
 from wallet.models import Errand, HolderSession, Wallet
 from wallet.pages import NOT_ME, on_errand, see_other, show
 
-FAR = timedelta(hours=12)  # a time of day alone would be ambiguous
 HISTORY = "consent_history"  # the page after a sign-in that no relying party requested
 
 
@@ -49,7 +44,7 @@ def front_door(request: HttpRequest) -> HttpResponse:
     try:
         sign_in_allowances.count_errand(email, browser=digest, client=client, now=now)
     except LimitReachedError as limit:
-        form.add_error(None, _wait(limit.retry_at, now))
+        form.add_error(None, sending.wait(limit.retry_at, now))
         page = render(request, "wallet/front_door.html", {"form": form}, status=429)
         return again_after(limit.retry_after(now), page)
     return _on_own_errand(request, email, now)
@@ -67,7 +62,7 @@ def sign_in(request: HttpRequest, errand: Errand, now: datetime) -> HttpResponse
     if errand.asks_address:
         return _sign_in_as_anybody(request, errand, session, now)
     if request.method == "POST":
-        return _send_code(request, errand, now)
+        return sending.send(request, errand, now)
     return show(request, "sign_in", errand, session, **_why_here(request, session))
 
 
@@ -78,7 +73,7 @@ def code(request: HttpRequest, errand: Errand, now: datetime) -> HttpResponse:
     session = sessions.current(request, now=now)
     if session and errands.good_for(errand, session):
         return see_other(errand.return_to)
-    waits = _waits(signing_in.may_send_at(errand), now)
+    waits = sending.waits(signing_in.may_send_at(errand), now)
     if request.method != "POST":
         if signing_in.link_pending(errand, now=now):
             return show(request, "link_sent", errand, session, **waits)
@@ -110,7 +105,7 @@ def link(request: HttpRequest, secret: str) -> HttpResponse:
         return render(request, "wallet/link_elsewhere.html", status=403)
     except signing_in.WalletSuspendedError:
         return show(request, "suspended", errand, status=403)
-    return _signed_in(request, errand, wallet, known=known, now=now)
+    return signed_in(request, errand, wallet, known=known, now=now)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -157,14 +152,12 @@ def _sign_in_as_anybody(
 ) -> HttpResponse:
     """The sign-in of an errand without an expected holder: asks who it is, or takes who is signed in."""
     facts = _why_here(request, session)
-    as_signed_in = session is not None and "other" not in request.GET and "email" not in request.POST
-    if as_signed_in and session is not None:
-        if request.method != "POST":
-            return show(request, "sign_in", errand, session, address=session.wallet.email, **facts)
-        errands.take_address(errand, session.wallet.email)
-        return _send_code(request, errand, now)
+    lapsed = errand.email if "lapsed" in request.GET else ""
+    address = session.wallet.email if session else lapsed
+    if request.method != "POST" and address and "other" not in request.GET:
+        return show(request, "sign_in", errand, session, address=address, **facts)
     if request.method == "POST" and errand.email and "email" not in request.POST:
-        return _send_code(request, errand, now)  # the same address once more
+        return sending.send(request, errand, now)  # the same address once more
     form = EmailForm(request.POST if request.method == "POST" else None)
     if not form.is_valid():
         facts |= {"form": form, "again": False}
@@ -173,11 +166,11 @@ def _sign_in_as_anybody(
     try:
         sign_in_allowances.count_errand(email, browser=errand.browser, client=client, now=now)
     except LimitReachedError as limit:
-        form.add_error(None, _wait(limit.retry_at, now))
+        form.add_error(None, sending.wait(limit.retry_at, now))
         page = show(request, "sign_in", errand, session, status=429, form=form)
         return again_after(limit.retry_after(now), page)
     errands.take_address(errand, email)
-    return _send_code(request, errand, now)
+    return sending.send(request, errand, now)
 
 
 def _why_here(request: HttpRequest, session: HolderSession | None) -> dict[str, Any]:
@@ -195,32 +188,9 @@ def _on_own_errand(request: HttpRequest, email: str, now: datetime) -> HttpRespo
         leave_to=reverse("wallet_front_door"),
         now=now,
     )
-    response = _send_code(request, errand, now)
+    response = sending.send(request, errand, now)
     browser.remember(response, secret)
     return response
-
-
-def _send_code(request: HttpRequest, errand: Errand, now: datetime) -> HttpResponse:
-    try:
-        by_link = "link" in request.POST
-        signing_in.send_code(errand, client=browser.address(request), now=now, link=by_link)
-    except signing_in.TooSoonError as too_soon:
-        if not (signing_in.link_pending(errand, now=now) or signing_in.code_pending(errand, now=now)):
-            return _not_now(request, errand, too_soon.retry_at, now, soon=True)
-    except LimitReachedError as limit:
-        return _not_now(request, errand, limit.retry_at, now, problem=_wait(limit.retry_at, now))
-    except signing_in.NotSentError as failed:
-        problem = _("The e-mail could not be sent just now. Please try again.")
-        return _not_now(request, errand, failed.retry_at, now, problem=problem, status=503)
-    return see_other("wallet_code", errand.id)
-
-
-def _not_now(
-    request: HttpRequest, errand: Errand, retry_at: datetime, now: datetime, status: int = 429, **facts: Any
-) -> HttpResponse:
-    waits = _waits(retry_at, now)
-    page = show(request, "sign_in", errand, address=errand.email, status=status, **waits, **facts)
-    return again_after(waits["ready_in"], page)
 
 
 def _redeem(request: HttpRequest, errand: Errand, form: CodeForm, now: datetime) -> HttpResponse | None:
@@ -242,7 +212,7 @@ def _redeem(request: HttpRequest, errand: Errand, form: CodeForm, now: datetime)
         return see_other(reverse("wallet_sign_in", args=[errand.id], query={"lapsed": 1}))
     except signing_in.WalletSuspendedError:
         return show(request, "suspended", errand, status=403)
-    return _signed_in(request, errand, wallet, known=known, now=now)
+    return signed_in(request, errand, wallet, known=known, now=now)
 
 
 def _link_gone(request: HttpRequest, now: datetime) -> HttpResponse:
@@ -254,10 +224,13 @@ def _link_gone(request: HttpRequest, now: datetime) -> HttpResponse:
     return render(request, "wallet/link_gone.html", status=410)
 
 
-def _signed_in(
+def signed_in(
     request: HttpRequest, errand: Errand, wallet: Wallet, *, known: bool, now: datetime
 ) -> HttpResponse:
-    """known: whether this browser had signed in with the address before."""
+    """Starts the session, and redirects to where the errand leads.
+
+    known: whether this browser had signed in with the address before.
+    """
     response = see_other(errand.return_to)
     sessions.start(request, response, wallet, now=now)
     new_browser.tell(request, response, wallet, known=known, now=now)
@@ -274,27 +247,3 @@ def _wrong(tries_left: int) -> ValidationError:
         tries_left,
     )
     return ValidationError(text, params={"count": tries_left}, code="wrong")
-
-
-def _seconds_until(moment: datetime | None, now: datetime) -> int:
-    """The whole seconds until then, at least one; 0 if the moment is past or None."""
-    if moment is None or moment <= now:
-        return 0
-    return max(1, math.ceil((moment - now).total_seconds()))
-
-
-def _waits(ready_at: datetime | None, now: datetime) -> dict[str, Any]:
-    """How long to wait before the next e-mail: the seconds, and the time as a clock shows it."""
-    return {"ready_in": _seconds_until(ready_at, now), "ready_at": ready_at and _next_minute(ready_at)}
-
-
-def _wait(retry_at: datetime, now: datetime) -> SafeString:
-    far = retry_at - now > FAR
-    time = moments.moment(_next_minute(retry_at)) if far else moments.clock(_next_minute(retry_at))
-    return format_html(_("You’ve asked for too many codes. You can ask again at {time}."), time=time)
-
-
-def _next_minute(moment: datetime) -> datetime:
-    """The first full minute from then on, so that nobody who waits for it is too early."""
-    begun = moment.replace(second=0, microsecond=0)
-    return begun if begun == moment else begun + timedelta(minutes=1)

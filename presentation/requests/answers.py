@@ -116,14 +116,15 @@ def _present(opened: OpenInteraction, ready: NextStep, *, now: datetime) -> tupl
         raise AccessDeniedError
     # The consent covers the claims and values that the holder saw, not those of a scope that was redefined or
     # of an identity that was verified since.
+    optional = tuple(tuple(path) for path in consent.optional_claims)
     shown, credential = tuple(tuple(path) for path in consent.claims), match.credential
-    if (shown, tuple(consent.optional)) != (match.selection.claims, match.selection.optional):
+    if (shown, optional) != (match.selection.claims, match.selection.optional):
         raise AccessDeniedError
     if credential.issued_at > consent.asked_at:
         raise AccessDeniedError
     presentation = credentials.present(
         credential,
-        consent.chosen,
+        decisions.shared_by(consent),
         audience=opened.relying_party.client_id,
         nonce=opened.request.nonce,
         transaction_data=[value.received for value in opened.request.transaction_data],

@@ -45,6 +45,10 @@ from wallet.models import HolderSession
 log = structlog.get_logger(__name__)
 
 LIFETIME = timedelta(minutes=30)
+# How long a request can be open when the person asks for more time. With a payment less, because the sign-in
+# that it needs (`next_step.FRESH_FACTOR`) is from before the request.
+LONGEST = timedelta(hours=2)
+LONGEST_WITH_PAYMENT = timedelta(hours=1)
 NONCE_USED = "nonce was used before; every request needs a fresh one"
 # The simulated holder of the sandbox sets this key in `request.META`, because its calls are limited already.
 COUNTED_ALREADY = "presentation.counted_already"
@@ -225,7 +229,7 @@ def _text_of_scopes(parameters: Parameters, party: RelyingParty, scopes: Scopes)
     """The scopes that the request depends on: those it names, or those that allow claims of its query."""
     named = parameters.values.get("scope")
     urns = party.allowed_scopes if named is None else named.split(" ")
-    return records.to_text(tuple(scopes[urn] for urn in dict.fromkeys(urns) if urn in scopes))
+    return f"[{','.join(scopes[urn].text for urn in dict.fromkeys(urns) if urn in scopes)}]"
 
 
 def return_address_of(row: Interaction) -> ReturnAddress:

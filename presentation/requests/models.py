@@ -89,7 +89,7 @@ class Interaction(KeepsParameters, models.Model):
     # As received, without transaction data. The answer empties both columns.
     parameters = models.JSONField(editable=False)
     sealed_transaction_data = models.BinaryField(null=True, editable=False)
-    # What the scopes of the request meant when it began (`scopes.records.to_text`); it is answered by that.
+    # What the scopes of the request meant when it began (`scopes.records.from_text`); it is answered by that.
     scopes = models.TextField(default="", db_default="", blank=True, editable=False)
     request_hash = models.CharField(max_length=64, editable=False)  # SHA-256 hex over the parameters
     nonce_digest = models.CharField(max_length=64, editable=False)

@@ -26,7 +26,13 @@ from presentation.models import Interaction, RelyingParty
 from presentation.relying_parties.metadata import logos
 from presentation.requests import assurance
 from presentation.requests.authorization_request import AuthorizationRequest
-from presentation.requests.interactions import OpenInteraction, our_fault, path_of
+from presentation.requests.interactions import (
+    LONGEST,
+    LONGEST_WITH_PAYMENT,
+    OpenInteraction,
+    our_fault,
+    path_of,
+)
 from presentation.transaction_data import entries
 from wallet import credentials, errands
 from wallet.claims import CLAIMS, OPTIONAL
@@ -70,8 +76,14 @@ class NextStep:
     match: Match | None = None
 
 
-def next_step(opened: OpenInteraction, session: HolderSession | None, *, now: datetime) -> NextStep:
-    """The next step of this interaction for the holder of the session; raises `AuthorizationError`."""
+def next_step(
+    opened: OpenInteraction, session: HolderSession | None, *, now: datetime, by_code: bool = False
+) -> NextStep:
+    """The next step of this interaction for the holder of the session; raises `AuthorizationError`.
+
+    by_code: a holder whose sign-in is too old for a payment confirms with a code, and not with a passkey on
+    the consent page.
+    """
     consent = opened.row.consent
     if consent is not None and consent.decision == Consent.Decision.DECLINED:
         return NextStep(Step.REFUSE)
@@ -79,7 +91,8 @@ def next_step(opened: OpenInteraction, session: HolderSession | None, *, now: da
     if session is None or request.login_hint not in ("", session.wallet.email):
         return NextStep(Step.SIGN_IN)
     fresh_since = earliest_sign_in(opened)
-    if fresh_since is not None and session.signed_in_at < fresh_since:
+    too_old = fresh_since is not None and session.signed_in_at < fresh_since
+    if too_old and (by_code or not _confirms_on_page(consent, session)):
         return NextStep(Step.SIGN_IN)
     credential = credentials.valid_credential(session.wallet, now=now)
     if credential is None:
@@ -109,6 +122,17 @@ def _asks_somebody_else(consent: Consent, request: AuthorizationRequest, session
     return not request.login_hint and unanswered and consent.wallet_id != session.wallet_id
 
 
+def _confirms_on_page(consent: Consent | None, session: HolderSession) -> bool:
+    """Whether the consent page asks the holder for a passkey in place of a sign-in before it.
+
+    An earlier release did not store with a question that it needs a fresh factor.
+    """
+    asked = consent is None or (
+        consent.decision == Consent.Decision.ASKED and consent.fresh_since is not None
+    )
+    return asked and session.wallet.passkeys.exists()
+
+
 def _can_be_verified(opened: OpenInteraction) -> bool:
     """Whether a configured provider verifies people as well as the request needs it."""
     demanded = assurance.is_demanded(opened.request, opened.relying_party)
@@ -119,6 +143,12 @@ def earliest_sign_in(opened: OpenInteraction) -> datetime | None:
     """With a payment, the holder must have signed in at or after this moment; None without a payment."""
     consequential = any(value.consequential for value in opened.request.transaction_data)
     return opened.row.created_at - FRESH_FACTOR if consequential else None
+
+
+def longest_end(opened: OpenInteraction) -> datetime:
+    """The time beyond which the interaction cannot be extended."""
+    consequential = any(value.consequential for value in opened.request.transaction_data)
+    return opened.row.created_at + (LONGEST_WITH_PAYMENT if consequential else LONGEST)
 
 
 def prepare(opened: OpenInteraction, following: NextStep, *, now: datetime) -> None:
@@ -172,6 +202,10 @@ def _ask(opened: OpenInteraction, found: Match, *, now: datetime) -> Consent:
         return_to=path_of(row),
         now=now,
         expires_at=row.expires_at,
+        extendable_until=longest_end(opened),
+        requester_since=localdate(opened.relying_party.created_at),
+        requester_is_unchecked=opened.relying_party.self_registered,
+        fresh_since=earliest_sign_in(opened),
     )
 
 

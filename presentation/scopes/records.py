@@ -66,6 +66,12 @@ class ScopeRecord:
         return tuple(NAMES[name] for name in (*self.required, *self.optional))
 
     @cached_property
+    def text(self) -> str:
+        """What the scope means, as JSON; a list of these is kept with a request, and `from_text` reads it."""
+        kept = [self.urn, self.title, self.required, self.optional]
+        return json.dumps(kept, separators=(",", ":"), ensure_ascii=False)
+
+    @cached_property
     def query(self) -> CredentialQuery:
         """The credential query that it is an alias of."""
         return CredentialQuery(
@@ -98,16 +104,9 @@ Scopes = Mapping[str, ScopeRecord]
 ONLY_BASIC: Scopes = MappingProxyType({BASIC: THE_BASIC_SCOPE})
 
 
-@lru_cache(maxsize=200)
-def to_text(scopes: tuple[ScopeRecord, ...]) -> str:
-    """What these scopes mean, as text that is kept with a request while it is open; `from_text` reads it."""
-    kept = [[scope.urn, scope.title, scope.required, scope.optional] for scope in scopes]
-    return json.dumps(kept, separators=(",", ":"), ensure_ascii=False)
-
-
 @lru_cache(maxsize=200)  # every request of an interaction reads it, and there are few scopes
 def from_text(text: str) -> Scopes:
-    """The scopes in the text; raises ScopeError unless `to_text` wrote it, also for claims that are gone."""
+    """The scopes in a list of `text`s; raises ScopeError for anything else, and for claims that are gone."""
     try:
         kept: Any = json.loads(text)
         scopes = [

@@ -8,12 +8,14 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils import translation
+
 from infra import base64url, strict_json
 from infra.base64url import Base64urlError
 from infra.strict_json import StrictJsonError
 from presentation.errors import InvalidTransactionDataError
 from presentation.transaction_data import line_items, money
-from presentation.transaction_data.display import blocks
+from presentation.transaction_data.display import blocks, payment
 from presentation.transaction_data.fields import MOST_MONEY, Amount, FieldError
 from presentation.transaction_data.types import TYPES, TransactionDataType
 from wallet.sd_jwt.issuance import digest
@@ -68,14 +70,17 @@ def parse(
 
 
 def display(value: TransactionData) -> dict[str, Any]:
-    """The value as the consent page shows it (`consent.question.Transaction` as JSON), as plain text."""
+    """The value as the consent page shows it (`consent.question.Transaction` as JSON), in source texts."""
     declared = TYPES[value.type]
-    return {
-        "kind": declared.urn,
-        "title": str(declared.title),
-        "blocks": blocks(declared, value.payload),
-        "consequential": declared.consequential,
-    }
+    with translation.override(None):  # `consent` translates when it shows them
+        shown = {
+            "kind": declared.urn,
+            "title": str(declared.title),
+            "blocks": blocks(declared, value.payload),
+            "consequential": declared.consequential,
+        }
+    paid = payment(declared, value.payload)
+    return shown | ({"payment": paid} if paid else {})
 
 
 def separate(parameter: str) -> list[Any]:

@@ -187,6 +187,11 @@ class Object(Field):
 
 
 @dataclass(frozen=True, kw_only=True)
+class PaymentInstrument(Object):
+    """An object with `type` and `id` of what is paid with; shown as people know it."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class ListOf(Field):
     """A JSON array with at least one element, all of the same kind."""
 

@@ -2,7 +2,7 @@
 
 from decimal import Decimal
 
-from infra import localised
+from consent.money import Money
 
 # ISO 4217 list one as of 2026, without metals, bond-market units, test codes and codes without minor units.
 _CODES = (
@@ -40,12 +40,12 @@ def in_minor_units(amount: Decimal, currency: str) -> Decimal:
     return exact
 
 
-def shown(amount: Decimal, currency: str) -> str:
-    """The amount in the language of the page, such as `1,234.50 EUR`."""
-    return localised.money(in_minor_units(amount, currency), currency)
+def shown(amount: Decimal, currency: str) -> Money:
+    """The amount as the page shows it, with the decimal places of its currency: `1,234.50 EUR`."""
+    return Money.of(in_minor_units(amount, currency), currency)
 
 
-def price_shown(price: Decimal, currency: str) -> str:
+def price_shown(price: Decimal, currency: str) -> Money:
     """A price with all of its decimal places, and at least those of the currency: `0.00042 EUR`."""
     places = max(-int(price.normalize().as_tuple().exponent), MINOR_UNITS[currency])
-    return localised.money(price.quantize(Decimal(1).scaleb(-places)), currency)
+    return Money.of(price.quantize(Decimal(1).scaleb(-places)), currency)

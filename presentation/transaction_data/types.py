@@ -19,6 +19,7 @@ from presentation.transaction_data.fields import (
     IPAddress,
     ListOf,
     Object,
+    PaymentInstrument,
     Text,
     UnitPrice,
 )
@@ -34,6 +35,8 @@ class TransactionDataType:
     it. Empty for a type that moves no money. The consent page shows the sum first.
     layout: what the consent page shows below. A name stands for an object or line items (shown as a table
     under their label) or for a text (shown as a quotation). A tuple of names is one table of texts.
+    payee: the paths of the fields that name who is paid, the best first; none if the requester is paid.
+    introduction: a sentence above the first block, with a place `%(requester)s`.
     rules: Markdown for the rules that concern several fields.
     """
 
@@ -43,6 +46,8 @@ class TransactionDataType:
     fields: Mapping[str, Field]
     layout: tuple[str | tuple[str, ...], ...]
     amount: str = ""
+    payee: tuple[tuple[str, str], ...] = ()
+    introduction: str | Promise = ""
     rules: str = ""
 
     @property
@@ -120,7 +125,30 @@ _SOURCE = Object(
     },
 )
 
-_PAYMENT_INSTRUMENT = Object(
+# How people know the common kinds of instruments. Each name stands for one value of `type`, so that nothing
+# is lost; other values are shown as received.
+KINDS_OF_INSTRUMENTS: Mapping[str, str | Promise] = {
+    "card": _("Card, %(identifier)s"),
+    "credit_card": _("Credit card, %(identifier)s"),
+    "debit_card": _("Debit card, %(identifier)s"),
+    "prepaid_card": _("Prepaid card, %(identifier)s"),
+    "bank_account": _("Bank account, %(identifier)s"),
+    "us_bank_account": _("US bank account, %(identifier)s"),
+    "bank_transfer": _("Bank transfer, %(identifier)s"),
+    "sepa_debit": _("SEPA debit, %(identifier)s"),
+    "sepa_direct_debit": _("SEPA direct debit, %(identifier)s"),
+    "sepa_credit_transfer": _("SEPA credit transfer, %(identifier)s"),
+    "bacs_debit": _("Bacs Direct Debit, %(identifier)s"),
+    "ach_debit": _("ACH debit, %(identifier)s"),
+    "apple_pay": "Apple Pay, %(identifier)s",
+    "google_pay": "Google Pay, %(identifier)s",
+    "paypal": "PayPal, %(identifier)s",
+    "ideal": "iDEAL, %(identifier)s",
+    "pix": "Pix, %(identifier)s",
+    "upi": "UPI, %(identifier)s",
+}
+
+_PAYMENT_INSTRUMENT = PaymentInstrument(
     _("Paid with"),
     "Instrument used for the mandate",
     fields={
@@ -153,6 +181,7 @@ SESSION_DATA = TransactionDataType(
         ),
     },
     layout=(("ip_address", "device_id"),),
+    introduction=_("%(requester)s says you are on this device. Your answer will include:"),
 )
 
 PAYMENT_ITEMIZED = TransactionDataType(
@@ -182,6 +211,7 @@ WIRE_INSTRUCTIONS = TransactionDataType(
         "memo": Text(_("Reference"), "Memo or reference note", required=False, longest=500),
     },
     amount="amount",
+    payee=(("recipient", "individual_name"), ("recipient", "institution_name")),
     layout=(("memo",), "recipient", "source"),  # the memo last would look like a part of the source
 )
 
@@ -199,6 +229,7 @@ PAYMENT_MANDATE = TransactionDataType(
         "currency": _CURRENCY,
     },
     amount="amount",
+    payee=(("payee", "name"),),
     layout=("prompt_summary", "payee", "payment_instrument"),
 )
 

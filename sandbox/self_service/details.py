@@ -32,6 +32,7 @@ class Details:
     jwks: Any = None
     requires_pushed_requests: bool = False
     requires_signed_requests: bool = False
+    may_omit_login_hint: bool = False
     request_uri_prefix: str = ""
     webhook_url: str = ""
     webhook_events: Sequence[str] = ()
@@ -39,7 +40,8 @@ class Details:
     def fields(self) -> dict[str, Any]:
         """The fields of the `RelyingParty` row by name, with the marked name."""
         lists = ("allowed_scopes", "allowed_claims", "allowed_transaction_data_types", "webhook_events")
-        plain = ("wire_format", "jwks", "requires_pushed_requests", "requires_signed_requests")
+        flags = ("requires_pushed_requests", "requires_signed_requests", "may_omit_login_hint")
+        plain = ("wire_format", "jwks", *flags)
         return {
             "name": assumed_names.marked(self.name),
             **{name: list(getattr(self, name)) for name in lists},

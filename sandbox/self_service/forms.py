@@ -31,6 +31,7 @@ REQUIREMENTS = {
     "requires_pushed_requests": _("All that were not pushed"),
     "requires_signed_requests": _("All that were not signed with one of its keys"),
 }
+ACCEPTED = {"may_omit_login_hint": _("Those without login_hint: the person enters the e-mail address")}
 
 
 def _code(**attributes: Any) -> dict[str, Any]:
@@ -49,7 +50,7 @@ class SelfRegistrationForm(forms.Form):
     """The developer's choices for a relying party: first the fields for all, then `FURTHER`, for some."""
 
     FURTHER = (
-        *("allowed_claims", "response_uris", "jwks", "requirements", "request_uri_prefix"),
+        *("allowed_claims", "response_uris", "jwks", "requirements", "accepted", "request_uri_prefix"),
         *("webhook_url", "webhook_events"),
     )
 
@@ -111,6 +112,10 @@ class SelfRegistrationForm(forms.Form):
         label=_("Requests that are refused"),
         choices=list(REQUIREMENTS.items()),
     )
+    accepted = CheckboxesField(
+        label=_("Requests that are accepted too"),
+        choices=list(ACCEPTED.items()),
+    )
     request_uri_prefix = forms.CharField(
         label=_("Address of signed requests"),
         help_text=_("Where they are fetched (request_uri): one address, or all below one that ends with /."),
@@ -147,18 +152,19 @@ class SelfRegistrationForm(forms.Form):
             "redirect_uris": "\n".join(row.uri for row in party.redirect_uris.all()),
             "response_uris": "\n".join(row.uri for row in party.response_uris.all()),
             "requirements": [name for name in REQUIREMENTS if getattr(party, name)],
+            "accepted": [name for name in ACCEPTED if getattr(party, name)],
             **{name: getattr(party, name) for name in as_they_are},
         }
 
     def details(self) -> Details:
         """The choices in a valid form."""
         chosen = dict(self.cleaned_data)
-        chosen |= dict.fromkeys(chosen.pop("requirements"), True)
+        chosen |= dict.fromkeys([*chosen.pop("requirements"), *chosen.pop("accepted")], True)
         return Details(**chosen)
 
     def refuse(self, error: ValidationError) -> None:
         """Add the errors that a use case raised to the fields that they are about."""
         fields = error.message_dict if hasattr(error, "error_dict") else {"__all__": error.messages}
         for name, messages in fields.items():
-            field = "requirements" if name in REQUIREMENTS else name
+            field = "requirements" if name in REQUIREMENTS else "accepted" if name in ACCEPTED else name
             self.add_error(field if field in self.fields else None, ValidationError(messages))

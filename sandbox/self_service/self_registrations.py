@@ -65,6 +65,7 @@ def register(owner: str, details: Details, *, client: str, now: datetime) -> Rel
         redirect_uris=details.redirect_uris,
         response_uris=details.response_uris,
         contact=owner,
+        self_registered=True,
         grants=list(GRANTS),  # grants cover its own requests and answers only
         **details.fields(),
     )

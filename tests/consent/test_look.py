@@ -198,15 +198,13 @@ def test_taking_back_is_for_everybody(
     check(as_alice)
 
 
-@pytest.mark.parametrize("why", ["granted", "declined", "lapsed", "other"])
+@pytest.mark.parametrize("why", ["granted", "declined", "other"])
 def test_a_closed_question_is_for_everybody(
     as_alice: Any, alice: Wallet, bob: Wallet, live_server: Any, why: str
 ) -> None:
     consent = put(bob if why == "other" else alice, requester=LONG)
     if why in ("granted", "declined"):
         (decisions.grant if why == "granted" else decisions.decline)(consent.id, alice, now=timezone.now())
-    elif why == "lapsed":
-        Consent.objects.update(expires_at=timezone.now())
     as_alice.goto(f"{live_server.url}/consent/{consent.id}/")
     picture(as_alice, f"closed-{why}")
     check(as_alice)

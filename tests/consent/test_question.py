@@ -8,30 +8,41 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from consent.question import MAX_ENTRIES, MAX_TEXT, QuestionFormatError, Requester, Transaction
+from consent.blocks import Transaction
+from consent.question import MAX_ENTRIES, MAX_TEXT, QuestionFormatError, Requester
 from tests.consent.questions import ACME, WIRE
 
 texts = st.text(max_size=40)
-pairs = st.tuples(texts, texts).map(list)
+money = st.fixed_dictionaries(
+    {"amount": st.decimals(0, 10**9, places=2).map(str), "currency": st.just("EUR")}
+)
+values = st.one_of(
+    texts,
+    money,
+    st.fixed_dictionaries({"number": st.integers(-(10**14), 10**14)}),
+    st.fixed_dictionaries({"phrase": texts, "words": st.dictionaries(texts, texts, max_size=2)}),
+)
+pairs = st.tuples(texts, values).map(list)
 items = st.integers(1, 4).flatmap(
     lambda width: st.fixed_dictionaries(
         {
             "block": st.just("items"),
             "heading": texts,
             "columns": st.lists(texts, min_size=width, max_size=width),
-            "rows": st.lists(st.lists(texts, min_size=width, max_size=width), max_size=4),
+            "rows": st.lists(st.lists(values, min_size=width, max_size=width), max_size=4),
             "total": pairs,
         }
     )
 )
 blocks = st.one_of(
-    st.fixed_dictionaries({"block": st.just("amount"), "label": texts, "value": texts}),
+    st.fixed_dictionaries({"block": st.just("amount"), "label": texts, "value": values}),
     st.fixed_dictionaries({"block": st.just("quote"), "text": texts}),
     st.fixed_dictionaries({"block": st.just("rows"), "heading": texts, "rows": st.lists(pairs, max_size=4)}),
     items,
 )
 transactions = st.fixed_dictionaries(
-    {"kind": texts, "title": texts, "blocks": st.lists(blocks, max_size=4), "consequential": st.booleans()}
+    {"kind": texts, "title": texts, "blocks": st.lists(blocks, max_size=4), "consequential": st.booleans()},
+    optional={"payment": st.builds(lambda paid, payee: {**paid, "payee": payee}, money, texts)},
 )
 links = st.one_of(st.just(""), texts.map(lambda rest: f"https://{rest}"))
 requesters = st.fixed_dictionaries(
@@ -81,7 +92,7 @@ def test_a_transaction_with_a_member_too_many_or_too_few_is_refused(
     if data.draw(st.booleans()):
         place["onclick"] = "x"
     else:
-        del place[data.draw(st.sampled_from(sorted(place)))]
+        del place[data.draw(st.sampled_from(sorted(set(place) - {"payment"})))]
     with pytest.raises(QuestionFormatError):
         Transaction.from_json(value)
 
@@ -101,6 +112,13 @@ def test_a_transaction_with_a_member_too_many_or_too_few_is_refused(
         (("blocks", 2, "rows", 0), ["one", "two"]),
         (("blocks", 2, "columns"), []),
         (("blocks", 2, "total"), "25.00 EUR"),
+        (("payment",), {"amount": 950, "currency": "USD", "payee": "Mary"}),
+        (("payment",), {"amount": "1e9", "currency": "USD", "payee": "Mary"}),
+        (("payment",), {"amount": "950.00", "currency": "US<", "payee": "Mary"}),
+        (("payment",), {"amount": "950.00", "currency": "USD"}),
+        (("blocks", 0, "value"), {"amount": "950.00", "currency": "USD", "payee": "Mary"}),
+        (("blocks", 0, "value"), {"phrase": "x", "words": ["y"]}),
+        (("blocks", 0, "value"), {"number": True}),
     ],
 )
 def test_a_wrong_part_of_a_transaction_is_refused(path: tuple[Any, ...], wrong: object) -> None:

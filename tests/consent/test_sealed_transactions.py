@@ -16,9 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from consent import decisions, transactions
+from consent.blocks import Transaction
 from consent.clearing import erase_transactions, years_before
 from consent.models import Consent
-from consent.question import Transaction
 from infra.sealing import SealError
 from keys.resealing import reseal
 from keys.sealed_columns import sealed_columns

@@ -194,7 +194,7 @@ def test_lists_of_values_are_those_of_the_code() -> None:
 
 
 def test_claims_are_those_of_the_code() -> None:
-    somebody = Identity("Ada", "Example", date(1990, 4, 1), ("GB",), evidence_of().verification())
+    somebody = Identity("Ada", "Example", date(1990, 4, 1), ("GB",), evidence_of().verification(), "a@b.c")
     types = {str: "string", bool: "boolean", list: "array"}
     claims = SCHEMAS["Claims"]["properties"]
     described = {
@@ -213,7 +213,7 @@ def test_claims_are_those_of_the_code() -> None:
         assert described[path]["description"] == claim.description
 
 
-def test_the_discovery_documents_in_the_examples_are_those_that_are_served(client: Client) -> None:
+def test_the_discovery_documents_in_the_examples_are_those_that_are_served(client: Client, db: None) -> None:
     for name, address in (
         ("discovery", "/.well-known/openid-configuration"),
         ("credential_issuer", "/.well-known/jwt-vc-issuer"),

@@ -17,7 +17,7 @@ NAMES = ["openid-configuration", "oauth-authorization-server"]
 
 
 @pytest.fixture(autouse=True)
-def fresh() -> None:
+def fresh(db: None) -> None:
     """Empties the cached documents, which would outlive a test and its settings."""
     from config.urls import PUBLISHED_DOCUMENTS
 
@@ -54,6 +54,9 @@ def test_discovery_has_the_contracts_members_and_only_what_works(client: Client,
         "token_endpoint_auth_signing_alg_values_supported": ["ES256"],
         "scopes_supported": [
             "urn:service:params:scope:verifiable-credentials:basic",
+            "urn:service:params:scope:verifiable-credentials:age-over-18",
+            "urn:service:params:scope:verifiable-credentials:contact",
+            "urn:service:params:scope:verifiable-credentials:identity",
             "presentation:verify",
             "presentation:push",
             "presentation:read",
@@ -123,11 +126,11 @@ def test_the_issuer_names_itself_and_its_keys(client: Client, settings: Any) -> 
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_documents_are_publicly_cacheable_and_need_no_query(
+def test_documents_are_publicly_cacheable_and_need_a_query_only_to_be_made(
     client: Client, db: None, statements: Any, path: str
 ) -> None:
+    first = client.get(path)
     with statements() as asked:
-        first = client.get(path)
         again = client.get(path, headers={"If-None-Match": first.headers["ETag"]})
         head = client.head(path)
 

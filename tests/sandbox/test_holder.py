@@ -99,6 +99,16 @@ def test_the_same_persona_again_needs_no_second_check(acme_bank: RelyingParty) -
     assert IdentityVerification.objects.count() == 1
 
 
+def test_a_request_without_login_hint_is_answered_by_the_persona(acme_bank: RelyingParty) -> None:
+    RelyingParty.objects.update(may_omit_login_hint=True)
+    persona = next(iter(OUTCOMES))
+
+    answer = call(authorize_url(acme_bank, login_hint=None), persona=persona).json()
+
+    assert "#vp_token=" in answer["redirect_to"]
+    assert Wallet.objects.get().email == f"{persona}@{holder.OWN_DOMAIN}"
+
+
 def test_a_payment_is_approved_with_a_fresh_sign_in(acme_bank: RelyingParty) -> None:
     payload = {"currency": "EUR", "items": [{"quantity": 1, "unit_cost": 12.5, "label": "Tea"}]}
     kind = "urn:service:params:vc:transaction-data:payment-itemized:v1"

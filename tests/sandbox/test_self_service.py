@@ -215,6 +215,13 @@ def test_a_bank_cannot_be_played(developer: Client) -> None:
     assert RelyingParty.objects.count() == 1
 
 
+def test_the_consent_page_says_that_nobody_checked_who_registered_itself(developer: Client) -> None:
+    make(developer, name="Savings")
+
+    assert RelyingParty.objects.get().self_registered
+    assert not register("Acme Bank", "https://bank.example/callback").self_registered
+
+
 def test_the_mark_cannot_be_typed_away(developer: Client) -> None:
     make(developer, name="Savings")
     page = f"{HOME}{RelyingParty.objects.get().client_id}/"

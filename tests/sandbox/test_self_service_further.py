@@ -51,6 +51,7 @@ def test_all_of_it_is_saved_shown_and_changed(abroad: Client) -> None:
         "response_uris": f"{OWN}/answers\n{OWN}/others",
         "jwks": keys(),
         "requirements": ["requires_pushed_requests", "requires_signed_requests"],
+        "accepted": ["may_omit_login_hint"],
         "request_uri_prefix": f"{OWN}/requests/",
         "webhook_url": f"{OWN}/told",
         "webhook_events": ["presentation.completed"],
@@ -64,13 +65,16 @@ def test_all_of_it_is_saved_shown_and_changed(abroad: Client) -> None:
     assert [row.uri for row in party.response_uris.all()] == [f"{OWN}/others"]
     assert (party.allowed_claims, party.jwks) == (["age_equal_or_over.21"], json.loads(chosen["jwks"]))
     assert (party.requires_pushed_requests, party.requires_signed_requests) == (True, True)
+    assert party.may_omit_login_hint
     assert (party.request_uri_prefix, party.webhook_url) == (f"{OWN}/requests/", f"{OWN}/told")
     assert party.webhook_events == ["presentation.completed"]
     assert "<details open>" in shown
     assert f"{OWN}/answers" in shown
     assert "/authorize?" not in shown  # it requires pushed and signed requests
     assert "/authorize?" in text(abroad.get(page))
-    assert shown.count(" checked") == 6  # a scope, a wire format, a claim, two requirements, an event
+    assert (
+        shown.count(" checked") == 7
+    )  # a scope, a wire format, a claim, three choices of requests, an event
     assert (changed.jwks, changed.allowed_claims, changed.webhook_events) == (None, [], [])
     assert (changed.requires_signed_requests, changed.webhook_url) == (False, "")
 

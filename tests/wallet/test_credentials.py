@@ -276,7 +276,7 @@ def test_what_two_presentations_share_is_shared_by_everybody(present: Any, bob: 
         for wallet in (alice, alice, bob)
     ]
     for payload in payloads:
-        assert len(payload.pop("_sd")) == 6
+        assert len(payload.pop("_sd")) == 7
         del payload["cnf"]
         assert payload["status"]["status_list"].pop("idx") >= 0
         assert payload.pop("status")

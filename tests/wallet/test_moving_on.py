@@ -273,7 +273,7 @@ def test_the_page_names_who_asks_for_what_and_every_way_with_what_it_needs(
     errand = make_errand(client, now=now, asks_for=["given_name", "birth_date"])
     sign_in(nora)
     text = client.get(reverse("wallet_identity", args=[errand.id])).content.decode()
-    assert "Acme Bank wants to confirm: " in text
+    assert "Acme Bank</bdi> wants to confirm: " in text
     for said in ("Given name", "Date of birth", "Told", "A bank login.", "A minute.", "Visit us"):
         assert said.lower() in text.lower()
     assert text.index("A bank login.") < text.index("Visit us")

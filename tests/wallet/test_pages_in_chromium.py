@@ -331,7 +331,7 @@ def test_a_person_chooses_sends_pictures_and_an_operator_sees_them(
     Errand.objects.update(asks_for=["given_name", "age_equal_or_over.18"])
     page = sign_in(visit)
     visit("wallet_identity")
-    page.get_by_text("Acme Bank wants to confirm: Given name, Aged 18 or over").wait_for()
+    page.get_by_text("Acme Bank wants to confirm: your given name, that you are 18 or over").wait_for()
     look(page, "identity-choice", "Confirm your identity")
     page.set_viewport_size({"width": 320, "height": 640})
     page.emulate_media(color_scheme="dark")

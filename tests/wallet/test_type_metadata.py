@@ -16,7 +16,9 @@ from wallet.claims import Identity
 from wallet.sd_jwt.issuance import ALWAYS_PLAIN, all_withheld
 
 FROZEN = "3f174e87a7cef0b3ad759595ae8e1aebdf0b3befda7aa5b1847bcecbaf86533d"
-ADA = Identity("Ada", "Lovelace", date(1990, 11, 21), ("GB",), evidence_of().verification())
+ADA = Identity(
+    "Ada", "Lovelace", date(1990, 11, 21), ("GB",), evidence_of().verification(), "ada@example.org"
+)
 
 
 @pytest.fixture
@@ -76,7 +78,7 @@ def test_claim_metadata_has_the_members_of_the_draft(document: dict[str, Any]):
     assert len(set(paths)) == len(paths)
     for claim in document["claims"]:
         assert claim.keys() == {"path", "display", "mandatory", "sd"}
-        assert claim["mandatory"] is (claim["path"][0] != "verification")
+        assert claim["mandatory"] is (claim["path"][0] not in ("verification", "email"))
         english, *others = claim["display"]
         assert english.keys() == {"locale", "label", "description"}
         for shown in others:

@@ -1,4 +1,4 @@
-"""The models of wallets, sign-in, identity verifications, credentials and status lists."""
+"""The models of wallets, sign-in, passkeys, identity verifications, credentials and status lists."""
 
 from wallet.models.holders import Errand, HolderSession, KnownBrowser, LoginCode, LoginLink, Wallet
 from wallet.models.identity import (
@@ -10,6 +10,7 @@ from wallet.models.identity import (
     IdentityVerificationTransition,
     Picture,
 )
+from wallet.models.passkeys import Passkey, PasskeyChallenge
 from wallet.models.status import StatusEntry, StatusEvent, StatusList
 
 __all__ = [
@@ -24,6 +25,8 @@ __all__ = [
     "KnownBrowser",
     "LoginCode",
     "LoginLink",
+    "Passkey",
+    "PasskeyChallenge",
     "Picture",
     "StatusEntry",
     "StatusEvent",

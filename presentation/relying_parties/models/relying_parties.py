@@ -154,6 +154,10 @@ class RelyingParty(models.Model):
         _("reason for suspension"), max_length=300, blank=True, editable=False
     )
     notes = models.TextField(_("notes"), blank=True, max_length=5000, help_text=_("For operators only."))
+    # Nobody checked who it is: only in the sandbox, where developers register themselves.
+    self_registered = models.BooleanField(
+        _("registered itself"), default=False, db_default=False, editable=False
+    )
     created_at = models.DateTimeField(_("registered"), auto_now_add=True)
 
     class Meta:

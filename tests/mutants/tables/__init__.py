@@ -8,6 +8,7 @@ from tests.mutants.tables import (
     keys,
     operators,
     outbound,
+    passkeys,
     requests,
     settings_and_headers,
     sign_in,
@@ -18,6 +19,7 @@ from tests.mutants.tables import (
 
 _PARTS = (
     sign_in,
+    passkeys,
     clients,
     requests,
     consents,

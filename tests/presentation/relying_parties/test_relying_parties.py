@@ -56,7 +56,7 @@ WRONG = {
         "request_uri_prefix",
     ),
     "signed requests without a key": ({"requires_signed_requests": True}, "requires_signed_requests"),
-    "an unknown claim": ({"allowed_claims": ["email"]}, "allowed_claims"),
+    "an unknown claim": ({"allowed_claims": ["shoe_size"]}, "allowed_claims"),
     "claims as paths": ({"allowed_claims": [["given_name"]]}, "allowed_claims"),
     "an unknown type": ({"allowed_transaction_data_types": ["x"]}, "allowed_transaction_data_types"),
     "a privacy policy without TLS": ({"privacy_policy_url": "http://bank.example/"}, "privacy_policy_url"),

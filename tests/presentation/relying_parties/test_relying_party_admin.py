@@ -16,6 +16,7 @@ from django.utils import timezone
 from presentation.dcql.queries import BASIC
 from presentation.models import Interaction, RelyingParty
 from presentation.requests.parameters import Parameters
+from presentation.scopes import catalogue
 from presentation.transaction_data.types import TYPES
 
 pytestmark = pytest.mark.django_db
@@ -59,15 +60,20 @@ def form(*uris: str, **changes: Any) -> dict[str, Any]:
 def test_an_operator_registers_a_relying_party(operator: Client) -> None:
     chosen = list(TYPES)[:2]
     changes = {"allowed_transaction_data_types": chosen, "allowed_claims": ["birth_date"]}
-    changes |= {"requires_pushed_requests": "on", "request_uri_prefix": "https://books.example/requests/"}
+    changes |= {
+        "requires_pushed_requests": "on",
+        "may_omit_login_hint": "on",
+        "request_uri_prefix": "https://books.example/requests/",
+    }
     response = operator.post(f"{LIST}add/", form("https://books.example/callback", **changes))
 
     assert response.status_code == 302
     party = RelyingParty.objects.get()
     assert (party.name, party.allowed_scopes) == ("Bookshop", [BASIC])
     assert party.allowed_transaction_data_types == chosen
-    assert party.claims_it_may_ask == {("birth_date",)}
+    assert party.claims_it_may_ask(catalogue.current()) == {("birth_date",)}
     assert (party.requires_pushed_requests, party.requires_signed_requests) == (True, False)
+    assert party.may_omit_login_hint
     assert party.request_uri_prefix == "https://books.example/requests/"
     assert [row.uri for row in party.redirect_uris.all()] == ["https://books.example/callback"]
 

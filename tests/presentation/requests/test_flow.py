@@ -182,6 +182,20 @@ def test_another_browser_cannot_go_on_with_an_interaction(
     assert Interaction.objects.get().outcome == ""
 
 
+def test_leaving_an_expired_interaction_goes_straight_back(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
+) -> None:
+    sign_in(alice)
+    ask(client, acme_bank)
+    Interaction.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+
+    response = client.get(f"{url_of_interaction()}leave/")
+
+    assert response.status_code == 303
+    assert fragment(response.headers["Location"])["error"] == "access_denied"
+    assert Client().get(f"{url_of_interaction()}leave/").status_code == 410  # only for the browser that began
+
+
 def test_an_expired_interaction_leads_back_with_the_refusal(
     client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn, settings: Any
 ) -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from tests import flow_profile
 
-MOST_MODULES = 39  # infra.languages chooses the language of each page
+MOST_MODULES = 40
 MOST_SWITCHES = 157
 
 

@@ -1,7 +1,7 @@
 """Requests without `login_hint`, of relying parties that may leave it out: the person says who they are."""
 
 import re
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -10,14 +10,17 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from consent import decisions
 from consent.models import Consent
 from presentation.models import Interaction, RelyingParty
 from presentation.requests.interactions import UNAUTHENTICATED
 from tests.people import ALICE, BOB, NORA
-from tests.presentation.requests.test_authorize import PATH, asked, fragment
+from tests.presentation.requests.test_authorize import PATH, asked, encoded, fragment
 from tests.presentation.requests.test_flow import SignIn, url_of_interaction
-from tests.wallet.conftest import code_in
+from tests.wallet.conftest import code_in, together
+from wallet import errands
 from wallet.models import Errand, HolderSession, LoginCode, Wallet
+from wallet.sign_in import redeem
 from wallet.sign_in_allowances import ERRANDS_PER_CLIENT
 
 pytestmark = pytest.mark.usefixtures("signing_key")
@@ -26,6 +29,13 @@ pytestmark = pytest.mark.usefixtures("signing_key")
 @pytest.fixture
 def now() -> datetime:
     return timezone.now()
+
+
+PAYMENT = {
+    "type": "urn:service:params:vc:transaction-data:payment-itemized:v1",
+    "credential_ids": ["basic"],
+    "payload": {"currency": "EUR", "items": [{"quantity": 1, "unit_cost": 12.5, "label": "Tea"}]},
+}
 
 
 @pytest.fixture
@@ -316,3 +326,124 @@ def test_after_half_an_hour_the_way_leads_straight_back(client: Client, acme_ban
 
     assert response.status_code == 303
     assert response.headers["Location"] == f"{url_of_interaction()}leave/"
+
+
+def test_a_payment_asks_the_signed_in_holder_for_a_new_code_and_offers_another_address(
+    client: Client, acme_bank: RelyingParty, alice: Wallet, sign_in: SignIn
+) -> None:
+    sign_in(alice, ago=timedelta(hours=1))
+    page = ask(client, acme_bank, transaction_data=encoded(PAYMENT))
+    shown = client.get(page).content.decode()
+    assert "Confirm that it is you" in shown
+    assert ALICE in shown
+    assert f'<a href="{page}?other">Use another address</a>' in shown
+    other = client.get(f"{page}?other").content.decode()
+    assert "Your e-mail address" in other
+
+    assert f'name="email" value="{ALICE}"' in shown
+    sent = client.post(page, {"email": ALICE})
+    assert mail.outbox[-1].to == [ALICE]
+    code = code_in(mail.outbox[-1].body)
+    consent_page = follow(client, client.post(sent.headers["Location"], {"code": code}))
+
+    assert consent_page.startswith("/consent/")
+    assert Consent.objects.get().wallet == alice
+
+
+def test_a_link_signs_in_as_the_address_that_was_entered(
+    client: Client, acme_bank: RelyingParty, alice: Wallet
+) -> None:
+    page = ask(client, acme_bank)
+    client.post(page, {"email": ALICE})
+    Errand.objects.update(code_sent_at=None)
+    client.post(page, {"link": "1"})
+    link = re.search(r"/wallet/link/[\w-]+/", mail.outbox[-1].body)[0]  # type: ignore[index]
+
+    consent_page = follow(client, client.post(link))
+
+    assert consent_page.startswith("/consent/")
+    assert HolderSession.objects.get().wallet == alice
+
+
+def test_a_link_for_one_address_is_worth_nothing_after_another_was_entered(
+    client: Client, acme_bank: RelyingParty, alice: Wallet
+) -> None:
+    page = ask(client, acme_bank)
+    client.post(page, {"email": "mallory@example.org"})
+    Errand.objects.update(code_sent_at=None)
+    client.post(page, {"link": "1"})
+    link = re.search(r"/wallet/link/[\w-]+/", mail.outbox[-1].body)[0]  # type: ignore[index]
+    client.post(page, {"email": ALICE})
+
+    assert client.post(link).status_code == 403
+    assert not HolderSession.objects.exists()
+
+
+def test_another_code_goes_to_the_address_that_was_entered_not_to_the_holder_who_is_still_signed_in(
+    client: Client, acme_bank: RelyingParty, alice: Wallet, bob: Wallet, sign_in: SignIn
+) -> None:
+    sign_in(alice, ago=timedelta(hours=1))
+    page = ask(client, acme_bank, transaction_data=encoded(PAYMENT))
+    client.post(page, {"email": BOB})
+    Errand.objects.update(code_sent_at=None)
+
+    client.post(page)  # “Send a new code”
+
+    assert [letter.to for letter in mail.outbox] == [[BOB], [BOB]]
+
+
+def test_after_a_code_lapsed_one_button_sends_the_next_to_the_same_address(
+    client: Client, acme_bank: RelyingParty
+) -> None:
+    page = ask(client, acme_bank)
+    client.post(page, {"email": NORA})
+    LoginCode.objects.all().delete()
+    lapsed = client.post(page.replace("sign-in", "code"), {"code": "123456"}).headers["Location"]
+
+    shown = client.get(lapsed).content.decode()
+
+    assert "<title>Error: " in shown
+    assert f'name="email" value="{NORA}"' in shown
+
+
+@pytest.mark.postgresql
+@pytest.mark.django_db(transaction=True)
+def test_of_an_answer_and_another_holder_at_once_only_one_happens(
+    client: Client, acme_bank: RelyingParty, alice: Wallet, sign_in: SignIn, now: datetime
+) -> None:
+    sign_in(alice)
+    ask(client, acme_bank)
+    consent = Consent.objects.get()
+
+    def race(number: int) -> Any:
+        if number % 2:
+            return decisions.withdraw(consent.id, now=timezone.now())
+        return decisions.grant(consent.id, alice, now=timezone.now())
+
+    results = together(race)
+
+    consent.refresh_from_db()
+    won = [result for result in results if result is True or result is None]
+    assert len(won) == 1
+    assert (consent.decision == "granted") == (won == [None])
+
+
+@pytest.mark.postgresql
+@pytest.mark.django_db(transaction=True)
+def test_a_code_never_opens_the_wallet_of_an_address_that_is_entered_at_the_same_time(
+    client: Client, acme_bank: RelyingParty, alice: Wallet
+) -> None:
+    page = ask(client, acme_bank)
+    client.post(page, {"email": "mallory@example.org"})
+    code, errand_id = code_in(mail.outbox[-1].body), Errand.objects.get().id
+
+    def race(number: int) -> Any:
+        errand = Errand.objects.get(id=errand_id)
+        if number % 2:
+            return errands.take_address(errand, ALICE)
+        return redeem(errand, code, client="127.0.0.1", now=timezone.now())
+
+    opened = [result for result in together(race) if isinstance(result, Wallet)]
+
+    assert alice not in opened
+    assert len(opened) <= 1

@@ -10,22 +10,42 @@ from django.utils import translation
 from hypothesis import given
 from hypothesis import strategies as st
 
-from consent.question import Transaction
+from consent.blocks import Transaction
+from consent.money import Money
+from consent.values import Number, Phrase
 from infra import strict_json
 from presentation.errors import InvalidTransactionDataError
 from presentation.transaction_data import line_items
 from presentation.transaction_data.entries import display, parse
 from presentation.transaction_data.money import MINOR_UNITS
-from presentation.transaction_data.types import TYPES
+from presentation.transaction_data.types import KINDS_OF_INSTRUMENTS, TYPES
 from tests.presentation.payloads import FULL, ITEMIZED, MANDATE, SESSION, WIRE, around, value, with_changes
+
+
+def stored(urn: str, changes: dict[str, Any] | None = None) -> dict[str, Any]:
+    """The transaction as it is stored: amounts as numbers, our own words as source texts."""
+    (data,) = parse(
+        value(urn, with_changes(urn, changes or {})), credential_ids=["basic"], allowed_types=list(TYPES)
+    )
+    return display(data)
+
+
+def as_read(value: Any) -> Any:
+    """What is stored, with every amount, number and phrase as the page writes it."""
+    if isinstance(value, list):
+        return [as_read(inner) for inner in value]
+    if not isinstance(value, dict):
+        return value
+    for kind, name in ((Money, "currency"), (Number, "number"), (Phrase, "phrase")):
+        if name in value and "payee" not in value:
+            return str(kind.from_json(value))  # type: ignore[attr-defined]
+    return {name: as_read(inner) for name, inner in value.items()}
 
 
 def shown(urn: str, changes: dict[str, Any] | None = None) -> dict[str, Any]:
     """The displayed blocks, with ordinary spaces instead of no-break ones."""
-    (data,) = parse(
-        value(urn, with_changes(urn, changes or {})), credential_ids=["basic"], allowed_types=list(TYPES)
-    )
-    return json.loads(json.dumps(display(data), ensure_ascii=False).replace("\xa0", " "))  # type: ignore[no-any-return]
+    said = as_read({name: part for name, part in stored(urn, changes).items() if name != "payment"})
+    return json.loads(json.dumps(said, ensure_ascii=False).replace("\xa0", " "))  # type: ignore[no-any-return]
 
 
 def test_session_data_stands_under_this_device() -> None:
@@ -37,6 +57,7 @@ def test_session_data_stands_under_this_device() -> None:
                 "block": "rows",
                 "heading": "",
                 "rows": [["IP address", "2001:db8::17"], ["Device identifier", "d-4711"]],
+                "introduction": "%(requester)s says you are on this device. Your answer will include:",
             }
         ],
         "consequential": False,
@@ -117,7 +138,7 @@ def test_a_mandate_quotes_the_summary() -> None:
             {
                 "block": "rows",
                 "heading": "Paid with",
-                "rows": [["Kind", "card"], ["Identifier", "pi_123"], ["Instruction", "once"]],
+                "rows": [["Payment method", "Card, pi_123"], ["Instruction", "once"]],
             },
         ],
         "consequential": True,
@@ -183,7 +204,7 @@ def test_a_line_is_rounded_half_away_from_zero(currency: str, quantity: int, cos
     payload = f'{{"currency":"{currency}","items":[{line},{rest}]}}'
     (data,) = parse(around(ITEMIZED, payload), credential_ids=["basic"], allowed_types=list(TYPES))
 
-    assert display(data)["blocks"][1]["rows"][0][3] == f"{total}\xa0{currency}"
+    assert as_read(display(data))["blocks"][1]["rows"][0][3] == f"{total}\xa0{currency}"
 
 
 PRICES = st.decimals(-2000, 2000, places=6) | st.decimals(-2000, 2000, places=2) | st.integers(-9, 9)
@@ -214,7 +235,7 @@ def test_the_lines_that_are_shown_come_to_the_sum_that_is_shown(lines: Any, curr
             parse(value, credential_ids=["basic"], allowed_types=list(TYPES))
         return
     (data,) = parse(value, credential_ids=["basic"], allowed_types=list(TYPES))
-    amount, items = display(data)["blocks"]
+    amount, items = as_read(display(data))["blocks"]
 
     totals = [figure(row[3]) for row in items["rows"]]
     assert totals == [Decimal(minor).scaleb(-places) for minor in expected]
@@ -299,12 +320,68 @@ def leaves_of_text(tree: Any) -> Iterator[str]:
 
 @pytest.mark.parametrize("urn", FULL)
 def test_the_consent_page_can_show_it(urn: str) -> None:
-    said = shown(urn)
+    said = stored(urn)
 
     assert json.loads(json.dumps(Transaction.from_json(said).to_json())) == said
 
 
 @pytest.mark.parametrize("urn", FULL)
-def test_labels_are_texts_once_shown_whatever_the_language(urn: str) -> None:
-    with translation.override("de"):
-        assert json.dumps(shown(urn))
+def test_what_is_stored_is_the_same_in_every_language(urn: str) -> None:
+    with translation.override("es"):
+        in_spanish = json.dumps(stored(urn))
+    assert in_spanish == json.dumps(stored(urn))
+
+
+@pytest.mark.parametrize(
+    ("urn", "changes", "payee"),
+    [
+        (WIRE, {}, "Rosa Recipient"),
+        (WIRE, {"recipient.individual_name": ...}, "First Bank"),
+        (WIRE, {"recipient.individual_name": " "}, "First Bank"),
+        (WIRE, {"recipient.individual_name": "Rosa\u202eBob"}, "Rosa⟨U+202E⟩Bob"),
+        (MANDATE, {}, "Corner Shop"),
+        (ITEMIZED, {}, ""),  # it names nobody
+    ],
+)
+def test_a_payment_has_its_amount_and_payee_as_facts(urn: str, changes: dict[str, Any], payee: str) -> None:
+    said = stored(urn, changes)
+
+    assert said["payment"]["payee"] == payee
+    facts = {name: said["payment"][name] for name in ("amount", "currency")}
+    assert said["blocks"][0]["value"] == facts  # the heading cannot name another amount than the card
+
+
+def test_device_data_is_no_payment() -> None:
+    assert "payment" not in stored(SESSION)
+
+
+@pytest.mark.parametrize(
+    ("instrument", "reads"),
+    [
+        ({"type": "card", "id": "Visa ending 4242"}, [["Payment method", "Card, Visa ending 4242"]]),
+        (
+            {"type": "sepa_direct_debit", "id": "DE89370400440532013000"},
+            [["Payment method", "SEPA direct debit, DE89 3704 0044 0532 0130 00"]],
+        ),
+        ({"type": "paypal", "id": "a\u202eb"}, [["Payment method", "PayPal, a⟨U+202E⟩b"]]),
+        ({"type": "card", "id": "%(identifier)s"}, [["Payment method", "Card, %(identifier)s"]]),
+        ({"type": "Card", "id": "4242"}, [["Kind", "Card"], ["Identifier", "4242"]]),
+        ({"type": "gift, card", "id": "4242"}, [["Kind", "gift, card"], ["Identifier", "4242"]]),
+    ],
+)
+def test_an_instrument_reads_as_people_know_it_and_an_unknown_one_as_received(
+    instrument: dict[str, str], reads: list[list[str]]
+) -> None:
+    changes = {f"payment_instrument.{name}": text for name, text in instrument.items()}
+
+    rows = shown(MANDATE, changes)["blocks"][3]
+
+    assert rows["heading"] == "Paid with"
+    assert rows["rows"] == [*reads, ["Instruction", "once"]]
+
+
+def test_every_kind_of_instrument_has_a_name_of_its_own() -> None:
+    names = [str(name) for name in KINDS_OF_INSTRUMENTS.values()]
+
+    assert len(set(names)) == len(names)
+    assert all(name.count("%(identifier)s") == 1 for name in names)

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+from infra import base64url
 from tests.recorded import people, random_values
 from tests.recorded.clock import clock
 from tests.recorded.installation import AUTHORIZE
@@ -17,6 +18,7 @@ def run(recorder: Recorder) -> None:
     _codes(recorder)
     _links(recorder)
     _receipts(recorder)
+    _passkeys(recorder)
     _strangers(recorder)
     _identity(recorder)
 
@@ -127,6 +129,36 @@ def _receipts(recorder: Recorder) -> None:
         other.post(receipt)
 
 
+def _passkeys(recorder: Recorder) -> None:
+    """Without an authenticator: its signatures would be others each time."""
+    service = recorder.service
+    with recorder.scenario("passkeys: the pages, and what no authenticator makes") as browser:
+        with browser.quietly():
+            people.enrolled(browser, "pascale@example.org")
+        wallet = service.rows("wallet", "Wallet").get(email="pascale@example.org")
+        random_values.name(base64url.encode(wallet.pk.bytes), "‹ID of the wallet in base64url›")
+        browser.get("/wallet/history/")
+        browser.follow(browser.post("/wallet/passkeys/begin/"))
+        browser.post("/wallet/passkeys/options/add/")
+        browser.post(f"/wallet/passkeys/options/confirm/{NOBODY}/")
+        for posted in ("", "{}", "x" * 20_000):
+            browser.post("/wallet/passkeys/add/", {"passkey": posted})
+        browser.send("PUT", "/wallet/passkeys/add/")
+        browser.follow(browser.post("/wallet/passkeys/no-thanks/"))
+        clock.move(minutes=11)
+        browser.get("/wallet/passkeys/add/")
+        browser.post("/wallet/passkeys/add/", {"passkey": "{}"})
+        browser.post("/wallet/passkeys/options/add/")
+        page = browser.follow(browser.post("/wallet/passkeys/begin/"))
+        errand = page.path.removesuffix("sign-in/")
+        browser.post(f"{errand}passkey/options/")
+        browser.post(f"{errand}passkey/", {"passkey": "{}"})
+        browser.get(f"{errand}passkey/")
+    with recorder.scenario("passkeys at the front door, for a stranger") as browser:
+        browser.post("/wallet/passkeys/options/sign-in/")
+        browser.post("/wallet/passkeys/sign-in/", {"passkey": "{}"})
+
+
 def _strangers(recorder: Recorder) -> None:
     with recorder.scenario("every page of a wallet, for a stranger") as browser:
         errand = f"/wallet/errands/{NOBODY}"
@@ -146,6 +178,17 @@ def _strangers(recorder: Recorder) -> None:
             f"{errand}/identity/in-person/",
             f"{errand}/identity/upload/",
             f"{errand}/identity/other-wallet/",
+            f"{errand}/passkey/",
+            f"{errand}/passkey/options/",
+            "/wallet/passkeys/add/",
+            "/wallet/passkeys/begin/",
+            "/wallet/passkeys/no-thanks/",
+            "/wallet/passkeys/sign-in/",
+            "/wallet/passkeys/options/add/",
+            "/wallet/passkeys/options/sign-in/",
+            f"/wallet/passkeys/options/confirm/{NOBODY}/",
+            f"/wallet/passkeys/{NOBODY}/name/",
+            f"/wallet/passkeys/{NOBODY}/remove/",
             "/wallet/identity/",
             f"/wallet/identity/{NOBODY}/return/",
             *(f"/wallet/identity/{name}/{end}" for name in ("simulated", "unknown") for end in MESSAGES),

@@ -1,0 +1,64 @@
+// Warns two minutes before a request ends, without taking the focus, and asks for more time in the background,
+// so that nothing that was chosen on the page is lost. Without JavaScript the same form works by itself.
+
+(() => {
+  const EARLY_ENOUGH = 120; // seconds before the end
+  const warning = document.querySelector(".time-warning");
+  const clock = new Intl.DateTimeFormat(document.documentElement.lang, { timeStyle: "short" });
+  let end = Date.now() + Number(warning.dataset.seconds) * 1000;
+  let timer = 0;
+
+  function show(part) {
+    for (const one of warning.children) one.hidden = one.dataset.part !== part;
+  }
+
+  function look() {
+    clearTimeout(timer);
+    const seconds = (end - Date.now()) / 1000;
+    if (seconds <= 0) {
+      show("over");
+      return;
+    }
+    if (seconds <= EARLY_ENOUGH) show("soon");
+    const next = seconds > EARLY_ENOUGH ? seconds - EARLY_ENOUGH : seconds;
+    timer = setTimeout(look, next * 1000 + 50);
+  }
+
+  // The page as it is now; only the browser itself may follow a redirect, which may lead to another site.
+  async function pageNow() {
+    const answer = await fetch(location.pathname, { redirect: "manual", cache: "no-store" });
+    const page = new DOMParser().parseFromString(answer.ok ? await answer.text() : "", "text/html");
+    return page.querySelector(".time-warning") && page;
+  }
+
+  function adopt(page) {
+    const fresh = page.querySelector(".time-warning");
+    end = Date.now() + Number(fresh.dataset.seconds) * 1000;
+    const until = page.querySelector(".deadline time");
+    for (const time of fresh.querySelectorAll("time")) time.textContent = clock.format(new Date(time.dateTime));
+    until.textContent = clock.format(new Date(until.dateTime));
+    warning.replaceChildren(...fresh.children);
+    document.querySelector(".deadline").replaceWith(page.querySelector(".deadline"));
+    show("given");
+    warning.focus({ preventScroll: true }); // the button that had the focus is gone
+    look();
+  }
+
+  async function ask(form, button) {
+    const body = new URLSearchParams(new FormData(form, button));
+    await fetch(form.action, { method: "POST", body, redirect: "manual", cache: "no-store" });
+    const page = await pageNow();
+    if (page) adopt(page);
+    else location.replace(location.pathname); // answered or over meanwhile
+  }
+
+  document.addEventListener("submit", (event) => {
+    const button = event.submitter;
+    if (button?.value !== "more_time") return;
+    event.preventDefault();
+    ask(event.target, button).catch(() => location.replace(location.pathname));
+  });
+  document.addEventListener("visibilitychange", look);
+  window.addEventListener("pageshow", look);
+  look();
+})();

@@ -1,0 +1,105 @@
+"""The heading, the title and the button of a question with payments: they name amount and payee."""
+
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+from django.utils.html import escape, format_html
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext, ngettext
+
+from consent.blocks import MOST_IN_LARGE_FIGURE, Payment, Transaction
+from consent.money import Money, total
+from consent.question import Requester
+from consent.values import filled
+
+LONGEST_NAME = 40  # characters in a heading; the card below has the whole name
+# They keep a name from changing the order of the words around it (Unicode UAX 9 §2.4.2).
+_ISOLATE, _END = "\u2068", "\u2069"
+
+
+@dataclass(frozen=True)
+class Approval:
+    """What is approved: at least one payment, each with its amount, and who asks for it.
+
+    sum: of all payments; None if they are in several currencies.
+    """
+
+    requester: Requester
+    payments: tuple[Payment, ...]
+    sum: Money | None
+
+    @classmethod
+    def of(cls, requester: Requester, transactions: Sequence[Transaction]) -> Self | None:
+        """None if there is no payment, or one without its facts, as earlier releases stored them."""
+        moving = [transaction for transaction in transactions if transaction.consequential]
+        payments = tuple(transaction.payment for transaction in moving if transaction.payment)
+        if not payments or len(payments) < len(moving):
+            return None
+        return cls(requester, payments, total(tuple(payment.money for payment in payments)))
+
+    @property
+    def single(self) -> Payment | None:
+        """The payment, if it is the only one."""
+        return self.payments[0] if len(self.payments) == 1 else None
+
+    @property
+    def long(self) -> bool:
+        """Whether the amount in heading and button needs more room than usual."""
+        return self.sum is not None and len(str(self.sum)) > MOST_IN_LARGE_FIGURE
+
+    @property
+    def heading(self) -> SafeString:
+        """The heading as HTML, with a `<bdi>` around everything that is not our text."""
+        text, words = self._question()
+        return in_html(text, words)
+
+    @property
+    def title(self) -> str:
+        """The heading as plain text, with isolating characters in the place of `<bdi>`."""
+        text, words = self._question()
+        return filled(text, {name: f"{_ISOLATE}{word}{_END}" for name, word in words.items()})
+
+    @property
+    def button(self) -> SafeString:
+        """The text of the button that approves, as HTML."""
+        count = len(self.payments)
+        if self.sum is None:
+            text = ngettext("Approve %(count)s payment", "Approve %(count)s payments", count)
+            return in_html(text, {"count": str(count)})
+        return in_html(gettext("Approve %(amount)s"), {"amount": str(self.sum)})
+
+    def _question(self) -> tuple[str, dict[str, str]]:
+        count = str(len(self.payments))
+        if self.single is None:
+            if self.sum is None:
+                return gettext("Approve %(count)s payments?"), {"count": count}
+            text = gettext("Approve %(count)s payments, %(amount)s in total?")
+            return text, {"count": count, "amount": str(self.sum)}
+        amount = str(self.single.money)
+        if self.single.payee:
+            text = gettext("Approve %(amount)s to %(payee)s?")
+            return text, {"amount": amount, "payee": shortened(self.single.payee)}
+        text = gettext("Approve %(amount)s for %(requester)s?")
+        return text, {"amount": amount, "requester": shortened(self.requester.name)}
+
+
+def shortened(name: str, longest: int = LONGEST_NAME) -> str:
+    """The name on one line, cut with an ellipsis if it is long; marks stay with their character."""
+    name = " ".join(name.split())
+    if len(name) <= longest:
+        return name
+    end = longest - 1
+    while end > 1 and (unicodedata.category(name[end])[0] == "M" or name[end - 1] in "\u200c\u200d"):
+        end -= 1
+    return f"{name[:end].rstrip()}…"
+
+
+def in_html(text: str, words: dict[str, str]) -> SafeString:
+    """The text as HTML, with each word in its place, escaped and isolated from the text around it."""
+    isolated = {
+        name: format_html('<bdi class="unbroken">{}</bdi>' if name == "amount" else "<bdi>{}</bdi>", word)
+        for name, word in words.items()
+    }
+    return mark_safe(filled(escape(text), isolated))  # noqa: S308 - every part is escaped

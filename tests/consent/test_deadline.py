@@ -1,0 +1,125 @@
+"""The warning before a request ends, in a real browser: calm, in time, and with more time."""
+
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.test import Client
+from django.utils import timezone
+from playwright.sync_api import expect
+
+from consent.models import Consent
+from presentation.models import Interaction
+from tests.consent.test_look import check, picture
+from tests.people import register
+from tests.presentation.requests.test_flow import ask
+from wallet.models import Wallet
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture
+def question(
+    page: Any, client: Client, alice: Wallet, live_server: Any, signing_key: Any, sign_in: Any
+) -> str:
+    """The address of a question to Alice that a relying party asked."""
+    sign_in(alice)
+    home = f"{live_server.url}/"
+    asked = ask(client, register("Acme Bank", home), redirect_uri=home)
+    for name in (settings.HOLDER_COOKIE_NAME, settings.BROWSER_COOKIE_NAME):
+        page.context.add_cookies([{"name": name, "value": client.cookies[name].value, "url": home}])
+    return f"{live_server.url}{asked}"
+
+
+def end_in(seconds: float) -> None:
+    """Let the request end so soon."""
+    for model in (Interaction, Consent):
+        model.objects.update(expires_at=timezone.now() + timedelta(seconds=seconds))
+
+
+def test_a_warning_comes_two_minutes_before_the_end_without_taking_the_focus(
+    page: Any, question: str
+) -> None:
+    page.clock.install()
+    page.goto(question)
+    warning = page.get_by_text("This request ends at")
+    expect(warning).to_be_hidden()
+    page.get_by_role("button", name="Don’t share").focus()
+    before = page.evaluate("document.activeElement.textContent")
+
+    page.clock.fast_forward("27:00")
+    expect(warning).to_be_hidden()
+    page.clock.fast_forward("01:30")
+
+    expect(warning).to_be_visible()
+    expect(page.get_by_role("status").filter(has=warning)).to_be_visible()
+    assert page.evaluate("document.activeElement.textContent") == before
+    assert page.locator(".time-warning").bounding_box()["y"] >= 0
+
+
+def test_more_time_is_given_without_leaving_the_page(page: Any, question: str) -> None:
+    end_in(100)
+    page.goto(question)
+    page.evaluate("window.sameDocument = true")
+
+    page.get_by_role("button", name="Give me more time").click()
+
+    expect(page.get_by_text("You have more time")).to_be_visible()
+    assert page.evaluate("window.sameDocument")
+    assert page.evaluate("document.activeElement.className") == "time-warning"
+    for model in (Interaction, Consent):
+        assert model.objects.get().expires_at > timezone.now() + timedelta(minutes=29)
+    page.emulate_media(color_scheme="light")
+    check(page)
+    page.get_by_role("button", name="Share and continue").click()
+    expect(page).to_have_url(re.compile("#vp_token=ey"))
+
+
+def test_the_end_is_said_and_nothing_moves(page: Any, question: str) -> None:
+    page.clock.install()
+    page.goto(question)
+
+    page.clock.fast_forward("31:00")
+
+    expect(page.get_by_role("status").get_by_text("This request has expired")).to_be_visible()
+    assert page.url == question
+
+
+def test_a_request_that_ended_meanwhile_gets_no_more_time_and_its_page_says_so(
+    page: Any, question: str
+) -> None:
+    end_in(100)
+    page.goto(question)
+    end_in(-1)
+
+    page.get_by_role("button", name="Give me more time").click()
+
+    expect(page.get_by_role("heading", level=1)).to_have_text("This request has expired")
+
+
+def test_without_a_script_the_page_says_until_when_and_gives_more_time(
+    browser: Any, page: Any, question: str
+) -> None:
+    end_in(100)
+    plain = browser.new_context(java_script_enabled=False, viewport={"width": 390, "height": 844})
+    plain.add_cookies(page.context.cookies())
+    still = plain.new_page()
+    still.goto(question)
+    expect(still.get_by_text("You can answer until")).to_contain_text("UTC")
+    expect(still.get_by_text("This request ends at")).to_be_hidden()
+
+    still.get_by_role("button", name="I need more time").click()
+
+    assert still.url == question
+    assert Consent.objects.get().expires_at > timezone.now() + timedelta(minutes=29)
+    plain.close()
+
+
+def test_the_warning_is_for_everybody(page: Any, question: str) -> None:
+    end_in(100)
+    page.goto(question)
+    expect(page.get_by_role("button", name="Give me more time")).to_be_visible()
+    picture(page, "warning")
+    check(page)

@@ -1,0 +1,273 @@
+"""A person who needs more time gets it, up to a limit; the request stays what it was."""
+
+import threading
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.db import connection
+from django.db.models import F
+from django.test import Client
+from django.utils import timezone
+
+from consent import decisions
+from consent.decisions import AlreadyDecidedError, ExpiredError
+from consent.models import Consent
+from presentation.models import Interaction, PushedRequest, RelyingParty
+from presentation.requests import interactions, more_time
+from presentation.requests.interactions import LIFETIME, LONGEST, LONGEST_WITH_PAYMENT
+from tests.people import ALICE, enroll, register
+from tests.presentation.clients import basic, with_secret
+from tests.presentation.payloads import WIRE, value
+from tests.presentation.requests.test_authorize import fragment
+from tests.presentation.requests.test_flow import ask
+from tests.presentation.requests.test_pushed_requests import go, pushed
+from wallet.models import Credential, Errand, Wallet
+
+pytestmark = pytest.mark.usefixtures("signing_key")
+SOON = timedelta(minutes=2)
+
+
+def age(by: timedelta) -> None:
+    """Let the only interaction, its question and its errand be that much older."""
+    for model, names in (
+        (Credential, ("issued_at",)),
+        (Interaction, ("created_at", "expires_at")),
+        (Consent, ("asked_at", "expires_at", "extendable_until")),
+        (Errand, ("created_at", "expires_at")),
+    ):
+        for row in model.objects.all():
+            changes = {name: moment - by for name in names if (moment := getattr(row, name))}
+            model.objects.filter(pk=row.pk).update(**changes)
+
+
+def more(client: Client, follow: bool = False) -> Any:
+    address = f"/verifiable-credentials/v1/presentation/interactions/{Interaction.objects.get().id}/"
+    return client.post(address, {"decision": "more_time"}, follow=follow)
+
+
+def left(model: Any = Interaction) -> timedelta:
+    end: timedelta = model.objects.get().expires_at - timezone.now()
+    return end
+
+
+def test_more_time_gives_half_an_hour_from_now_and_the_page_again(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: Any
+) -> None:
+    sign_in(alice)
+    page = ask(client, acme_bank)
+    age(LIFETIME - SOON)
+    assert "I need more time" in client.get(page).content.decode()
+
+    response = more(client, follow=True)
+
+    assert response.redirect_chain[-1][0] == page
+    for model in (Interaction, Consent):
+        assert LIFETIME - timedelta(minutes=1) < left(model) <= LIFETIME
+    answer = client.post(Consent.objects.get().return_to, {"decision": "share"})
+    assert "vp_token" in fragment(answer.headers["Location"])
+
+
+@pytest.mark.parametrize("payment", [False, True])
+def test_more_time_ends_at_the_limit_and_the_page_says_so(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: Any, payment: bool
+) -> None:
+    sign_in(alice)
+    page = ask(client, acme_bank, **({"transaction_data": value(WIRE)} if payment else {}))
+    longest = LONGEST_WITH_PAYMENT if payment else LONGEST
+    began, times = Interaction.objects.get().created_at, 0
+    while "I need more time" in client.get(page).content.decode():
+        age(LIFETIME - SOON)
+        began -= LIFETIME - SOON
+        more(client)
+        times += 1
+        assert times < 10
+    ends = {Interaction.objects.get().expires_at, Consent.objects.get().expires_at}
+    assert ends == {began + longest}
+    assert "It can’t be extended again." in client.get(page).content.decode()
+
+    more(client)
+
+    assert Interaction.objects.get().expires_at == began + longest
+
+
+def test_nobody_gets_more_time_for_a_request_that_has_expired(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: Any
+) -> None:
+    sign_in(alice)
+    ask(client, acme_bank)
+    age(LIFETIME)
+    before = Interaction.objects.get().expires_at
+
+    response = more(client)
+
+    assert response.status_code == 410
+    assert "This request has expired" in response.content.decode()
+    assert Interaction.objects.get().expires_at == before
+
+
+def test_another_browser_cannot_extend_a_request(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: Any
+) -> None:
+    sign_in(alice)
+    ask(client, acme_bank)
+    age(LIFETIME - SOON)
+    stranger = Client()
+
+    assert more(stranger).status_code == 410
+    assert left() < LIFETIME - timedelta(minutes=20)
+
+
+def test_another_site_cannot_extend_a_request(alice: Wallet, acme_bank: RelyingParty, sign_in: Any) -> None:
+    browser = Client(enforce_csrf_checks=True)
+    sign_in(alice, browser=browser)
+    ask(browser, acme_bank)
+    age(LIFETIME - SOON)
+
+    assert more(browser).status_code in (303, 403)
+    assert left() < LIFETIME - timedelta(minutes=20)
+
+
+def test_a_question_that_is_answered_is_not_extended(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: Any
+) -> None:
+    sign_in(alice)
+    ask(client, acme_bank)
+    age(LIFETIME - SOON)
+    decisions.decline(Consent.objects.get().id, alice, now=timezone.now())
+
+    more(client)
+
+    assert left() < LIFETIME - timedelta(minutes=20)
+
+
+def test_a_sign_in_on_the_way_gets_more_time_too(client: Client, db: None, acme_bank: RelyingParty) -> None:
+    page = ask(client, acme_bank)
+    assert "/wallet/" in page
+    age(LIFETIME - SOON)
+
+    response = more(client, follow=True)
+
+    assert response.redirect_chain[-1][0] == page
+    assert left(Errand) > LIFETIME - timedelta(minutes=1)
+
+
+def test_a_pushed_request_is_still_known_when_an_extended_one_is_answered(
+    client: Client, alice: Wallet, sign_in: Any
+) -> None:
+    party, secret = with_secret()
+    sign_in(alice)
+    go(client, pushed(client, (party, basic(party.client_id, secret))), party)
+    age(LIFETIME - SOON)
+    more(client)
+    for _ in range(3):
+        age(LIFETIME - SOON)
+        PushedRequest.objects.update(expires_at=F("expires_at") - (LIFETIME - SOON))
+        more(client)
+        call_command("clear_expired")
+
+    answer = client.post(Consent.objects.get().return_to, {"decision": "share"})
+
+    assert "vp_token" in fragment(answer.headers["Location"])
+
+
+def test_the_nonce_of_an_extended_request_counts_once(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: Any
+) -> None:
+    sign_in(alice)
+    ask(client, acme_bank, nonce="used-once-and-for-all-0123456789")
+    first = Consent.objects.get().return_to
+    more(client)
+    assert "vp_token" in fragment(client.post(first, {"decision": "share"}).headers["Location"])
+
+    again = ask(client, acme_bank, nonce="used-once-and-for-all-0123456789")
+
+    assert fragment(again)["error"] == "invalid_request"
+
+
+@pytest.mark.postgresql
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("rival", ["decision", "expiry"])
+def test_more_time_and_a_rival_never_both_win(rival: str) -> None:
+    """An answer that counts is not extended; an extension that counts is whole: both rows or none."""
+    party = register("Acme Bank", "https://bank.example/callback")
+    alice = Wallet.objects.filter(email=ALICE).first() or _alice()
+    for _ in range(8):
+        Interaction.objects.all().delete()
+        consent = _question(party, alice)
+        now = timezone.now()
+        if rival == "expiry":
+            late = Consent.objects.get(id=consent.id).expires_at
+            clocks = [late - timedelta(microseconds=1), late, late + timedelta(seconds=1)]
+        else:
+            clocks = [now, now, now]
+        start, failed = threading.Barrier(4), []
+        opened = [_opened() for _ in clocks]
+
+        def run(work: Any, start: Any = start, failed: Any = failed) -> None:
+            try:
+                connection.ensure_connection()
+                start.wait()
+                work()
+            except (AlreadyDecidedError, ExpiredError):
+                pass
+            except Exception as error:  # returned to the test
+                failed.append(error)
+            finally:
+                connection.close()
+
+        works = [
+            lambda one=one, clock=clock: more_time.give(one, now=clock)
+            for one, clock in zip(opened, clocks, strict=True)
+        ]
+        works.append(lambda consent=consent, now=now: decisions.grant(consent.id, alice, now=now))
+        threads = [threading.Thread(target=run, args=[work]) for work in works]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+        assert failed == []
+        row = Interaction.objects.select_related("consent").get()
+        assert row.consent is not None
+        assert row.expires_at == row.consent.expires_at
+        assert row.consent.decision == "granted"
+
+
+def _alice() -> Wallet:
+    from datetime import date
+
+    return enroll(ALICE, given_name="Alice", family_name="Archer", birth_date=date(1990, 4, 1))
+
+
+def _question(party: RelyingParty, alice: Wallet) -> Consent:
+    """A question of an interaction that ends soon."""
+    from tests.consent.questions import put
+
+    now = timezone.now()
+    ends, began = now + SOON, now + SOON - LIFETIME
+    consent = put(alice, expires_at=ends, extendable_until=began + LONGEST)
+    Interaction.objects.create(
+        relying_party=party,
+        redirect_uri="https://bank.example/callback",
+        browser="b" * 64,
+        parameters={"scope": "openid", "client_id": party.client_id},
+        request_hash="a" * 64,
+        nonce_digest="c" * 64,
+        consent=consent,
+        created_at=began,
+        expires_at=ends,
+    )
+    return consent
+
+
+def _opened() -> interactions.OpenInteraction:
+    row = Interaction.objects.select_related("relying_party", "consent").get()
+    opened = interactions.OpenInteraction(row, interactions.return_address_of(row), still_registered=True)
+
+    class Without:
+        transaction_data = ()
+
+    opened.__dict__["request"] = Without()
+    return opened

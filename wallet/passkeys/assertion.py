@@ -1,0 +1,122 @@
+"""Verifies signatures by passkeys (WebAuthn Level 3 §7.2)."""
+
+from datetime import datetime
+
+import structlog
+from django.db.models import Q
+from webauthn import verify_authentication_response
+from webauthn.authentication.verify_authentication_response import VerifiedAuthentication
+from webauthn.helpers.structs import AuthenticationCredential, AuthenticatorAssertionResponse
+
+from infra import base64url
+from wallet.models import HolderSession, Passkey, Wallet
+from wallet.passkeys import challenges, options, reading
+from wallet.passkeys.challenges import ChallengeGoneError, Purpose
+from wallet.passkeys.errors import (
+    INVALID,
+    CountedBackError,
+    MalformedError,
+    OtherWalletError,
+    RefusedError,
+    TooLateError,
+    UnknownError,
+)
+from wallet.passkeys.reading import PostedAssertion, UnreadableError
+
+log = structlog.get_logger(__name__)
+
+
+def prove(
+    posted: str,
+    purpose: Purpose,
+    *,
+    bound_to: str,
+    subject: str = "",
+    wallet: Wallet | None = None,
+    now: datetime,
+) -> Passkey:
+    """The passkey, with its wallet, that made this signature; raises `PasskeyError`.
+
+    posted: JSON as `reading.read_assertion` takes it. purpose, bound_to, subject: of the challenge, which is
+    used up even if the signature is refused. wallet: the only one whose passkeys will do.
+    """
+    try:
+        read = reading.read_assertion(posted)
+        challenges.use(read.challenge, purpose, bound_to=bound_to, subject=subject, now=now)
+    except UnreadableError as error:
+        raise MalformedError from error
+    except ChallengeGoneError as error:
+        raise TooLateError from error
+    passkey = _find(read)
+    if wallet is not None and passkey.wallet_id != wallet.id:
+        raise OtherWalletError
+    _count(passkey, _verified(read, passkey), now=now)
+    return passkey
+
+
+def confirm(posted: str, session: HolderSession, *, subject: str, now: datetime) -> None:
+    """The signed-in holder proves a factor anew, for the question with this ID; raises `PasskeyError`.
+
+    The session counts as signed in at this moment.
+    """
+    prove(
+        posted,
+        Purpose.CONFIRM,
+        bound_to=session.digest,
+        subject=subject,
+        wallet=session.wallet,
+        now=now,
+    )
+    if HolderSession.objects.filter(digest=session.digest).update(signed_in_at=now) != 1:
+        raise TooLateError  # signed out meanwhile
+    session.signed_in_at = now
+    log.info("holder_confirmed_with_passkey", wallet=str(session.wallet_id))
+
+
+def _find(read: PostedAssertion) -> Passkey:
+    """By its ID; the user handle must be that of its wallet (step 6)."""
+    known = Passkey.objects.select_related("wallet")
+    passkey = known.filter(credential_id=base64url.encode(read.credential_id)).first()
+    if passkey is None:
+        raise UnknownError
+    if read.user_handle not in (None, options.user_handle(passkey.wallet)):
+        raise RefusedError
+    return passkey
+
+
+def _verified(read: PostedAssertion, passkey: Passkey) -> VerifiedAuthentication:
+    credential = AuthenticationCredential(
+        id=passkey.credential_id,
+        raw_id=read.credential_id,
+        response=AuthenticatorAssertionResponse(
+            client_data_json=read.client_data,
+            authenticator_data=read.authenticator_data,
+            signature=read.signature,
+            user_handle=read.user_handle,
+        ),
+    )
+    try:
+        return verify_authentication_response(
+            credential=credential,
+            expected_challenge=read.challenge,
+            expected_rp_id=options.rp_id(),
+            expected_origin=options.origin(),
+            credential_public_key=bytes(passkey.public_key),
+            credential_current_sign_count=0,  # `_count` compares it, with other requests in view
+            require_user_verification=True,
+        )
+    except INVALID as error:
+        log.warning("passkey_refused", passkey=str(passkey.id), why=type(error).__name__)
+        raise RefusedError from error
+
+
+def _count(passkey: Passkey, verified: VerifiedAuthentication, *, now: datetime) -> None:
+    """Store the sign count, if it went up; authenticators that do not count always send 0 (§6.1.1)."""
+    counted = verified.new_sign_count
+    up = Q(sign_count__lt=counted) if counted else Q(sign_count=0)
+    changed = Passkey.objects.filter(up, id=passkey.id).update(
+        sign_count=counted, backed_up=verified.credential_backed_up, last_used_at=now
+    )
+    if changed != 1:
+        log.warning("passkey_counted_back", passkey=str(passkey.id), stored=passkey.sign_count, sent=counted)
+        raise CountedBackError

@@ -1,0 +1,137 @@
+"""The pages on which a signed-in holder adds, names and removes passkeys."""
+
+import uuid
+from collections.abc import Callable
+from datetime import datetime
+from functools import wraps
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from infra import browser
+from wallet import errands, sessions
+from wallet.models import Errand, HolderSession, Passkey, Wallet
+from wallet.pages import see_other
+from wallet.passkeys import pages, registration
+from wallet.passkeys.errors import PasskeyError, StaleError
+from wallet.passkeys.forms import PasskeyNameForm
+from wallet.passkeys.pages import POSTED
+
+SECURITY = "wallet_security"
+View = Callable[..., HttpResponse]
+
+
+def _for_own_passkey(view: Callable[[HttpRequest, Passkey], HttpResponse]) -> View:
+    """A page about a passkey of the signed-in holder; 404 for those of others."""
+
+    @never_cache
+    @wraps(view)
+    def page(request: HttpRequest, passkey_id: uuid.UUID) -> HttpResponse:
+        session = sessions.current(request, now=timezone.now())
+        if session is None:
+            return see_other("wallet_front_door")
+        passkey = session.wallet.passkeys.filter(id=passkey_id).first()
+        if passkey is None:
+            raise Http404
+        return view(request, passkey)
+
+    return page
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def add(request: HttpRequest) -> HttpResponse:
+    """Explains passkeys; on POST, adds the one that the browser has made."""
+    now = timezone.now()
+    session = sessions.current(request, now=now)
+    if session is None:
+        return see_other("wallet_front_door")
+    fresh = registration.is_fresh(session, now=now)
+    if request.method == "POST":
+        return _add(request, session, fresh, now)
+    facts = {"fresh": fresh, "signed_in_as": session.wallet.email}
+    return render(request, "wallet/passkeys/add.html", facts)
+
+
+@never_cache
+@require_POST
+def begin(request: HttpRequest) -> HttpResponse:
+    """Leads to the page for adding a passkey; first to a fresh factor, if the last one is too old."""
+    now = timezone.now()
+    session = sessions.current(request, now=now)
+    if session is None:
+        return see_other("wallet_front_door")
+    if registration.is_fresh(session, now=now):
+        return see_other("wallet_passkey_add")
+    secret, digest = browser.ensure(request)
+    errand = _open_confirmation(session.wallet, digest, now=now)
+    response = see_other("wallet_sign_in", errand.id)
+    browser.remember(response, secret)
+    return response
+
+
+@never_cache
+@require_POST
+def close_offer(request: HttpRequest) -> HttpResponse:
+    """The holder does not want a passkey now; the offer is not made again."""
+    now = timezone.now()
+    session = sessions.current(request, now=now)
+    if session is None:
+        return see_other("wallet_front_door")
+    Wallet.objects.filter(id=session.wallet_id, passkey_offered_at=None).update(passkey_offered_at=now)
+    return see_other("consent_history")
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@_for_own_passkey
+def rename(request: HttpRequest, passkey: Passkey) -> HttpResponse:
+    """The form for the name of a passkey."""
+    form = PasskeyNameForm(request.POST or None, initial={"name": passkey.name})
+    if form.is_valid():
+        Passkey.objects.filter(id=passkey.id).update(name=form.cleaned_data["name"])
+        return see_other(SECURITY)
+    facts = {"form": form, "passkey": passkey, "signed_in_as": passkey.wallet.email}
+    status = 422 if form.is_bound else 200
+    return render(request, "wallet/passkeys/rename.html", facts, status=status)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@_for_own_passkey
+def remove(request: HttpRequest, passkey: Passkey) -> HttpResponse:
+    """Asks for confirmation; on POST, removes the passkey."""
+    if request.method == "POST":
+        registration.remove(passkey)
+        return see_other(reverse(SECURITY, query={"passkey": "removed"}))
+    facts = {"passkey": passkey, "signed_in_as": passkey.wallet.email}
+    return render(request, "wallet/passkeys/remove.html", facts)
+
+
+def _add(request: HttpRequest, session: HolderSession, fresh: bool, now: datetime) -> HttpResponse:
+    try:
+        if not fresh:
+            raise StaleError
+        registration.add(
+            request.POST.get(POSTED, ""),
+            session,
+            user_agent=request.headers.get("User-Agent", "")[:500],
+            now=now,
+        )
+    except PasskeyError as error:
+        back = reverse("wallet_passkey_add")
+        return pages.problem(request, error, back=back, signed_in_as=session.wallet.email)
+    return see_other(reverse(SECURITY, query={"passkey": "added"}))
+
+
+def _open_confirmation(wallet: Wallet, digest: str, *, now: datetime) -> Errand:
+    return errands.open_errand(
+        browser=digest,
+        email=wallet.email,
+        return_to=reverse("wallet_passkey_add"),
+        leave_to=reverse(SECURITY),
+        fresh_since=now - registration.FRESH,
+        now=now,
+    )

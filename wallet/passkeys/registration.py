@@ -1,0 +1,137 @@
+"""Adds passkeys to wallets (WebAuthn Level 3 §7.1), names and removes them."""
+
+from datetime import datetime, timedelta
+
+import structlog
+from django.db import transaction
+from webauthn import verify_registration_response
+from webauthn.helpers import (
+    decode_credential_public_key,
+    decoded_public_key_to_cryptography,
+    parse_attestation_object,
+)
+from webauthn.helpers.structs import (
+    AttestationFormat,
+    AuthenticatorAttestationResponse,
+    RegistrationCredential,
+)
+from webauthn.registration.verify_registration_response import VerifiedRegistration
+
+from infra import base64url
+from infra.email_addresses import EmailAddressError
+from wallet import letters
+from wallet.models import HolderSession, Passkey, Wallet
+from wallet.passkeys import challenges, names, options, reading
+from wallet.passkeys.challenges import ChallengeGoneError, Purpose
+from wallet.passkeys.errors import (
+    INVALID,
+    KnownAlreadyError,
+    MalformedError,
+    RefusedError,
+    TooLateError,
+    TooManyError,
+)
+from wallet.passkeys.reading import PostedKey, UnreadableError
+
+log = structlog.get_logger(__name__)
+
+MOST = 20  # passkeys of one wallet
+# How old a sign-in may be when a passkey is added: a stolen session must not get a lasting key.
+FRESH = timedelta(minutes=10)
+# No attestation is asked for, so a browser sends none, or that of a key which vouches for itself only.
+FORMATS = (AttestationFormat.NONE, AttestationFormat.PACKED)
+
+
+def is_fresh(session: HolderSession, *, now: datetime) -> bool:
+    """Whether the holder proved a factor recently enough to add a passkey."""
+    return session.signed_in_at > now - FRESH
+
+
+def add(posted: str, session: HolderSession, *, user_agent: str, now: datetime) -> Passkey:
+    """Add the passkey that the browser of this session has made; raises `PasskeyError`.
+
+    posted: JSON as `reading.read_key` takes it. user_agent: for its first name.
+    """
+    try:
+        read = reading.read_key(posted)
+        challenges.use(read.challenge, Purpose.ADD, bound_to=session.digest, now=now)
+    except UnreadableError as error:
+        raise MalformedError from error
+    except ChallengeGoneError as error:
+        raise TooLateError from error
+    passkey = _insert(read, _verified(read), session.wallet, user_agent=user_agent, now=now)
+    log.info("passkey_added", passkey=str(passkey.id), wallet=str(session.wallet_id))
+    _tell(session.wallet, "passkey_added", passkey.name)
+    return passkey
+
+
+def remove(passkey: Passkey) -> None:
+    """Remove it, and tell the holder by e-mail; does nothing if another request removed it."""
+    if Passkey.objects.filter(id=passkey.id).delete()[0] == 1:
+        log.info("passkey_removed", passkey=str(passkey.id), wallet=str(passkey.wallet_id))
+        _tell(passkey.wallet, "passkey_removed", passkey.name)
+
+
+def _verified(read: PostedKey) -> VerifiedRegistration:
+    credential = RegistrationCredential(
+        id=base64url.encode(read.credential_id),
+        raw_id=read.credential_id,
+        response=AuthenticatorAttestationResponse(
+            client_data_json=read.client_data, attestation_object=read.attestation_object
+        ),
+    )
+    try:
+        if parse_attestation_object(read.attestation_object).fmt not in FORMATS:
+            raise RefusedError
+        verified = verify_registration_response(
+            credential=credential,
+            expected_challenge=read.challenge,
+            expected_rp_id=options.rp_id(),
+            expected_origin=options.origin(),
+            require_user_verification=True,
+        )
+        key = decode_credential_public_key(verified.credential_public_key)
+        decoded_public_key_to_cryptography(key)  # fails now, and not when the holder wants to sign in
+    except INVALID as error:
+        log.warning("passkey_not_added", why=type(error).__name__)
+        raise RefusedError from error
+    if verified.credential_id != read.credential_id:
+        raise RefusedError
+    return verified
+
+
+def _insert(
+    read: PostedKey, verified: VerifiedRegistration, wallet: Wallet, *, user_agent: str, now: datetime
+) -> Passkey:
+    with transaction.atomic():
+        Wallet.objects.select_for_update().get(id=wallet.id)  # two requests must not both be the last
+        taken = list(Passkey.objects.filter(wallet=wallet).values_list("name", flat=True))
+        if len(taken) >= MOST:
+            raise TooManyError
+        name = names.default(
+            transports=read.transports, attached=read.attached, user_agent=user_agent, taken=taken
+        )
+        passkey, new = Passkey.objects.get_or_create(
+            credential_id=base64url.encode(verified.credential_id),
+            defaults={
+                "wallet": wallet,
+                "name": name,
+                "public_key": verified.credential_public_key,
+                "sign_count": verified.sign_count,
+                "transports": list(read.transports),
+                "backed_up": verified.credential_backed_up,
+                "created_at": now,
+            },
+        )
+        if not new:
+            raise KnownAlreadyError
+        Wallet.objects.filter(id=wallet.id, passkey_offered_at=None).update(passkey_offered_at=now)
+    return passkey
+
+
+def _tell(wallet: Wallet, notice: str, name: str) -> None:
+    """Never fails: the passkey is added or removed already."""
+    try:
+        letters.send_notice(wallet, notice, name=name)
+    except (OSError, EmailAddressError):
+        log.exception("passkey_notice_not_sent", wallet=str(wallet.id), notice=notice)

@@ -1,0 +1,163 @@
+"""Signing in with a passkey, and what scripts fetch before they ask for one.
+
+None of this depends on whether the address of an errand has a wallet: any passkey of this service may be
+offered, and the wallet is known only when its signature is right.
+"""
+
+import uuid
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any
+
+import structlog
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST
+
+from infra import browser
+from infra.again import again_after
+from infra.limits import Limit, LimitReachedError
+from wallet import errands, known_browsers, sessions
+from wallet.models import Errand, Passkey, Wallet
+from wallet.pages import on_errand, see_other, show
+from wallet.passkeys import assertion, challenges, options, pages, registration
+from wallet.passkeys.challenges import Purpose
+from wallet.passkeys.errors import OtherWalletError, PasskeyError
+from wallet.passkeys.pages import POSTED
+from wallet.views import HISTORY, signed_in
+
+log = structlog.get_logger(__name__)
+
+# Every page of the sign-in fetches a challenge for the list of passkeys that browsers show in a field.
+CHALLENGES_PER_CLIENT = Limit(
+    "passkey-challenges-per-client",
+    most=10 * settings.SIGN_IN_EMAILS_PER_CLIENT,
+    window=timedelta(minutes=15),
+)
+
+
+@require_POST
+@never_cache
+def options_at_front_door(request: HttpRequest) -> HttpResponse:
+    """Options for signing in without a request of a relying party."""
+    secret, digest = browser.ensure(request)
+    response = _challenge(request, options.to_sign, Purpose.SIGN_IN, bound_to=digest)
+    browser.remember(response, secret)
+    return response
+
+
+@require_POST
+@on_errand
+def options_on_errand(request: HttpRequest, errand: Errand, now: datetime) -> HttpResponse:
+    """Options for signing in on an errand."""
+    return _challenge(
+        request, options.to_sign, Purpose.SIGN_IN, bound_to=errand.browser, subject=str(errand.id)
+    )
+
+
+@require_POST
+@never_cache
+def options_to_confirm(request: HttpRequest, subject: uuid.UUID) -> HttpResponse:
+    """Options for a fresh factor of the signed-in holder, for the question with this ID."""
+    session = sessions.current(request, now=timezone.now())
+    if session is None:
+        return JsonResponse({"error": "not signed in"}, status=403)
+
+    def asked(challenge: bytes) -> dict[str, Any]:
+        return options.to_sign(challenge, session.wallet.passkeys.all())
+
+    return _challenge(request, asked, Purpose.CONFIRM, bound_to=session.digest, subject=str(subject))
+
+
+@require_POST
+@never_cache
+def options_to_add(request: HttpRequest) -> HttpResponse:
+    """Options for a new passkey of the signed-in holder."""
+    now = timezone.now()
+    session = sessions.current(request, now=now)
+    if session is None or not registration.is_fresh(session, now=now):
+        return JsonResponse({"error": "sign in again"}, status=403)
+
+    def asked(challenge: bytes) -> dict[str, Any]:
+        return options.to_add(session.wallet, challenge)
+
+    return _challenge(request, asked, Purpose.ADD, bound_to=session.digest)
+
+
+@require_POST
+@on_errand
+def sign_in(request: HttpRequest, errand: Errand, now: datetime) -> HttpResponse:
+    """Signs in with a passkey of the wallet with the errand's address, and goes on like after a code.
+
+    On an errand without an address, with a passkey of any wallet.
+    """
+    session = sessions.current(request, now=now)
+    if session and errands.good_for(errand, session):  # a second click
+        return see_other(errand.return_to)
+    try:
+        passkey = _prove(request, bound_to=errand.browser, subject=str(errand.id), now=now)
+        if not errand.asks_address and passkey.wallet.email != errand.email:
+            raise OtherWalletError
+    except PasskeyError as error:
+        return pages.problem(request, error, back=reverse("wallet_sign_in", args=[errand.id]), errand=errand)
+    return _enter(request, errand, passkey.wallet, now)
+
+
+@require_POST
+@never_cache
+def sign_in_at_front_door(request: HttpRequest) -> HttpResponse:
+    """Signs in to the wallet of the passkey, whichever it is."""
+    now = timezone.now()
+    if sessions.current(request, now=now):
+        return see_other(HISTORY)
+    secret, digest = browser.ensure(request)
+    try:
+        passkey = _prove(request, bound_to=digest, subject="", now=now)
+    except PasskeyError as error:
+        return pages.problem(request, error, back=reverse("wallet_front_door"))
+    errand = errands.open_errand(
+        browser=digest,
+        email=passkey.wallet.email,
+        return_to=reverse(HISTORY),
+        leave_to=reverse("wallet_front_door"),
+        now=now,
+    )
+    response = _enter(request, errand, passkey.wallet, now)
+    browser.remember(response, secret)
+    return response
+
+
+def _challenge(
+    request: HttpRequest,
+    asked: Callable[[bytes], dict[str, Any]],
+    purpose: Purpose,
+    *,
+    bound_to: str,
+    subject: str = "",
+) -> HttpResponse:
+    """Options with a new challenge; counted by client address, because each is a row."""
+    now = timezone.now()
+    try:
+        CHALLENGES_PER_CLIENT.take(browser.address(request), now=now)
+    except LimitReachedError as limit:
+        refused = JsonResponse({"error": "too many requests"}, status=429)
+        return again_after(limit.retry_after(now), refused)
+    return JsonResponse(asked(challenges.make(purpose, bound_to=bound_to, subject=subject, now=now)))
+
+
+def _prove(request: HttpRequest, *, bound_to: str, subject: str, now: datetime) -> Passkey:
+    posted = request.POST.get(POSTED, "")
+    return assertion.prove(posted, Purpose.SIGN_IN, bound_to=bound_to, subject=subject, now=now)
+
+
+def _enter(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) -> HttpResponse:
+    """The same as after a right code."""
+    if wallet.state != Wallet.State.ACTIVE:
+        return show(request, "suspended", errand, status=403)
+    known = known_browsers.is_known(errand.browser, wallet.email, now=now)
+    known_browsers.remember(errand.browser, wallet.email, now=now)
+    log.info("holder_signed_in", wallet=str(wallet.id), new=False, passkey=True)
+    return signed_in(request, errand, wallet, known=known, now=now)

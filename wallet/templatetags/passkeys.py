@@ -1,0 +1,21 @@
+"""The offer to add a passkey, on the pages of a signed-in holder where no relying party waits."""
+
+from typing import Any
+
+from django import template
+from django.utils import timezone
+
+from wallet import sessions
+
+register = template.Library()
+
+
+@register.inclusion_tag("wallet/passkeys/offer.html", takes_context=True)
+def passkey_offer(context: dict[str, Any]) -> dict[str, Any]:
+    """Made to enrolled holders until they add a passkey or do not want one. Makes no query."""
+    request = context["request"]
+    session = sessions.current(request, now=timezone.now())
+    wallet = session.wallet if session else None
+    enrolled = wallet is not None and getattr(wallet, "credential", None) is not None
+    offered = enrolled and wallet is not None and wallet.passkey_offered_at is None
+    return {"offered": offered}
