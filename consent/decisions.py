@@ -87,6 +87,7 @@ def ask(
         wallet=wallet,
         requester_id=requester_id,
         requester=requester.to_json(),
+        requester_sought=requester.sought,
         claims=[list(path) for path in claims],
         request_hash=request_hash,
         return_to=return_to,

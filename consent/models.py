@@ -37,6 +37,8 @@ class Consent(AppendOnly):
     wallet = models.ForeignKey(Wallet, on_delete=models.PROTECT, related_name="consents", editable=False)
     requester_id = models.CharField(_("client ID of the requester"), max_length=100, editable=False)
     requester = models.JSONField(editable=False)  # question.Requester as shown at that time
+    # Its name and domain for the search, see `question.sought`; empty in rows of an older release.
+    requester_sought = models.TextField(default="", db_default="", editable=False)
     claims = models.JSONField(editable=False)  # list of claim paths, e.g. [["given_name"]]
     transactions = models.JSONField(editable=False)  # kind, title and hash of each
     # JSON list of question.Transaction as shown; null if there are none or they were erased.
@@ -74,7 +76,11 @@ class Consent(AppendOnly):
             ),
         ]
         indexes = [
-            models.Index(fields=["wallet", "-decided_at"], name="consent_receipts_of_wallet"),
+            models.Index(
+                fields=["wallet", "-decided_at", "-id"],
+                condition=Q(decided_at__isnull=False),
+                name="consent_receipts_in_order",
+            ),
             models.Index(fields=["-asked_at"], name="consent_newest_first"),
             models.Index(fields=["wallet", "requester_id", "-decided_at"], name="consent_last_shared_with"),
             models.Index(

@@ -4,6 +4,7 @@ Parsing is strict, so that the page and the receipt show exactly what was stored
 generic blocks, which this app shows in order. Only `presentation` knows the types of transactions.
 """
 
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, ClassVar, Self
@@ -17,6 +18,11 @@ WEB_ADDRESS = ("https://", "http://")
 
 class QuestionFormatError(ValueError):
     """A value does not have the format that pages can show."""
+
+
+def sought(text: str) -> str:
+    """The text as it is searched: without regard to upper and lower case, in one form of each character."""
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
 
 
 @dataclass(frozen=True)
@@ -45,6 +51,11 @@ class Requester:
 
     def to_json(self) -> dict[str, str]:
         return {name: text for name, text in asdict(self).items() if text or name != "receiver"}
+
+    @property
+    def sought(self) -> str:
+        """The name and the domain, for the search of receipts."""
+        return sought(f"{self.name}\n{self.domain}")
 
     @classmethod
     def from_json(cls, value: object) -> Self:

@@ -15,14 +15,14 @@ def _transactions(*, now: datetime, batch: int) -> int:
 
 ENTRIES = table(
     """
-consent.Consent: requester_id requester claims request_hash return_to decision | consent record: who asked,
-    names of claims, hash of the request, the answer | in clear; never a claim’s value | it is what you and
-    the holder have in writing | for ever
+consent.Consent: requester_id requester requester_sought claims request_hash return_to decision |
+    consent record: who asked, names of claims, hash of the request, the answer | in clear; never a
+    claim’s value | it is what you and the holder have in writing | for ever
 consent.Consent: transactions | consent record: type, title and hash of each transaction | in clear | to
     tell which transaction a record is about | for ever
-consent.Consent: requester_id requester claims request_hash return_to transactions | question that nobody
-    answered | as a consent record | the person may come back to the page | {unanswered_kept} after it
-    expired | questions
+consent.Consent: requester_id requester requester_sought claims request_hash return_to transactions |
+    question that nobody answered | as a consent record | the person may come back to the page |
+    {unanswered_kept} after it expired | questions
 consent.Consent: sealed_transactions | consent record: what the holder was shown of each transaction
     (amounts, accounts, payer, payee, reference, device) | sealed | receipts show it; afterwards they and
     the admin say that it was erased, and when | {years} calendar years after the question | transactions

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import structlog
 
 from consent.models import Consent
-from consent.question import Transaction
+from consent.question import Amount, Items, QuestionFormatError, Transaction
 from infra.sealing import SealError, seal_column, unseal_column
 
 log = structlog.get_logger(__name__)
@@ -20,12 +20,20 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True)
 class KeptTransaction:
-    """One transaction of a record. `shown` is None if its content was erased or cannot be unsealed."""
+    """One transaction of a record. `shown` is None if its content was erased, cannot be unsealed or read."""
 
     kind: str
     title: str
     hash: str  # empty in records from before the hash was stored
     shown: Transaction | None
+
+    @property
+    def amount(self) -> str:
+        """What is paid, such as “950.00 USD”; empty if it is no payment, or its content was erased."""
+        blocks = self.shown.blocks if self.shown else ()
+        amounts = [block.value for block in blocks if isinstance(block, Amount)]
+        totals = [block.total[1] for block in blocks if isinstance(block, Items)]
+        return next(iter(amounts + totals), "")
 
 
 def seal_in(consent: Consent, transactions: Iterable[object], hashes: Sequence[str]) -> None:
@@ -57,7 +65,7 @@ def kept(consent: Consent) -> tuple[KeptTransaction, ...]:
     if consent.erased_at is None:
         try:
             contents = shown(consent)
-        except SealError as error:
+        except (SealError, QuestionFormatError) as error:
             log.warning("transaction_does_not_open", consent=str(consent.pk), reason=str(error))
     # Rows that an instance of an older release wrote during an update have no hash.
     return tuple(

@@ -1,10 +1,9 @@
 """The URLs under `wallet/`."""
 
 from django.urls import path
-from django.views.generic import RedirectView
 
 from wallet import views
-from wallet.account import security
+from wallet.account import home, security
 from wallet.identity import messages as identity_messages
 from wallet.identity import own as identity_own
 from wallet.identity import upload as identity_upload
@@ -14,7 +13,7 @@ from wallet.providers.other_wallet import views as other_wallet_views
 ERRAND = "errands/<uuid:errand_id>"
 
 urlpatterns = [
-    path("", RedirectView.as_view(pattern_name=views.HISTORY)),
+    path("", home.home, name="wallet_home"),
     path("security/", security.security, name="wallet_security"),
     path("sign-in/", views.front_door, name="wallet_front_door"),
     path("sign-out/", views.sign_out, name="wallet_sign_out"),

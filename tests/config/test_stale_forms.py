@@ -175,13 +175,13 @@ def test_a_stale_sign_in_form_is_shown_again(
     assert len(mail.outbox) == 1
 
 
-def test_a_stale_front_door_is_shown_again_or_leads_to_the_receipts(
+def test_a_stale_front_door_is_shown_again_or_leads_to_the_wallet(
     client: Client, tab: Client, nora: Wallet, sign_in: Any
 ) -> None:
     assert NOTICE in submitted(tab, reverse("wallet_front_door"), {"email": NORA}).content.decode()
     sign_in(nora)
     page = submitted(tab, reverse("wallet_front_door"), {"email": NORA})
-    assert page.request["PATH_INFO"] == reverse("consent_history")
+    assert page.request["PATH_INFO"] == reverse("wallet_home")
     assert mail.outbox == []
 
 

@@ -16,5 +16,10 @@ def security(request: HttpRequest) -> HttpResponse:
     session = sessions.current(request, now=timezone.now())
     if session is None:
         return redirect("wallet_front_door")
-    context = {"wallet": session.wallet, "session": session, "signed_in_as": session.wallet.email}
+    context = {
+        "here": "security",
+        "wallet": session.wallet,
+        "session": session,
+        "signed_in_as": session.wallet.email,
+    }
     return render(request, "wallet/security.html", context)
