@@ -33,6 +33,7 @@ PAGE_OF_FORM = {name: name for name in _SAME_PAGE} | {
     "wallet_identity_cancel": "wallet_identity",
     "wallet_identity_start": "wallet_identity",
     "wallet_own_identity": HOME,
+    "wallet_share_emails": "consent_history",
     "wallet_sign_out": HOME,
 }
 

@@ -91,6 +91,7 @@ def ask(
         claims=[list(path) for path in claims],
         request_hash=request_hash,
         return_to=return_to,
+        email_due=wallet.share_emails,
         asked_at=now,
         expires_at=expires_at,
     )

@@ -18,6 +18,7 @@ class Consent(AppendOnly):
     * `decisions`, when the holder answers, and when nothing could be shared although the holder agreed;
     * `clearing`, which deletes unanswered questions, and erases the content of transactions at the end of
       their retention time;
+    * `presentation.sharing_notices`, which takes back `email_due` when it sends the e-mail;
     * `manage.py reseal`, which seals that content with another key, or empties it when its key is lost.
 
     The row holds what the page showed except the values of claims: the names of the claims, the transactions
@@ -54,6 +55,8 @@ class Consent(AppendOnly):
     decided_at = models.DateTimeField(_("answered"), null=True, editable=False)
     # The time at which it became known that nothing could be shared although the holder agreed.
     undelivered_at = models.DateTimeField(_("found undeliverable"), null=True, editable=False)
+    # Whether the holder, who had switched these e-mails on, is to be sent one if the answer is given.
+    email_due = models.BooleanField(default=False, db_default=False, editable=False)
     # The time at which the content of the transactions was erased, after its retention time.
     erased_at = models.DateTimeField(_("transactions erased"), null=True, editable=False)
 
@@ -83,6 +86,11 @@ class Consent(AppendOnly):
             ),
             models.Index(fields=["-asked_at"], name="consent_newest_first"),
             models.Index(fields=["wallet", "requester_id", "-decided_at"], name="consent_last_shared_with"),
+            models.Index(
+                fields=["decided_at"],
+                condition=Q(email_due=True, decision="granted"),
+                name="consent_share_emails_due",
+            ),
             models.Index(
                 fields=["expires_at"], condition=Q(decision="asked"), name="consent_unanswered_by_expiry"
             ),

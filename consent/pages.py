@@ -67,11 +67,12 @@ class Receipt:
     status: Status | None  # of the presented credential; None if there is none, or it has expired
 
     @classmethod
-    def of(cls, consent: Consent, status: Status | None = None) -> Self:
+    def of(cls, consent: Consent, status: Status | None = None, *, with_content: bool = True) -> Self:
+        """with_content: whether to unseal the content of the transactions."""
         return cls(
             consent=consent,
             requester=Requester.from_json(consent.requester),
-            transactions=transactions.kept(consent),
+            transactions=transactions.kept(consent) if with_content else transactions.titles(consent),
             claims=tuple(_label(tuple(path)) for path in consent.claims),
             status=status,
         )

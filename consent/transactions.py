@@ -74,6 +74,14 @@ def kept(consent: Consent) -> tuple[KeptTransaction, ...]:
     )
 
 
+def titles(consent: Consent) -> tuple[KeptTransaction, ...]:
+    """The transactions of a record without their content."""
+    return tuple(
+        KeptTransaction(clear["kind"], clear["title"], clear.get("hash", ""), None)
+        for clear in consent.transactions
+    )
+
+
 def years_until_erased(consent: Consent) -> int | None:
     """The number of whole years after which the content was erased; None if it was not."""
     asked, erased = consent.asked_at, consent.erased_at

@@ -3,7 +3,7 @@
 from django.urls import path
 
 from wallet import views
-from wallet.account import home, security
+from wallet.account import home, security, share_emails
 from wallet.identity import messages as identity_messages
 from wallet.identity import own as identity_own
 from wallet.identity import upload as identity_upload
@@ -14,6 +14,7 @@ ERRAND = "errands/<uuid:errand_id>"
 
 urlpatterns = [
     path("", home.home, name="wallet_home"),
+    path("share-emails/", share_emails.switch, name="wallet_share_emails"),
     path("security/", security.security, name="wallet_security"),
     path("sign-in/", views.front_door, name="wallet_front_door"),
     path("sign-out/", views.sign_out, name="wallet_sign_out"),

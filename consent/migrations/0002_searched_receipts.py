@@ -71,6 +71,15 @@ class Migration(migrations.Migration):
             model_name='consent',
             index=models.Index(condition=models.Q(('decided_at__isnull', False)), fields=['wallet', '-decided_at', '-id'], name='consent_receipts_in_order'),
         ),
+        migrations.AddField(
+            model_name='consent',
+            name='email_due',
+            field=models.BooleanField(db_default=False, default=False, editable=False),
+        ),
+        AddedConcurrently(
+            model_name='consent',
+            index=models.Index(condition=models.Q(('decision', 'granted'), ('email_due', True)), fields=['decided_at'], name='consent_share_emails_due'),
+        ),
         RemovedConcurrently(
             model_name='consent',
             name='consent_receipts_of_wallet',

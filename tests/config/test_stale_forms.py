@@ -185,6 +185,21 @@ def test_a_stale_front_door_is_shown_again_or_leads_to_the_wallet(
     assert mail.outbox == []
 
 
+@pytest.mark.parametrize(
+    ("form", "page"),
+    [("wallet_own_identity", "wallet_home"), ("wallet_share_emails", "consent_history")],
+)
+def test_a_stale_form_of_a_holder_is_shown_again_and_does_nothing(
+    client: Client, tab: Client, alice: Wallet, sign_in: Any, form: str, page: str
+) -> None:
+    sign_in(alice)
+    shown = submitted(tab, reverse(form), {"share_emails": "on"})
+    assert shown.request["PATH_INFO"] == reverse(page)
+    assert NOTICE in shown.content.decode()
+    assert not Wallet.objects.get(id=alice.id).share_emails
+    assert not IdentityVerification.objects.filter(wallet=alice).exclude(state="approved").exists()
+
+
 def test_a_stale_switch_keeps_who_is_signed_in(
     client: Client, tab: Client, alice: Wallet, sign_in: Any
 ) -> None:
