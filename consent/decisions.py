@@ -86,8 +86,7 @@ def ask(
     consent = Consent(
         wallet=wallet,
         requester_id=requester_id,
-        requester=requester.to_json(),
-        requester_sought=requester.sought,
+        **requester.columns(),
         claims=[list(path) for path in claims],
         request_hash=request_hash,
         return_to=return_to,

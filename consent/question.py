@@ -52,10 +52,12 @@ class Requester:
     def to_json(self) -> dict[str, str]:
         return {name: text for name, text in asdict(self).items() if text or name != "receiver"}
 
-    @property
-    def sought(self) -> str:
-        """The name and the domain, for the search of receipts."""
-        return sought(f"{self.name}\n{self.domain}")
+    def columns(self) -> dict[str, Any]:
+        """The columns of a question: the requester as shown, and its name and domain for the search."""
+        return {
+            "requester": self.to_json(),
+            "requester_sought": sought(f"{self.name}\n{self.domain}"),
+        }
 
     @classmethod
     def from_json(cls, value: object) -> Self:

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from django.conf import settings
-from django.http import HttpResponse
-from django.test import Client, RequestFactory
+from django.test import Client
 from django.utils import timezone
 from playwright.sync_api import expect
 
@@ -24,7 +23,6 @@ from tests.people import register
 from tests.presentation.payloads import ITEMIZED, around
 from tests.presentation.requests.test_flow import ask
 from tests.wallet.statuses import INVALID, SUSPENDED, VALID, presented
-from wallet import sessions
 from wallet.models import StatusEntry, Wallet
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -34,16 +32,6 @@ LONG = Requester(
     domain="very-long-subdomain.internationale-handelsgenossenschaft.example.com",
     purpose="x" * 300,
 )
-
-
-@pytest.fixture
-def as_alice(page: Any, alice: Wallet, live_server: Any) -> Any:
-    """A browser page that is signed in as Alice."""
-    response = HttpResponse()
-    sessions.start(RequestFactory().get("/"), response, alice, now=timezone.now())
-    name = settings.HOLDER_COOKIE_NAME
-    page.context.add_cookies([{"name": name, "value": response.cookies[name].value, "url": live_server.url}])
-    return page
 
 
 @pytest.fixture
