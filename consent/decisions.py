@@ -7,13 +7,15 @@ browser is redirected to `return_to`.
 import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from consent.models import Consent
 from consent.question import Requester
 from consent.transactions import seal_in
 from infra.database.prepared_statements import PreparedInsert, PreparedRead, PreparedUpdate
 from wallet.models import Wallet
+
+EMAIL_DUE_FOR = timedelta(days=1)  # an e-mail about an older answer would be no news
 
 _new = PreparedInsert(Consent)
 _open_question = PreparedUpdate(

@@ -10,11 +10,12 @@ between, the e-mail is lost; the receipt is what counts.
 """
 
 import smtplib
-from datetime import datetime, timedelta
+from datetime import datetime
 
 import structlog
 from django.db.models import Q, QuerySet
 
+from consent import decisions
 from consent.models import Consent
 from consent.pages import Receipt
 from infra.email_addresses import EmailAddressError
@@ -23,8 +24,6 @@ from wallet import letters
 from wallet.models import Wallet
 
 log = structlog.get_logger(__name__)
-
-LATE = timedelta(days=1)  # an older answer is not worth an e-mail any more
 
 
 def send_due(*, now: datetime, batch: int = 500) -> int:
@@ -51,7 +50,7 @@ def _due(*, now: datetime) -> QuerySet[Consent]:
         email_due=True,
         decision=Consent.Decision.GRANTED,
         undelivered_at=None,
-        decided_at__gt=now - LATE,
+        decided_at__gt=now - decisions.EMAIL_DUE_FOR,
         wallet__state=Wallet.State.ACTIVE,
         wallet__share_emails=True,
     )
@@ -59,7 +58,7 @@ def _due(*, now: datetime) -> QuerySet[Consent]:
 
 def _drop_late(*, now: datetime) -> None:
     late = Consent.objects.filter(
-        email_due=True, decision=Consent.Decision.GRANTED, decided_at__lte=now - LATE
+        email_due=True, decision=Consent.Decision.GRANTED, decided_at__lte=now - decisions.EMAIL_DUE_FOR
     )
     late.update(email_due=False)
 
