@@ -75,7 +75,7 @@ def _send_once(consent: Consent) -> bool:
             receipt=str(consent.id),
             requester=receipt.requester.name,
             domain=receipt.requester.domain,
-            at=consent.decided_at,
+            at=consent.decided_at or consent.asked_at,
             claims=receipt.claims,
             transactions=[transaction.title for transaction in receipt.transactions],
         )
