@@ -1,8 +1,9 @@
 """E-mails to holders, as plain text and HTML, in the language of the current page."""
 
 import smtplib
+from collections.abc import Sequence
 from contextlib import suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -10,6 +11,7 @@ import structlog
 from django.conf import settings
 from django.core.mail import EmailMessage, EmailMultiAlternatives, get_connection
 from django.template.loader import render_to_string
+from django.urls import reverse
 from django.utils.translation import gettext as _t
 from django.utils.translation import gettext_lazy as _
 
@@ -25,8 +27,7 @@ _ENDS = (
     _("Your verified identity ends on %(day)s"),
     _(
         "Your verified identity is valid until the end of %(day)s. To go on using it, sign in to your "
-        "wallet, open “Your verified identity” and choose “Renew or change”. Until the new one is "
-        "approved, the present one stays valid."
+        "wallet and choose “Renew or change”. Until the new one is approved, the present one stays valid."
     ),
 )
 # Kind of notice → subject and text.
@@ -56,7 +57,7 @@ NOTICES: dict[str, tuple[Text, Text]] = {
         _(
             "Your verified identity was valid until the end of %(day)s. Nothing can be shared from it any "
             "more, and we will erase your details. To share again, prove who you are again: sign in to your "
-            "wallet and open “Your verified identity”."
+            "wallet and choose “Confirm your identity”."
         ),
     ),
     "revoked": (
@@ -64,7 +65,7 @@ NOTICES: dict[str, tuple[Text, Text]] = {
         _(
             "The operator of this service has revoked your verified identity. Nothing can be shared from it "
             "any more, what you shared from it lately is not valid any more, and we will erase your details. "
-            "To share again, prove who you are again: sign in to your wallet and open “Your verified "
+            "To share again, prove who you are again: sign in to your wallet and choose “Confirm your "
             "identity”."
         ),
     ),
@@ -135,6 +136,33 @@ def worded(notice: str, **facts: str) -> tuple[str, str]:
 def send_worded(recipient: str, subject: str, text: str) -> None:
     """Send the words of `worded`; raises OSError like `submit`."""
     _send(recipient, subject, "notice", {"subject": subject, "text": text})
+
+
+def send_shared(
+    wallet: Wallet,
+    *,
+    receipt: str,
+    requester: str,
+    domain: str,
+    at: datetime,
+    claims: Sequence[str],
+    transactions: Sequence[str],
+) -> None:
+    """What the holder has shared, for those who switched these e-mails on: names of claims and titles of
+    transactions, never values, amounts or accounts. receipt: its number. Raises OSError like `send_notice`.
+    """
+    name = " ".join(requester.split())  # a subject is one line
+    subject = _t("You shared your details with %(name)s") % {"name": name}
+    facts = {
+        "subject": subject,
+        "requester": requester,
+        "domain": domain,
+        "at": at,
+        "claims": claims,
+        "transactions": transactions,
+        "address": f"{settings.BASE_URL}{reverse('consent_receipt', args=[receipt])}",
+    }
+    _send(wallet.email, subject, "shared", facts)
 
 
 def _send(recipient: str, subject: str, name: str, facts: dict[str, Any]) -> None:

@@ -23,6 +23,8 @@ class Wallet(models.Model):
     suspension_reason = models.CharField(
         _("reason for suspension"), max_length=200, blank=True, editable=False
     )
+    # Whether the holder is sent an e-mail after each answer.
+    share_emails = models.BooleanField(default=False, db_default=False, editable=False)
     created_at = models.DateTimeField(_("opened"), editable=False)
     # When the holder answered the offer to add a passkey, which is made once.
     passkey_offered_at = models.DateTimeField(null=True, editable=False)
