@@ -4,6 +4,7 @@ from django.apps import apps
 from django.contrib import admin
 from django.urls import include, path
 
+import consent.history
 import consent.views
 import keys.endpoints
 import presentation.endpoints
@@ -53,8 +54,11 @@ urlpatterns = [
     path(f"{PRESENTATION}/outcome", presentation.endpoints.outcome, name="outcome"),
     path("oauth/v2/token", presentation.endpoints.token, name="token"),
     path("consent/<uuid:consent_id>/", consent.views.review, name="consent_review"),
-    path("wallet/history/", consent.views.history, name="consent_history"),
-    path("wallet/history/<uuid:consent_id>/invalidate/", consent.views.invalidate, name="consent_invalidate"),
+    path("wallet/history/", consent.history.history, name="consent_history"),
+    path("wallet/history/<uuid:consent_id>/", consent.history.receipt, name="consent_receipt"),
+    path(
+        "wallet/history/<uuid:consent_id>/invalidate/", consent.history.invalidate, name="consent_invalidate"
+    ),
     path("wallet/", include("wallet.urls")),
     path("admin/", admin.site.urls),
     path("operator/logo", views.operator_logo, name="operator_logo"),

@@ -2,6 +2,7 @@
 
 import sys
 
+from django.apps import apps
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import render
@@ -20,14 +21,14 @@ from infra.reading import only_read
 from presentation.machine_errors import MachineError, OurFaultError, UnavailableError, is_for_machines
 from presentation.relying_parties.metadata import logos
 from wallet import sessions
-from wallet.pages import TRY_AGAIN
-from wallet.views import HISTORY
+from wallet.pages import TRY_AGAIN, see_other
+from wallet.views import HOME
 
 # The page that shows a holder's form, by the URL that the form is posted to. These pages can be opened at any
 # time and show the next step. Pages with other forms are left out: people may have typed long text there.
 _SAME_PAGE = (
     *("consent_invalidate", "delivery", "resume", "sandbox_identity", "wallet_code", "wallet_front_door"),
-    *("wallet_identity_in_person", "wallet_link", "wallet_own_identity", "wallet_sign_in", "wallet_switch"),
+    *("wallet_identity_in_person", "wallet_link", "wallet_sign_in", "wallet_switch"),
 )
 PAGE_OF_FORM = {name: name for name in _SAME_PAGE} | {
     "wallet_browsers_end": "wallet_security",
@@ -35,9 +36,11 @@ PAGE_OF_FORM = {name: name for name in _SAME_PAGE} | {
     "wallet_errand_sign_out": "wallet_identity",
     "wallet_identity_cancel": "wallet_identity",
     "wallet_identity_start": "wallet_identity",
-    "wallet_sign_out": HISTORY,
+    "wallet_own_identity": HOME,
+    "wallet_share_emails": "consent_history",
+    "wallet_sign_out": HOME,
 }
-_WITHOUT_ARGUMENTS = (HISTORY, "wallet_security")
+_WITHOUT_ARGUMENTS = (HOME, "consent_history", "wallet_security")
 
 WELL_KNOWN = "/.well-known/"
 
@@ -45,11 +48,15 @@ WELL_KNOWN = "/.well-known/"
 @never_cache
 @only_read
 def home(request: HttpRequest) -> HttpResponse:
-    """The front page: what this service is, and links to its pages."""
-    session = sessions.current(request, now=timezone.now())
+    """The front page: what this service is. Leads signed-in holders to their wallet.
+
+    The links for developers are shown only where the sandbox is installed: people meet this page in
+    production, and have no use for them.
+    """
+    if sessions.current(request, now=timezone.now()):
+        return see_other(HOME)
     links = {name: _address(name) for name in ("playground", "guide", "self_service", "api_description")}
-    signed_in_as = session.wallet.email if session else ""
-    return render(request, "home.html", {**links, "signed_in_as": signed_in_as})
+    return render(request, "home.html", {**links, "for_developers": apps.is_installed("sandbox")})
 
 
 @cache_control(public=True, max_age=3600)

@@ -7,7 +7,7 @@ browser is redirected to `return_to`.
 import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 
 from django.db.models import F
 from django.db.models.functions import Greatest
@@ -19,6 +19,8 @@ from infra.database.prepared_statements import PreparedInsert, PreparedRead, Pre
 from wallet.models import Wallet
 
 Paths = Sequence[Sequence[str]]  # as JSON has them
+
+EMAIL_DUE_FOR = timedelta(days=1)  # an e-mail about an older answer would be no news
 
 _new = PreparedInsert(Consent)
 _open_question = PreparedUpdate(
@@ -103,12 +105,13 @@ def ask(
     consent = Consent(
         wallet=wallet,
         requester_id=requester_id,
-        requester=requester.to_json(),
+        **requester.columns(),
         claims=[list(path) for path in claims],
         optional_claims=[list(path) for path in optional],
         alternatives=alternatives,
         request_hash=request_hash,
         return_to=return_to,
+        email_due=wallet.share_emails,
         asked_at=now,
         expires_at=expires_at,
         extendable_until=extendable_until,

@@ -19,6 +19,7 @@ class Consent(AppendOnly):
       shared although the holder agreed;
     * `clearing`, which deletes unanswered questions, and erases the content of transactions at the end of
       their retention time;
+    * `presentation.sharing_notices`, which takes back `email_due` when it sends the e-mail;
     * `manage.py reseal`, which seals that content with another key, or empties it when its key is lost.
 
     The row holds what the page showed except the values of claims: the names of the claims, the transactions
@@ -49,6 +50,8 @@ class Consent(AppendOnly):
     requester_is_unchecked = models.BooleanField(
         _("requester registered itself"), default=False, db_default=False, editable=False
     )
+    # Its name and domain for the search, see `question.sought`; empty in rows of an older release.
+    requester_sought = models.TextField(default="", db_default="", editable=False)
     transactions = models.JSONField(editable=False)  # kind, title and hash of each
     # JSON list of question.Transaction as shown; null if there are none or they were erased.
     sealed_transactions = models.BinaryField(null=True, editable=False)
@@ -67,6 +70,8 @@ class Consent(AppendOnly):
     fresh_since = models.DateTimeField(null=True, editable=False)
     # The time at which it became known that nothing could be shared although the holder agreed.
     undelivered_at = models.DateTimeField(_("found undeliverable"), null=True, editable=False)
+    # Whether the holder, who had switched these e-mails on, is to be sent one if the answer is given.
+    email_due = models.BooleanField(default=False, db_default=False, editable=False)
     # The time at which the content of the transactions was erased, after its retention time.
     erased_at = models.DateTimeField(_("transactions erased"), null=True, editable=False)
 
@@ -89,9 +94,18 @@ class Consent(AppendOnly):
             ),
         ]
         indexes = [
-            models.Index(fields=["wallet", "-decided_at"], name="consent_receipts_of_wallet"),
+            models.Index(
+                fields=["wallet", "-decided_at", "-id"],
+                condition=Q(decided_at__isnull=False),
+                name="consent_receipts_in_order",
+            ),
             models.Index(fields=["-asked_at"], name="consent_newest_first"),
             models.Index(fields=["wallet", "requester_id", "-decided_at"], name="consent_last_shared_with"),
+            models.Index(
+                fields=["decided_at"],
+                condition=Q(email_due=True, decision="granted"),
+                name="consent_share_emails_due",
+            ),
             models.Index(
                 fields=["expires_at"], condition=Q(decision="asked"), name="consent_unanswered_by_expiry"
             ),

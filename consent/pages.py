@@ -94,14 +94,15 @@ class Receipt:
     status: Status | None  # of the presented credential; None if there is none, or it has expired
 
     @classmethod
-    def of(cls, consent: Consent, status: Status | None = None) -> Self:
+    def of(cls, consent: Consent, status: Status | None = None, *, with_content: bool = True) -> Self:
+        """with_content: whether to unseal the content of the transactions."""
         agreed = consent.decision == Consent.Decision.GRANTED
         chosen = decisions.shared_by(consent) if agreed else [tuple(path) for path in consent.claims]
         left_off = [path for path in map(tuple, consent.optional_claims) if path not in chosen]
         return cls(
             consent=consent,
             requester=Requester.from_json(consent.requester),
-            transactions=transactions.kept(consent),
+            transactions=transactions.kept(consent) if with_content else transactions.titles(consent),
             claims=tuple(map(_label, chosen)),
             kept_off=tuple(map(_label, left_off)),
             status=status,

@@ -4,6 +4,7 @@ Parsing is strict, so that the page and the receipt show exactly what was stored
 in `blocks`.
 """
 
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Self
@@ -15,6 +16,11 @@ WEB_ADDRESS = ("https://", "http://")
 
 class QuestionFormatError(ValueError):
     """A value does not have the format that pages can show."""
+
+
+def sought(text: str) -> str:
+    """The text as it is searched: without regard to upper and lower case, in one form of each character."""
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
 
 
 @dataclass(frozen=True)
@@ -43,6 +49,13 @@ class Requester:
 
     def to_json(self) -> dict[str, str]:
         return {name: text for name, text in asdict(self).items() if text or name != "receiver"}
+
+    def columns(self) -> dict[str, Any]:
+        """The columns of a question: the requester as shown, and its name and domain for the search."""
+        return {
+            "requester": self.to_json(),
+            "requester_sought": sought(f"{self.name}\n{self.domain}"),
+        }
 
     @classmethod
     def from_json(cls, value: object) -> Self:

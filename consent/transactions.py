@@ -12,8 +12,9 @@ from dataclasses import dataclass
 import structlog
 from django.utils.translation import gettext
 
-from consent.blocks import Transaction
+from consent.blocks import Amount, Items, Transaction
 from consent.models import Consent
+from consent.question import QuestionFormatError
 from infra.sealing import SealError, seal_column, unseal_column
 
 log = structlog.get_logger(__name__)
@@ -21,12 +22,20 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True)
 class KeptTransaction:
-    """One transaction of a record. `shown` is None if its content was erased or cannot be unsealed."""
+    """One transaction of a record. `shown` is None if its content was erased, cannot be unsealed or read."""
 
     kind: str
     title: str
     hash: str  # empty in records from before the hash was stored
     shown: Transaction | None
+
+    @property
+    def amount(self) -> str:
+        """What is paid, such as “950.00 USD”; empty if it is no payment, or its content was erased."""
+        blocks = self.shown.blocks if self.shown else ()
+        amounts = [str(block.value) for block in blocks if isinstance(block, Amount)]
+        totals = [str(block.total[1]) for block in blocks if isinstance(block, Items)]
+        return next(iter(amounts + totals), "")
 
 
 def seal_in(consent: Consent, transactions: Iterable[object], hashes: Sequence[str]) -> None:
@@ -58,12 +67,20 @@ def kept(consent: Consent) -> tuple[KeptTransaction, ...]:
     if consent.erased_at is None:
         try:
             contents = shown(consent)
-        except SealError as error:
+        except (SealError, QuestionFormatError) as error:
             log.warning("transaction_does_not_open", consent=str(consent.pk), reason=str(error))
     # Rows that an instance of an older release wrote during an update have no hash.
     return tuple(
         KeptTransaction(clear["kind"], gettext(clear["title"]), clear.get("hash", ""), content)
         for clear, content in zip(consent.transactions, contents, strict=True)
+    )
+
+
+def titles(consent: Consent) -> tuple[KeptTransaction, ...]:
+    """The transactions of a record without their content."""
+    return tuple(
+        KeptTransaction(clear["kind"], gettext(clear["title"]), clear.get("hash", ""), None)
+        for clear in consent.transactions
     )
 
 

@@ -1,25 +1,22 @@
-"""The page that asks a holder to share, and the pages that show receipts."""
+"""The page that asks a holder to share, and what its form does."""
 
 import uuid
-from contextlib import suppress
 from datetime import datetime
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlencode
 
 from django.core.exceptions import BadRequest
-from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.middleware.csrf import rotate_token
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_http_methods
 
 from consent import decisions, switches
 from consent.decisions import Paths
 from consent.models import Consent
-from consent.pages import REVIEW_CSP, Question, Receipt
+from consent.pages import REVIEW_CSP, Question
 from infra.database.prepared_statements import PreparedRead
 from infra.reading import only_read
 from infra.sealing import SealError
@@ -29,10 +26,7 @@ from wallet.pages import NOT_ME  # as a decision: leaves the question unanswered
 from wallet.passkeys import assertion
 from wallet.passkeys.errors import PasskeyError
 from wallet.passkeys.pages import POSTED, problem
-from wallet.status_lists import changes
-from wallet.status_lists.standing import standings
 
-PAGE_SIZE = 20
 MORE_TIME = "more_time"  # leaves the question unanswered; the view at `return_to` extends it
 SHARE, BY_CODE = "share", "code"
 DECISIONS = {SHARE: Consent.Decision.GRANTED, "decline": Consent.Decision.DECLINED}
@@ -56,44 +50,6 @@ def review(request: HttpRequest, consent_id: uuid.UUID) -> HttpResponse:
     if session is None:
         return _onwards(consent)
     return _ask(request, consent, session, now=now)
-
-
-@only_read
-def history(request: HttpRequest) -> HttpResponse:
-    """The holder's receipts, newest first: requests that were granted or declined."""
-    now = timezone.now()
-    session = sessions.current(request, now=now)
-    if session is None:
-        return redirect("wallet_front_door")
-    decided = Consent.objects.filter(wallet=session.wallet_id, decided_at__isnull=False)
-    page = Paginator(decided.order_by("-decided_at"), PAGE_SIZE).get_page(request.GET.get("page"))
-    context = {
-        "page": page,
-        "receipts": _receipts(list(page), session.wallet, now=now),
-        "invalidated": _invalidated(request, session.wallet, now=now),
-        "signed_in_as": session.wallet.email,
-    }
-    return _page(request, "history", context)
-
-
-@require_http_methods(["GET", "HEAD", "POST"])
-def invalidate(request: HttpRequest, consent_id: uuid.UUID) -> HttpResponse:
-    """Ask for confirmation; on POST, invalidate the credential that was presented with this consent."""
-    now = timezone.now()
-    session = sessions.current(request, now=now)
-    if session is None:
-        return redirect("wallet_front_door")
-    consent = get_object_or_404(Consent, id=consent_id, wallet=session.wallet_id)
-    (receipt,) = _receipts([consent], session.wallet, now=now)
-    if request.method != "POST" and receipt.can_be_taken_back:
-        context = {"receipt": receipt, "signed_in_as": session.wallet.email}
-        return _page(request, "invalidate", context)
-    done = {}
-    if request.method == "POST" and receipt.shared:
-        with suppress(changes.NothingToChangeError):  # it is invalid already, or has expired
-            changes.take_back(session.wallet, consent.id, now=now)
-        done = {"invalidated": consent.id}
-    return HttpResponseRedirect(reverse("consent_history", query=done), status=HTTPStatus.SEE_OTHER)
 
 
 def take_decision(
@@ -169,21 +125,6 @@ def _confirm(
 
 def _needs_factor(consent: Consent, session: HolderSession) -> bool:
     return consent.fresh_since is not None and session.signed_in_at < consent.fresh_since
-
-
-def _invalidated(request: HttpRequest, wallet: Wallet, *, now: datetime) -> Receipt | None:
-    """The receipt named in the query, if it is the holder's and its credential is invalid."""
-    try:
-        consent = Consent.objects.get(id=uuid.UUID(request.GET.get("invalidated", "")), wallet=wallet)
-    except (ValueError, Consent.DoesNotExist):
-        return None
-    (receipt,) = _receipts([consent], wallet, now=now)
-    return receipt if receipt.taken_back else None
-
-
-def _receipts(consents: list[Consent], wallet: Wallet, *, now: datetime) -> list[Receipt]:
-    statuses = standings(wallet, [consent.id for consent in consents], now=now)
-    return [Receipt.of(consent, statuses.get(consent.id)) for consent in consents]
 
 
 def _ask(request: HttpRequest, consent: Consent, session: HolderSession, *, now: datetime) -> HttpResponse:

@@ -7,6 +7,7 @@ from infra.models import DatabaseMark, LastRun
 # Command → what does not happen while it does not run.
 COMMANDS = {
     "clear_expired": "what has expired is not erased",
+    "send_share_emails": "holders who asked for it are not told what they shared",
     "sweep_identity_verifications": "identity checks do not end, and nobody is told that their identity ends",
 }
 OVERDUE = timedelta(days=1)

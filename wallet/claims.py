@@ -214,6 +214,9 @@ CLAIMS: dict[ClaimPath, Claim] = {
 
 OPTIONAL = frozenset(path for path, claim in CLAIMS.items() if claim.optional)
 
+# What a person is: not what follows from it, such as an age, nor how it was verified.
+ORIGINAL = tuple(path for path, claim in CLAIMS.items() if not claim.derived_from and not claim.optional)
+
 # What operators and receipts call them: the path with dots.
 NAMES: dict[str, ClaimPath] = {".".join(path): path for path in CLAIMS}
 

@@ -123,6 +123,19 @@ def preview(credential: Credential, paths: Sequence[ClaimPath], *, today: date) 
     return claims.preview(_identity(credential), _requested(paths, credential), today=today)
 
 
+def full_name(credential: Credential) -> str:
+    """The given and the family name, as the holder reads them; raises SealError."""
+    identity = _identity(credential)
+    return f"{identity.given_name} {identity.family_name}".strip()
+
+
+def own_values(credential: Credential, *, today: date) -> list[claims.ClaimPreview]:
+    """The values that holders see of their own identity: not those that follow from others, nor those of the
+    identity check. Raises SealError."""
+    identity = _identity(credential)
+    return claims.preview(identity, claims.ORIGINAL, today=today)
+
+
 def plain_claims() -> dict[str, Any]:
     """The claims that every presentation discloses; None where the value is known only when it is issued."""
     return {

@@ -4,8 +4,9 @@ An e-mail that a person requests is in the language of the page; a notice is in 
 """
 
 import smtplib
+from collections.abc import Sequence
 from contextlib import suppress
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -13,6 +14,7 @@ import structlog
 from django.conf import settings
 from django.core.mail import EmailMessage, EmailMultiAlternatives, get_connection
 from django.template.loader import render_to_string
+from django.urls import reverse
 from django.utils.translation import get_language, override
 from django.utils.translation import gettext as _t
 from django.utils.translation import gettext_lazy as _
@@ -29,8 +31,7 @@ _ENDS = (
     _("Your verified identity ends on %(day)s"),
     _(
         "Your verified identity is valid until the end of %(day)s. To go on using it, sign in to your "
-        "wallet, open “Your verified identity” and choose “Renew or change”. Until the new one is "
-        "approved, the present one stays valid."
+        "wallet and choose “Renew or change”. Until the new one is approved, the present one stays valid."
     ),
 )
 # Kind of notice → subject and text.
@@ -60,7 +61,7 @@ NOTICES: dict[str, tuple[Text, Text]] = {
         _(
             "Your verified identity was valid until the end of %(day)s. Nothing can be shared from it any "
             "more, and we will erase your details. To share again, prove who you are again: sign in to your "
-            "wallet and open “Your verified identity”."
+            "wallet and choose “Confirm your identity”."
         ),
     ),
     "revoked": (
@@ -68,7 +69,7 @@ NOTICES: dict[str, tuple[Text, Text]] = {
         _(
             "The operator of this service has revoked your verified identity. Nothing can be shared from it "
             "any more, what you shared from it lately is not valid any more, and we will erase your details. "
-            "To share again, prove who you are again: sign in to your wallet and open “Your verified "
+            "To share again, prove who you are again: sign in to your wallet and choose “Confirm your "
             "identity”."
         ),
     ),
@@ -147,6 +148,33 @@ def _written(fact: str | date) -> str:
 def send_worded(recipient: str, subject: str, text: str) -> None:
     """Send the words of `worded`; raises OSError like `submit`."""
     _send(recipient, subject, "notice", {"subject": subject, "text": text})
+
+
+def send_shared(
+    wallet: Wallet,
+    *,
+    receipt: str,
+    requester: str,
+    domain: str,
+    at: datetime,
+    claims: Sequence[str],
+    transactions: Sequence[str],
+) -> None:
+    """What the holder has shared, for those who switched these e-mails on: names of claims and titles of
+    transactions, never values, amounts or accounts. receipt: its number. Raises OSError like `send_notice`.
+    """
+    name = " ".join(requester.split())  # a subject is one line
+    subject = _t("You shared your details with %(name)s") % {"name": name}
+    facts = {
+        "subject": subject,
+        "requester": requester,
+        "domain": domain,
+        "at": at,
+        "claims": claims,
+        "transactions": transactions,
+        "address": f"{settings.BASE_URL}{reverse('consent_receipt', args=[receipt])}",
+    }
+    _send(wallet.email, subject, "shared", facts)
 
 
 def _send(recipient: str, subject: str, name: str, facts: dict[str, Any]) -> None:

@@ -38,8 +38,9 @@ wallet.IdentityMark: digest | verified identity: its document, its name and birt
     find the same person in another wallet | as long as the verified identity
 wallet.AuditEntry: action subject | which operator looked at which attempt: internal IDs | in clear | to
     account for what operators saw | for ever
-wallet.Wallet: email suspension_reason | a holder’s e-mail address, and the reason for a suspension | in
-    clear | holders sign in with the address; operators see the reason | as long as the wallet
+wallet.Wallet: email suspension_reason share_emails | a holder’s e-mail address, whether they want e-mails
+    about what they share, and the reason for a suspension | in clear | holders sign in with the address;
+    operators see the reason | as long as the wallet
 wallet.Wallet: language | the language the holder last used | in clear | to write e-mails in it | as long as
     the wallet
 wallet.HolderSession: digest | signed-in browser | the digest of its cookie | to recognise the browser |

@@ -1,10 +1,9 @@
 """The URLs under `wallet/`."""
 
 from django.urls import path
-from django.views.generic import RedirectView
 
 from wallet import views
-from wallet.account import browsers, security
+from wallet.account import browsers, home, security, share_emails
 from wallet.identity import messages as identity_messages
 from wallet.identity import own as identity_own
 from wallet.identity import upload as identity_upload
@@ -16,7 +15,8 @@ from wallet.providers.other_wallet import views as other_wallet_views
 ERRAND = "errands/<uuid:errand_id>"
 
 urlpatterns = [
-    path("", RedirectView.as_view(pattern_name=views.HISTORY)),
+    path("", home.home, name="wallet_home"),
+    path("share-emails/", share_emails.switch, name="wallet_share_emails"),
     path("security/", security.security, name="wallet_security"),
     path("security/browsers/sign-out/", browsers.end_all, name="wallet_browsers_end_all"),
     path("security/browsers/<uuid:public_id>/sign-out/", browsers.end, name="wallet_browsers_end"),

@@ -27,7 +27,7 @@ from wallet.forms import CodeForm, EmailForm
 from wallet.models import Errand, HolderSession, Wallet
 from wallet.pages import NOT_ME, on_errand, see_other, show
 
-HISTORY = "consent_history"  # the page after a sign-in that no relying party requested
+HOME = "wallet_home"  # the page after a sign-in that no relying party requested
 
 
 @never_cache
@@ -36,7 +36,7 @@ def front_door(request: HttpRequest) -> HttpResponse:
     """Sign-in that no relying party requested: asks for the e-mail address, then continues like any other."""
     now = timezone.now()
     if sessions.current(request, now=now):
-        return see_other(HISTORY)
+        return see_other(HOME)
     form = EmailForm(request.POST or None)
     if not form.is_valid():
         return render(request, "wallet/front_door.html", {"form": form}, status=422 if form.is_bound else 200)
@@ -184,7 +184,7 @@ def _on_own_errand(request: HttpRequest, email: str, now: datetime) -> HttpRespo
     errand = errands.open_errand(
         browser=digest,
         email=email,
-        return_to=reverse(HISTORY),
+        return_to=reverse(HOME),
         leave_to=reverse("wallet_front_door"),
         now=now,
     )

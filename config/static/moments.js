@@ -3,6 +3,9 @@
 const language = document.documentElement.lang;
 const formats = {
   moment: new Intl.DateTimeFormat(language, { dateStyle: "long", timeStyle: "short" }),
+  zoned: new Intl.DateTimeFormat(language, {
+    day: "numeric", month: "long", year: "numeric", hour: "2-digit", minute: "2-digit", timeZoneName: "longOffset",
+  }),
   clock: new Intl.DateTimeFormat(language, { timeStyle: "short" }),
 };
 for (const [name, format] of Object.entries(formats)) {

@@ -20,6 +20,13 @@ def moment(when: datetime) -> SafeString:
 
 
 @register.simple_tag
+def zoned(when: datetime) -> SafeString:
+    """As `moment`, but the browser names the zone too: for what is printed and kept."""
+    text = date_format(localtime(when), "j F Y, H:i")
+    return format_html('<time datetime="{}" data-zoned>{} UTC</time>', when.isoformat(), text)
+
+
+@register.simple_tag
 def clock(when: datetime) -> SafeString:
     """The time of day as a `<time>` element, such as “09:30 UTC”."""
     text = localised.clock(localtime(when))

@@ -159,7 +159,7 @@ def test_open_checks_and_those_that_ended_today_are_counted_by_state(client: Cli
     assert ("identity_verifications_ended", "review") not in found
 
 
-@pytest.mark.parametrize("command", ["clear_expired", "sweep_identity_verifications"])
+@pytest.mark.parametrize("command", ["clear_expired", "send_share_emails", "sweep_identity_verifications"])
 @pytest.mark.usefixtures("signing_key")
 def test_a_command_that_does_not_run_is_visible(client: Client, command: str) -> None:
     DatabaseMark.objects.update(marked_at=timezone.now() - timedelta(days=9))

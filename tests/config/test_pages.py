@@ -5,6 +5,7 @@ import uuid
 from collections.abc import Callable, Iterator
 
 import pytest
+from django.apps import apps
 from django.db import connection
 from django.test import Client, RequestFactory
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
@@ -81,10 +82,10 @@ def test_a_stale_form_leads_back_only_to_a_page_of_ours(rf, referer: str, again:
     assert f'href="{again}"' in views.csrf_failure(request).content.decode()
 
 
-def test_the_front_page_leads_to_the_receipts_and_the_published_documents(client: Client, db: None) -> None:
+def test_the_front_page_leads_to_the_wallet_and_the_published_documents(client: Client, db: None) -> None:
     page = client.get("/").content.decode()
     for address in (
-        reverse("consent_history"),
+        reverse("wallet_home"),
         "/.well-known/openid-configuration",
         "/openid-connect/jwks",
         "/credential-types/identity/v1",
@@ -92,16 +93,24 @@ def test_the_front_page_leads_to_the_receipts_and_the_published_documents(client
         assert f'href="{address}"' in page
 
 
-def test_the_front_page_says_who_is_signed_in_and_lets_them_sign_out(
+def test_the_front_page_leads_who_is_signed_in_to_their_wallet(
     client: Client, alice: Wallet, sign_in: Callable[..., object]
 ) -> None:
-    assert "Sign out" not in client.get("/").content.decode()
     sign_in(alice)
     response = client.get("/")
 
-    assert alice.email in response.content.decode()
-    assert f'action="{reverse("wallet_sign_out")}"' in response.content.decode()
+    assert (response.status_code, response.headers["Location"]) == (303, reverse("wallet_home"))
     assert "no-store" in response.headers["Cache-Control"]
+
+
+def test_the_front_page_has_links_for_developers_in_the_sandbox_only(
+    client: Client, db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "For developers" in client.get("/").content.decode()
+    monkeypatch.setattr(apps, "is_installed", lambda name: name != "sandbox")
+    page = client.get("/").content.decode()
+    assert "For developers" not in page
+    assert "openid-configuration" not in page
 
 
 def test_every_page_says_that_it_is_the_sandbox(client: Client, db: None) -> None:

@@ -175,14 +175,29 @@ def test_a_stale_sign_in_form_is_shown_again(
     assert len(mail.outbox) == 1
 
 
-def test_a_stale_front_door_is_shown_again_or_leads_to_the_receipts(
+def test_a_stale_front_door_is_shown_again_or_leads_to_the_wallet(
     client: Client, tab: Client, nora: Wallet, sign_in: Any
 ) -> None:
     assert NOTICE in submitted(tab, reverse("wallet_front_door"), {"email": NORA}).content.decode()
     sign_in(nora)
     page = submitted(tab, reverse("wallet_front_door"), {"email": NORA})
-    assert page.request["PATH_INFO"] == reverse("consent_history")
+    assert page.request["PATH_INFO"] == reverse("wallet_home")
     assert mail.outbox == []
+
+
+@pytest.mark.parametrize(
+    ("form", "page"),
+    [("wallet_own_identity", "wallet_home"), ("wallet_share_emails", "consent_history")],
+)
+def test_a_stale_form_of_a_holder_is_shown_again_and_does_nothing(
+    client: Client, tab: Client, alice: Wallet, sign_in: Any, form: str, page: str
+) -> None:
+    sign_in(alice)
+    shown = submitted(tab, reverse(form), {"share_emails": "on"})
+    assert shown.request["PATH_INFO"] == reverse(page)
+    assert NOTICE in shown.content.decode()
+    assert not Wallet.objects.get(id=alice.id).share_emails
+    assert not IdentityVerification.objects.filter(wallet=alice).exclude(state="approved").exists()
 
 
 def test_a_stale_switch_keeps_who_is_signed_in(

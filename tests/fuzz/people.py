@@ -95,7 +95,9 @@ def _verified(browser: "Browser", party: object, body: dict[str, object]) -> Non
 
 def _looks_back(browser: "Browser") -> None:
     """Opens the receipts and revokes a presentation."""
-    history = browser.get("/wallet/history/", [("page", "1")] if browser.mutator.turns() else None)
+    history = browser.get(
+        "/wallet/history/", [("requester", "a"), ("since", "2026-01-01")] if browser.mutator.turns() else None
+    )
     found = re.search(r'href="(/wallet/history/[^"]+/invalidate/)"', history.text)
     if found:
         browser.get(found[1])
@@ -156,7 +158,7 @@ def sign_in(browser: "Browser") -> None:
     if page.path.endswith("/code/"):
         code = _CODE.search(page.text)
         page = browser.follow(browser.post(page.path, [("code", code[1] if code else "000000")]))
-    browser.runner.account.reached["wallets opened"] += page.path == "/wallet/history/"
+    browser.runner.account.reached["wallets opened"] += page.path == "/wallet/"
     if rng.random() < 0.5:
         browser.follow(browser.post("/wallet/sign-out/", []))
 
@@ -175,7 +177,7 @@ def by_link(browser: "Browser") -> None:
         return
     browser.get(found[1])
     after = browser.follow(browser.post(found[1], []))
-    browser.runner.account.reached["sign-ins by link"] += after.path == "/wallet/history/"
+    browser.runner.account.reached["sign-ins by link"] += after.path == "/wallet/"
 
 
 def somebody_else(browser: "Browser") -> None:

@@ -41,7 +41,7 @@ def test_the_check_names_each_command_that_has_not_run_for_a_day() -> None:
 
 def test_the_service_starts_all_the_same() -> None:
     found = checks.regular_commands(None)
-    assert len(found) == 2
+    assert len(found) == 3
     assert not any(message.is_serious(WARNING) for message in found)
 
 

@@ -90,6 +90,7 @@ def test_people_and_relying_parties_continue_where_they_were(upgraded: Upgraded)
     answer = parse_qs(urlsplit(found["answer"]).fragment)
     assert set(answer) == {"vp_token", "state"}
     assert "DE02 1203 0000 0000 2020 51" in found["receipts"]  # sealed by version 0.1.0
+    assert found["found receipts"] >= 2  # by the text that the migration filled in
     assert "Planted goods" in found["receipts"]  # in a record without the hash of its transaction
     assert "Planted memo" in found["pushed request"]
     assert found["access token"]["token_type"] == "Bearer"
@@ -101,7 +102,12 @@ def test_every_sealed_value_opens_and_the_hourly_commands_run(upgraded: Upgraded
     resealed = manage(upgraded.environment | two, "reseal", "--reason", "test")
     assert "Everything is sealed under the first key" in resealed.stdout, resealed.stderr
 
-    for command in ("rotate_signing_keys", "sweep_identity_verifications", "clear_expired"):
+    for command in (
+        "rotate_signing_keys",
+        "sweep_identity_verifications",
+        "send_share_emails",
+        "clear_expired",
+    ):
         done = manage(upgraded.environment | two, command)
         assert done.returncode == 0, done.stderr
 

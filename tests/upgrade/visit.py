@@ -38,7 +38,11 @@ def open_request() -> Iterator[tuple[str, Any]]:
     yield "consent page", page
     (address,) = set(re.findall(r'<form method="post" action="([^"]*/interactions/[^"]+)"', page))
     yield "answer", alice.post(address, {"decision": "share"}, secure=True).headers["Location"]
-    yield "receipts", get(alice, "/wallet/history/").content.decode()
+    page = get(alice, "/wallet/history/").content.decode()
+    found = re.findall(r'href="(/wallet/history/[0-9a-f-]{36}/)"', page)
+    yield "receipts", page + "".join(get(alice, address).content.decode() for address in found)
+    searched = get(alice, "/wallet/history/", requester="acme BANK").content.decode()
+    yield "found receipts", len(re.findall("<article", searched))
 
 
 def pushed_request() -> Iterator[tuple[str, Any]]:

@@ -15,7 +15,8 @@ from wallet import credentials
 from wallet.identity import review
 from wallet.models import Credential, Errand, IdentityVerification, Wallet
 
-OWN = "/wallet/identity/"
+HOME = "/wallet/"
+OWN = "/wallet/identity/"  # its form begins a check; a visit leads home
 NAME = (("given_name",), ("family_name",))
 
 
@@ -47,12 +48,17 @@ def usable(wallet, now):
 
 def test_a_holder_sees_until_when_it_is_valid_and_how_it_was_verified(holder):
     Credential.objects.update(expires_at=datetime(2126, 5, 4, tzinfo=UTC))
-    text = holder.get(OWN).content.decode()
-    assert "valid until the end of <strong>3 May 2126</strong>" in text
+    text = holder.get(HOME).content.decode()
+    assert '<dt>Valid until the end of</dt><dd><time datetime="2126-05-03">3 May 2126</time>' in text
     assert "Document shown in person" in text
     assert "The tests" in text
     assert "Renew or change" in text
-    assert f'href="{OWN}"' in holder.get(reverse("consent_history")).content.decode()
+    assert f'href="{HOME}"' in holder.get(reverse("consent_history")).content.decode()
+
+
+def test_a_visit_to_the_address_of_the_form_leads_home(holder):
+    response = holder.get(OWN)
+    assert (response.status_code, response.url) == (303, HOME)
 
 
 def test_the_page_is_for_the_holder_who_is_signed_in(client, db):
@@ -72,7 +78,7 @@ def test_the_page_is_for_the_holder_who_is_signed_in(client, db):
 )
 def test_the_page_says_what_became_of_it(holder, change, words, button):
     Credential.objects.update(**change)
-    text = holder.get(OWN).content.decode()
+    text = holder.get(HOME).content.decode()
     assert words in text
     assert ("Confirm your identity" in text) is button
     assert "Renew or change" not in text
@@ -80,7 +86,7 @@ def test_the_page_says_what_became_of_it(holder, change, words, button):
 
 def test_who_has_none_yet_is_verified_from_there(client, nora, sign_in, now):
     sign_in(nora)
-    assert "You have no verified identity yet" in client.get(OWN).content.decode()
+    assert "You need to prove who you are once" in client.get(HOME).content.decode()
     assert submit(client, renew(client), "adult").url == OWN
     assert usable(nora, now)
 
@@ -113,13 +119,13 @@ def test_until_a_new_one_is_approved_the_old_one_stays_valid(holder, alice, now,
     assert words in submit(holder, hub, outcome).content.decode()
     assert usable(alice, now)
     assert first_claims(alice, *NAME) == ["Alice", "Archer"]
-    assert "It is valid until" in holder.get(OWN).content.decode()
+    assert "Valid until the end of" in holder.get(HOME).content.decode()
 
 
 def test_a_renewal_that_an_operator_approves_takes_the_place_of_the_old_one(holder, alice, now):
     hub = renew(holder)
     submit(holder, hub, "review")
-    assert "not finished" in holder.get(OWN).content.decode()
+    assert "A person is looking at your identity check" in holder.get(HOME).content.decode()
     waiting = claimed(IdentityVerification.objects.get(state="review"))
     later = Errand.objects.get().created_at + timedelta(minutes=1)
     review.approve(waiting, NORA_NEW, SEEN, operator=reviewer(), reason="Passport seen", now=later)

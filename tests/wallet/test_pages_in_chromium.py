@@ -172,15 +172,15 @@ def test_the_rarer_pages_have_no_barriers_either(visit: Any, now: Any, live_serv
 
 def test_a_holder_renews_from_their_own_page_and_each_end_has_a_page(visit: Any, live_server: Any) -> None:
     page = sign_in(visit)
-    own = f"{live_server.url}/wallet/identity/"
-    page.goto(own)
-    look(page, "own-identity-none", "Your verified identity")
+    home = f"{live_server.url}/wallet/"
+    page.goto(home)
+    look(page, "home-none", "Your wallet")
     page.get_by_role("button", name="Confirm your identity").click()
     page.get_by_role("button", name="Agree and begin").click()
     page.get_by_text("Approved", exact=True).click()
     page.get_by_role("button", name="Hand in").click()
-    page.wait_for_url("**/wallet/identity/")
-    look(page, "own-identity", "Your verified identity")
+    page.wait_for_url("**/wallet/")
+    look(page, "home-valid", "Your wallet")
     page.get_by_role("button", name="Renew or change").click()
     look(page, "identity-renew", "Renew or change your verified identity")
     ended = datetime(2026, 5, 4, tzinfo=UTC)
@@ -191,8 +191,8 @@ def test_a_holder_renews_from_their_own_page_and_each_end_has_a_page(visit: Any,
     ):
         later = timezone.now() + timedelta(days=300)
         Credential.objects.update(**({"expires_at": later} | change))
-        page.goto(own)
-        look(page, f"own-identity-{name}", "Your verified identity")
+        page.goto(home)
+        look(page, f"home-{name}", "Your wallet")
         page.get_by_role("button", name="Confirm your identity").click()
         look(page, f"identity-{name}", heading)
 

@@ -326,7 +326,7 @@ def test_signing_out_twice_does_no_harm(client, db):
     assert client.post(reverse("wallet_sign_out")).status_code == 303
 
 
-def test_a_holder_on_their_own_signs_in_to_their_history(client, nora):
+def test_a_holder_on_their_own_signs_in_to_their_wallet(client, nora):
     response = client.post(reverse("wallet_front_door"), {"email": "NORA@Example.org "})
     assert response.status_code == 303
     assert settings.BROWSER_COOKIE_NAME in response.cookies
@@ -334,8 +334,8 @@ def test_a_holder_on_their_own_signs_in_to_their_history(client, nora):
     assert errand.email == NORA
     assert "Somebody is signing in" in mail.outbox[0].body
     response = client.post(response.url, {"code": code_in(mail.outbox[0].body)})
-    assert (response.status_code, response.url) == (303, reverse("consent_history"))
-    assert client.get(reverse("wallet_front_door")).url == reverse("consent_history")
+    assert (response.status_code, response.url) == (303, reverse("wallet_home"))
+    assert client.get(reverse("wallet_front_door")).url == reverse("wallet_home")
 
 
 @pytest.mark.parametrize("email", ["", "nora", "nora@", "@example.org", "a" * 250 + "@example.org"])
@@ -364,7 +364,7 @@ def test_others_at_its_client_address_do_not_keep_a_known_browser_out(client, er
     response = client.post(reverse("wallet_front_door"), {"email": NORA})
     code = code_in(mail.outbox[-1].body)
     assert client.post(response.url, {"code": wrong(code)}).status_code == 422
-    assert client.post(response.url, {"code": code}).url == reverse("consent_history")
+    assert client.post(response.url, {"code": code}).url == reverse("wallet_home")
 
 
 def test_names_and_addresses_are_shown_as_text(client, db, now):

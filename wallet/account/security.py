@@ -18,6 +18,11 @@ def security(request: HttpRequest) -> HttpResponse:
     session = sessions.current(request, now=now)
     if session is None:
         return redirect("wallet_front_door")
-    context = {"wallet": session.wallet, "session": session, "signed_in_as": session.wallet.email}
-    context["browsers"] = browsers.signed_in(session, now=now)
+    context = {
+        "here": "security",
+        "wallet": session.wallet,
+        "session": session,
+        "signed_in_as": session.wallet.email,
+        "browsers": browsers.signed_in(session, now=now),
+    }
     return render(request, "wallet/security.html", context)

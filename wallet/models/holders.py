@@ -23,6 +23,8 @@ class Wallet(models.Model):
     suspension_reason = models.CharField(
         _("reason for suspension"), max_length=200, blank=True, editable=False
     )
+    # Whether the holder is sent an e-mail after each answer.
+    share_emails = models.BooleanField(default=False, db_default=False, editable=False)
     # The last language the person used, for e-mails that no page sends; empty until it is known.
     language = models.CharField(max_length=10, default="", db_default="", blank=True, editable=False)
     created_at = models.DateTimeField(_("opened"), editable=False)

@@ -27,7 +27,7 @@ from wallet.passkeys import assertion, challenges, options, pages, registration
 from wallet.passkeys.challenges import Purpose
 from wallet.passkeys.errors import OtherWalletError, PasskeyError
 from wallet.passkeys.pages import POSTED
-from wallet.views import HISTORY, signed_in
+from wallet.views import HOME, signed_in
 
 log = structlog.get_logger(__name__)
 
@@ -112,7 +112,7 @@ def sign_in_at_front_door(request: HttpRequest) -> HttpResponse:
     """Signs in to the wallet of the passkey, whichever it is."""
     now = timezone.now()
     if sessions.current(request, now=now):
-        return see_other(HISTORY)
+        return see_other(HOME)
     secret, digest = browser.ensure(request)
     try:
         passkey = _prove(request, bound_to=digest, subject="", now=now)
@@ -121,7 +121,7 @@ def sign_in_at_front_door(request: HttpRequest) -> HttpResponse:
     errand = errands.open_errand(
         browser=digest,
         email=passkey.wallet.email,
-        return_to=reverse(HISTORY),
+        return_to=reverse(HOME),
         leave_to=reverse("wallet_front_door"),
         now=now,
     )

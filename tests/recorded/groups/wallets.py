@@ -117,15 +117,22 @@ def _receipts(recorder: Recorder) -> None:
         browser.get("/wallet/history/")
         browser.send("HEAD", "/wallet/history/")
         browser.post("/wallet/history/")
-        for query in ("page=2", "page=99", "page=x", "invalidated=x", f"invalidated={NOBODY}"):
+        for query in ("requester=acme", "requester=nobody", "since=x", "since=2026-03-10&until=2026-03-09"):
             browser.get(f"/wallet/history/?{query}")
+        for query in ("older=x", "newer=x", "invalidated=x", f"invalidated={NOBODY}"):
+            browser.get(f"/wallet/history/?{query}")
+        browser.get(f"/wallet/history/{NOBODY}/")
+        browser.post("/wallet/share-emails/", {"share_emails": "on"})
+        browser.get("/wallet/share-emails/")
         browser.get(f"/wallet/history/{NOBODY}/invalidate/")
         browser.post(f"/wallet/history/{NOBODY}/invalidate/")
         other = recorder.browser()
         people.enrolled(other, "hugo@example.org")
         with browser.quietly():
             receipt = people.links(browser.get("/wallet/history/"), "/invalidate/")[0]
-        other.get(receipt)
+        browser.get(receipt.removesuffix("invalidate/"))
+        for address in (receipt.removesuffix("invalidate/"), receipt):
+            other.get(address)
         other.post(receipt)
 
 
@@ -164,7 +171,9 @@ def _strangers(recorder: Recorder) -> None:
         errand = f"/wallet/errands/{NOBODY}"
         for path in (
             "/wallet/history/",
+            f"/wallet/history/{NOBODY}/",
             f"/wallet/history/{NOBODY}/invalidate/",
+            "/wallet/share-emails/",
             f"/consent/{NOBODY}/",
             f"{errand}/sign-in/",
             f"{errand}/code/",

@@ -4,7 +4,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('consent', '0001_release_0_1'),
+        ('consent', '0003_more_time_and_registration'),
     ]
 
     operations = [

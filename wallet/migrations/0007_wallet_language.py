@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('wallet', '0004_browsers_and_open_errands'),
+        ('wallet', '0006_share_emails'),
     ]
 
     operations = [

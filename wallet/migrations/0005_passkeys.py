@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('wallet', '0003_indexes_for_providers'),
+        ('wallet', '0004_browsers_and_open_errands'),
     ]
 
     operations = [

@@ -1,0 +1,88 @@
+"""The form with which holders search their receipts."""
+
+import re
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from django import forms
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.utils.translation import gettext_lazy as _
+
+from consent.receipts import Search
+
+_ZONE = re.compile(r"[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+){0,2}")
+_WRONG = _("Enter a date with year, month and day, such as 2026-11-22.")
+_OUTSIDE = _("Enter a date between 2000 and 2100.")
+
+
+def _day(label: Any) -> forms.DateField:
+    return forms.DateField(
+        label=label,
+        required=False,
+        input_formats=["%Y-%m-%d"],
+        widget=forms.DateInput(attrs={"type": "date", "autocomplete": "off"}, format="%Y-%m-%d"),
+        validators=[
+            MinValueValidator(date(2000, 1, 1), message=_OUTSIDE),
+            MaxValueValidator(date(2100, 12, 31), message=_OUTSIDE),
+        ],
+        error_messages={"invalid": _WRONG},
+    )
+
+
+class SearchForm(forms.Form):
+    """Who asked, and the first and the last day, in the time zone of the browser.
+
+    `receipts.js` fills in the zone. Without scripts the pages show times in UTC, and the search takes the
+    days in UTC too.
+    """
+
+    requester = forms.CharField(
+        label=_("Who asked"),
+        help_text=_("A name or a web address, or a part of it."),
+        max_length=100,
+        required=False,
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+        error_messages={"max_length": _("Enter at most 100 characters.")},
+    )
+    since = _day(_("From"))
+    until = _day(_("To"))
+    zone = forms.CharField(required=False, widget=forms.HiddenInput)
+
+    @property
+    def search(self) -> Search:
+        """What to find, of a valid form."""
+        first, last = self.cleaned_data["since"], self.cleaned_data["until"]
+        zone: tzinfo = self.cleaned_data["zone"]
+        return Search(
+            requester=self.cleaned_data["requester"],
+            since=datetime.combine(first, time(), tzinfo=zone) if first else None,
+            until=datetime.combine(last + timedelta(days=1), time(), tzinfo=zone) if last else None,
+        )
+
+    @property
+    def searches(self) -> bool:
+        """Whether the person searches, with or without an error."""
+        return any(self.data.get(name) for name in ("requester", "since", "until"))
+
+    @property
+    def kept(self) -> dict[str, str]:
+        """The parameters of the search, for the links to its other pages."""
+        return {name: self.data[name] for name in self.fields if self.searches and self.data.get(name)}
+
+    def clean_zone(self) -> tzinfo:
+        """The zone, or UTC: nobody typed it, so nobody could correct it."""
+        name = self.cleaned_data["zone"]
+        if len(name) > 64 or not _ZONE.fullmatch(name):
+            return UTC
+        try:
+            return ZoneInfo(name)
+        except (OSError, ValueError, KeyError):  # unknown, a folder, or no database of zones
+            return UTC
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        first, last = cleaned.get("since"), cleaned.get("until")
+        if first and last and first > last:
+            self.add_error("until", _("The last day is before the first. Enter a later one."))
+        return cleaned

@@ -1,0 +1,117 @@
+"""The pages of a holder's receipts: the list with its search, one receipt, and taking back."""
+
+import uuid
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from http import HTTPStatus
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods
+
+from consent import receipts
+from consent.forms import SearchForm
+from consent.models import Consent
+from consent.pages import Receipt
+from consent.receipts import Place
+from infra.reading import only_read
+from wallet import sessions
+from wallet.models import Wallet
+from wallet.status_lists import changes
+from wallet.status_lists.standing import standings
+
+
+@only_read
+def history(request: HttpRequest) -> HttpResponse:
+    """The holder's receipts, newest first: requests that were granted or declined, and match the search."""
+    now = timezone.now()
+    session = sessions.current(request, now=now)
+    if session is None:
+        return redirect("wallet_front_door")
+    form = SearchForm(request.GET)
+    if not form.is_valid():
+        return _page(request, "history", _of(session.wallet) | {"form": form}, status=422)
+    older, newer = (Place.parse(request.GET.get(name, "")) for name in ("older", "newer"))
+    found = receipts.page(session.wallet, form.search, older=older, newer=newer)
+    context = {
+        "form": form,
+        "receipts": _receipts(found.rows, session.wallet, now=now),
+        "links": _links(form, found),
+        "invalidated": _invalidated(request, session.wallet, now=now),
+    }
+    return _page(request, "history", _of(session.wallet) | context)
+
+
+@only_read
+def receipt(request: HttpRequest, consent_id: uuid.UUID) -> HttpResponse:
+    """One receipt of the holder with all its details, to read and to print."""
+    now = timezone.now()
+    session = sessions.current(request, now=now)
+    if session is None:
+        return redirect("wallet_front_door")
+    consent = get_object_or_404(Consent, id=consent_id, wallet=session.wallet_id, decided_at__isnull=False)
+    (found,) = _receipts([consent], session.wallet, now=now)
+    return _page(request, "receipt", _of(session.wallet) | {"receipt": found})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def invalidate(request: HttpRequest, consent_id: uuid.UUID) -> HttpResponse:
+    """Ask for confirmation; on POST, invalidate the credential that was presented with this consent."""
+    now = timezone.now()
+    session = sessions.current(request, now=now)
+    if session is None:
+        return redirect("wallet_front_door")
+    consent = get_object_or_404(Consent, id=consent_id, wallet=session.wallet_id)
+    (found,) = _receipts([consent], session.wallet, now=now)
+    if request.method != "POST" and found.can_be_taken_back:
+        return _page(request, "invalidate", _of(session.wallet) | {"receipt": found})
+    done = {}
+    if request.method == "POST" and found.shared:
+        with suppress(changes.NothingToChangeError):  # it is invalid already, or has expired
+            changes.take_back(session.wallet, consent.id, now=now)
+        done = {"invalidated": consent.id}
+    return HttpResponseRedirect(reverse("consent_history", query=done), status=HTTPStatus.SEE_OTHER)
+
+
+@dataclass(frozen=True)
+class _Links:
+    """The addresses of the next and the previous page with the same search; empty if there is none."""
+
+    older: str
+    newer: str
+
+
+def _links(form: SearchForm, found: receipts.Page) -> _Links:
+    def link(name: str, place: Place | None) -> str:
+        return reverse("consent_history", query=form.kept | {name: str(place)}) if place else ""
+
+    return _Links(link("older", found.older), link("newer", found.newer))
+
+
+def _invalidated(request: HttpRequest, wallet: Wallet, *, now: datetime) -> Receipt | None:
+    """The receipt named in the query, if it is the holder's and its credential is invalid."""
+    try:
+        consent = Consent.objects.get(id=uuid.UUID(request.GET.get("invalidated", "")), wallet=wallet)
+    except (ValueError, Consent.DoesNotExist):
+        return None
+    (found,) = _receipts([consent], wallet, now=now)
+    return found if found.taken_back else None
+
+
+def _receipts(consents: list[Consent], wallet: Wallet, *, now: datetime) -> list[Receipt]:
+    statuses = standings(wallet, [consent.id for consent in consents], now=now)
+    return [Receipt.of(consent, statuses.get(consent.id)) for consent in consents]
+
+
+def _of(wallet: Wallet) -> dict[str, Any]:
+    return {"here": "receipts", "wallet": wallet, "signed_in_as": wallet.email}
+
+
+def _page(request: HttpRequest, name: str, context: dict[str, Any], status: int = 200) -> HttpResponse:
+    response = render(request, f"consent/{name}.html", context, status=status)
+    response.headers["Cache-Control"] = "no-store"
+    return response

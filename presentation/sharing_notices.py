@@ -1,0 +1,88 @@
+"""“You shared …” e-mails, for holders who switched them on.
+
+Nothing of this happens while a relying party or a person waits: the answer stores only, with its question,
+that an e-mail is due (`Consent.email_due`), and `manage.py send_share_emails` sends it afterwards. A mail
+server that is slow or away therefore never delays or fails an answer, and costs no thread of the service.
+For holders who have not switched them on, nothing is stored or read.
+
+Each e-mail is sent at most once: the row is marked before the mail server is called. If the process dies in
+between, the e-mail is lost; the receipt is what counts.
+"""
+
+import smtplib
+from datetime import datetime
+
+import structlog
+from django.db.models import Q, QuerySet
+
+from consent import decisions
+from consent.models import Consent
+from consent.pages import Receipt
+from infra.email_addresses import EmailAddressError
+from presentation.models import Interaction
+from wallet import letters
+from wallet.models import Wallet
+
+log = structlog.get_logger(__name__)
+
+
+def send_due(*, now: datetime, batch: int = 500) -> int:
+    """Send the e-mails that are due, and return their number. Stops when the mail server takes none."""
+    _drop_late(now=now)
+    sent = 0
+    for consent in _due(now=now).order_by("decided_at")[:batch]:
+        try:
+            sent += _send_once(consent)
+        except OSError:
+            log.exception("share_emails_not_sent")
+            break
+    return sent
+
+
+def _due(*, now: datetime) -> QuerySet[Consent]:
+    """The answers that were given. A posted answer was given when it was delivered; when it has expired and
+    may have arrived, it counts as well, as on the receipt."""
+    arrived = Q(interaction__delivery__delivered_at__isnull=False)
+    arrived |= Q(interaction__delivery__expires_at__lte=now, interaction__delivery__left_here=True)
+    answered = Q(interaction__outcome=Interaction.Outcome.TOKEN)
+    return Consent.objects.select_related("wallet").filter(
+        answered & (Q(interaction__response_uri="") | arrived),
+        email_due=True,
+        decision=Consent.Decision.GRANTED,
+        undelivered_at=None,
+        decided_at__gt=now - decisions.EMAIL_DUE_FOR,
+        wallet__state=Wallet.State.ACTIVE,
+        wallet__share_emails=True,
+    )
+
+
+def _drop_late(*, now: datetime) -> None:
+    late = Consent.objects.filter(
+        email_due=True, decision=Consent.Decision.GRANTED, decided_at__lte=now - decisions.EMAIL_DUE_FOR
+    )
+    late.update(email_due=False)
+
+
+def _send_once(consent: Consent) -> bool:
+    """Whether this process has sent it. Raises OSError if the mail server took none; it stays due then."""
+    row = Consent.objects.filter(id=consent.id)
+    if row.filter(email_due=True).update(email_due=False) != 1:
+        return False  # another process is sending it
+    receipt = Receipt.of(consent, with_content=False)
+    try:
+        letters.send_shared(
+            consent.wallet,
+            receipt=str(consent.id),
+            requester=receipt.requester.name,
+            domain=receipt.requester.domain,
+            at=consent.decided_at or consent.asked_at,
+            claims=receipt.claims,
+            transactions=[transaction.title for transaction in receipt.transactions],
+        )
+    except (EmailAddressError, smtplib.SMTPRecipientsRefused, smtplib.SMTPDataError):
+        log.warning("share_email_refused", wallet=str(consent.wallet_id))
+        return False
+    except OSError:
+        row.update(email_due=True)
+        raise
+    return True

@@ -1,0 +1,265 @@
+"""“You shared …” e-mails: off by default, sent once after an answer was given, and never in its way."""
+
+import secrets
+from datetime import timedelta
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.core import mail
+from django.core.management import call_command
+from django.db import connection
+from django.test import Client
+from django.utils import timezone
+
+from consent.models import Consent
+from presentation import sharing_notices
+from presentation.models import Delivery, Interaction, RelyingParty
+from presentation.requests.interactions import path_of
+from tests.consent.questions import WIRE, put
+from tests.ports import free_port
+from tests.presentation.requests.test_flow import ask
+from tests.wallet import mail_server
+from tests.wallet.conftest import together
+from wallet.models import Wallet
+
+pytestmark = pytest.mark.usefixtures("signing_key")
+HISTORY = "/wallet/history/"
+SWITCH = "/wallet/share-emails/"
+
+
+def send(**ahead: Any) -> int:
+    return sharing_notices.send_due(now=timezone.now() + timedelta(**ahead))
+
+
+def answer(client: Client, party: RelyingParty, decision: str = "share") -> Consent:
+    """Alice answers the request on its page."""
+    ask(client, party, nonce=secrets.token_urlsafe())
+    interaction = Interaction.objects.order_by("-created_at")[0]
+    response = client.post(path_of(interaction), {"decision": decision})
+    assert response.headers["Location"].startswith("https://bank.example/")
+    return Consent.objects.get(interaction=interaction)
+
+
+@pytest.fixture
+def holder(client: Client, alice: Wallet, sign_in: Any) -> Client:
+    """Alice, signed in, with these e-mails on."""
+    sign_in(alice)
+    assert client.post(SWITCH, {"share_emails": "on"}).headers["Location"] == HISTORY
+    return client
+
+
+# --- The switch -------------------------------------------------------------------------------------------
+
+
+def test_they_are_off_until_the_holder_switches_them_on(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: Any
+) -> None:
+    sign_in(alice)
+    assert "They are off." in client.get(HISTORY).content.decode()
+    answer(client, acme_bank)
+    assert (send(), mail.outbox) == (0, [])
+
+    client.post(SWITCH, {"share_emails": "on"})
+    assert "They are on." in client.get(HISTORY).content.decode()
+    assert send() == 0, "of answers from before nothing is sent"
+    for value in ("off", "", "ON", "x"):
+        client.post(SWITCH, {"share_emails": "on"})
+        client.post(SWITCH, {"share_emails": value})
+        assert not Wallet.objects.get(id=alice.id).share_emails
+
+
+def test_only_the_signed_in_holder_switches_and_only_their_own(
+    client: Client, alice: Wallet, bob: Wallet, sign_in: Any
+) -> None:
+    assert client.post(SWITCH, {"share_emails": "on"}).headers["Location"] == "/wallet/sign-in/"
+    sign_in(bob)
+    assert client.get(SWITCH).status_code == 405
+    client.post(SWITCH, {"share_emails": "on", "wallet": str(alice.id)})
+    assert not Wallet.objects.get(id=alice.id).share_emails
+    assert Wallet.objects.get(id=bob.id).share_emails
+
+
+# --- What is sent -----------------------------------------------------------------------------------------
+
+
+def test_an_answer_is_followed_by_one_email_with_names_and_no_values(
+    holder: Client, alice: Wallet, acme_bank: RelyingParty, settings: Any
+) -> None:
+    consent = answer(holder, acme_bank)
+    assert mail.outbox == [], "nothing is sent while the relying party waits"
+    assert [send(), send()] == [1, 0]
+
+    (letter,) = mail.outbox
+    assert letter.to == [alice.email]
+    assert letter.subject == "You shared your details with Acme Bank"
+    html = letter.alternatives[0][0]
+    for text in (letter.body, html):
+        for words in ("Acme Bank", "bank.example", "UTC", "Given name", "Aged 18 or over"):
+            assert words in text
+        assert f"{settings.BASE_URL}{HISTORY}{consent.id}/" in text
+        for value in ("Archer", "1990", "af0ifjsldkj"):
+            assert value not in text
+
+
+def test_of_a_payment_the_title_is_sent_and_neither_amount_nor_account(holder: Client, alice: Wallet) -> None:
+    alice.refresh_from_db()
+    consent = put(alice, transactions=[WIRE])
+    sharing_notices._send_once(consent)
+    text = mail.outbox[0].body + mail.outbox[0].alternatives[0][0]
+    assert "Wire transfer" in text
+    for value in ("12,500", "DE89", "Invoice"):
+        assert value not in text
+
+
+def test_a_name_with_a_line_break_makes_no_second_header(holder: Client, alice: Wallet) -> None:
+    alice.refresh_from_db()
+    consent = put(alice)
+    consent.requester["name"] = "Acme\r\nBcc: eve@example.org"
+    sharing_notices._send_once(consent)
+    (letter,) = mail.outbox
+    assert letter.subject == "You shared your details with Acme Bcc: eve@example.org"
+    assert letter.recipients() == [alice.email]
+
+
+def test_names_are_text_in_the_email(holder: Client, alice: Wallet) -> None:
+    alice.refresh_from_db()
+    consent = put(alice)
+    consent.requester["name"] = '<img src="x">'
+    sharing_notices._send_once(consent)
+    assert '<img src="x">' not in mail.outbox[0].alternatives[0][0]
+
+
+# --- When it is sent --------------------------------------------------------------------------------------
+
+
+def test_a_no_and_a_yes_that_shared_nothing_are_followed_by_none(
+    holder: Client, acme_bank: RelyingParty
+) -> None:
+    answer(holder, acme_bank, "decline")
+    undelivered = answer(holder, acme_bank)
+    Consent.objects.filter(id=undelivered.id).update(undelivered_at=timezone.now())
+    ask(holder, acme_bank)  # without an answer
+    assert send() == 0
+
+
+def test_a_yes_that_was_not_answered_yet_waits_for_its_answer(
+    holder: Client, acme_bank: RelyingParty
+) -> None:
+    consent = answer(holder, acme_bank)
+    Interaction.objects.update(outcome="", answered_at=None)
+    assert send() == 0
+    Interaction.objects.update(outcome="token", answered_at=timezone.now())
+    assert send() == 1
+    assert not Consent.objects.get(id=consent.id).email_due
+
+
+@pytest.mark.parametrize(
+    ("delivery", "sent"),
+    [
+        ({}, 0),
+        ({"delivered_at": 0}, 1),
+        ({"expires_at": -1}, 0),
+        ({"expires_at": -1, "left_here": True}, 1),  # it may have arrived, and the receipt says “Shared”
+        ({"left_here": True}, 0),
+    ],
+)
+def test_a_posted_answer_is_told_when_it_has_arrived(
+    holder: Client, acme_bank: RelyingParty, delivery: dict[str, Any], sent: int
+) -> None:
+    answer(holder, acme_bank)
+    Interaction.objects.update(redirect_uri="", response_uri="https://bank.example/here")
+    now = timezone.now()
+    facts: dict[str, Any] = {"expires_at": now + timedelta(minutes=5), **delivery}
+    for name in ("delivered_at", "expires_at"):
+        if isinstance(facts.get(name), int):
+            facts[name] = now + timedelta(minutes=facts[name])
+    Delivery.objects.create(interaction=Interaction.objects.get(), **facts)
+    assert send() == sent
+
+
+@pytest.mark.parametrize("change", [{"share_emails": False}, {"state": "suspended"}])
+def test_who_switched_them_off_since_or_is_suspended_gets_none(
+    holder: Client, acme_bank: RelyingParty, change: dict[str, Any]
+) -> None:
+    answer(holder, acme_bank)
+    Wallet.objects.update(**change)
+    assert send() == 0
+
+
+def test_after_a_day_it_is_no_news_any_more(holder: Client, acme_bank: RelyingParty) -> None:
+    answer(holder, acme_bank)
+    assert send(days=1, minutes=1) == 0
+    assert not Consent.objects.filter(email_due=True).exists()
+
+
+# --- Mail servers -----------------------------------------------------------------------------------------
+
+
+def test_a_mail_server_that_is_away_is_tried_again_and_harms_no_answer(
+    holder: Client, acme_bank: RelyingParty, settings: Any, caplog: Any
+) -> None:
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", free_port()
+    answer(holder, acme_bank)
+    assert send() == 0
+    assert "share_emails_not_sent" in caplog.text
+    with mail_server.running(settings) as server:
+        assert [send(), send()] == [1, 0]
+        assert server.newest()["Subject"] == "You shared your details with Acme Bank"
+
+
+def test_one_mailbox_that_refuses_does_not_keep_the_others_from_theirs(
+    holder: Client, acme_bank: RelyingParty, settings: Any
+) -> None:
+    answer(holder, acme_bank)
+    answer(holder, acme_bank)
+    replies = iter(["550 no such mailbox"])
+    with mail_server.running(settings) as server:
+        server.refusing = lambda: next(replies, "")
+        assert send() == 1
+        assert len(server.envelopes) == 1
+        assert send() == 0
+
+
+def test_the_command_sends_them_and_says_how_many(holder: Client, acme_bank: RelyingParty) -> None:
+    answer(holder, acme_bank)
+    for count in (1, 0):
+        out = StringIO()
+        call_command("send_share_emails", stdout=out)
+        assert out.getvalue() == f"Sent {count} e-mails.\n"
+
+
+@pytest.mark.postgresql
+@pytest.mark.django_db(transaction=True)
+def test_commands_at_once_send_each_email_once(holder: Client, acme_bank: RelyingParty) -> None:
+    for _ in range(5):
+        answer(holder, acme_bank)
+    assert sum(together(lambda _number: send(), 6)) == 5
+    assert len(mail.outbox) == 5
+
+
+# --- What it costs ----------------------------------------------------------------------------------------
+
+
+def test_the_answer_takes_as_many_statements_with_them_as_without(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: Any, statements: Any
+) -> None:
+    sign_in(alice)
+    answer(client, acme_bank)  # fills the caches
+    counts = []
+    for switched in ("off", "on"):
+        client.post(SWITCH, {"share_emails": switched})
+        with statements() as made:
+            answer(client, acme_bank)
+        counts.append(len(made.texts))
+    assert counts[0] == counts[1]
+
+
+@pytest.mark.postgresql
+def test_what_is_due_is_found_by_an_index(holder: Client, acme_bank: RelyingParty) -> None:
+    answer(holder, acme_bank)
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off")
+    due = Consent.objects.filter(email_due=True, decision="granted", decided_at__gt=timezone.now())
+    assert "consent_share_emails_due" in due.explain()

@@ -1,0 +1,101 @@
+"""The page at which holders arrive: their verified identity as a card, and what to do next."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.timezone import localdate
+from django.views.decorators.cache import never_cache
+
+from infra.reading import only_read
+from wallet import credentials, sessions
+from wallet.claims import ClaimPreview
+from wallet.evidence import METHODS
+from wallet.identity import attempts, state_machine
+from wallet.models import Credential, Evidence, IdentityVerification, Wallet
+from wallet.validity import Validity, validity
+
+ENDS_SOON = timedelta(days=30)  # the first e-mail about the end is sent then, see `identity.notices`
+ENDING = "ending"  # valid, but only for less than ENDS_SOON
+State = IdentityVerification.State
+
+
+@dataclass(frozen=True)
+class Check:
+    """The newest identity check of a wallet, as far as it matters for what to do next.
+
+    stage: empty (none is open), `begun`, `checking` or `review`. again_at: the time at which the holder may
+    try again, if the last check was declined lately.
+    """
+
+    stage: str = ""
+    again_at: datetime | None = None
+
+    @classmethod
+    def of(cls, newest: IdentityVerification | None, *, now: datetime) -> "Check":
+        if newest is None:
+            return cls()
+        if newest.state == State.REVIEW:
+            return cls("review")
+        if newest.state in (State.SUBMITTED, State.PROCESSING):
+            return cls("checking")
+        if newest.state in state_machine.OPEN:
+            return cls("begun")
+        return cls(again_at=attempts.cooling_down_until(newest, now=now))
+
+
+@never_cache
+@only_read
+def home(request: HttpRequest) -> HttpResponse:
+    """The card of the signed-in holder. The wallet of a suspended holder has no session: they sign in anew,
+    and that page says that it is suspended."""
+    now = timezone.now()
+    session = sessions.current(request, now=now)
+    if session is None:
+        return redirect("wallet_front_door")
+    return render(request, "wallet/home.html", _card(session.wallet, now=now))
+
+
+def _card(wallet: Wallet, *, now: datetime) -> dict[str, Any]:
+    credential: Credential | None = getattr(wallet, "credential", None)
+    state = _state(credential, now=now)
+    shown = _shown(credential) if credential and state in (Validity.VALID, ENDING) else {}
+    return {
+        "here": "home",
+        "signed_in_as": wallet.email,
+        "validity": state,
+        "credential": credential,
+        "last_day": credential and credentials.last_day(credential),
+        "check": Check.of(attempts.latest(wallet), now=now),
+        **shown,
+    }
+
+
+def _state(credential: Credential | None, *, now: datetime) -> str:
+    """The validity as a word, with ENDING beside the words of `validity`."""
+    state = validity(credential, now=now)
+    if state == Validity.VALID and credential and credential.expires_at <= now + ENDS_SOON:
+        return ENDING
+    return state.value
+
+
+def _shown(credential: Credential) -> dict[str, Any]:
+    """The name, the values and the evidence of an identity that opens."""
+    values: list[ClaimPreview] = credentials.own_values(credential, today=localdate())
+    return {
+        "name": credentials.full_name(credential),
+        "values": values,
+        "evidence": _evidence(credential),
+    }
+
+
+def _evidence(credential: Credential) -> dict[str, object] | None:
+    """How the identity was verified, in words; None if an earlier release did not write that down."""
+    evidence = Evidence.objects.filter(verification=credential.verification_id).first()
+    if evidence is None:
+        return None
+    words = METHODS[evidence.method][0] if evidence.method in METHODS else evidence.method
+    return {"method": words, "by": evidence.verified_by, "at": evidence.verified_at}
