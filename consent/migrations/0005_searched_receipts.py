@@ -44,7 +44,7 @@ class RemovedConcurrently(RemoveIndexConcurrently):
 
 def fill(apps: Any, schema_editor: Any) -> None:
     """Fills in the text of earlier questions, in batches, each in a transaction of its own."""
-    rows = apps.get_model('consent', '0004_fresh_since').objects.order_by('pk')
+    rows = apps.get_model('consent', 'Consent').objects.order_by('pk')
     batch = list(rows.only('requester')[:BATCH])
     while batch:
         for row in batch:
@@ -58,7 +58,7 @@ class Migration(migrations.Migration):
     atomic = False
 
     dependencies = [
-        ('consent', '0001_release_0_1'),
+        ('consent', '0004_fresh_since'),
     ]
 
     operations = [
