@@ -130,8 +130,13 @@ def send_notice(wallet: Wallet, notice: str, **facts: str | date) -> None:
     `facts` are written in it, too. Never refused for want of a thread: notices are few, and nobody would send
     this letter again.
     """
-    with override(wallet.language or get_language()):
+    with language_of(wallet):
         send_worded(wallet.email, *worded(notice, **facts))
+
+
+def language_of(wallet: Wallet) -> override:
+    """A context in the language that the holder last used; as before, if it is not known."""
+    return override(wallet.language or get_language())
 
 
 def worded(notice: str, **facts: str | date) -> tuple[str, str]:

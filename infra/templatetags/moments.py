@@ -37,3 +37,9 @@ def clock(when: datetime) -> SafeString:
 def day(when: date) -> str:
     """The day in the language of the page, such as “1 February 2027”; of a time its day in UTC."""
     return localised.day(localtime(when).date() if isinstance(when, datetime) else when)
+
+
+@register.filter
+def day_and_time(when: datetime) -> str:
+    """Day and time in UTC as plain text, for e-mails, which no script rewrites."""
+    return localised.moment(localtime(when))
