@@ -22,7 +22,7 @@ def moment(when: datetime) -> SafeString:
 @register.simple_tag
 def zoned(when: datetime) -> SafeString:
     """As `moment`, but the browser names the zone too: for what is printed and kept."""
-    text = date_format(localtime(when), "j F Y, H:i")
+    text = localised.moment(localtime(when))
     return format_html('<time datetime="{}" data-zoned>{} UTC</time>', when.isoformat(), text)
 
 
