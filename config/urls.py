@@ -9,6 +9,7 @@ import keys.endpoints
 import presentation.endpoints
 import presentation.metadata
 import presentation.views
+import wallet.account.what_is_kept
 import wallet.endpoints
 import wallet.status_lists.endpoints
 from config import views
@@ -54,6 +55,7 @@ urlpatterns = [
     path("consent/<uuid:consent_id>/", consent.views.review, name="consent_review"),
     path("wallet/history/", consent.views.history, name="consent_history"),
     path("wallet/history/<uuid:consent_id>/invalidate/", consent.views.invalidate, name="consent_invalidate"),
+    path("what-is-kept/", wallet.account.what_is_kept.what_is_kept, name="what_is_kept"),
     path("wallet/", include("wallet.urls")),
     path("admin/", admin.site.urls),
     path("metrics", metrics, name="metrics"),

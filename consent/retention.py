@@ -5,6 +5,7 @@ from datetime import datetime
 from django.conf import settings
 
 from consent import clearing
+from consent.retention_words import PEOPLE
 from infra.retention import table
 
 
@@ -17,7 +18,7 @@ ENTRIES = table(
     """
 consent.Consent: requester_id requester claims request_hash return_to decision | consent record: who asked,
     names of claims, hash of the request, the answer | in clear; never a claim’s value | it is what you and
-    the holder have in writing | for ever
+    the holder have in writing | for ever; without the holder once the wallet is closed
 consent.Consent: transactions | consent record: type, title and hash of each transaction | in clear | to
     tell which transaction a record is about | for ever
 consent.Consent: requester_id requester claims request_hash return_to transactions | question that nobody
@@ -25,11 +26,13 @@ consent.Consent: requester_id requester claims request_hash return_to transactio
     expired | questions
 consent.Consent: sealed_transactions | consent record: what the holder was shown of each transaction
     (amounts, accounts, payer, payee, reference, device) | sealed | receipts show it; afterwards they and
-    the admin say that it was erased, and when | {years} calendar years after the question | transactions
+    the admin say that it was erased, and when | {years} calendar years after the question; until the wallet
+    is closed unless `TRANSACTION_LEGAL_HOLD` is set | transactions
 """,
     periods={"unanswered_kept": clearing.UNANSWERED_KEPT, "years": "TRANSACTION_RETENTION_YEARS"},
     clear={
         "questions": clearing.clear_unanswered,
         "transactions": _transactions,
     },
+    people=PEOPLE,
 )

@@ -96,6 +96,8 @@ def _status(interaction: Interaction, now: datetime) -> str:
     if interaction.outcome != _TOKEN or interaction.consent is None:
         return ""
     consent = interaction.consent
+    if consent.wallet is None:  # closed, and everything that was presented from it is invalid since
+        return standing.Status.INVALID.name.lower()
     found = standing.standings(consent.wallet, [consent.id], now=now).get(consent.id)
     return "" if found is None else found.name.lower()
 

@@ -6,6 +6,7 @@ from infra.retention import expired, table
 from wallet import known_browsers, sessions
 from wallet.identity import erasure, pictures
 from wallet.models import Errand, HolderSession, KnownBrowser, LoginLink
+from wallet.retention_words import PEOPLE
 from wallet.status_lists import sweeping
 
 # An expired errand still has the link back to the requester, for holders who return to a tab the next day.
@@ -39,6 +40,10 @@ wallet.AuditEntry: action subject | which operator looked at which attempt: inte
     account for what operators saw | for ever
 wallet.Wallet: email suspension_reason | a holder’s e-mail address, and the reason for a suspension | in
     clear | holders sign in with the address; operators see the reason | as long as the wallet
+wallet.WalletClosure: reason sealed_address notice_due | closed wallet: when it was closed, by whom, why,
+    and the address for the last e-mail | the address sealed, the rest in clear | to
+    account for what was erased, and to tell the holder | the address until everything else is
+    erased, an hour at least; the rest, which names nobody, for ever
 wallet.HolderSession: digest | signed-in browser | the digest of its cookie | to recognise the browser |
     until it expires, {sessions} at most | sessions
 wallet.Errand: email browser on_behalf_of asks_for assurance return_to leave_to | sign-in: e-mail address,
@@ -48,8 +53,9 @@ wallet.LoginCode: digest | sign-in code | a keyed hash | to compare it with what
     sign-in it belongs to
 wallet.LoginLink: email digest | sign-in link: e-mail address, hash of the link | in clear | to recognise
     the link when it is opened | until it expires | links
-wallet.KnownBrowser: key | browser that has signed in with an e-mail address | a keyed digest of both |
-    strangers cannot use up its sign-in codes | {known_for} after it last signed in | browsers
+wallet.KnownBrowser: key address | browser that has signed in with an e-mail address | a keyed digest of both,
+    and one of the address | strangers cannot use up its sign-in codes | {known_for} after it last signed in
+    | browsers
 wallet.StatusEntry: credential reference | presented credential: its place in a status list, the holder’s
     credential, its consent record | in clear | so that it can be suspended and revoked | {sweeping} after
     it ended | presented credentials
@@ -80,4 +86,5 @@ wallet.StatusEvent: subject_id actor reason | history of status changes: which c
         "presented credentials": sweeping.forget_ended,
         "status lists": sweeping.retire_closed,
     },
+    people=PEOPLE,
 )

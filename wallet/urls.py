@@ -4,7 +4,7 @@ from django.urls import path
 from django.views.generic import RedirectView
 
 from wallet import views
-from wallet.account import security
+from wallet.account import closing_pages, export_pages, security
 from wallet.identity import messages as identity_messages
 from wallet.identity import own as identity_own
 from wallet.identity import upload as identity_upload
@@ -16,6 +16,11 @@ ERRAND = "errands/<uuid:errand_id>"
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name=views.HISTORY)),
     path("security/", security.security, name="wallet_security"),
+    path("data/", export_pages.data, name="wallet_data"),
+    path("data/json/", export_pages.save, {"kind": "json"}, name="wallet_data_json"),
+    path("data/html/", export_pages.save, {"kind": "html"}, name="wallet_data_html"),
+    path("close/", closing_pages.close, name="wallet_close"),
+    path("close/keep/", closing_pages.keep, name="wallet_close_keep"),
     path("sign-in/", views.front_door, name="wallet_front_door"),
     path("sign-out/", views.sign_out, name="wallet_sign_out"),
     path("signed-out/", views.signed_out, name="wallet_signed_out"),
