@@ -5,7 +5,9 @@ from datetime import datetime
 from typing import Any
 
 from django.conf import settings
+from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
 
 from consent.models import Consent
 from consent.pages import Receipt
@@ -92,3 +94,33 @@ def erase_receipts(person: Person, *, now: datetime, batch: int) -> int:
 
 
 ERASERS = (erase_receipts,)
+
+
+def _receipts(person: Person) -> str:
+    count = Consent.objects.filter(wallet=person.id).count()
+    said = ngettext(
+        "<strong>{}</strong> consent record loses its holder.",
+        "<strong>{}</strong> consent records lose their holder.",
+        count,
+    )
+    return format_html(said, count)
+
+
+def _transactions(person: Person) -> str:
+    count = Consent.objects.filter(wallet=person.id, sealed_transactions__isnull=False).count()
+    if settings.TRANSACTION_LEGAL_HOLD:
+        said = ngettext(
+            "The transactions of <strong>{}</strong> record stay until their retention ends (legal hold).",
+            "The transactions of <strong>{}</strong> records stay until their retention ends (legal hold).",
+            count,
+        )
+    else:
+        said = ngettext(
+            "The transactions of <strong>{}</strong> record are erased.",
+            "The transactions of <strong>{}</strong> records are erased.",
+            count,
+        )
+    return format_html(said, count)
+
+
+COUNTS = (_receipts, _transactions)

@@ -1,7 +1,7 @@
 """What each app keeps about one person: what it puts into their download, and how it is erased.
 
-Each app has a module `personal_data` with SECTIONS and ERASERS. The apps above the wallet keep data about its
-holders too, and imports only go down, so the wallet finds their parts here.
+Each app that keeps some has a module `personal_data` with SECTIONS, ERASERS and COUNTS. The apps above the
+wallet keep data about its holders too, and imports only go down, so the wallet finds their parts here.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -59,6 +59,12 @@ class Eraser(Protocol):
     def __call__(self, person: Person, *, now: datetime, batch: int) -> int: ...
 
 
+class Counter(Protocol):
+    """A sentence as HTML that says how much is erased when the wallet is closed."""
+
+    def __call__(self, person: Person) -> Words: ...
+
+
 @dataclass(frozen=True)
 class Section:
     """One part of the download.
@@ -71,7 +77,7 @@ class Section:
     name: str
     title: Words
     entries: Entries
-    words: Mapping[str, Words] = field(default_factory=dict)
+    words: Mapping[str, Any] = field(default_factory=dict)
     template: str = "wallet/account/entry.html"
 
 
@@ -83,6 +89,11 @@ def sections() -> tuple[Section, ...]:
 def erasers() -> tuple[Eraser, ...]:
     """The erasers of all apps. An app precedes those that its rows refer to, as in `retention.entries`."""
     return tuple(eraser for module in _modules() for eraser in module.ERASERS)
+
+
+def counts(person: Person) -> list[str]:
+    """What is erased when the wallet is closed, in numbers, for the operator who decides it."""
+    return [str(count(person)) for module in reversed(_modules()) for count in module.COUNTS]
 
 
 def _modules() -> list[ModuleType]:
@@ -108,4 +119,5 @@ def in_batches(rows: QuerySet[Row], *order: str, batch: int) -> Iterator[Row]:
 
 # Of this app itself: limits are counted under keyed digests, and end by themselves within a day.
 SECTIONS: tuple[Section, ...] = ()
+COUNTS: tuple[Counter, ...] = ()
 ERASERS: tuple[Eraser, ...] = ()

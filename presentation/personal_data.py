@@ -4,9 +4,10 @@ from datetime import datetime
 from typing import Any
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
-from infra.personal_data import Eraser, Person, Section
+from consent import decisions
+from infra.personal_data import Counter, Eraser, Person, Section
 from infra.retention import delete
 from presentation.errors import AccessDeniedError
 from presentation.models import Delivery, Interaction, PushedRequest
@@ -40,6 +41,10 @@ def _each(rows: QuerySet[Interaction], act: Any, *, now: datetime, batch: int) -
 @transaction.atomic
 def _forget(ids: list[Any], now: datetime) -> int:
     rows = Interaction.objects.filter(id__in=ids)
+    unanswered, not_posted = Q(outcome=Interaction.Outcome.NONE), Q(delivery__delivered_at=None)
+    never = rows.filter(unanswered | (not_posted & ~Q(delivery=None)))
+    for consent_id in never.exclude(consent=None).values_list("consent_id", flat=True):
+        decisions.note_undelivered(consent_id, now=now)
     rows.filter(outcome=Interaction.Outcome.NONE).update(
         outcome=Interaction.Outcome.ERROR, error=AccessDeniedError.error, answered_at=now
     )
@@ -48,3 +53,4 @@ def _forget(ids: list[Any], now: datetime) -> int:
 
 
 ERASERS: tuple[Eraser, ...] = (erase_requests,)
+COUNTS: tuple[Counter, ...] = ()

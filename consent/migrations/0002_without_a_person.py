@@ -8,7 +8,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('consent', '0001_release_0_1'),
-        ('wallet', '0004_closing'),
+        ('wallet', '0001_release_0_1'),
     ]
 
     operations = [

@@ -1,6 +1,6 @@
 """The page from which holders download their data, and the two downloads."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
@@ -20,7 +20,7 @@ from wallet.pages import see_other
 
 DOWNLOADS = Limit("wallet-downloads", most=10, window=timedelta(hours=1))  # per wallet
 # Format → media type, and the function that writes it.
-FORMATS: dict[str, tuple[str, Callable[..., object]]] = {
+FORMATS: dict[str, tuple[str, Callable[..., Iterator[str]]]] = {
     "json": ("application/json", download.as_json),
     "html": ("text/html; charset=utf-8", download.as_html),
 }

@@ -46,7 +46,7 @@ class WalletClosure(models.Model):
 
     class Meta:
         ordering = ["-asked_at"]
-        default_permissions = ["view"]
+        default_permissions = []  # read by those who may see wallets
         verbose_name = _("closed wallet")
         verbose_name_plural = _("closed wallets")
         constraints = [
