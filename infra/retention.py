@@ -78,11 +78,16 @@ def entries() -> tuple[Kept, ...]:
 
 
 def for_people() -> list[ForPeople]:
-    """What people read about all entries that concern them, each once; the lowest app first."""
+    """What people read about all entries that concern them, each once.
+
+    The lowest app is first, because who somebody is comes before what they did; this app is last.
+    """
     by_app: dict[str, list[Kept]] = {}
     for entry in entries():
         by_app.setdefault(entry.model.split(".")[0], []).append(entry)
-    return list(dict.fromkeys(_concerning(entry for app in reversed(by_app.values()) for entry in app)))
+    counted = by_app.pop("infra", [])
+    ordered = [*reversed(by_app.values()), counted]
+    return list(dict.fromkeys(_concerning(entry for app in ordered for entry in app)))
 
 
 def _concerning(kept: Iterator[Kept]) -> Iterator[ForPeople]:

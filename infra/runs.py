@@ -7,7 +7,9 @@ from infra.models import DatabaseMark, LastRun
 # Command → what does not happen while it does not run.
 COMMANDS = {
     "clear_expired": "what has expired is not erased",
-    "sweep_identity_verifications": "identity checks do not end, and nobody is told that their identity ends",
+    "sweep_identity_verifications": (
+        "identity checks do not end, nobody is told that their identity ends, and no wallet is closed"
+    ),
 }
 OVERDUE = timedelta(days=1)
 

@@ -85,7 +85,7 @@ def _in_words(name: str, value: Any) -> Any:
         return _t("yes") if value else _t("no")
     if isinstance(value, str) and name.endswith("_at"):
         return f"{date_format(localtime(datetime.fromisoformat(value)), 'j F Y, H:i')} UTC"
-    if isinstance(value, str) and name.endswith("_on"):
+    if isinstance(value, str) and (name.endswith("_on") or name == "birth_date"):
         return date_format(date.fromisoformat(value), "j F Y")
     return value
 
