@@ -11,12 +11,16 @@ from django.test import Client
 from django.utils import timezone
 
 from consent.models import Consent
+from infra.personal_data import Person
+from presentation import outcomes
 from presentation.models import RelyingParty
-from tests.people import ALICE, enroll
+from tests.people import ALICE, BOB, enroll
 from tests.presentation.requests.test_authorize import fragment
 from tests.presentation.requests.test_flow import SignIn, ask, decide
+from wallet import known_browsers
 from wallet.account import closing, closing_sweep
-from wallet.models import Credential, HolderSession, StatusEntry, StatusEvent, Wallet, WalletClosure
+from wallet.identity.enrollment import HeldError, check_not_held
+from wallet.models import Credential, Errand, HolderSession, StatusEntry, StatusEvent, Wallet, WalletClosure
 
 pytestmark = pytest.mark.django_db
 CLOSE = "/wallet/close/"
@@ -180,3 +184,92 @@ def test_the_command_closes_wallets(alice: Wallet, capsys: pytest.CaptureFixture
 
     assert "1 closed wallets" in capsys.readouterr().out
     assert Wallet.objects.get().closed_at is not None
+
+
+def test_who_came_to_share_keeps_the_wallet_and_goes_on_there(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn, signing_key: Any
+) -> None:
+    sign_in(alice)
+    client.post(CLOSE)
+    held = ask(client, acme_bank)
+    page = client.get(held).content.decode()
+
+    assert held.endswith("/identity/")
+    assert "Your wallet will be closed" in page
+    assert "Return to Acme Bank" in page
+    errand = re.search(r'name="errand" value="([0-9a-f-]+)"', page)
+    assert errand is not None
+    onwards = client.post(KEEP, {"errand": errand[1]}).headers["Location"]
+    assert client.get(onwards).headers["Location"].startswith("/consent/")
+
+
+@pytest.mark.parametrize("errand", ["", "x", "https://evil.example/", "00000000-0000-4000-8000-000000000000"])
+def test_an_errand_that_is_not_of_this_browser_leads_nowhere(
+    client: Client, alice: Wallet, sign_in: SignIn, errand: str
+) -> None:
+    sign_in(alice)
+    client.post(CLOSE)
+
+    assert client.post(KEEP, {"errand": errand}).headers["Location"] == "/wallet/security/"
+    assert Client().post(KEEP, {"errand": errand}).headers["Location"] == "/wallet/sign-in/"
+
+
+def test_a_check_that_is_approved_meanwhile_gives_no_identity(alice: Wallet, now: datetime) -> None:
+    closing.ask(alice, now=now)
+    alice.refresh_from_db()
+
+    with pytest.raises(HeldError):
+        check_not_held(alice)
+
+
+def test_browsers_that_signed_in_before_are_forgotten_and_those_of_others_are_not(
+    alice: Wallet, bob: Wallet, now: datetime
+) -> None:
+    known_browsers.remember("a" * 64, ALICE, now=now)
+    known_browsers.remember("a" * 64, BOB, now=now)
+    known_browsers.remember("a" * 64, ALICE, now=now, purpose=known_browsers.DEVELOPER)
+
+    close_now(alice, now=now)
+
+    assert not known_browsers.is_known("a" * 64, ALICE, now=now)
+    assert known_browsers.is_known("a" * 64, BOB, now=now)
+    assert known_browsers.is_known("a" * 64, ALICE, now=now, purpose=known_browsers.DEVELOPER)
+
+
+def test_sign_ins_that_began_after_the_closing_go_on(client: Client, alice: Wallet, now: datetime) -> None:
+    then = close_now(alice, now=now - A_DAY - timedelta(seconds=1))
+    client.post("/wallet/sign-in/", {"email": ALICE})
+    assert Errand.objects.get().created_at > then
+
+    closing_sweep.sweep(now=timezone.now() + TWO_HOURS)
+
+    assert Errand.objects.count() == 1
+
+
+def test_an_outcome_asked_for_later_says_that_it_is_not_valid(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn, signing_key: Any
+) -> None:
+    sign_in(alice)
+    nonce = "n-0S6_WzA2Mj-0123456"
+    client.get(decide(client, ask(client, acme_bank, nonce=nonce)))
+    close_now(alice)
+
+    told, later = (
+        outcomes.outcome_of(nonce, client_id=acme_bank.client_id, now=timezone.now() + after)
+        for after in (timedelta(0), A_DAY)
+    )
+
+    assert (told["state"], told["status"]) == ("completed", "invalid")
+    assert "status" not in later
+
+
+def test_nothing_about_the_person_is_logged(
+    alice: Wallet, now: datetime, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("DEBUG")
+
+    close_now(alice, now=now)
+
+    assert "wallet_closed" in caplog.text
+    assert ALICE not in caplog.text
+    assert ALICE not in repr(Person(alice.id, ALICE, now))
