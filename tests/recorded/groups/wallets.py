@@ -268,7 +268,7 @@ def _data(recorder: Recorder) -> None:
             browser.get(page)
             browser.post(page)
     with recorder.scenario("data downloaded, the wallet closed and kept") as browser:
-        people.enrolled(browser, "dora@example.org")
+        people.signed_in(browser, "delphine@example.org")
         for page in pages:
             browser.get(page)
         browser.follow(browser.post("/wallet/close/"))
