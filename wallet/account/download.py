@@ -23,6 +23,7 @@ from infra.personal_data import Person, Section
 
 FORMAT = "wallet-data/1"  # another number once a member changes its meaning or goes
 STYLE = "wallet/account/download.css"
+PLACE = "\x1e"  # where the entries of a section go; the frame of the page has no text of people
 CHUNK = 16_384  # characters that are sent together
 
 
@@ -50,24 +51,25 @@ def _json(person: Person, now: datetime) -> Iterator[str]:
 
 
 def _html(person: Person, now: datetime) -> Iterator[str]:
-    facts = {"now": now, "host": urlsplit(settings.BASE_URL).netloc, "sections": personal_data.sections()}
+    sections = personal_data.sections()
+    facts = {"now": now, "host": urlsplit(settings.BASE_URL).netloc, "sections": sections, "place": PLACE}
     # In the file itself, because it opens without a network.
     facts["style"] = format_html("<style>{}</style>", mark_safe(render_to_string(STYLE)))  # noqa: S308
-    yield render_to_string("wallet/account/download_head.html", facts)
-    for section in personal_data.sections():
-        yield from _section(section, person, now)
-    yield render_to_string("wallet/account/download_foot.html", facts)
+    head, *rest = render_to_string("wallet/account/download.html", facts).split(PLACE)
+    yield head
+    for section, after in zip(sections, rest, strict=True):
+        yield from _entries(section, person, now)
+        yield after
 
 
-def _section(section: Section, person: Person, now: datetime) -> Iterator[str]:
-    heading = get_template("wallet/account/download_section.html")
-    yield heading.render({"section": section})
+def _entries(section: Section, person: Person, now: datetime) -> Iterator[str]:
     template, empty = get_template(section.template), True
     for entry in section.entries(person, now=now):
         empty = False
         answered = _in_words("answered_at", entry.get("answered_at"))
         yield template.render({"entry": entry, "shown": _labelled("", entry, section), "answered": answered})
-    yield heading.render({"section": section, "ends": True, "empty": empty})
+    if empty:
+        yield render_to_string("wallet/account/nothing.html")
 
 
 def _labelled(name: str, value: Any, section: Section) -> dict[str, Any]:
