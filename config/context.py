@@ -3,6 +3,7 @@
 from django.conf import settings
 from django.http import HttpRequest
 
+from wallet import sessions
 from wallet.pages import TRY_AGAIN
 
 
@@ -10,9 +11,12 @@ def environment(request: HttpRequest) -> dict[str, object]:
     """`environment_banner`: the word of the banner on every page, empty in production.
 
     `operator`: whose service this is, see `config.operator`.
+    `wallet_closes_at`: when the wallet of the signed-in holder closes, if it is about to; costs no query.
     `try_again`: True if the page is shown because its form was refused (`views.csrf_failure`).
     """
+    session = sessions.known(request)
     return {
+        "wallet_closes_at": session and session.wallet.closes_at,
         "environment_banner": settings.ENVIRONMENT_BANNER,
         "operator": settings.OPERATOR,
         "try_again": request.method == "GET" and TRY_AGAIN in request.GET,

@@ -33,6 +33,7 @@ _living = PreparedRead(
         expires_at__gt=value("now"),
         last_seen_at__gt=value("idle_since"),
         wallet__state=Wallet.State.ACTIVE,
+        wallet__closed_at=None,
     )
 )
 
@@ -40,13 +41,19 @@ _living = PreparedRead(
 def current(request: HttpRequest, *, now: datetime) -> HolderSession | None:
     """The session of this browser with its wallet and credential, read by one query once per HTTP request.
 
-    None if no holder is signed in, if the session has expired, or if the wallet is suspended.
+    None if no holder is signed in, if the session has expired, or if the wallet is suspended or closed.
     """
     session = getattr(request, "_holder_session", _UNKNOWN)
     if session is _UNKNOWN:
         session = _find(request, now=now)
         _keep(request, session)
     return session  # type: ignore[return-value]
+
+
+def known(request: HttpRequest) -> HolderSession | None:
+    """The session, if this HTTP request has looked it up."""
+    session = getattr(request, "_holder_session", None)
+    return session if isinstance(session, HolderSession) else None
 
 
 def start(request: HttpRequest, response: HttpResponse, wallet: Wallet, *, now: datetime) -> HolderSession:

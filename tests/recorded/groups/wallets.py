@@ -21,6 +21,7 @@ def run(recorder: Recorder) -> None:
     _passkeys(recorder)
     _strangers(recorder)
     _identity(recorder)
+    _data(recorder)
 
 
 def _front_door(recorder: Recorder) -> None:
@@ -309,3 +310,21 @@ def _in_person(recorder: Recorder) -> None:
         browser.follow(browser.post(f"{address}start/"))
         clock.move(minutes=20)
         browser.get(address)
+
+
+def _data(recorder: Recorder) -> None:
+    pages = ("/wallet/data/", "/wallet/data/json/", "/wallet/data/html/", "/wallet/close/")
+    with recorder.scenario("what is kept, and strangers at the data of holders") as browser:
+        browser.get("/what-is-kept/")
+        for page in (*pages, "/wallet/close/keep/"):
+            browser.get(page)
+            browser.post(page)
+    with recorder.scenario("data downloaded, the wallet closed and kept") as browser:
+        people.signed_in(browser, "delphine@example.org")
+        for page in pages:
+            browser.get(page)
+        browser.follow(browser.post("/wallet/close/"))
+        browser.follow(browser.post("/wallet/close/keep/"))
+        clock.move(minutes=16)
+        for page in pages:
+            browser.get(page)
