@@ -3,7 +3,6 @@
 from django.conf import settings
 from django.http import HttpRequest
 
-from wallet import sessions
 from wallet.pages import TRY_AGAIN
 
 
@@ -11,12 +10,11 @@ def environment(request: HttpRequest) -> dict[str, object]:
     """`environment_banner`: the word of the banner on every page, empty in production.
 
     `operator`: whose service this is, see `config.operator`.
-    `wallet_closes_at`: when the wallet of the signed-in holder closes, if it is about to; costs no query.
+    `wallet_closes_at`: when the wallet of the signed-in holder closes, if it is about to (`wallet.sessions`).
     `try_again`: True if the page is shown because its form was refused (`views.csrf_failure`).
     """
-    session = sessions.known(request)
     return {
-        "wallet_closes_at": session and session.wallet.closes_at,
+        "wallet_closes_at": getattr(request, "wallet_closes_at", None),
         "environment_banner": settings.ENVIRONMENT_BANNER,
         "operator": settings.OPERATOR,
         "try_again": request.method == "GET" and TRY_AGAIN in request.GET,

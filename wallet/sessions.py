@@ -50,12 +50,6 @@ def current(request: HttpRequest, *, now: datetime) -> HolderSession | None:
     return session  # type: ignore[return-value]
 
 
-def known(request: HttpRequest) -> HolderSession | None:
-    """The session, if this HTTP request has looked it up."""
-    session = getattr(request, "_holder_session", None)
-    return session if isinstance(session, HolderSession) else None
-
-
 def start(request: HttpRequest, response: HttpResponse, wallet: Wallet, *, now: datetime) -> HolderSession:
     """Sign this browser in to `wallet`: create a session and its cookie, and delete the previous session.
 
@@ -121,3 +115,5 @@ def _delete(request: HttpRequest) -> None:
 
 def _keep(request: HttpRequest, session: HolderSession | None) -> None:
     request._holder_session = session  # type: ignore[attr-defined]
+    # For the notice on every page that looks up the session.
+    request.wallet_closes_at = session and session.wallet.closes_at  # type: ignore[attr-defined]
