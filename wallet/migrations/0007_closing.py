@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('wallet', '0003_indexes_for_providers'),
+        ('wallet', '0006_share_emails'),
     ]
 
     operations = [

@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('consent', '0001_release_0_1'),
+        ('consent', '0005_searched_receipts'),
         ('wallet', '0001_release_0_1'),
     ]
 
