@@ -17,6 +17,7 @@ def run(recorder: Recorder) -> None:
     _front_door(recorder)
     _codes(recorder)
     _links(recorder)
+    _browsers(recorder)
     _receipts(recorder)
     _passkeys(recorder)
     _strangers(recorder)
@@ -50,6 +51,21 @@ def _front_door(recorder: Recorder) -> None:
         browser.follow(browser.post("/wallet/sign-out/"))
         browser.post("/wallet/sign-out/")
         browser.post("/wallet/signed-out/")
+
+
+def _browsers(recorder: Recorder) -> None:
+    with recorder.scenario("the signed-in browsers, and signing them out") as browser:
+        browser.get("/wallet/security/")
+        browser.post(f"/wallet/security/browsers/{NOBODY}/sign-out/")
+        browser.post("/wallet/security/browsers/sign-out/", {"where": "everywhere"})
+        people.signed_in(browser, "bea@example.org")
+        browser.get("/wallet/security/")
+        browser.get(f"/wallet/security/browsers/{NOBODY}/sign-out/")
+        browser.post(f"/wallet/security/browsers/{NOBODY}/sign-out/")
+        browser.get("/wallet/security/browsers/sign-out/")
+        browser.post("/wallet/security/browsers/sign-out/", {"where": "others"})
+        browser.post("/wallet/security/browsers/sign-out/", {"where": "everywhere"})
+        browser.get("/wallet/security/")
 
 
 def _codes(recorder: Recorder) -> None:
