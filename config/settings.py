@@ -231,6 +231,9 @@ SIGNING_KEY_STAGED_FOR = timedelta(hours=variables.number("SIGNING_KEY_STAGED_HO
 # After this time the transaction that a holder was shown is erased from the record of consent.
 TRANSACTION_RETENTION_YEARS = variables.number("TRANSACTION_RETENTION_YEARS", default=7, most=100)
 
+# Whether the law makes you keep that transaction until then even if the holder closes their wallet.
+TRANSACTION_LEGAL_HOLD = variables.switch("TRANSACTION_LEGAL_HOLD", default=False)
+
 # The audience of a client assertion must be the issuer alone. Some clients from before 2026 name the token
 # endpoint or several audiences; this setting accepts them.
 LEGACY_ASSERTION_AUDIENCES = variables.switch("LEGACY_ASSERTION_AUDIENCES", default=False)

@@ -10,6 +10,7 @@ import keys.endpoints
 import presentation.endpoints
 import presentation.metadata
 import presentation.views
+import wallet.account.what_is_kept
 import wallet.endpoints
 import wallet.status_lists.endpoints
 from config import languages, views
@@ -59,6 +60,7 @@ urlpatterns = [
     path(
         "wallet/history/<uuid:consent_id>/invalidate/", consent.history.invalidate, name="consent_invalidate"
     ),
+    path("what-is-kept/", wallet.account.what_is_kept.what_is_kept, name="what_is_kept"),
     path("wallet/", include("wallet.urls")),
     path("admin/", admin.site.urls),
     path("operator/logo", views.operator_logo, name="operator_logo"),

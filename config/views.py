@@ -29,11 +29,13 @@ from wallet.views import HOME
 _SAME_PAGE = (
     *("consent_invalidate", "delivery", "resume", "sandbox_identity", "wallet_code", "wallet_front_door"),
     *("wallet_identity_in_person", "wallet_link", "wallet_sign_in", "wallet_switch"),
+    "wallet_close",
 )
 PAGE_OF_FORM = {name: name for name in _SAME_PAGE} | {
     "wallet_browsers_end": "wallet_security",
     "wallet_browsers_end_all": "wallet_security",
     "wallet_errand_sign_out": "wallet_identity",
+    "wallet_close_keep": "wallet_close",
     "wallet_identity_cancel": "wallet_identity",
     "wallet_identity_start": "wallet_identity",
     "wallet_own_identity": HOME,

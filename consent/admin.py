@@ -84,6 +84,7 @@ class ConsentAdmin(ReadOnly, admin.ModelAdmin):
         context = {
             "transactions": transactions.kept(consent),
             "erased_at": consent.erased_at,
+            "closed": consent.wallet_id is None,
             "erased_after": transactions.years_until_erased(consent),
         }
         return render_to_string("admin/consent/transactions.html", context)

@@ -154,9 +154,9 @@ def extend(consent_id: uuid.UUID, *, until: datetime, now: datetime) -> bool:
     """
     still_open = Consent.objects.filter(
         id=consent_id,
-        decision=Consent.Decision.ASKED,
         expires_at__gt=now,
         extendable_until__gte=until,
+        decision=Consent.Decision.ASKED,
     )
     return still_open.update(expires_at=Greatest("expires_at", until)) == 1
 

@@ -20,6 +20,7 @@ class Consent(AppendOnly):
     * `clearing`, which deletes unanswered questions, and erases the content of transactions at the end of
       their retention time;
     * `presentation.sharing_notices`, which takes back `email_due` when it sends the e-mail;
+    * `personal_data`, which removes the person when their wallet is closed;
     * `manage.py reseal`, which seals that content with another key, or empties it when its key is lost.
 
     The row holds what the page showed except the values of claims: the names of the claims, the transactions
@@ -36,7 +37,10 @@ class Consent(AppendOnly):
         DECLINED = "declined", _("not shared")
 
     id = models.UUIDField(_("ID"), primary_key=True, default=uuid.uuid4, editable=False)
-    wallet = models.ForeignKey(Wallet, on_delete=models.PROTECT, related_name="consents", editable=False)
+    # None once the wallet is closed: the record then says what a requester was told, and not by whom.
+    wallet = models.ForeignKey(
+        Wallet, null=True, on_delete=models.PROTECT, related_name="consents", editable=False
+    )
     requester_id = models.CharField(_("client ID of the requester"), max_length=100, editable=False)
     requester = models.JSONField(editable=False)  # question.Requester as shown at that time
     claims = models.JSONField(editable=False)  # what was asked: list of claim paths, e.g. [["given_name"]]

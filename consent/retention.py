@@ -5,6 +5,7 @@ from datetime import datetime
 from django.conf import settings
 
 from consent import clearing, decisions
+from consent.retention_words import PEOPLE
 from infra.retention import table
 
 
@@ -17,7 +18,8 @@ ENTRIES = table(
     """
 consent.Consent: requester_id requester requester_sought claims optional_claims switched_on request_hash
     return_to decision | consent record: who asked, names of claims, hash of the request, the answer | in
-    clear; never a claim’s value | it is what you and the holder have in writing | for ever
+    clear; never a claim’s value | it is what you and the holder have in writing | for
+    ever; without the holder once the wallet is closed
 consent.Consent: email_due | consent record: whether an e-mail about the answer is to be sent | in clear |
     holders who switched these e-mails on get one for each answer | until it was sent, {email_kept} at most
 consent.Consent: transactions | consent record: type, title and hash of each transaction | in clear | to
@@ -28,7 +30,8 @@ consent.Consent: requester_id requester requester_sought claims optional_claims 
     {unanswered_kept} after it expired | questions
 consent.Consent: sealed_transactions | consent record: what the holder was shown of each transaction
     (amounts, accounts, payer, payee, reference, device) | sealed | receipts show it; afterwards they and
-    the admin say that it was erased, and when | {years} calendar years after the question | transactions
+    the admin say that it was erased, and when | {years} calendar years after the question; until the wallet
+    is closed unless `TRANSACTION_LEGAL_HOLD` is set | transactions
 """,
     periods={
         "email_kept": decisions.EMAIL_DUE_FOR,
@@ -39,4 +42,5 @@ consent.Consent: sealed_transactions | consent record: what the holder was shown
         "questions": clearing.clear_unanswered,
         "transactions": _transactions,
     },
+    people=PEOPLE,
 )

@@ -5,24 +5,52 @@ compares them with the table in docs/operate.md, and searches for columns withou
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.apps import apps
 from django.db.models import QuerySet
+from django.utils.functional import Promise
 from django.utils.module_loading import module_has_submodule
+from django.utils.translation import gettext_lazy as _
 
 from infra.models import Allowance
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
+    Words = StrOrPromise
+else:
+    Words = str | Promise  # the package with the type is installed for development only
 
 Clear = Callable[..., int]  # takes `now` and `batch`; gives the number of rows it cleared
 
 
 @dataclass(frozen=True)
+class ForPeople:
+    """What the people whose data it is read about it: what, why, and for how long. Entries may share one.
+
+    how_long: a function where the time depends on a setting.
+    """
+
+    what: Words
+    why: Words
+    how_long: Words | Callable[[], Words]
+
+    @property
+    def until(self) -> Words:
+        return self.how_long() if callable(self.how_long) else self.how_long
+
+
+@dataclass(frozen=True)
 class Kept:
     """One kind of data.
+
+    people: None for data about operators, relying parties and developers, and for data about nobody.
+
 
     Data without `clear` is deleted with the rows of another entry, emptied by the code that uses it, or kept
     for ever, as `how_long` says.
@@ -36,6 +64,7 @@ class Kept:
     how_long: str
     cleared_as: str = ""
     clear: Clear | None = None
+    people: ForPeople | None = None
 
 
 def entries() -> tuple[Kept, ...]:
@@ -48,29 +77,49 @@ def entries() -> tuple[Kept, ...]:
     return tuple(entry for app in having for entry in import_module(f"{app.name}.retention").ENTRIES)
 
 
+def for_people() -> list[ForPeople]:
+    """What people read about all entries that concern them, each once.
+
+    The lowest app is first, because who somebody is comes before what they did; this app is last.
+    """
+    by_app: dict[str, list[Kept]] = {}
+    for entry in entries():
+        by_app.setdefault(entry.model.split(".")[0], []).append(entry)
+    counted = by_app.pop("infra", [])
+    ordered = [*reversed(by_app.values()), counted]
+    return list(dict.fromkeys(_concerning(entry for app in ordered for entry in app)))
+
+
+def _concerning(kept: Iterator[Kept]) -> Iterator[ForPeople]:
+    yield from (entry.people for entry in kept if entry.people)
+
+
 def table(
     text: str,
     *,
     periods: Mapping[str, timedelta | str] | None = None,
     clear: Mapping[str, Clear] | None = None,
+    people: Mapping[str, ForPeople] | None = None,
 ) -> tuple[Kept, ...]:
     """The entries of an app, one per line of the text; indented lines continue an entry. The cells:
 
         model: columns | what | how | why | how long | name in `clear`, if something clears it
 
     In "how long", `{name}` is replaced by the period of that name: a duration, or the name of a setting.
-    Raises ValueError when no entry uses a function of `clear`.
+    people: what holders read, by the "what" of the entry. Raises ValueError when no entry uses a function of
+    `clear` or words of `people`.
     """
     words = {name: _words(period) for name, period in (periods or {}).items()}
-    unused, found = dict(clear or {}), []
+    unused, unread, found = dict(clear or {}), dict(people or {}), []
     for line in re.sub(r"\s*\n\s+", " ", text).strip().splitlines():
         place, what, how, why, how_long, *named = re.split(r"\s*\|\s*", line)
         model, columns = place.split(": ")
         does = unused.pop(named[0]) if named else None
         cells = (what, how, why, how_long.format(**words))
-        found.append(Kept(model, tuple(columns.split()), *cells, "".join(named), does))
-    if unused:
-        raise ValueError(f"No entry names {sorted(unused)}.")
+        read = unread.pop(what, None)
+        found.append(Kept(model, tuple(columns.split()), *cells, "".join(named), does, read))
+    if unused or unread:
+        raise ValueError(f"No entry names {sorted([*unused, *unread])}.")
     return tuple(found)
 
 
@@ -110,4 +159,11 @@ infra.Allowance: key | what was done how often, by whom | a keyed digest | to li
     ends | allowances
 """,
     clear={"allowances": expired(Allowance.objects.all())},
+    people={
+        "what was done how often, by whom": ForPeople(
+            _("How often you did something lately, such as asking for a sign-in code"),
+            _("So that nobody can flood your mailbox or guess your codes. Only a checksum is stored."),
+            _("A day at most"),
+        )
+    },
 )

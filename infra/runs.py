@@ -8,7 +8,9 @@ from infra.models import DatabaseMark, LastRun
 COMMANDS = {
     "clear_expired": "what has expired is not erased",
     "send_share_emails": "holders who asked for it are not told what they shared",
-    "sweep_identity_verifications": "identity checks do not end, and nobody is told that their identity ends",
+    "sweep_identity_verifications": (
+        "identity checks do not end, nobody is told that their identity ends, and no wallet is closed"
+    ),
 }
 OVERDUE = timedelta(days=1)
 

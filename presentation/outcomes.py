@@ -16,6 +16,7 @@ from presentation.models import Interaction, RelyingParty
 from presentation.requests.authorization_request import nonce_digest
 from presentation.requests.delivery import deliveries
 from presentation.requests.delivery.deliveries import Standing
+from wallet.credentials import TOKEN_LIFETIME
 from wallet.status_lists import standing
 
 PER_CLIENT = Limit("outcomes_of_client", most=1200, window=timedelta(minutes=1))
@@ -96,6 +97,10 @@ def _status(interaction: Interaction, now: datetime) -> str:
     if interaction.outcome != _TOKEN or interaction.consent is None:
         return ""
     consent = interaction.consent
+    if consent.wallet is None:  # closed, and all that was presented from it is invalid until it expires
+        answered = interaction.answered_at
+        valid_still = answered is not None and answered + TOKEN_LIFETIME > now
+        return standing.Status.INVALID.name.lower() if valid_still else ""
     found = standing.standings(consent.wallet, [consent.id], now=now).get(consent.id)
     return "" if found is None else found.name.lower()
 

@@ -12,6 +12,7 @@ from infra.retention import delete, expired, table
 from presentation.models import Interaction, PushedRequest, UsedAssertion
 from presentation.requests import interactions
 from presentation.requests.delivery import deliveries
+from presentation.retention_words import PEOPLE
 from presentation.webhooks.models import WebhookEvent, WebhookSecret
 
 WAY_BACK_KEPT = timedelta(days=1)  # how long the page about an expired interaction has a link back
@@ -103,4 +104,5 @@ sessions.Session: session_key session_data | operator’s session | in clear | t
         "webhook secrets": expired(WebhookSecret.objects.all(), by="ends_at"),
         "webhooks": expired(WebhookEvent.objects.all(), kept=WEBHOOKS_KEPT, by="created_at"),
     },
+    people=PEOPLE,
 )

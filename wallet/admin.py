@@ -35,6 +35,7 @@ from wallet.models import (
     StatusEntry,
     StatusEvent,
     Wallet,
+    WalletClosure,
 )
 from wallet.operations import OF_CREDENTIALS, OF_PRESENTED, OF_VERIFICATIONS, OF_WALLETS, REFUSALS
 from wallet.providers.in_person import as_case_number
@@ -64,7 +65,10 @@ class WalletAdmin(OperatedAdmin):
     list_select_related = ("credential",)
     search_fields = ("=email", "=id")
     search_help_text = _("The whole e-mail address, or the wallet’s ID")
-    fields = ("id", "email", "state", "suspension_reason", "credential_state", "created_at")
+    fields = (
+        *("id", "email", "state", "suspension_reason", "credential_state"),
+        *("created_at", "closes_at", "closed_at"),
+    )
     readonly_fields = fields
 
     @admin.display(description=_("credential"))
@@ -196,6 +200,25 @@ class AuditEntryAdmin(ReadOnly, admin.ModelAdmin):
 
     def has_view_permission(self, request: HttpRequest, obj: AuditEntry | None = None) -> bool:
         return request.user.has_perm("admin.view_logentry")
+
+
+@admin.register(WalletClosure)
+class WalletClosureAdmin(ReadOnly, admin.ModelAdmin):
+    """Which wallets were closed, when, by whom and why. It names nobody."""
+
+    list_display = ("asked_at", "wallet", "reason", "operator_id", "undone_at", "closed_at", "finished_at")
+    fields = readonly_fields = (
+        *("id", "wallet", "reason", "operator_id", "asked_at", "closes_at"),
+        *("undone_at", "undone_by", "closed_at", "finished_at"),
+    )
+    list_filter = ("reason",)
+    search_fields = ("=id", "=wallet", "=operator_id")
+    search_help_text = _("The whole ID of the wallet, or the operator’s ID")
+    show_full_result_count = False
+    actions = None
+
+    def has_view_permission(self, request: HttpRequest, obj: WalletClosure | None = None) -> bool:
+        return request.user.has_perm("wallet.view_wallet")
 
 
 class ValidityFilter(admin.SimpleListFilter):

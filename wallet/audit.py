@@ -1,4 +1,4 @@
-"""Which operator looked at whose claims or pictures, and when: rows that nobody changes or removes."""
+"""Which operator looked at whose claims or pictures, or closed whose wallet, and when: append-only rows."""
 
 from datetime import datetime
 

@@ -32,7 +32,7 @@ def addresses_of_wallets(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
     Reads the database. Nobody can sign in to such a wallet. It is an Info, so that the service still starts.
     """
-    active = Wallet.objects.filter(state=Wallet.State.ACTIVE).order_by("created_at")
+    active = Wallet.objects.filter(state=Wallet.State.ACTIVE, closed_at=None).order_by("created_at")
     try:
         with transaction.atomic():
             rows = active.exclude(email__regex=_ORDINARY).values_list("id", "email").iterator(chunk_size=5000)

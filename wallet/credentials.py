@@ -13,7 +13,7 @@ from uuid import UUID
 
 from django.conf import settings
 
-from infra.sealing import seal_column, unseal_column
+from infra.sealing import SealError, seal_column, unseal_column
 from keys.issuer_key import IssuerKey, active_issuer_key
 from keys.jwk import public_jwk
 from keys.private_keys.signer import SoftwareSigner
@@ -86,7 +86,10 @@ def has_ended(credential: Credential, *, now: datetime) -> bool:
 def valid_credential(wallet: Wallet, *, now: datetime) -> Credential | None:
     """The credential that the wallet can present, or None. Queries only relations that are not loaded."""
     credential: Credential | None = getattr(wallet, "credential", None)
-    if credential is None or wallet.state != Wallet.State.ACTIVE or not _is_usable(credential, now):
+    closing = wallet.closes_at is not None or wallet.closed_at is not None
+    if credential is None or closing or wallet.state != Wallet.State.ACTIVE:
+        return None
+    if not _is_usable(credential, now):
         return None
     return credential
 
@@ -151,6 +154,13 @@ def plain_claims() -> dict[str, Any]:
 def whole(credential: Credential, *, today: date) -> dict[str, Any]:
     """The credential with every claim disclosed, for matching a query; raises SealError."""
     return plain_claims() | claims.values(_identity(credential), today=today)
+
+
+def disclosed(credential: Credential, *, today: date) -> dict[str, Any]:
+    """The values of all its claims, for the holder; raises SealError if it cannot be opened or is erased."""
+    if not credential.sealed_identity:
+        raise SealError("The identity is erased.")
+    return claims.values(_identity(credential), today=today)
 
 
 def present(

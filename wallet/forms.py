@@ -15,6 +15,7 @@ from wallet import pictures
 from wallet.claims import Identity, IdentityError
 from wallet.countries import country_code
 from wallet.evidence import DOCUMENT_KINDS, Evidence
+from wallet.models import WalletClosure
 from wallet.pictures import PictureError
 from wallet.providers.findings import REASONS
 
@@ -102,6 +103,19 @@ class ReasonForm(forms.Form):
         max_length=200,
         strip=True,
         widget=forms.TextInput(attrs={"class": "vTextField", "autocomplete": "off"}),
+    )
+
+
+class ClosingForm(forms.Form):
+    """Why an operator closes a wallet: a code, because it stays for ever and a text might name the person."""
+
+    required_css_class = "required"
+
+    reason = forms.ChoiceField(
+        label=_("Reason"),
+        help_text=_("Stays on record for ever. It is not shown to the person."),
+        choices=[("", "---------")]
+        + [(code, label) for code, label in WalletClosure.Reason.choices if code != "own_wish"],
     )
 
 

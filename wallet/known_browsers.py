@@ -28,11 +28,22 @@ def key(browser: str, email: str, *, purpose: str = HOLDER) -> str:
 def remember(browser: str, email: str, *, now: datetime, purpose: str = HOLDER) -> None:
     """Make this browser known for the address with which it has just signed in."""
     KnownBrowser.objects.bulk_create(
-        [KnownBrowser(key=key(browser, email, purpose=purpose), expires_at=now + KNOWN_FOR)],
+        [
+            KnownBrowser(
+                key=key(browser, email, purpose=purpose),
+                address=_of_address(email, purpose),
+                expires_at=now + KNOWN_FOR,
+            )
+        ],
         update_conflicts=True,
         unique_fields=["key"],
-        update_fields=["expires_at"],
+        update_fields=["expires_at", "address"],
     )
+
+
+def forget_all(email: str) -> int:
+    """Forget every browser that has signed in to a wallet with this address; gives how many."""
+    return KnownBrowser.objects.filter(address=_of_address(email, HOLDER)).delete()[0]
 
 
 def is_known(browser: str | None, email: str, *, now: datetime, purpose: str = HOLDER) -> bool:
@@ -41,3 +52,7 @@ def is_known(browser: str | None, email: str, *, now: datetime, purpose: str = H
         return False
     rows = KnownBrowser.objects.filter(key=key(browser, email, purpose=purpose), expires_at__gt=now)
     return rows.exists()
+
+
+def _of_address(email: str, purpose: str) -> str:
+    return salted_hmac(f"wallet.known_browsers.address.{purpose}", email, algorithm="sha256").hexdigest()

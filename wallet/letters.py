@@ -95,6 +95,26 @@ NOTICES: dict[str, tuple[Text, Text]] = {
             "was not you, sign in with a code, open “Sign-in and security” and sign out other browsers."
         ),
     ),
+    "closing": (
+        _("Your wallet will be closed"),
+        _(
+            "Your wallet closes on %(when)s. Until then nothing is shared from it, and you can change your "
+            "mind: sign in and choose “Keep my wallet”. After that we erase your data, and nobody can bring "
+            "it back. If you did not ask for this, keep your wallet, and look at “Sign-in and security”."
+        ),
+    ),
+    "kept": (
+        _("Your wallet stays open"),
+        _("Your wallet will not be closed. Everything in it is as it was before."),
+    ),
+    "closed": (
+        _("Your wallet is closed"),
+        _(
+            "Your wallet is closed, and your verified identity is erased. What you shared lately is not "
+            "valid any more. You can open a new wallet with this e-mail address at any time; it will have "
+            "nothing of the old one."
+        ),
+    ),
 }
 
 

@@ -9,23 +9,28 @@ from typing import Any, cast
 import structlog
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AbstractUser
+from django.db import transaction
 from django.db.models import QuerySet
 from django.utils.html import format_html
 from django.utils.translation import gettext as _t
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
+from infra import personal_data
 from infra.operations import SOMEBODY_WAS_FASTER, Done, Operation, Refusals, Run, Text
+from infra.personal_data import Person
 from infra.sealing import SealError
-from wallet import revocation, suspension
+from wallet import audit, revocation, suspension
+from wallet.account import closing, closing_sweep
+from wallet.account.closing import ClosingError
 from wallet.claims import Identity
 from wallet.evidence import Evidence
-from wallet.forms import AskAgainForm, IdentityForm, ReasonForm
+from wallet.forms import AskAgainForm, ClosingForm, IdentityForm, ReasonForm
 from wallet.identity import review
 from wallet.identity.enrollment import HeldError
 from wallet.identity.review import NotClaimedError, SamePersonError
 from wallet.identity.state_machine import ForbiddenMoveError
-from wallet.models import Credential, IdentityVerification, StatusEntry, Wallet
+from wallet.models import Credential, IdentityVerification, StatusEntry, Wallet, WalletClosure
 from wallet.revocation import CredentialMoveError
 from wallet.status_lists import changes
 from wallet.status_lists.changes import Action, NothingToChangeError, Status
@@ -34,6 +39,7 @@ from wallet.suspension import WalletMoveError
 log = structlog.get_logger(__name__)
 
 REFUSALS: Refusals = {
+    ClosingError: SOMEBODY_WAS_FASTER,
     WalletMoveError: SOMEBODY_WAS_FASTER,
     CredentialMoveError: SOMEBODY_WAS_FASTER,
     ForbiddenMoveError: SOMEBODY_WAS_FASTER,
@@ -97,6 +103,38 @@ def _decline(verification: IdentityVerification, values: Any, operator: str, now
     return _done(_("Declined"), values)
 
 
+def _close(wallet: Wallet, values: dict[str, Any], operator: str, now: datetime) -> Done:
+    who, reason = _operator(operator), WalletClosure.Reason(values["reason"])
+    audit.record(who, audit.Action.CLOSING_ASKED, wallet, now=now)
+    closure = closing.ask(wallet, now=now, operator_id=who.pk, reason=reason)
+    transaction.on_commit(partial(closing_sweep.send_owed, closure, now=now))
+    return Done(_t("To be closed in a day: %(reason)s") % {"reason": reason.label})
+
+
+def _keep(wallet: Wallet, values: dict[str, Any], operator: str, now: datetime) -> Done:
+    who = _operator(operator)
+    audit.record(who, audit.Action.CLOSING_UNDONE, wallet, now=now)
+    closure = closing.undo(wallet, now=now, operator_id=who.pk)
+    transaction.on_commit(partial(closing_sweep.send_owed, closure, now=now))
+    return Done(_t("Not closed after all"))
+
+
+def _what_goes(wallet: Wallet, now: datetime) -> list[str]:
+    """For the confirmation page: what closing erases and revokes, in numbers."""
+    return [
+        *_count(changes.of_wallet)(wallet, now),
+        *personal_data.counts(Person(wallet.id, wallet.email, now)),
+    ]
+
+
+def _is_open(wallet: Wallet) -> bool:
+    return wallet.closed_at is None
+
+
+def _stays_open(wallet: Wallet) -> bool:
+    return _is_open(wallet) and wallet.closes_at is None
+
+
 def _count(presented: Callable[..., QuerySet[StatusEntry]]) -> Callable[[Any, datetime], list[str]]:
     """For the confirmation page: how many unexpired presented credentials the operation invalidates."""
 
@@ -136,6 +174,7 @@ OF_WALLETS = {
         question=_("From now on nobody can sign in to this wallet, and nothing is shared from it."),
         run=_with_reason(suspension.suspend, _("Suspended")),
         states={Wallet.State.ACTIVE},
+        suits=_is_open,
         details=_count(changes.of_wallet),
     ),
     "reinstate": _needs_reason(
@@ -143,6 +182,26 @@ OF_WALLETS = {
         question=_("From now on its holder can sign in and share again."),
         run=_with_reason(suspension.reinstate, _("Reinstated")),
         states={Wallet.State.SUSPENDED},
+        suits=_is_open,
+    ),
+    "close": Operation(
+        label=_("Close"),
+        question=_(
+            "Nothing is shared from it any more. In a day it is closed, and everything about its holder is "
+            "erased; that cannot be undone. Until then its holder or an operator can keep it. The holder "
+            "gets an e-mail now and when it is closed. Make sure that it is the holder who asks."
+        ),
+        run=_close,
+        suits=_stays_open,
+        form=ClosingForm,
+        details=_what_goes,
+        irreversible=True,
+    ),
+    "keep": Operation(
+        label=_("Keep"),
+        question=_("It is not closed after all. The holder gets an e-mail."),
+        run=_keep,
+        suits=lambda wallet: _is_open(wallet) and wallet.closes_at is not None,
     ),
 }
 OF_VERIFICATIONS = {

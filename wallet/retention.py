@@ -7,6 +7,7 @@ from wallet import known_browsers, sessions
 from wallet.identity import erasure, pictures
 from wallet.models import Errand, HolderSession, KnownBrowser, LoginLink, PasskeyChallenge
 from wallet.passkeys import challenges
+from wallet.retention_words import PEOPLE
 from wallet.status_lists import sweeping
 
 # An expired errand still has the link back to the requester, for holders who return to a tab the next day.
@@ -15,6 +16,8 @@ ERRANDS_KEPT = timedelta(days=1)
 
 ENTRIES = table(
     """
+wallet.Wallet: email suspension_reason | a holder’s e-mail address, and the reason for a suspension | in
+    clear | holders sign in with the address; operators see the reason | as long as the wallet
 wallet.Credential: sealed_identity | verified identity of a holder | sealed | presentations disclose claims
     from it | {identity_kept} days after it ended or was revoked; until then as long as it is not replaced |
     ended identities
@@ -43,6 +46,10 @@ wallet.Wallet: email suspension_reason share_emails | a holder’s e-mail addres
     operators see the reason | as long as the wallet
 wallet.Wallet: language | the language the holder last used | in clear | to write e-mails in it | as long as
     the wallet
+wallet.WalletClosure: reason sealed_address notice_due | closed wallet: when it was closed, by whom, why,
+    and the address for the last e-mail | the address sealed, the rest in clear | to
+    account for what was erased, and to tell the holder | the address until everything else is
+    erased, an hour at least; the rest, which names nobody, for ever
 wallet.HolderSession: digest | signed-in browser | the digest of its cookie | to recognise the browser |
     until it expires, {sessions} at most | sessions
 wallet.HolderSession: public_id browser_name system_name | signed-in browser: its name and that of its
@@ -56,8 +63,9 @@ wallet.LoginCode: digest | sign-in code | a keyed hash | to compare it with what
     sign-in it belongs to
 wallet.LoginLink: email digest | sign-in link: e-mail address, hash of the link | in clear | to recognise
     the link when it is opened | until it expires | links
-wallet.KnownBrowser: key | browser that has signed in with an e-mail address | a keyed digest of both |
-    strangers cannot use up its sign-in codes | {known_for} after it last signed in | browsers
+wallet.KnownBrowser: key address | browser that has signed in with an e-mail address | a keyed digest of both,
+    and one of the address | strangers cannot use up its sign-in codes | {known_for} after it last signed in
+    | browsers
 wallet.Passkey: name credential_id public_key sign_count transports backed_up last_used_at | passkey: its
     name, public key, how browsers reach it, and when it was last used | in clear; it names nobody | to
     sign in and confirm payments with it | until the holder removes it; at most as long as the wallet
@@ -96,4 +104,5 @@ wallet.StatusEvent: subject_id actor reason | history of status changes: which c
         "presented credentials": sweeping.forget_ended,
         "status lists": sweeping.retire_closed,
     },
+    people=PEOPLE,
 )

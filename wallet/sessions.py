@@ -34,6 +34,7 @@ _living = PreparedRead(
         expires_at__gt=value("now"),
         last_seen_at__gt=value("idle_since"),
         wallet__state=Wallet.State.ACTIVE,
+        wallet__closed_at=None,
     )
 )
 
@@ -41,7 +42,7 @@ _living = PreparedRead(
 def current(request: HttpRequest, *, now: datetime) -> HolderSession | None:
     """The session of this browser with its wallet and credential, read by one query once per HTTP request.
 
-    None if no holder is signed in, if the session has expired, or if the wallet is suspended.
+    None if no holder is signed in, if the session has expired, or if the wallet is suspended or closed.
     """
     session = getattr(request, "_holder_session", _UNKNOWN)
     if session is _UNKNOWN:
@@ -123,3 +124,5 @@ def _delete(request: HttpRequest) -> None:
 
 def _keep(request: HttpRequest, session: HolderSession | None) -> None:
     request._holder_session = session  # type: ignore[attr-defined]
+    # For the notice on every page that looks up the session.
+    request.wallet_closes_at = session and session.wallet.closes_at  # type: ignore[attr-defined]

@@ -3,7 +3,7 @@
 from django.urls import path
 
 from wallet import views
-from wallet.account import browsers, home, security, share_emails
+from wallet.account import browsers, closing_pages, export_pages, home, security, share_emails
 from wallet.identity import messages as identity_messages
 from wallet.identity import own as identity_own
 from wallet.identity import upload as identity_upload
@@ -20,6 +20,11 @@ urlpatterns = [
     path("security/", security.security, name="wallet_security"),
     path("security/browsers/sign-out/", browsers.end_all, name="wallet_browsers_end_all"),
     path("security/browsers/<uuid:public_id>/sign-out/", browsers.end, name="wallet_browsers_end"),
+    path("data/", export_pages.data, name="wallet_data"),
+    path("data/json/", export_pages.save, {"kind": "json"}, name="wallet_data_json"),
+    path("data/html/", export_pages.save, {"kind": "html"}, name="wallet_data_html"),
+    path("close/", closing_pages.close, name="wallet_close"),
+    path("close/keep/", closing_pages.keep, name="wallet_close_keep"),
     path("sign-in/", views.front_door, name="wallet_front_door"),
     path("sign-out/", views.sign_out, name="wallet_sign_out"),
     path("signed-out/", views.signed_out, name="wallet_signed_out"),

@@ -1,6 +1,7 @@
 """The holder's receipts."""
 
 import html
+import json
 import re
 from datetime import timedelta
 
@@ -9,6 +10,7 @@ from django.utils import timezone
 from consent import decisions
 from consent.models import Consent
 from consent.receipts import PAGE_SIZE
+from infra.sealing import seal_column
 from tests.consent.questions import WIRE, put
 from wallet.models import Wallet
 
@@ -105,3 +107,25 @@ def test_receipts_are_kept_by_no_cache(client, alice: Wallet, sign_in) -> None:
 def test_a_browser_that_is_not_signed_in_is_sent_to_the_sign_in(client, db) -> None:
     response = client.get(ADDRESS)
     assert (response.status_code, response["Location"]) == (302, "/wallet/sign-in/")
+
+
+def test_the_amount_of_a_bill_is_its_total_and_what_is_no_payment_has_none(
+    client, alice: Wallet, sign_in
+) -> None:
+    sign_in(alice)
+    bill = WIRE | {"blocks": WIRE["blocks"][2:]}
+    device = WIRE | {"title": "This device", "blocks": WIRE["blocks"][3:]}
+    decisions.grant(put(alice, transactions=[bill, device]).id, alice, now=timezone.now())
+    page = client.get(ADDRESS).content.decode()
+    assert re.findall(r'<strong class="nowrap"><bdi>([^<]*)', page) == ["25.00 EUR"]
+
+
+def test_content_in_a_format_that_is_not_known_breaks_no_page(client, alice: Wallet, sign_in) -> None:
+    sign_in(alice)
+    consent = put(alice, transactions=[WIRE])
+    decisions.grant(consent.id, alice, now=timezone.now())
+    unknown = json.dumps([WIRE | {"blocks": [{"block": "of the future"}]}]).encode()
+    sealed = seal_column(consent, "sealed_transactions", unknown)
+    Consent.objects.filter(id=consent.id).update(sealed_transactions=sealed)
+    for address in (ADDRESS, f"{ADDRESS}{consent.id}/"):
+        assert "The details cannot be shown." in client.get(address).content.decode()

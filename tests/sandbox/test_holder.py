@@ -24,7 +24,7 @@ from sandbox.holder import driving as holder
 from sandbox.identity_provider.personas import OUTCOMES
 from tests.people import ALICE, register
 from tests.presentation.clients import FORM, basic, with_secret
-from tests.presentation.dcql.test_dcql_flow import query
+from tests.presentation.dcql.test_dcql_flow import disclosed, query
 from tests.presentation.requests.test_authorize import PATH, asked, encoded
 from tests.receiver import listening
 from tests.relying_party import RelyingParty as Application
@@ -405,3 +405,33 @@ def test_signed_requests_are_counted_by_the_address_of_the_caller(
     call(f"{settings.BASE_URL}{PATH}?{asked_for}")
 
     assert counted == ["127.0.0.1"]
+
+
+IDENTITY = "urn:service:params:scope:verifiable-credentials:identity"
+
+
+@pytest.mark.parametrize("optional", [[], ["nationalities"]])
+def test_the_holder_switches_on_the_optional_claims_that_the_call_names(
+    acme_bank: RelyingParty, optional: list[str]
+) -> None:
+    acme_bank.allowed_scopes = [IDENTITY]
+    acme_bank.save()
+
+    token = fragment_of(call(authorize_url(acme_bank, scope=IDENTITY), optional=optional))["vp_token"]
+
+    assert disclosed(token) == {"birth_date", *optional}
+
+
+@pytest.mark.parametrize("optional", ["nationalities", [1], ["shoe_size"], [["nationalities"]], None])
+def test_a_call_whose_optional_claims_are_no_list_of_claims_is_refused(
+    acme_bank: RelyingParty, optional: Any
+) -> None:
+    assert call(authorize_url(acme_bank), optional=optional).status_code == 400
+
+
+def test_a_claim_that_the_request_does_not_offer_as_optional_ends_on_a_page(acme_bank: RelyingParty) -> None:
+    answer = call(authorize_url(acme_bank), optional=["birth_date"]).json()
+
+    assert answer["redirect_to"] is None
+    assert answer["page"]["status"] == 400
+    assert Consent.objects.get().decision == Consent.Decision.ASKED

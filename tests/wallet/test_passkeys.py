@@ -1,5 +1,6 @@
 """Passkeys: adding, naming and removing them, and signing in with them; and what is refused."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
@@ -415,6 +416,15 @@ def test_a_challenge_lives_five_minutes(client, passkey, authenticator, now):
     asked = options(client, "")
     PasskeyChallenge.objects.update(expires_at=now)
     assert post(client, FRONT_DOOR, authenticator.get(asked)).status_code == 410
+
+
+def test_a_challenge_is_gone_from_the_instant_at_which_it_expires(db, now):
+    moment = timedelta(microseconds=1)
+    for used_at in (now + challenges.LIFETIME - moment, now + challenges.LIFETIME):
+        made = challenges.make(Purpose.SIGN_IN, bound_to="b", now=now)
+        in_time = used_at < now + challenges.LIFETIME
+        with nullcontext() if in_time else pytest.raises(ChallengeGoneError):
+            challenges.use(made, Purpose.SIGN_IN, bound_to="b", now=used_at)
 
 
 def test_a_signature_for_another_browser_errand_or_purpose_signs_nobody_in(

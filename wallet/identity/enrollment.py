@@ -14,14 +14,14 @@ from wallet.models import Credential, Evidence, IdentityVerification, Wallet
 
 
 class HeldError(Exception):
-    """An operator has suspended the wallet or its credential; a new check does not lift that."""
+    """The wallet or its credential is suspended, or the wallet closes; a new check does not lift that."""
 
 
 def check_not_held(wallet: Wallet) -> None:
     """Raises `HeldError` when the wallet may not be given a credential now."""
     credential = Credential.objects.filter(wallet=wallet).first()
     suspended = credential is not None and credential.state == Credential.State.SUSPENDED
-    if suspended or wallet.state != Wallet.State.ACTIVE:
+    if suspended or not wallet.can_share:
         raise HeldError
 
 

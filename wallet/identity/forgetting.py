@@ -34,6 +34,19 @@ def forget_decided(*, now: datetime, batch: int = 500) -> int:
     )
 
 
+def forget(verification: IdentityVerification, *, now: datetime) -> bool:
+    """Erase at the provider what it keeps of this ended attempt, whenever that was last tried.
+
+    True if nothing is kept there any more. A provider that is not configured any more cannot be asked: the
+    operator has to, as the log says.
+    """
+    provider = registry.by_name(verification.provider)
+    if provider is None:
+        log.error("identity_kept_by_unknown_provider", verification=str(verification.id))
+        return False
+    return _forget_at(provider, [verification], now=now) == 1
+
+
 def _due(name: str, *, now: datetime) -> QuerySet[IdentityVerification]:
     over = Q(state__in=FINAL | {State.APPROVED}) | Q(state=State.ERROR, changed_at__lte=now - FAILED_FOR)
     never_tried = Q(asked_at__isnull=True) | Q(asked_at__lte=F("changed_at"))

@@ -1,5 +1,6 @@
 """The models of wallets, sign-in, passkeys, identity verifications, credentials and status lists."""
 
+from wallet.models.closures import WalletClosure
 from wallet.models.holders import Errand, HolderSession, KnownBrowser, LoginCode, LoginLink, Wallet
 from wallet.models.identity import (
     AuditEntry,
@@ -32,4 +33,5 @@ __all__ = [
     "StatusEvent",
     "StatusList",
     "Wallet",
+    "WalletClosure",
 ]

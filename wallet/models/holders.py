@@ -30,6 +30,10 @@ class Wallet(models.Model):
     created_at = models.DateTimeField(_("opened"), editable=False)
     # When the holder answered the offer to add a passkey, which is made once.
     passkey_offered_at = models.DateTimeField(null=True, editable=False)
+    # Its holder or an operator closes it: until `closes_at` that can be undone, and nothing is shared. From
+    # `closed_at` on the row is nobody's; see `account.closing`.
+    closes_at = models.DateTimeField(_("closes"), null=True, editable=False)
+    closed_at = models.DateTimeField(_("closed"), null=True, editable=False)
 
     class Meta:
         ordering = ["-created_at"]
@@ -44,6 +48,11 @@ class Wallet(models.Model):
 
     def __str__(self) -> str:
         return str(self.id)
+
+    @property
+    def can_share(self) -> bool:
+        """Whether it is neither suspended nor about to close nor closed."""
+        return self.state == self.State.ACTIVE and self.closes_at is None and self.closed_at is None
 
 
 class Errand(InternalRow):
@@ -112,6 +121,9 @@ class KnownBrowser(InternalRow):
     """A browser that has signed in with an e-mail address. The key reveals neither, see `known_browsers`."""
 
     key = models.CharField(primary_key=True, max_length=64, editable=False)
+    # A keyed digest of the address alone, by which the rows of a closed wallet are found; empty in rows of an
+    # earlier release.
+    address = models.CharField(max_length=64, default="", db_default="", editable=False)
     expires_at = models.DateTimeField(editable=False, db_index=True)
 
 

@@ -241,13 +241,15 @@ class IdentityMark(models.Model):
 
 
 class AuditEntry(AppendOnly):
-    """An operator looked at somebody's claims or pictures. Append-only; names people by internal ID only."""
+    """An operator looked at somebody's claims or pictures, or closed a wallet. Append-only; IDs only."""
 
     class Action(models.TextChoices):
         CLAIMS_SEEN = "claims_seen", _("claims seen")
         PICTURE_SEEN = "picture_seen", _("picture seen")
         CLAIMED = "claimed", _("claimed")
         RELEASED = "released", _("released")
+        CLOSING_ASKED = "closing_asked", _("wallet to be closed")
+        CLOSING_UNDONE = "closing_undone", _("wallet kept")
 
     at = models.DateTimeField(_("when"), editable=False, db_index=True)
     operator_id = models.BigIntegerField(_("operator’s ID"), editable=False)

@@ -29,7 +29,8 @@ _TAKE = """
     WITH holder AS MATERIALIZED (
         SELECT credential.id FROM wallet_credential credential
         JOIN wallet_wallet wallet ON wallet.id = credential.wallet_id
-        WHERE credential.id = %s AND credential.state = 'valid' AND wallet.state = 'active' {share}
+        WHERE credential.id = %s AND credential.state = 'valid'
+        AND wallet.state = 'active' AND wallet.closes_at IS NULL AND wallet.closed_at IS NULL {share}
     )
     INSERT INTO wallet_statusentry
         (status_list_id, idx, credential_id, signing_key_id, reference, status, expires_at)
@@ -119,6 +120,10 @@ def _statement(vendor: str) -> str:
 
 def _can_be_presented(credential: Credential) -> bool:
     rows = Credential.objects.filter(
-        pk=credential.pk, state=Credential.State.VALID, wallet__state=Wallet.State.ACTIVE
+        pk=credential.pk,
+        state=Credential.State.VALID,
+        wallet__state=Wallet.State.ACTIVE,
+        wallet__closes_at=None,
+        wallet__closed_at=None,
     )
     return rows.exists()

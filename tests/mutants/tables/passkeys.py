@@ -12,7 +12,7 @@ MUTANTS = (
         "wallet/passkeys/challenges.py",
         "expires_at__gt=now",
         "expires_at__gte=now",
-        f"{_TESTS}::test_a_challenge_lives_five_minutes",
+        f"{_TESTS}::test_a_challenge_is_gone_from_the_instant_at_which_it_expires",
     ),
     mutant(
         "challenge: good for another errand or question",

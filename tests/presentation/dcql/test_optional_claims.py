@@ -1,5 +1,6 @@
 """Which claims of a query the holder may leave off, and when an answer tells which others were possible."""
 
+import json
 from itertools import combinations
 from typing import Any
 
@@ -11,7 +12,7 @@ from presentation.dcql.evaluation import can_be_left_out, has_alternatives, same
 from presentation.dcql.parsing import parse
 from presentation.dcql.queries import Query
 from presentation.scopes.records import THE_BASIC_SCOPE, ScopeRecord
-from tests.presentation.dcql.test_dcql_evaluation import OFFER, WHOLE, credential, found, json, path
+from tests.presentation.dcql.test_dcql_evaluation import OFFER, WHOLE, credential, found, path
 
 A, B, C = (
     path("given_name", id="a"),

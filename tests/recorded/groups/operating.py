@@ -16,6 +16,7 @@ MODELS = (
     ("presentation", "interaction"),
     ("presentation", "webhookevent"),
     ("presentation", "relyingparty"),
+    ("presentation", "scope"),
     ("consent", "consent"),
     ("wallet", "wallet"),
     ("wallet", "identityverification"),

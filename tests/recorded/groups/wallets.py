@@ -17,10 +17,12 @@ def run(recorder: Recorder) -> None:
     _front_door(recorder)
     _codes(recorder)
     _links(recorder)
+    _browsers(recorder)
     _receipts(recorder)
     _passkeys(recorder)
     _strangers(recorder)
     _identity(recorder)
+    _data(recorder)
 
 
 def _front_door(recorder: Recorder) -> None:
@@ -49,6 +51,21 @@ def _front_door(recorder: Recorder) -> None:
         browser.follow(browser.post("/wallet/sign-out/"))
         browser.post("/wallet/sign-out/")
         browser.post("/wallet/signed-out/")
+
+
+def _browsers(recorder: Recorder) -> None:
+    with recorder.scenario("the signed-in browsers, and signing them out") as browser:
+        browser.get("/wallet/security/")
+        browser.post(f"/wallet/security/browsers/{NOBODY}/sign-out/")
+        browser.post("/wallet/security/browsers/sign-out/", {"where": "everywhere"})
+        people.signed_in(browser, "bea@example.org")
+        browser.get("/wallet/security/")
+        browser.get(f"/wallet/security/browsers/{NOBODY}/sign-out/")
+        browser.post(f"/wallet/security/browsers/{NOBODY}/sign-out/")
+        browser.get("/wallet/security/browsers/sign-out/")
+        browser.post("/wallet/security/browsers/sign-out/", {"where": "others"})
+        browser.post("/wallet/security/browsers/sign-out/", {"where": "everywhere"})
+        browser.get("/wallet/security/")
 
 
 def _codes(recorder: Recorder) -> None:
@@ -309,3 +326,21 @@ def _in_person(recorder: Recorder) -> None:
         browser.follow(browser.post(f"{address}start/"))
         clock.move(minutes=20)
         browser.get(address)
+
+
+def _data(recorder: Recorder) -> None:
+    pages = ("/wallet/data/", "/wallet/data/json/", "/wallet/data/html/", "/wallet/close/")
+    with recorder.scenario("what is kept, and strangers at the data of holders") as browser:
+        browser.get("/what-is-kept/")
+        for page in (*pages, "/wallet/close/keep/"):
+            browser.get(page)
+            browser.post(page)
+    with recorder.scenario("data downloaded, the wallet closed and kept") as browser:
+        people.signed_in(browser, "delphine@example.org")
+        for page in pages:
+            browser.get(page)
+        browser.follow(browser.post("/wallet/close/"))
+        browser.follow(browser.post("/wallet/close/keep/"))
+        clock.move(minutes=16)
+        for page in pages:
+            browser.get(page)

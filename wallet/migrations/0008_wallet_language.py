@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('wallet', '0006_share_emails'),
+        ('wallet', '0007_closing'),
     ]
 
     operations = [

@@ -1,0 +1,126 @@
+"""What this app puts into the download of a holder’s data, and how it takes the person out of its records."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.utils.html import format_html
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
+
+from consent.models import Consent
+from consent.pages import Receipt
+from infra.personal_data import Entry, Person, Section, in_batches
+from wallet.models import Wallet
+from wallet.status_lists.standing import standings
+
+BATCH = 200
+
+
+def receipt_entries(person: Person, *, now: datetime) -> Iterator[Entry]:
+    """The receipts with the transactions as they were shown, the newest first."""
+    wallet = Wallet.objects.filter(id=person.id).first()
+    decided = Consent.objects.filter(wallet=person.id, decided_at__isnull=False)
+    page: list[Consent] = []
+    for consent in in_batches(decided, "-decided_at", "pk", batch=BATCH):
+        page.append(consent)
+        if len(page) == BATCH:
+            yield from _entries(wallet, page, now)
+            page = []
+    yield from _entries(wallet, page, now)
+
+
+def _entries(wallet: Wallet | None, page: list[Consent], now: datetime) -> Iterator[Entry]:
+    if wallet is None or not page:
+        return
+    statuses = standings(wallet, [consent.id for consent in page], now=now)
+    for consent in page:
+        yield _entry(Receipt.of(consent, statuses.get(consent.id)))
+
+
+def _entry(receipt: Receipt) -> Entry:
+    consent, requester = receipt.consent, receipt.requester
+    return {
+        "id": str(consent.id),
+        "asked_at": consent.asked_at.isoformat(),
+        "answered_at": consent.decided_at.isoformat() if consent.decided_at else None,
+        "answer": "shared" if receipt.shared else "undelivered" if receipt.undelivered else "declined",
+        "taken_back": receipt.taken_back,
+        "requester": {
+            "name": requester.name,
+            "client_id": consent.requester_id,
+            "domain": requester.domain,
+            "purpose": requester.purpose or None,
+            "privacy_policy": requester.privacy_policy_url or None,
+        },
+        "claims": [
+            {"name": ".".join(path), "label": label}
+            for path, label in zip(consent.claims, receipt.claims, strict=True)
+        ],
+        "transactions": [_transaction(each) for each in receipt.transactions],
+        "transactions_erased_at": consent.erased_at.isoformat() if consent.erased_at else None,
+    }
+
+
+def _transaction(kept: Any) -> Entry:
+    return {
+        "type": kept.kind,
+        "title": kept.title,
+        "hash": kept.hash or None,
+        "shown": kept.shown.to_json()["blocks"] if kept.shown else None,
+    }
+
+
+SECTIONS = (
+    Section(
+        "receipts",
+        _("Your receipts"),
+        receipt_entries,
+        template="consent/receipt_in_download.html",
+    ),
+)
+
+
+def erase_receipts(person: Person, *, now: datetime, batch: int) -> int:
+    """Take the person out of every record: the wallet, and what transactions said unless a law holds it."""
+    records, erased = Consent.objects.filter(wallet=person.id), 0
+    while found := list(records.order_by("id").values_list("id", flat=True)[:batch]):
+        rows = records.filter(id__in=found)
+        if not settings.TRANSACTION_LEGAL_HOLD:
+            rows.exclude(sealed_transactions=None).update(sealed_transactions=None, erased_at=now)
+        erased += rows.update(wallet=None)
+    return erased
+
+
+ERASERS = (erase_receipts,)
+
+
+def _receipts(person: Person) -> str:
+    count = Consent.objects.filter(wallet=person.id).count()
+    said = ngettext(
+        "<strong>{}</strong> consent record loses its holder.",
+        "<strong>{}</strong> consent records lose their holder.",
+        count,
+    )
+    return format_html(said, count)
+
+
+def _transactions(person: Person) -> str:
+    count = Consent.objects.filter(wallet=person.id, sealed_transactions__isnull=False).count()
+    if settings.TRANSACTION_LEGAL_HOLD:
+        said = ngettext(
+            "The transactions of <strong>{}</strong> record stay until their retention ends (legal hold).",
+            "The transactions of <strong>{}</strong> records stay until their retention ends (legal hold).",
+            count,
+        )
+    else:
+        said = ngettext(
+            "The transactions of <strong>{}</strong> record are erased.",
+            "The transactions of <strong>{}</strong> records are erased.",
+            count,
+        )
+    return format_html(said, count)
+
+
+COUNTS = (_receipts, _transactions)

@@ -1,0 +1,56 @@
+"""How this app erases what requests keep of a person. Their download has it as receipts."""
+
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Q, QuerySet
+
+from consent import decisions
+from infra.personal_data import Counter, Eraser, Person, Section
+from infra.retention import delete
+from presentation.errors import AccessDeniedError
+from presentation.models import Delivery, Interaction, PushedRequest
+from presentation.requests import interactions
+
+SECTIONS: tuple[Section, ...] = ()
+
+
+def erase_requests(person: Person, *, now: datetime, batch: int) -> int:
+    """End open requests without an answer, and empty what they and answered ones say of the person."""
+    erased = _each(Interaction.objects.filter(consent__wallet=person.id), _forget, now=now, batch=batch)
+    if not person.address:
+        return erased
+    known = {"parameters__login_hint__iexact": person.address}
+    begun = Interaction.objects.filter(outcome=Interaction.Outcome.NONE, created_at__lte=person.known_until)
+    erased += _each(begun.filter(**known), _forget, now=now, batch=batch)
+    until = person.known_until + interactions.LIFETIME
+    pushed = PushedRequest.objects.filter(**known, expires_at__lte=until)
+    return erased + delete(pushed, by="digest", batch=batch)
+
+
+def _each(rows: QuerySet[Interaction], act: Any, *, now: datetime, batch: int) -> int:
+    done, ids = 0, rows.order_by("id").values_list("id", flat=True)
+    page = list(ids[:batch])
+    while page:
+        done += act(page, now)
+        page = list(ids.filter(id__gt=page[-1])[:batch])
+    return done
+
+
+@transaction.atomic
+def _forget(ids: list[Any], now: datetime) -> int:
+    rows = Interaction.objects.filter(id__in=ids)
+    unanswered, not_posted = Q(outcome=Interaction.Outcome.NONE), Q(delivery__delivered_at=None)
+    never = rows.filter(unanswered | (not_posted & ~Q(delivery=None)))
+    for consent_id in never.exclude(consent=None).values_list("consent_id", flat=True):
+        decisions.note_undelivered(consent_id, now=now)
+    rows.filter(outcome=Interaction.Outcome.NONE).update(
+        outcome=Interaction.Outcome.ERROR, error=AccessDeniedError.error, answered_at=now
+    )
+    Delivery.objects.filter(interaction__in=ids).update(sealed_body=b"", sealed_onward=b"", expires_at=now)
+    return rows.update(browser="", parameters={}, sealed_transaction_data=None, errand=None)
+
+
+ERASERS: tuple[Eraser, ...] = (erase_requests,)
+COUNTS: tuple[Counter, ...] = ()

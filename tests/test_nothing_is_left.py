@@ -1,0 +1,249 @@
+"""A closed wallet is searched for in the whole database: every column of every table, sealed ones opened.
+
+The person has everything that the product can store of somebody. A control shows that the search finds it all
+before the wallet is closed.
+"""
+
+import hashlib
+import json
+from datetime import date, timedelta
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from django.core import mail
+from django.db import connection
+from django.test import Client
+from django.utils import timezone
+
+from consent.models import Consent
+from infra.sealing import SealError, seal_column, sha256_hex, unseal
+from keys.sealed_columns import sealed_columns
+from presentation.models import Delivery, Interaction, PushedRequest, RelyingParty
+from presentation.webhooks import revocations
+from presentation.webhooks.models import WebhookEvent
+from tests.people import BOB, enroll, evidence_of, register
+from tests.presentation.clients import FORM, basic, with_secret
+from tests.presentation.requests.test_authorize import asked
+from tests.presentation.requests.test_flow import SignIn, ask, decide
+from tests.presentation.requests.test_pushed_requests import PAR
+from tests.presentation.webhooks import opted_in
+from tests.test_personal_data_at_rest import NOT_SEARCHED, TRANSACTION_DATA, searched_texts
+from tests.test_personal_data_at_rest import plain as _plain
+from tests.wallet.conftest import code_in
+from tests.wallet.operators import reviewer
+from wallet import audit, sign_in_links
+from wallet.account import closing, closing_sweep
+from wallet.claims import Identity
+from wallet.identity import duplicates, pictures, state_machine
+from wallet.models import IdentityVerification, StatusEntry, Wallet, WalletClosure
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("signing_key")]
+
+ADDRESS = "petronella.quicksilver@example.org"
+DOCUMENT_NUMBER = "X4RTZ0087"
+JPEG = b"\xff\xd8 a picture that shows Petronella"
+PERSON = {
+    ADDRESS,
+    "Petronella",
+    "Quicksilver",
+    "1979-11-23",
+    DOCUMENT_NUMBER,
+    "identity-reference-55310",
+    "said that her phone was stolen",
+    sha256_hex(ADDRESS),
+    hashlib.md5(ADDRESS.encode(), usedforsecurity=False).hexdigest(),
+}
+DAY = timedelta(days=1)
+# What may name the wallet by its internal number: facts that lead to nobody once the wallet is gone.
+FACTS = {"wallet_walletclosure", "wallet_auditentry"}
+
+
+def in_the_database(wanted: set[str]) -> dict[str, set[str]]:
+    """Which of the texts stand in which table; sealed columns are opened with the keys."""
+    texts = {_plain(text) for text in wanted}
+    hits: dict[str, set[str]] = {}
+    for place, content in (*_tables(), *_opened()):
+        if here := {text for text in texts if text in content}:
+            hits.setdefault(place, set()).update(here)
+    return hits
+
+
+def _tables() -> list[tuple[str, str]]:
+    with connection.cursor() as cursor:
+        names = connection.introspection.table_names(cursor)
+        found = []
+        for table in names:
+            cursor.execute(f'SELECT * FROM "{table}"')  # noqa: S608
+            found += [(table, _text(value)) for row in cursor.fetchall() for value in row]
+    return found
+
+
+def _opened() -> list[tuple[str, str]]:
+    found = []
+    for column in sealed_columns():
+        for row in column.rows():
+            try:
+                opened = unseal(getattr(row, column.name), context=column.context(row.pk))
+            except SealError:
+                continue
+            found.append((row._meta.db_table, _text(opened)))
+    return found
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, memoryview | bytes):
+        raw = bytes(value)
+        return _plain(raw.decode("latin-1") + raw.decode("utf-8", "ignore"))
+    return _plain(value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False))
+
+
+@pytest.fixture
+def bank() -> RelyingParty:
+    party = register("Acme Bank", "https://bank.example/callback")
+    opted_in(party, "https://bank.example/hook")
+    return party
+
+
+@pytest.fixture
+def petronella(client: Client, bank: RelyingParty, sign_in: SignIn) -> Wallet:
+    """A wallet with all that can be stored of somebody."""
+    wallet = enroll(
+        ADDRESS, given_name="Petronella", family_name="Quicksilver", birth_date=date(1979, 11, 23)
+    )
+    _two_checks(wallet)
+    Wallet.objects.filter(id=wallet.id).update(suspension_reason="She said that her phone was stolen")
+    _signs_in(client)
+    sign_in_links.send(ADDRESS, client=None, now=timezone.now())
+    _shares(client, bank)
+    _asked_and_pushed(client, bank)
+    return wallet
+
+
+def _two_checks(wallet: Wallet) -> None:
+    now = timezone.now()
+    first = IdentityVerification.objects.get(wallet=wallet)
+    IdentityVerification.objects.update(provider_reference="identity-reference-55310")
+    pictures.store(first, {"front": JPEG, "face": JPEG}, now=now)
+    identity = Identity("Petronella", "Quicksilver", date(1979, 11, 23))
+    evidence = evidence_of(document_number=DOCUMENT_NUMBER, document_expires_on=date(2031, 5, 17))
+    duplicates.remember(wallet.credential, identity, evidence)
+    second = IdentityVerification.objects.create(
+        wallet=wallet, state="processing", provider="in_person", created_at=now, changed_at=now
+    )
+    second.provider_reference = "identity-reference-55310"
+    second.save()
+    pictures.store(second, {"front": JPEG}, now=now)
+    state_machine.to_review(second, "unsure", identity, evidence, now=now)
+    audit.record(reviewer(), audit.Action.CLAIMS_SEEN, second, now=now)
+    audit.record(reviewer(), audit.Action.CLAIMS_SEEN, wallet, now=now)
+
+
+def _signs_in(client: Client) -> None:
+    for browser in (client, Client()):
+        to = browser.post("/wallet/sign-in/", {"email": ADDRESS}).headers["Location"]
+        browser.post(to, {"code": code_in(str(mail.outbox[-1].body))})
+
+
+def _shares(client: Client, bank: RelyingParty) -> None:
+    for number, decision in enumerate(["share", "decline", "share"]):
+        page = ask(
+            client,
+            bank,
+            login_hint=ADDRESS,
+            nonce=f"nonce-of-many-characters-{number}",
+            transaction_data=TRANSACTION_DATA,
+        )
+        client.get(decide(client, page, decision))
+    answered = Interaction.objects.filter(outcome="token")
+    assert answered.count() == 2
+    waiting = Delivery(interaction=answered[0], expires_at=timezone.now() + DAY)
+    waiting.sealed_body = seal_column(waiting, "sealed_body", b"vp_token=about+Petronella")
+    waiting.save(force_insert=True)
+
+
+def _asked_and_pushed(client: Client, bank: RelyingParty) -> None:
+    ask(client, bank, login_hint=ADDRESS.upper(), transaction_data=TRANSACTION_DATA)
+    ask(Client(), bank, login_hint=ADDRESS, nonce="nonce-of-a-stranger-1", transaction_data=TRANSACTION_DATA)
+    party, secret = with_secret("Corner Shop")
+    form = urlencode(asked(party, login_hint=ADDRESS, transaction_data=TRANSACTION_DATA))
+    client.post(PAR, form, content_type=FORM, headers=basic(party.client_id, secret))
+    assert PushedRequest.objects.count() == 1
+
+
+def closed(wallet: Wallet) -> None:
+    """Asked for, closed a day later, and finished when what was presented has been forgotten."""
+    then = timezone.now() + DAY
+    closing.ask(wallet, now=then - DAY)
+    closing_sweep.sweep(now=then)
+    revocations.collect(now=timezone.now())
+    StatusEntry.objects.update(credential=None, signing_key=None, expires_at=None, reference=None, status=0)
+    closing_sweep.sweep(now=then + DAY)
+
+
+def test_before_the_wallet_is_closed_the_search_finds_everything(petronella: Wallet) -> None:
+    hits = in_the_database(PERSON | {"showspetronella"})
+
+    everything = set().union(*hits.values())
+    digests = {sha256_hex(ADDRESS), hashlib.md5(ADDRESS.encode(), usedforsecurity=False).hexdigest()}
+    assert {_plain(text) for text in PERSON - digests} | {"showspetronella"} == everything
+    assert {"wallet_wallet", "wallet_credential", "wallet_identityverification", "wallet_picture"} <= set(
+        hits
+    )
+    assert {"wallet_errand", "wallet_loginlink", "presentation_interaction"} <= set(hits)
+    assert {"presentation_pushedrequest", "presentation_delivery"} <= set(hits)
+    payments = set().union(*in_the_database(searched_texts()).values())
+    assert {_plain(text) for text in ("Petra Payee", "DE02120300000000202051", "203.0.113.177")} <= payments
+    assert set(in_the_database({str(petronella.id), petronella.id.hex})) > FACTS - {"wallet_walletclosure"}
+
+
+def test_of_a_closed_wallet_nothing_is_left(petronella: Wallet, bob: Wallet) -> None:
+    browsers = set(Interaction.objects.values_list("browser", flat=True))
+
+    closed(petronella)
+
+    assert in_the_database(PERSON | browsers) == {}
+    assert in_the_database(searched_texts() - {_plain(text) for text in NOT_SEARCHED}) == {}
+    assert set(in_the_database({str(petronella.id), petronella.id.hex})) == FACTS
+    assert list(Wallet.objects.values_list("email", flat=True)) == [BOB]
+    assert WalletClosure.objects.get().finished_at is not None
+
+
+def test_with_a_legal_hold_only_the_payments_stay_and_nobody_is_named(
+    petronella: Wallet, settings: Any
+) -> None:
+    settings.TRANSACTION_LEGAL_HOLD = True
+    browsers = set(Interaction.objects.values_list("browser", flat=True))
+
+    closed(petronella)
+
+    assert in_the_database(PERSON | browsers) == {}
+    payments = in_the_database({"Petra Payee", "DE02 1203 0000 0000 2020 51"})
+    assert set(payments) == {"consent_consent"}
+    assert set(Consent.objects.values_list("wallet", flat=True)) == {None}
+
+
+def test_relying_parties_keep_their_facts_and_are_told_of_the_revocation(petronella: Wallet) -> None:
+    StatusEntry.objects.filter(reference__isnull=False).update(expires_at=timezone.now() + 3 * DAY)
+
+    closed(petronella)
+
+    kept = Consent.objects.order_by("asked_at").values_list("requester__name", "decision")
+    assert list(kept)[:3] == [("Acme Bank", "granted"), ("Acme Bank", "declined"), ("Acme Bank", "granted")]
+    assert WebhookEvent.objects.filter(type="credential.revoked").count() == 2
+    assert not Interaction.objects.filter(outcome="").exists()
+
+
+def test_the_wallet_of_somebody_else_is_left_as_it_was(
+    petronella: Wallet, bob: Wallet, bank: RelyingParty, sign_in: SignIn
+) -> None:
+    browser = Client()
+    sign_in(bob, browser=browser)
+    wanted = {"login_hint": BOB, "nonce": "nonce-of-bob-of-length", "transaction_data": TRANSACTION_DATA}
+    browser.get(decide(browser, ask(browser, bank, **wanted)))
+    before = in_the_database({BOB, "Baker", "1985-12-24"})
+
+    closed(petronella)
+
+    assert in_the_database({BOB, "Baker", "1985-12-24"}) == before
+    assert "DE02 1203 0000 0000 2020 51" in browser.get("/wallet/history/").content.decode()

@@ -1,0 +1,275 @@
+"""Closing a wallet: asked for, undone within a day, done by the sweep."""
+
+import re
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from django.core import mail
+from django.core.management import call_command
+from django.test import Client
+from django.utils import timezone
+
+from consent.models import Consent
+from infra.personal_data import Person
+from presentation import outcomes
+from presentation.models import RelyingParty
+from tests.people import ALICE, BOB, enroll
+from tests.presentation.requests.test_authorize import fragment
+from tests.presentation.requests.test_flow import SignIn, ask, decide
+from wallet import known_browsers
+from wallet.account import closing, closing_sweep
+from wallet.identity.enrollment import HeldError, check_not_held
+from wallet.models import Credential, Errand, HolderSession, StatusEntry, StatusEvent, Wallet, WalletClosure
+
+pytestmark = pytest.mark.django_db
+CLOSE = "/wallet/close/"
+KEEP = "/wallet/close/keep/"
+TWO_HOURS = timedelta(hours=2)
+A_DAY = timedelta(days=1)
+
+
+def close_now(wallet: Wallet, *, now: datetime | None = None) -> datetime:
+    """Ask for it, and sweep a day later; gives the time of the sweep."""
+    then = (now or timezone.now()) + A_DAY
+    closing.ask(wallet, now=then - A_DAY)
+    closing_sweep.sweep(now=then)
+    return then
+
+
+def test_the_page_says_what_happens_and_what_stays(client: Client, alice: Wallet, sign_in: SignIn) -> None:
+    sign_in(alice)
+
+    text = client.get(CLOSE).content.decode()
+
+    assert "You have a day to change your mind" in text
+    assert "nothing stays but its type and a checksum" in text
+    assert "/what-is-kept/" in text
+    assert "/wallet/data/" in text
+
+
+def test_with_a_legal_hold_the_page_says_that_payments_stay(
+    client: Client, alice: Wallet, sign_in: SignIn, settings: Any
+) -> None:
+    settings.TRANSACTION_LEGAL_HOLD, settings.TRANSACTION_RETENTION_YEARS = True, 5
+    sign_in(alice)
+
+    text = client.get(CLOSE).content.decode()
+
+    assert "until 5 years after you were asked, because the law demands it" in text
+    assert "nothing stays but" not in text
+
+
+@pytest.mark.parametrize("method", ["get", "post"])
+def test_closing_needs_a_fresh_factor(client: Client, alice: Wallet, sign_in: SignIn, method: str) -> None:
+    sign_in(alice, ago=timedelta(minutes=16))
+
+    response = getattr(client, method)(CLOSE)
+
+    assert re.fullmatch(r"/wallet/errands/[0-9a-f-]+/sign-in/", response.headers["Location"])
+    assert "confirm" in client.get(response.headers["Location"]).content.decode().lower()
+    alice.refresh_from_db()
+    assert alice.closes_at is None
+
+
+def test_strangers_are_led_to_the_sign_in(client: Client, alice: Wallet) -> None:
+    assert client.post(CLOSE).headers["Location"] == "/wallet/sign-in/"
+    assert client.post(KEEP).headers["Location"] == "/wallet/sign-in/"
+    assert client.get(KEEP).status_code == 405
+    assert not WalletClosure.objects.exists()
+
+
+def test_closing_takes_a_form_of_this_site(alice: Wallet, sign_in: SignIn) -> None:
+    browser = Client(enforce_csrf_checks=True)
+    sign_in(alice, browser=browser)
+
+    assert browser.post(CLOSE).status_code == 403
+    assert browser.post(KEEP).status_code == 403
+    assert not WalletClosure.objects.exists()
+
+
+def test_a_wallet_that_is_about_to_close_shares_nothing_and_can_be_kept(
+    client: Client,
+    alice: Wallet,
+    acme_bank: RelyingParty,
+    sign_in: SignIn,
+    signing_key: Any,
+) -> None:
+    sign_in(alice)
+    page = ask(client, acme_bank)
+
+    client.post(CLOSE)
+
+    assert "fragment" not in client.get(page).headers.get("Location", "")
+    onwards = client.get(decide(client, page)).headers["Location"]
+    assert "vp_token" not in onwards
+    assert not StatusEntry.objects.filter(reference__isnull=False).exists()
+    text = client.get("/wallet/security/").content.decode()
+    assert "Your wallet closes on" in text
+    assert "Keep my wallet" in text
+    assert client.post(KEEP).headers["Location"] == "/wallet/security/"
+    answer = client.get(decide(client, ask(client, acme_bank, nonce="another-nonce-of-16")))
+    assert "vp_token" in fragment(answer.headers["Location"])
+    assert [letter.subject for letter in mail.outbox] == [
+        "Your wallet will be closed",
+        "Your wallet stays open",
+    ]
+    fact = WalletClosure.objects.get()
+    assert (fact.operator_id, fact.undone_by, fact.closed_at) == (None, None, None)
+    assert fact.undone_at is not None
+
+
+def test_the_sweep_leaves_a_wallet_alone_until_its_day_is_over(alice: Wallet) -> None:
+    now = timezone.now()
+    closing.ask(alice, now=now)
+
+    closing_sweep.sweep(now=now + A_DAY - timedelta(seconds=1))
+
+    assert Wallet.objects.get().closed_at is None
+    closing_sweep.sweep(now=now + A_DAY)
+    assert Wallet.objects.get().closed_at == now + A_DAY
+
+
+def test_a_closed_wallet_is_revoked_and_gone(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn, signing_key: Any
+) -> None:
+    sign_in(alice)
+    answer = client.get(decide(client, ask(client, acme_bank)))
+    assert "vp_token" in fragment(answer.headers["Location"])
+    entry = StatusEntry.objects.get(reference__isnull=False)
+    StatusEntry.objects.filter(id=entry.id).update(expires_at=timezone.now() + timedelta(days=2))
+
+    then = close_now(alice)
+
+    entry.refresh_from_db()
+    assert entry.status == StatusEntry.Status.INVALID
+    credential = Credential.objects.get()
+    assert (credential.state, bytes(credential.sealed_identity)) == ("revoked", b"")
+    assert StatusEvent.objects.get().actor == "holder"
+    assert not HolderSession.objects.exists()
+    consent = Consent.objects.get()
+    assert consent.wallet is None
+    assert consent.decision == "granted"
+    assert consent.requester["name"] == "Acme Bank"
+    assert client.get("/wallet/history/").headers["Location"] == "/wallet/sign-in/"
+    assert [(letter.to, letter.subject) for letter in mail.outbox] == [([ALICE], "Your wallet is closed")]
+    StatusEntry.objects.filter(id=entry.id).delete()  # as the sweep of ended entries does
+    closing_sweep.sweep(now=then + TWO_HOURS)
+    assert not Wallet.objects.exists()
+    fact = WalletClosure.objects.get()
+    assert fact.finished_at == then + TWO_HOURS
+    assert (fact.sealed_address, fact.reason) == (None, "own_wish")
+
+
+def test_the_address_may_open_another_wallet_that_has_nothing_of_the_old_one(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn, signing_key: Any
+) -> None:
+    sign_in(alice)
+    client.get(decide(client, ask(client, acme_bank)))
+    then = close_now(alice)
+
+    again = enroll(ALICE, given_name="Alma", family_name="Later", birth_date=timezone.now().date())
+    closing_sweep.sweep(now=then + TWO_HOURS)
+
+    sign_in(again)
+    assert "Nothing here yet" in client.get("/wallet/history/").content.decode()
+    assert Wallet.objects.filter(email=ALICE).get() == again
+    assert Credential.objects.filter(wallet=again, state="valid").exists()
+
+
+def test_the_command_closes_wallets(alice: Wallet, capsys: pytest.CaptureFixture[str]) -> None:
+    closing.ask(alice, now=timezone.now() - A_DAY)
+
+    call_command("sweep_identity_verifications")
+
+    assert "1 closed wallets" in capsys.readouterr().out
+    assert Wallet.objects.get().closed_at is not None
+
+
+def test_who_came_to_share_keeps_the_wallet_and_goes_on_there(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn, signing_key: Any
+) -> None:
+    sign_in(alice)
+    client.post(CLOSE)
+    held = ask(client, acme_bank)
+    page = client.get(held).content.decode()
+
+    assert held.endswith("/identity/")
+    assert "Your wallet will be closed" in page
+    assert "Return to Acme Bank" in page
+    errand = re.search(r'name="errand" value="([0-9a-f-]+)"', page)
+    assert errand is not None
+    onwards = client.post(KEEP, {"errand": errand[1]}).headers["Location"]
+    assert client.get(onwards).headers["Location"].startswith("/consent/")
+
+
+@pytest.mark.parametrize("errand", ["", "x", "https://evil.example/", "00000000-0000-4000-8000-000000000000"])
+def test_an_errand_that_is_not_of_this_browser_leads_nowhere(
+    client: Client, alice: Wallet, sign_in: SignIn, errand: str
+) -> None:
+    sign_in(alice)
+    client.post(CLOSE)
+
+    assert client.post(KEEP, {"errand": errand}).headers["Location"] == "/wallet/security/"
+    assert Client().post(KEEP, {"errand": errand}).headers["Location"] == "/wallet/sign-in/"
+
+
+def test_a_check_that_is_approved_meanwhile_gives_no_identity(alice: Wallet, now: datetime) -> None:
+    closing.ask(alice, now=now)
+    alice.refresh_from_db()
+
+    with pytest.raises(HeldError):
+        check_not_held(alice)
+
+
+def test_browsers_that_signed_in_before_are_forgotten_and_those_of_others_are_not(
+    alice: Wallet, bob: Wallet, now: datetime
+) -> None:
+    known_browsers.remember("a" * 64, ALICE, now=now)
+    known_browsers.remember("a" * 64, BOB, now=now)
+    known_browsers.remember("a" * 64, ALICE, now=now, purpose=known_browsers.DEVELOPER)
+
+    close_now(alice, now=now)
+
+    assert not known_browsers.is_known("a" * 64, ALICE, now=now)
+    assert known_browsers.is_known("a" * 64, BOB, now=now)
+    assert known_browsers.is_known("a" * 64, ALICE, now=now, purpose=known_browsers.DEVELOPER)
+
+
+def test_sign_ins_that_began_after_the_closing_go_on(client: Client, alice: Wallet, now: datetime) -> None:
+    then = close_now(alice, now=now - A_DAY - timedelta(seconds=1))
+    client.post("/wallet/sign-in/", {"email": ALICE})
+    assert Errand.objects.get().created_at > then
+
+    closing_sweep.sweep(now=timezone.now() + TWO_HOURS)
+
+    assert Errand.objects.count() == 1
+
+
+def test_an_outcome_asked_for_later_says_that_it_is_not_valid(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn, signing_key: Any
+) -> None:
+    sign_in(alice)
+    nonce = "n-0S6_WzA2Mj-0123456"
+    client.get(decide(client, ask(client, acme_bank, nonce=nonce)))
+    close_now(alice)
+
+    told, later = (
+        outcomes.outcome_of(nonce, client_id=acme_bank.client_id, now=timezone.now() + after)
+        for after in (timedelta(0), A_DAY)
+    )
+
+    assert (told["state"], told["status"]) == ("completed", "invalid")
+    assert "status" not in later
+
+
+def test_nothing_about_the_person_is_logged(
+    alice: Wallet, now: datetime, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("DEBUG")
+
+    close_now(alice, now=now)
+
+    assert "wallet_closed" in caplog.text
+    assert ALICE not in caplog.text
+    assert ALICE not in repr(Person(alice.id, ALICE, now))

@@ -1,0 +1,160 @@
+"""A closing that broke off is finished by the next sweep, whatever had been done."""
+
+# ruff: noqa: F811  (fixtures of another module)
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.core import mail
+from django.utils import timezone
+
+from infra import personal_data
+from tests.test_nothing_is_left import DAY, PERSON, bank, closed, in_the_database, petronella  # noqa: F401
+from tests.wallet.providers.test_stripe_identity import begun, play, refreshed  # noqa: F401
+from wallet.account import closing, closing_sweep
+from wallet.account.closing_sweep import LATE, LEASE
+from wallet.models import IdentityVerification, StatusEntry, Wallet, WalletClosure
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("signing_key")]
+
+
+class PowerCutError(Exception):
+    """Stands for a process that ends."""
+
+
+def cut(eraser: Callable[..., int], before: bool) -> Callable[..., int]:
+    def erase(*args: Any, **kwargs: Any) -> int:
+        if not before:
+            eraser(*args, **kwargs)
+        raise PowerCutError
+
+    return erase
+
+
+@pytest.mark.parametrize("before", [True, False])
+@pytest.mark.parametrize("number", range(4))
+def test_it_goes_on_wherever_it_broke_off(
+    petronella: Wallet, monkeypatch: pytest.MonkeyPatch, number: int, before: bool
+) -> None:
+    erasers = list(personal_data.erasers())
+    assert len(erasers) == 4
+    then = timezone.now() + DAY
+    closing.ask(petronella, now=then - DAY)
+    with monkeypatch.context() as patched:
+        broken = [*erasers[:number], cut(erasers[number], before), *erasers[number + 1 :]]
+        patched.setattr(personal_data, "erasers", lambda: tuple(broken))
+        closing_sweep.sweep(now=then)
+    assert Wallet.objects.get().closed_at == then
+    assert in_the_database(PERSON) != {}
+
+    closing_sweep.sweep(now=then + LEASE, batch=1)
+    StatusEntry.objects.update(credential=None, signing_key=None, expires_at=None, reference=None, status=0)
+    closing_sweep.sweep(now=then + DAY, batch=1)
+
+    assert in_the_database(PERSON) == {}
+    assert WalletClosure.objects.get().finished_at is not None
+
+
+def test_a_lease_of_a_process_that_died_ends(alice: Wallet) -> None:
+    then = timezone.now() + DAY
+    closure = closing.ask(alice, now=then - DAY)
+    closing.close(closure, now=then)
+    WalletClosure.objects.update(taken_until=then + LEASE)
+
+    closing_sweep.sweep(now=then + LEASE / 2)
+    assert IdentityVerification.objects.filter(evidence__isnull=False).exists()
+
+    closing_sweep.sweep(now=then + LEASE)
+    assert not IdentityVerification.objects.filter(evidence__isnull=False).exists()
+
+
+def test_it_can_be_swept_any_number_of_times(petronella: Wallet) -> None:
+    closed(petronella)
+    before = WalletClosure.objects.values().get()
+
+    for hours in range(3):
+        closing_sweep.sweep(now=timezone.now() + 3 * DAY + timedelta(hours=hours))
+
+    assert WalletClosure.objects.values().get() == before
+    assert [letter.subject for letter in mail.outbox].count("Your wallet is closed") == 1
+
+
+def test_without_a_mail_server_everything_else_is_erased_and_the_letter_follows(
+    alice: Wallet, settings: Any
+) -> None:
+    then = timezone.now() + DAY
+    closing.ask(alice, now=then - DAY)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("django.core.mail.backends.locmem.EmailBackend.open", _refuse, raising=False)
+        closing_sweep.sweep(now=then)
+        closing_sweep.sweep(now=then + timedelta(hours=2))
+    assert WalletClosure.objects.get().notice_due == "closed"
+    assert not IdentityVerification.objects.filter(evidence__isnull=False).exists()
+
+    closing_sweep.sweep(now=then + timedelta(hours=3))
+    closing_sweep.sweep(now=then + timedelta(hours=4))
+
+    assert [letter.subject for letter in mail.outbox] == ["Your wallet is closed"]
+    assert not Wallet.objects.exists()
+    assert WalletClosure.objects.get().sealed_address is None
+
+
+def test_after_a_week_a_letter_that_cannot_be_sent_is_given_up(alice: Wallet) -> None:
+    then = timezone.now() + DAY
+    closing.ask(alice, now=then - DAY)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("django.core.mail.backends.locmem.EmailBackend.open", _refuse, raising=False)
+        closing_sweep.sweep(now=then)
+        closing_sweep.sweep(now=then + LATE)
+        closing_sweep.sweep(now=then + LATE + timedelta(hours=1))
+
+    assert WalletClosure.objects.get().finished_at is not None
+    assert not Wallet.objects.exists()
+
+
+def _refuse(self: Any) -> None:
+    raise ConnectionRefusedError
+
+
+def test_the_provider_erases_too_and_the_row_waits_for_it(begun: Any, play: Any, now: Any) -> None:
+    verification, address = begun
+    play.person_ends(verification, address, "verified")
+    refreshed(verification, now)
+    wallet = Wallet.objects.get(id=verification.wallet_id)
+    closing.ask(wallet, now=now - DAY)
+
+    closing_sweep.sweep(now=now)
+
+    assert play.server.sessions[verification.provider_reference]["redaction"]
+    closing_sweep.sweep(now=now + timedelta(hours=2))
+    assert not Wallet.objects.exists()
+
+
+def test_an_open_check_is_ended_and_erased_at_the_provider(begun: Any, play: Any, now: Any) -> None:
+    verification, _address = begun
+    closing.ask(Wallet.objects.get(id=verification.wallet_id), now=now - DAY)
+
+    closing_sweep.sweep(now=now)
+
+    assert play.server.sessions[verification.provider_reference]["redaction"]
+    assert not IdentityVerification.objects.exists()
+
+
+def test_while_the_provider_is_away_only_its_reference_stays(begun: Any, play: Any, now: Any) -> None:
+    verification, address = begun
+    play.person_ends(verification, address, "verified")
+    refreshed(verification, now)
+    closing.ask(Wallet.objects.get(id=verification.wallet_id), now=now - DAY)
+
+    with play.server.down():
+        closing_sweep.sweep(now=now)
+        closing_sweep.sweep(now=now + timedelta(hours=2))
+
+    kept = IdentityVerification.objects.get()
+    assert (kept.kept_by_provider, kept.sealed_memory, kept.sealed_claims) == (True, None, None)
+    assert kept.provider_reference == verification.provider_reference
+    closing_sweep.sweep(now=now + timedelta(hours=3))
+    closing_sweep.sweep(now=now + timedelta(hours=4))
+    assert not IdentityVerification.objects.exists()

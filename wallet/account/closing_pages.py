@@ -1,0 +1,69 @@
+"""The pages on which holders close their wallet, and keep it after all."""
+
+from contextlib import suppress
+from uuid import UUID
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.middleware.csrf import rotate_token
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from infra import browser
+from wallet import errands, sessions
+from wallet.account import closing, closing_sweep, fresh
+from wallet.account.closing import ClosingError
+from wallet.errands import ErrandGoneError
+from wallet.pages import see_other
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def close(request: HttpRequest) -> HttpResponse:
+    """Says what closing does; on POST, lets the wallet close in a day. Needs a fresh factor."""
+    now = timezone.now()
+    session = sessions.current(request, now=now)
+    if session is None:
+        return see_other("wallet_front_door")
+    wallet = session.wallet
+    if wallet.closes_at is None and not fresh.is_fresh(session, now=now):
+        return fresh.confirm_first(request, session, "wallet_close", now=now)
+    if request.method == "POST":
+        with suppress(ClosingError):  # a second click
+            closure = closing.ask(wallet, now=now)
+            closing_sweep.send_owed(closure, now=now)
+        rotate_token(request)
+        return see_other("wallet_close")
+    facts = {
+        "wallet": wallet,
+        "session": session,
+        "signed_in_as": wallet.email,
+        "legal_hold": settings.TRANSACTION_LEGAL_HOLD,
+        "years": settings.TRANSACTION_RETENTION_YEARS,
+    }
+    return render(request, "wallet/account/close.html", facts)
+
+
+@never_cache
+@require_POST
+def keep(request: HttpRequest) -> HttpResponse:
+    """Undo it. Whoever is signed in may: it takes nothing away, and a day is short."""
+    now = timezone.now()
+    session = sessions.current(request, now=now)
+    if session is None:
+        return see_other("wallet_front_door")
+    with suppress(ClosingError):  # a second click
+        closure = closing.undo(session.wallet, now=now)
+        closing_sweep.send_owed(closure, now=now)
+    rotate_token(request)
+    return see_other(_onwards(request))
+
+
+def _onwards(request: HttpRequest) -> str:
+    """Back to what the person was about to share, if they came from there."""
+    with suppress(ErrandGoneError, ValueError):
+        errand_id = UUID(request.POST.get("errand", ""))
+        return errands.recall(errand_id, browser.digest(request), timezone.now()).return_to
+    return "wallet_security"

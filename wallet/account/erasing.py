@@ -1,0 +1,75 @@
+"""Erases what the wallet’s own tables and the identity providers keep of a person whose wallet was closed."""
+
+from datetime import datetime
+
+import structlog
+from django.db import transaction
+
+from infra.personal_data import Person
+from infra.retention import delete
+from wallet import known_browsers, sign_in_links
+from wallet.identity import forgetting
+from wallet.identity.state_machine import ForbiddenMoveError, move_to
+from wallet.models import (
+    Credential,
+    Errand,
+    Evidence,
+    HolderSession,
+    IdentityVerification,
+    IdentityVerificationTransition,
+    LoginLink,
+    Picture,
+)
+
+log = structlog.get_logger(__name__)
+State = IdentityVerification.State
+
+# How an attempt ends that is still open; `submitted` becomes an error, as when a provider gives no answer.
+_ENDS = {
+    State.CREATED: State.CANCELLED,
+    State.STARTED: State.CANCELLED,
+    State.RESUBMIT: State.CANCELLED,
+    State.PROCESSING: State.CANCELLED,
+    State.SUBMITTED: State.ERROR,
+    State.REVIEW: State.DECLINED,
+}
+
+
+def erase_sign_ins(person: Person, *, now: datetime, batch: int) -> int:
+    """Sessions, and what was stored to sign in with the address before the wallet was closed."""
+    links_until = person.known_until + sign_in_links.LIFETIME
+    erased = delete(HolderSession.objects.filter(wallet=person.id), by="digest", batch=batch)
+    if person.address:
+        errands = Errand.objects.filter(email=person.address, created_at__lte=person.known_until)
+        links = LoginLink.objects.filter(email=person.address, expires_at__lte=links_until)
+        erased += delete(errands, by="id", batch=batch)
+        erased += delete(links, by="digest", batch=batch)
+        erased += known_browsers.forget_all(person.address)
+    return erased
+
+
+def erase_identity_checks(person: Person, *, now: datetime, batch: int) -> int:
+    """Pictures, evidence and logs of all checks, and the checks themselves once providers have erased theirs.
+
+    The row of the check behind the credential goes with that of the wallet.
+    """
+    checks = IdentityVerification.objects.filter(wallet=person.id)
+    for verification in checks.exclude(state__in=[State.APPROVED]).filter(state__in=_ENDS):
+        _end(verification, now=now)
+    erased = 0
+    for model in (Picture, Evidence, IdentityVerificationTransition):
+        erased += delete(model._default_manager.filter(verification__in=checks), by="id", batch=batch)
+    for verification in checks.filter(kept_by_provider=True):
+        forgetting.forget(verification, now=now)
+    erased += checks.update(sealed_claims=None, sealed_memory=None, reason="", notice_due="", errand=None)
+    checks.filter(kept_by_provider=False).update(provider_reference="")
+    held = Credential.objects.filter(wallet=person.id).values("verification")
+    return erased + delete(checks.filter(kept_by_provider=False).exclude(id__in=held), by="id", batch=batch)
+
+
+def _end(verification: IdentityVerification, *, now: datetime) -> None:
+    try:
+        with transaction.atomic():
+            move_to(verification, _ENDS[State(verification.state)], actor="sweep", now=now, as_seen=True)
+    except ForbiddenMoveError:  # it has moved on; the next sweep meets it again
+        log.info("identity_check_moved_on", verification=str(verification.id))

@@ -1,0 +1,78 @@
+"""The page from which holders download their data, and the two downloads."""
+
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
+
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+
+from infra import personal_data
+from infra.again import again_after
+from infra.limits import Limit, LimitReachedError
+from infra.personal_data import Person
+from infra.reading import only_read
+from wallet import sessions
+from wallet.account import download, fresh
+from wallet.models import HolderSession
+from wallet.pages import see_other
+
+DOWNLOADS = Limit("wallet-downloads", most=10, window=timedelta(hours=1))  # per wallet
+# Format → media type, and the function that writes it.
+FORMATS: dict[str, tuple[str, Callable[..., Iterator[str]]]] = {
+    "json": ("application/json", download.as_json),
+    "html": ("text/html; charset=utf-8", download.as_html),
+}
+
+
+@never_cache
+@only_read
+def data(request: HttpRequest) -> HttpResponse:
+    """Says what the download contains; in a browser without a fresh factor, asks for one first."""
+    now = timezone.now()
+    session = sessions.current(request, now=now)
+    if session is None:
+        return see_other("wallet_front_door")
+    if not fresh.is_fresh(session, now=now):
+        return fresh.confirm_first(request, session, "wallet_data", now=now)
+    return _page(request, session)
+
+
+@never_cache
+@only_read
+def save(request: HttpRequest, kind: str) -> HttpResponseBase:
+    """A download. Its name says nothing of the person, because it stays in lists of downloads."""
+    now = timezone.now()
+    session = sessions.current(request, now=now)
+    if session is None:
+        return see_other("wallet_front_door")
+    if not fresh.is_fresh(session, now=now):
+        return fresh.confirm_first(request, session, "wallet_data", now=now)
+    if request.method == "HEAD":
+        return HttpResponse()
+    try:
+        DOWNLOADS.take(str(session.wallet_id), now=now)
+    except LimitReachedError as limit:
+        page = _page(request, session, again_at=limit.retry_at)
+        page.status_code = 429
+        return again_after(limit.retry_after(now), page)
+    return _file(session, kind, now=now)
+
+
+def _file(session: HolderSession, kind: str, *, now: datetime) -> StreamingHttpResponse:
+    media_type, write = FORMATS[kind]
+    person = Person(session.wallet_id, session.wallet.email, now)
+    response = StreamingHttpResponse(write(person, now=now), content_type=media_type)
+    response.headers["Content-Disposition"] = f'attachment; filename="my-data-{now:%Y-%m-%d}.{kind}"'
+    response.headers["Cache-Control"] = "no-store"
+    response.headers["X-Content-Type-Options"] = "nosniff"
+    return response
+
+
+def _page(request: HttpRequest, session: HolderSession, **facts: object) -> HttpResponse:
+    facts |= {"signed_in_as": session.wallet.email, "wallet": session.wallet, "session": session}
+    facts["sections"] = personal_data.sections()
+    response = render(request, "wallet/account/data.html", facts)
+    response.headers["Cache-Control"] = "no-store"
+    return response

@@ -1,0 +1,38 @@
+"""Pages that only somebody opens who has proved a factor lately: an open browser is not enough."""
+
+from datetime import datetime, timedelta
+
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+
+from infra import browser
+from wallet import errands
+from wallet.models import Errand, HolderSession
+from wallet.pages import see_other
+
+FRESH_FOR = timedelta(minutes=15)
+
+
+def is_fresh(session: HolderSession, *, now: datetime) -> bool:
+    """Whether the holder proved a factor in the last quarter of an hour."""
+    return session.signed_in_at > now - FRESH_FOR
+
+
+def confirm_first(request: HttpRequest, session: HolderSession, page: str, *, now: datetime) -> HttpResponse:
+    """Leads to the page that confirms who is there, and from there back to the page with this name."""
+    secret, digest = browser.ensure(request)
+    place, email = reverse(page), session.wallet.email
+    waiting = Errand.objects.filter(browser=digest, email=email, return_to=place)
+    # An errand of an earlier click, so that clicks do not fill the table.
+    errand = waiting.filter(expires_at__gt=now + errands.LIFETIME / 2, fresh_since__isnull=False).first()
+    errand = errand or errands.open_errand(
+        browser=digest,
+        email=email,
+        return_to=place,
+        leave_to=reverse("wallet_security"),
+        fresh_since=now - FRESH_FOR,
+        now=now,
+    )
+    response = see_other("wallet_sign_in", errand.id)
+    browser.remember(response, secret)
+    return response
