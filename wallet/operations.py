@@ -18,6 +18,8 @@ from django.utils.translation import ngettext
 from infra.operations import SOMEBODY_WAS_FASTER, Done, Operation, Refusals, Run, Text
 from infra.sealing import SealError
 from wallet import revocation, suspension
+from wallet.account import recovery_stop
+from wallet.account.recovery import RecoveryOverError
 from wallet.claims import Identity
 from wallet.evidence import Evidence
 from wallet.forms import AskAgainForm, IdentityForm, ReasonForm
@@ -25,7 +27,7 @@ from wallet.identity import review
 from wallet.identity.enrollment import HeldError
 from wallet.identity.review import NotClaimedError, SamePersonError
 from wallet.identity.state_machine import ForbiddenMoveError
-from wallet.models import Credential, IdentityVerification, StatusEntry, Wallet
+from wallet.models import Credential, IdentityVerification, Recovery, StatusEntry, Wallet
 from wallet.revocation import CredentialMoveError
 from wallet.status_lists import changes
 from wallet.status_lists.changes import Action, NothingToChangeError, Status
@@ -35,6 +37,7 @@ log = structlog.get_logger(__name__)
 
 REFUSALS: Refusals = {
     WalletMoveError: SOMEBODY_WAS_FASTER,
+    RecoveryOverError: SOMEBODY_WAS_FASTER,
     CredentialMoveError: SOMEBODY_WAS_FASTER,
     ForbiddenMoveError: SOMEBODY_WAS_FASTER,
     NothingToChangeError: _("It has ended, or somebody was faster: nothing was changed."),
@@ -97,6 +100,11 @@ def _decline(verification: IdentityVerification, values: Any, operator: str, now
     return _done(_("Declined"), values)
 
 
+def _stop_move(recovery: Recovery, values: Any, operator: str, now: datetime) -> Done:
+    recovery_stop.by_operator(recovery, operator=_operator(operator), reason=values["reason"], now=now)
+    return _done(_("Stopped"), values)
+
+
 def _count(presented: Callable[..., QuerySet[StatusEntry]]) -> Callable[[Any, datetime], list[str]]:
     """For the confirmation page: how many unexpired presented credentials the operation invalidates."""
 
@@ -143,6 +151,14 @@ OF_WALLETS = {
         question=_("From now on its holder can sign in and share again."),
         run=_with_reason(suspension.reinstate, _("Reinstated")),
         states={Wallet.State.SUSPENDED},
+    ),
+}
+OF_RECOVERIES = {
+    "stop": _needs_reason(
+        label=_("Stop the move"),
+        question=_("The wallet stays at its present address. The person may only ask again in 30 days."),
+        run=_stop_move,
+        states={Recovery.State.WAITING},
     ),
 }
 OF_VERIFICATIONS = {

@@ -4,7 +4,7 @@ from django.urls import path
 from django.views.generic import RedirectView
 
 from wallet import views
-from wallet.account import security
+from wallet.account import email_change_pages, recovery_pages, security
 from wallet.identity import messages as identity_messages
 from wallet.identity import own as identity_own
 from wallet.identity import upload as identity_upload
@@ -16,6 +16,17 @@ ERRAND = "errands/<uuid:errand_id>"
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name=views.HISTORY)),
     path("security/", security.security, name="wallet_security"),
+    path("security/address/", email_change_pages.begin, name="wallet_email_change"),
+    path("security/address/confirm/", email_change_pages.confirm, name="wallet_email_change_confirm"),
+    path("security/address/again/", email_change_pages.prove, name="wallet_email_change_prove"),
+    path("security/address/changed/", email_change_pages.changed, name="wallet_email_change_done"),
+    path("address-undo/<str:secret>/", email_change_pages.undo, name="wallet_email_change_undo"),
+    path("lost-mailbox/", recovery_pages.begin, name="wallet_recovery"),
+    path("lost-mailbox/old-address/", recovery_pages.ask, name="wallet_recovery_ask"),
+    path("lost-mailbox/move/", recovery_pages.state, name="wallet_recovery_state"),
+    path("lost-mailbox/check/", recovery_pages.check, name="wallet_recovery_check"),
+    path("lost-mailbox/stop/", recovery_pages.stop_here, name="wallet_recovery_stop_here"),
+    path("move-stop/<str:secret>/", recovery_pages.stop, name="wallet_recovery_stop"),
     path("sign-in/", views.front_door, name="wallet_front_door"),
     path("sign-out/", views.sign_out, name="wallet_sign_out"),
     path("signed-out/", views.signed_out, name="wallet_signed_out"),

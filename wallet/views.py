@@ -22,10 +22,12 @@ from infra.limits import LimitReachedError
 from infra.reading import only_read
 from wallet import errands, sessions, sign_in_allowances, sign_in_links
 from wallet import sign_in as signing_in
+from wallet.account.reserved_addresses import AddressReservedError
 from wallet.errands import ErrandGoneError
 from wallet.forms import CodeForm, EmailForm
 from wallet.models import Errand, Wallet
 from wallet.pages import on_errand, see_other, show
+from wallet.sign_in_words import wrong_code
 
 HISTORY = "consent_history"  # the page after a sign-in that no relying party requested
 
@@ -102,6 +104,8 @@ def link(request: HttpRequest, secret: str) -> HttpResponse:
         return render(request, "wallet/link_elsewhere.html", status=403)
     except signing_in.WalletSuspendedError:
         return show(request, "suspended", errand, status=403)
+    except AddressReservedError:
+        return show(request, "address_reserved", errand, status=403)
     return _signed_in(request, errand, wallet, now)
 
 
@@ -188,7 +192,7 @@ def _redeem(request: HttpRequest, errand: Errand, form: CodeForm, now: datetime)
             errand, form.cleaned_data["code"], client=browser.address(request), now=now
         )
     except signing_in.WrongCodeError as wrong:
-        form.add_error("code", _wrong(wrong.tries_left))
+        form.add_error("code", wrong_code(wrong.tries_left))
         return None
     except LimitReachedError:
         problem = _("Too many wrong codes came from your network. Have a link sent to you instead.")
@@ -199,6 +203,8 @@ def _redeem(request: HttpRequest, errand: Errand, form: CodeForm, now: datetime)
         return see_other(reverse("wallet_sign_in", args=[errand.id], query={"lapsed": 1}))
     except signing_in.WalletSuspendedError:
         return show(request, "suspended", errand, status=403)
+    except AddressReservedError:
+        return show(request, "address_reserved", errand, status=403)
     return _signed_in(request, errand, wallet, now)
 
 
@@ -216,17 +222,6 @@ def _signed_in(request: HttpRequest, errand: Errand, wallet: Wallet, now: dateti
     sessions.start(request, response, wallet, now=now)
     rotate_token(request)
     return response
-
-
-def _wrong(tries_left: int) -> ValidationError:
-    if not tries_left:
-        return ValidationError(_("That code no longer works. Send a new one."), code="used_up")
-    text = ngettext(
-        "That is not the code. You can try once more.",
-        "That is not the code. You can try %(count)d more times.",
-        tries_left,
-    )
-    return ValidationError(text, params={"count": tries_left}, code="wrong")
 
 
 def _seconds_until(moment: datetime | None, now: datetime) -> int:

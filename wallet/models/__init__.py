@@ -1,5 +1,6 @@
 """The models of wallets, sign-in, identity verifications, credentials and status lists."""
 
+from wallet.models.addresses import EmailChange, FormerAddress, Recovery, StopLink
 from wallet.models.holders import Errand, HolderSession, KnownBrowser, LoginCode, LoginLink, Wallet
 from wallet.models.identity import (
     AuditEntry,
@@ -15,8 +16,10 @@ from wallet.models.status import StatusEntry, StatusEvent, StatusList
 __all__ = [
     "AuditEntry",
     "Credential",
+    "EmailChange",
     "Errand",
     "Evidence",
+    "FormerAddress",
     "HolderSession",
     "IdentityMark",
     "IdentityVerification",
@@ -25,8 +28,10 @@ __all__ = [
     "LoginCode",
     "LoginLink",
     "Picture",
+    "Recovery",
     "StatusEntry",
     "StatusEvent",
     "StatusList",
+    "StopLink",
     "Wallet",
 ]

@@ -248,6 +248,7 @@ class AuditEntry(AppendOnly):
         PICTURE_SEEN = "picture_seen", _("picture seen")
         CLAIMED = "claimed", _("claimed")
         RELEASED = "released", _("released")
+        MOVE_STOPPED = "move_stopped", _("move of a wallet stopped")
 
     at = models.DateTimeField(_("when"), editable=False, db_index=True)
     operator_id = models.BigIntegerField(_("operator’s ID"), editable=False)

@@ -7,6 +7,7 @@ from django.core.management.base import BaseCommand
 from django.utils import timezone
 
 from infra import runs
+from wallet.account import email_change_undo, recovery_sweep
 from wallet.identity import notices
 from wallet.identity.sweeping import sweep
 
@@ -16,7 +17,8 @@ class Command(BaseCommand):
         "Asks the provider about attempts that wait for a result, abandons those left idle for 24 hours, "
         "gives up on those unanswered for 24 hours and expires verifications that have run out. Providers "
         "erase what they keep of decided attempts. Sends the e-mails that say that an identity was verified, "
-        "declined or revoked, or ends. Run it every few minutes, on any number of instances."
+        "declined or revoked, or ends. Sends the e-mails about changed addresses and wallets that move, and "
+        "moves those whose waiting time is over. Run it every few minutes, on any number of instances."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -25,7 +27,11 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         now, batch = timezone.now(), max(options["batch"], 1)
         done = [f"{count} {state}" for state, count in sorted(sweep(now=now, batch=batch).items())]
-        if sent := notices.send_due(now=now, batch=batch).total():
+        sent = notices.send_due(now=now, batch=batch).total() + email_change_undo.tell_all(
+            now=now, batch=batch
+        )
+        done += recovery_sweep.sweep(now=now, batch=batch)
+        if sent:
             done.append(f"{sent} e-mails")
         runs.record("sweep_identity_verifications", now=now)
         self.stdout.write(", ".join(done) or "nothing due")
