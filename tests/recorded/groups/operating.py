@@ -18,6 +18,7 @@ MODELS = (
     ("presentation", "relyingparty"),
     ("consent", "consent"),
     ("wallet", "wallet"),
+    ("wallet", "recovery"),
     ("wallet", "identityverification"),
     ("wallet", "credential"),
     ("wallet", "statusentry"),
@@ -151,6 +152,7 @@ def _operations() -> list[str]:
 _OF_PARTIES = ("suspend", "reinstate", "secrets", "webhook_secret")
 _OF_WALLETS = {
     "wallet": ("suspend", "reinstate", "nothing"),
+    "recovery": ("stop", "nothing"),
     "credential": ("suspend", "reinstate", "revoke"),
     "identityverification": ("approve", "decline"),
     "statusentry": ("suspend", "reinstate", "invalidate", "revoke"),
