@@ -68,6 +68,7 @@ def _addresses(recorder: Recorder) -> None:
         browser.follow(browser.post(LOST, {"email": "lost.new@example.org"}))
     with recorder.scenario("an e-mail address is to be changed") as browser:
         people.signed_in(browser, "ada@example.org")
+        browser.get("/wallet/security/")
         for page in pages[:3]:
             browser.get(page)
         for email in ("", "x", "ada@example.org", "ada.new@example.org", "ada.newer@example.org"):
