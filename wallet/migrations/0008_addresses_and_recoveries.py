@@ -8,14 +8,14 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('wallet', '0003_indexes_for_providers'),
+        ('wallet', '0007_closing'),
     ]
 
     operations = [
         migrations.AlterField(
             model_name='auditentry',
             name='action',
-            field=models.CharField(choices=[('claims_seen', 'claims seen'), ('picture_seen', 'picture seen'), ('claimed', 'claimed'), ('released', 'released'), ('move_stopped', 'move of a wallet stopped')], editable=False, max_length=20, verbose_name='action'),
+            field=models.CharField(choices=[('claims_seen', 'claims seen'), ('picture_seen', 'picture seen'), ('claimed', 'claimed'), ('released', 'released'), ('closing_asked', 'wallet to be closed'), ('closing_undone', 'wallet kept'), ('move_stopped', 'move of a wallet stopped')], editable=False, max_length=20, verbose_name='action'),
         ),
         migrations.CreateModel(
             name='EmailChange',
