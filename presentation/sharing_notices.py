@@ -70,6 +70,8 @@ def _send_once(consent: Consent) -> bool:
     row = Consent.objects.filter(id=consent.id)
     if row.filter(email_due=True).update(email_due=False) != 1:
         return False  # another process is sending it
+    if consent.wallet is None:  # closed meanwhile
+        return False
     receipt = Receipt.of(consent, with_content=False)
     try:
         letters.send_shared(

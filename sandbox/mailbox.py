@@ -13,7 +13,7 @@ from django.utils import timezone
 from infra import browser
 from sandbox.models import Letter
 from wallet import sessions, sign_in_links
-from wallet.models import Errand
+from wallet.models import EmailChange, Errand
 
 KEPT = 500  # e-mails
 KEPT_CHARACTERS = 20_000
@@ -49,9 +49,9 @@ def letters_for(request: HttpRequest, *, now: datetime) -> list[Letter]:
     Other people may use the same sandbox, so their e-mails are left out.
     """
     digest = browser.digest(request)
-    addresses = (
-        set(Errand.objects.filter(browser=digest).values_list("email", flat=True)) if digest else set()
-    )
+    addresses: set[str] = set()
+    for rows in (Errand.objects, EmailChange.objects) if digest else ():
+        addresses |= set(rows.filter(browser=digest).values_list("email", flat=True))
     if session := sessions.current(request, now=now):
         addresses.add(session.wallet.email)
     return list(Letter.objects.filter(recipient__in=addresses).order_by("-id")[:50])

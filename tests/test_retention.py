@@ -63,6 +63,7 @@ IMPERSONAL = {
     "wallet.IdentityVerification": {"state": STATES, "notice_due": STATES},
     "wallet.IdentityVerificationTransition": {"from_state": STATES, "to_state": STATES},
     "wallet.PasskeyChallenge": {"purpose": STATES},
+    "wallet.Recovery": {"state": STATES},
     "wallet.StatusEvent": {"action": STATES, "subject": STATES},
     "wallet.StatusList": {"content": "the digest of a list of numbers"},
     "wallet.Wallet": {"state": STATES},

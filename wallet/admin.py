@@ -32,12 +32,20 @@ from wallet.models import (
     IdentityVerification,
     IdentityVerificationTransition,
     Picture,
+    Recovery,
     StatusEntry,
     StatusEvent,
     Wallet,
     WalletClosure,
 )
-from wallet.operations import OF_CREDENTIALS, OF_PRESENTED, OF_VERIFICATIONS, OF_WALLETS, REFUSALS
+from wallet.operations import (
+    OF_CREDENTIALS,
+    OF_PRESENTED,
+    OF_RECOVERIES,
+    OF_VERIFICATIONS,
+    OF_WALLETS,
+    REFUSALS,
+)
 from wallet.providers.in_person import as_case_number
 from wallet.status_lists.standing import standing, unexpired
 from wallet.validity import Validity, for_operators
@@ -75,6 +83,23 @@ class WalletAdmin(OperatedAdmin):
     def credential_state(self, wallet: Wallet) -> str:
         """What its credential is good for; “none” if it has none."""
         return for_operators(getattr(wallet, "credential", None), now=timezone.now())
+
+
+@admin.register(Recovery)
+class RecoveryAdmin(OperatedAdmin):
+    """Wallets that move, or were to move, to another address after their mailbox was lost."""
+
+    operations = OF_RECOVERIES
+    permitted_with = "wallet"
+    list_display = (short_id, "state", "reason", "decided_by", "asked_at", "due_at")
+    list_filter = ("state",)
+    search_fields = ("=id", "=old__id", "=new__id", "=old__email", "=new__email")
+    search_help_text = _("ID of the recovery or of a wallet, or the whole e-mail address of one")
+    fields = (
+        *("id", "state", "reason", "decided_by", "old", "new", "verification"),
+        *("asked_at", "matched_at", "due_at", "ended_at", "notices"),
+    )
+    readonly_fields = fields
 
 
 class TransitionInline(ReadOnly, admin.TabularInline):

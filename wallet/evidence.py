@@ -127,7 +127,8 @@ class Evidence:
     """How one identity was verified. Raises `EvidenceError` when a field does not fit.
 
     method: a key of `METHODS`. verified_by: the organisation, for people. document_number stays sealed and is
-    never disclosed: it serves to recognise the same document in another wallet.
+    never disclosed: it serves to recognise the same document in another wallet. subject: by what the provider
+    always knows this person, made unique among providers; it is treated like the number of a document.
     """
 
     method: str
@@ -138,6 +139,7 @@ class Evidence:
     issuing_country: str = ""
     document_expires_on: date | None = None
     document_number: str = field(default="", compare=False)
+    subject: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
@@ -152,7 +154,7 @@ class Evidence:
             raise EvidenceError("verified_at is not a time of our days")
         if self.document_expires_on is not None and type(self.document_expires_on) is not date:
             raise EvidenceError("document_expires_on is not a date")
-        for name in ("verified_by", "document_number"):
+        for name in ("verified_by", "document_number", "subject"):
             text = getattr(self, name)
             if not isinstance(text, str) or len(text) > MAX_TEXT or not text.isprintable():
                 raise EvidenceError(f"{name} is not at most {MAX_TEXT} printable characters")
@@ -182,6 +184,8 @@ class Evidence:
             "document_expires_on": expires_on.isoformat() if expires_on else None,
             "document_number": self.document_number,
         }
+        if self.subject:  # a release before this one, running beside, does not know the name
+            facts["subject"] = self.subject
         return json.dumps(facts, ensure_ascii=False)
 
     @classmethod

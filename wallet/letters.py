@@ -115,6 +115,78 @@ NOTICES: dict[str, tuple[Text, Text]] = {
             "nothing of the old one."
         ),
     ),
+    # With a link that undoes the change.
+    "address_changed": (
+        _("The e-mail address of your wallet was changed"),
+        _(
+            "Your wallet now belongs to another e-mail address. If you changed it, there is nothing to do. "
+            "If you did not, undo it before %(until)s (UTC) with the link below: your wallet then belongs to "
+            "this address again, and every browser is signed out."
+        ),
+    ),
+    "address_put_back": (
+        _("The e-mail address of your wallet was changed back"),
+        _(
+            "Your wallet belongs to its earlier e-mail address again, because somebody who reads that "
+            "mailbox undid the change. It does not belong to this address any more."
+        ),
+    ),
+    "address_taken": (
+        _("This e-mail address cannot be used for another wallet"),
+        _(
+            "Somebody asked to use this e-mail address for their wallet. It belongs to a wallet already, or "
+            "did until a few days ago, so nothing has changed. If it was not you, there is nothing to do."
+        ),
+    ),
+    # With a link that stops the move.
+    "move_begun": (
+        _("Your wallet is to move to another e-mail address"),
+        _(
+            "Somebody said that they cannot read this mailbox any more, and showed the document with which "
+            "your wallet was verified. Your wallet moves to their e-mail address on %(day)s. If it was not "
+            "you, or if you can read this mailbox, stop it with the link below."
+        ),
+    ),
+    "move_midway": (
+        _("Your wallet is still to move to another e-mail address"),
+        _(
+            "On %(day)s your wallet moves to another e-mail address, because somebody said that they cannot "
+            "read this mailbox any more. If it was not you, stop it with the link below."
+        ),
+    ),
+    "move_last": (
+        _("Last notice: your wallet moves to another e-mail address"),
+        _(
+            "On %(day)s your wallet moves to another e-mail address. After that, this mailbox can neither "
+            "sign in to it nor stop the move. If it was not you, stop it now with the link below."
+        ),
+    ),
+    "moved_away": (
+        _("Your wallet has moved to another e-mail address"),
+        _(
+            "Your wallet does not belong to this e-mail address any more. If you did not ask for that, tell "
+            "the operator of this service."
+        ),
+    ),
+    "moved_here": (
+        _("Your wallet has moved to this e-mail address"),
+        _(
+            "Your receipts and your verified identity are here now. All browsers were signed out and all "
+            "passkeys were removed: sign in with this e-mail address."
+        ),
+    ),
+    "move_stopped": (
+        _("Your wallet does not move"),
+        _(
+            "The move of your earlier wallet to this e-mail address was stopped. You can go on using the "
+            "wallet of this address. If you think that this is wrong, tell the operator of this service."
+        ),
+    ),
+}
+# What the link in a notice is called.
+LINKS = {
+    "address_changed": _("Undo the change"),
+    **dict.fromkeys(("move_begun", "move_midway", "move_last"), _("Stop the move")),
 }
 
 
@@ -200,6 +272,23 @@ def send_shared(
         "address": f"{settings.BASE_URL}{reverse('consent_receipt', args=[receipt])}",
     }
     _send(wallet.email, subject, "shared", facts)
+
+
+def send_notice_to(email: str, notice: str, *, link: str = "", **facts: str) -> None:
+    """Like `send_notice`, to an address that the wallet had or does not have yet.
+
+    link: where the notice leads, if `LINKS` has words for that.
+    """
+    subject, text = (str(each) % facts for each in NOTICES[notice])
+    content = {"subject": subject, "text": text, "link": link, "link_text": LINKS.get(notice, "")}
+    _send(email, subject, "notice", content)
+
+
+def send_address_code(email: str, code: str, *, lifetime: timedelta) -> None:
+    """Send the code that proves the new address of a wallet. Raises OSError like `send_code`."""
+    with waiting_for(MAIL_SERVER):
+        facts = {"code": code, "minutes": int(lifetime.total_seconds() // 60)}
+        _send(email, _t("Your code to confirm this address"), "address_code", facts)
 
 
 def _send(recipient: str, subject: str, name: str, facts: dict[str, Any]) -> None:

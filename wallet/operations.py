@@ -21,8 +21,9 @@ from infra.operations import SOMEBODY_WAS_FASTER, Done, Operation, Refusals, Run
 from infra.personal_data import Person
 from infra.sealing import SealError
 from wallet import audit, revocation, suspension
-from wallet.account import closing, closing_sweep
+from wallet.account import closing, closing_sweep, recovery_stop
 from wallet.account.closing import ClosingError
+from wallet.account.recovery import RecoveryOverError
 from wallet.claims import Identity
 from wallet.evidence import Evidence
 from wallet.forms import AskAgainForm, ClosingForm, IdentityForm, ReasonForm
@@ -30,7 +31,7 @@ from wallet.identity import review
 from wallet.identity.enrollment import HeldError
 from wallet.identity.review import NotClaimedError, SamePersonError
 from wallet.identity.state_machine import ForbiddenMoveError
-from wallet.models import Credential, IdentityVerification, StatusEntry, Wallet, WalletClosure
+from wallet.models import Credential, IdentityVerification, Recovery, StatusEntry, Wallet, WalletClosure
 from wallet.revocation import CredentialMoveError
 from wallet.status_lists import changes
 from wallet.status_lists.changes import Action, NothingToChangeError, Status
@@ -41,6 +42,7 @@ log = structlog.get_logger(__name__)
 REFUSALS: Refusals = {
     ClosingError: SOMEBODY_WAS_FASTER,
     WalletMoveError: SOMEBODY_WAS_FASTER,
+    RecoveryOverError: SOMEBODY_WAS_FASTER,
     CredentialMoveError: SOMEBODY_WAS_FASTER,
     ForbiddenMoveError: SOMEBODY_WAS_FASTER,
     NothingToChangeError: _("It has ended, or somebody was faster: nothing was changed."),
@@ -135,6 +137,11 @@ def _stays_open(wallet: Wallet) -> bool:
     return _is_open(wallet) and wallet.closes_at is None
 
 
+def _stop_move(recovery: Recovery, values: Any, operator: str, now: datetime) -> Done:
+    recovery_stop.by_operator(recovery, operator=_operator(operator), reason=values["reason"], now=now)
+    return _done(_("Stopped"), values)
+
+
 def _count(presented: Callable[..., QuerySet[StatusEntry]]) -> Callable[[Any, datetime], list[str]]:
     """For the confirmation page: how many unexpired presented credentials the operation invalidates."""
 
@@ -202,6 +209,14 @@ OF_WALLETS = {
         question=_("It is not closed after all. The holder gets an e-mail."),
         run=_keep,
         suits=lambda wallet: _is_open(wallet) and wallet.closes_at is not None,
+    ),
+}
+OF_RECOVERIES = {
+    "stop": _needs_reason(
+        label=_("Stop the move"),
+        question=_("The wallet stays at its present address. The person may only ask again in 30 days."),
+        run=_stop_move,
+        states={Recovery.State.WAITING},
     ),
 }
 OF_VERIFICATIONS = {

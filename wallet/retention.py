@@ -4,8 +4,18 @@ from datetime import timedelta
 
 from infra.retention import expired, table
 from wallet import known_browsers, sessions
+from wallet.account import email_change, recovery, recovery_sweep
 from wallet.identity import erasure, pictures
-from wallet.models import Errand, HolderSession, KnownBrowser, LoginLink, PasskeyChallenge
+from wallet.models import (
+    EmailChange,
+    Errand,
+    FormerAddress,
+    HolderSession,
+    KnownBrowser,
+    LoginLink,
+    PasskeyChallenge,
+    StopLink,
+)
 from wallet.passkeys import challenges
 from wallet.retention_words import PEOPLE
 from wallet.status_lists import sweeping
@@ -70,6 +80,17 @@ wallet.Passkey: name credential_id public_key sign_count transports backed_up la
 wallet.PasskeyChallenge: digest bound_to subject | number that a passkey has to sign: its digest, the digest
     of the cookie of the browser, and what it is for | in clear; it names nobody | each signature counts
     once | until it is used, {challenges} at most | challenges
+wallet.EmailChange: browser email digest | change of e-mail address: the new address, digest of the browser’s
+    cookie, keyed hash of the code | in clear | to compare the code and to change the address | until the
+    code expires | address changes
+wallet.FormerAddress: email undo_digest | change of e-mail address: the address before, hash of the link that
+    undoes it | in clear | its mailbox can undo the change, and nobody else gets the address | {undo_for} |
+    former addresses
+wallet.Recovery: named reason decided_by | recovery after a lost mailbox: which wallets, a keyed digest of
+    the old address until it is decided, who stopped it and why | in clear | to move the wallet, and to
+    account for it | {attempts} after it ended; {asked_for} without an identity check | recoveries
+wallet.StopLink: digest | recovery after a lost mailbox: link in an e-mail to the old address | the hash of
+    its secret | to recognise the link when it is opened | until the wallet moves | stop links
 wallet.StatusEntry: credential reference | presented credential: its place in a status list, the holder’s
     credential, its consent record | in clear | so that it can be suspended and revoked | {sweeping} after
     it ended | presented credentials
@@ -81,6 +102,8 @@ wallet.StatusEvent: subject_id actor reason | history of status changes: which c
     periods={
         "sessions": sessions.ABSOLUTE,
         "challenges": challenges.LIFETIME,
+        "undo_for": email_change.UNDO_FOR,
+        "asked_for": recovery.ASKED_FOR,
         "errands_kept": ERRANDS_KEPT,
         "known_for": known_browsers.KNOWN_FOR,
         "pictures": pictures.KEPT,
@@ -94,6 +117,10 @@ wallet.StatusEvent: subject_id actor reason | history of status changes: which c
         "sessions": expired(HolderSession.objects.all()),
         "sign-ins": expired(Errand.objects.all(), kept=ERRANDS_KEPT),
         "links": expired(LoginLink.objects.all()),
+        "address changes": expired(EmailChange.objects.all()),
+        "former addresses": expired(FormerAddress.objects.all()),
+        "stop links": expired(StopLink.objects.all()),
+        "recoveries": recovery_sweep.clear,
         "browsers": expired(KnownBrowser.objects.all()),
         "ended identities": erasure.clear_identities,
         "documents": erasure.clear_documents,

@@ -3,7 +3,16 @@
 from django.urls import path
 
 from wallet import views
-from wallet.account import browsers, closing_pages, export_pages, home, security, share_emails
+from wallet.account import (
+    browsers,
+    closing_pages,
+    email_change_pages,
+    export_pages,
+    home,
+    recovery_pages,
+    security,
+    share_emails,
+)
 from wallet.identity import messages as identity_messages
 from wallet.identity import own as identity_own
 from wallet.identity import upload as identity_upload
@@ -25,6 +34,17 @@ urlpatterns = [
     path("data/html/", export_pages.save, {"kind": "html"}, name="wallet_data_html"),
     path("close/", closing_pages.close, name="wallet_close"),
     path("close/keep/", closing_pages.keep, name="wallet_close_keep"),
+    path("security/address/", email_change_pages.begin, name="wallet_email_change"),
+    path("security/address/confirm/", email_change_pages.confirm, name="wallet_email_change_confirm"),
+    path("security/address/again/", email_change_pages.prove, name="wallet_email_change_prove"),
+    path("security/address/changed/", email_change_pages.changed, name="wallet_email_change_done"),
+    path("address-undo/<str:secret>/", email_change_pages.undo, name="wallet_email_change_undo"),
+    path("lost-mailbox/", recovery_pages.begin, name="wallet_recovery"),
+    path("lost-mailbox/old-address/", recovery_pages.ask, name="wallet_recovery_ask"),
+    path("lost-mailbox/move/", recovery_pages.state, name="wallet_recovery_state"),
+    path("lost-mailbox/check/", recovery_pages.check, name="wallet_recovery_check"),
+    path("lost-mailbox/stop/", recovery_pages.stop_here, name="wallet_recovery_stop_here"),
+    path("move-stop/<str:secret>/", recovery_pages.stop, name="wallet_recovery_stop"),
     path("sign-in/", views.front_door, name="wallet_front_door"),
     path("sign-out/", views.sign_out, name="wallet_sign_out"),
     path("signed-out/", views.signed_out, name="wallet_signed_out"),

@@ -11,7 +11,6 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
@@ -22,10 +21,12 @@ from infra.reading import only_read
 from wallet import errands, known_browsers, sending, sessions, sign_in_allowances, sign_in_links
 from wallet import sign_in as signing_in
 from wallet.account import new_browser
+from wallet.account.reserved_addresses import AddressReservedError
 from wallet.errands import ErrandGoneError
 from wallet.forms import CodeForm, EmailForm
 from wallet.models import Errand, HolderSession, Wallet
 from wallet.pages import NOT_ME, on_errand, see_other, show
+from wallet.sign_in_words import wrong_code
 
 HOME = "wallet_home"  # the page after a sign-in that no relying party requested
 
@@ -105,6 +106,8 @@ def link(request: HttpRequest, secret: str) -> HttpResponse:
         return render(request, "wallet/link_elsewhere.html", status=403)
     except signing_in.WalletSuspendedError:
         return show(request, "suspended", errand, status=403)
+    except AddressReservedError:
+        return show(request, "address_reserved", errand, status=403)
     return signed_in(request, errand, wallet, known=known, now=now)
 
 
@@ -201,7 +204,7 @@ def _redeem(request: HttpRequest, errand: Errand, form: CodeForm, now: datetime)
             errand, form.cleaned_data["code"], client=browser.address(request), now=now
         )
     except signing_in.WrongCodeError as wrong:
-        form.add_error("code", _wrong(wrong.tries_left))
+        form.add_error("code", wrong_code(wrong.tries_left))
         return None
     except LimitReachedError:
         problem = _("Too many wrong codes came from your network. Have a link sent to you instead.")
@@ -212,6 +215,8 @@ def _redeem(request: HttpRequest, errand: Errand, form: CodeForm, now: datetime)
         return see_other(reverse("wallet_sign_in", args=[errand.id], query={"lapsed": 1}))
     except signing_in.WalletSuspendedError:
         return show(request, "suspended", errand, status=403)
+    except AddressReservedError:
+        return show(request, "address_reserved", errand, status=403)
     return signed_in(request, errand, wallet, known=known, now=now)
 
 
@@ -238,12 +243,3 @@ def signed_in(
     return response
 
 
-def _wrong(tries_left: int) -> ValidationError:
-    if not tries_left:
-        return ValidationError(_("That code no longer works. Send a new one."), code="used_up")
-    text = ngettext(
-        "That is not the code. You can try once more.",
-        "That is not the code. You can try %(count)d more times.",
-        tries_left,
-    )
-    return ValidationError(text, params={"count": tries_left}, code="wrong")

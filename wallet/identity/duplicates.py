@@ -1,4 +1,5 @@
-"""Whether the same person has another wallet: keyed digests of a document, and of name and birth date.
+"""Whether the same person has another wallet: keyed digests of a document, of a provider's subject, and of
+name and birth date.
 
 A digest without a key could be searched for in minutes. A match is for an operator to look at: twins and
 people with common names match as well. Nothing is merged, and the applicant is not told.
@@ -44,6 +45,17 @@ def others(wallet: Wallet, identity: Identity, evidence: Evidence | None) -> lis
     return list(found.distinct().order_by("created_at")[:20])
 
 
+def with_the_same_proof(wallet: Wallet, evidence: Evidence) -> list[Wallet]:
+    """Other wallets whose identity was verified with the same document, or by the same subject of a provider.
+
+    Unlike `others`, a name and birth date are not enough. A number without a kind and country is none.
+    """
+    keys = _keys(tuple(settings.KEY_SEALING_KEYS))
+    digests = {_digest(key, text) for key in keys for text in _proofs(evidence)}
+    found = Wallet.objects.filter(credential__marks__digest__in=digests).exclude(id=wallet.id)
+    return list(found.distinct().order_by("created_at")[:20])
+
+
 def folded(name: str) -> str:
     """The letters and digits of a name, without case, spaces, hyphens, and accents of alphabetic scripts."""
     kept, base = [], ""
@@ -65,8 +77,24 @@ def _texts(identity: Identity, evidence: Evidence | None) -> Iterable[str]:
     for names in _spellings(identity):
         yield f"name:{born}:{''.join(names)}"
         yield f"names:{born}:{''.join(sorted(names))}"  # given and family name may be swapped
-    if evidence is not None and (number := folded(evidence.document_number)):
-        yield f"document:{evidence.document_kind}:{evidence.issuing_country}:{number}"
+    if evidence is not None:
+        if number := folded(evidence.document_number):
+            yield _document(evidence, number)
+        if evidence.subject:
+            yield f"subject:{evidence.subject}"
+
+
+def _proofs(evidence: Evidence) -> Iterable[str]:
+    """The texts that stand for one person only."""
+    number = folded(evidence.document_number)
+    if number and evidence.document_kind and evidence.issuing_country:
+        yield _document(evidence, number)
+    if evidence.subject:
+        yield f"subject:{evidence.subject}"
+
+
+def _document(evidence: Evidence, number: str) -> str:
+    return f"document:{evidence.document_kind}:{evidence.issuing_country}:{number}"
 
 
 def _spellings(identity: Identity) -> Iterable[tuple[str, str]]:

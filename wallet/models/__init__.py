@@ -1,5 +1,6 @@
 """The models of wallets, sign-in, passkeys, identity verifications, credentials and status lists."""
 
+from wallet.models.addresses import EmailChange, FormerAddress, Recovery, StopLink
 from wallet.models.closures import WalletClosure
 from wallet.models.holders import Errand, HolderSession, KnownBrowser, LoginCode, LoginLink, Wallet
 from wallet.models.identity import (
@@ -17,8 +18,10 @@ from wallet.models.status import StatusEntry, StatusEvent, StatusList
 __all__ = [
     "AuditEntry",
     "Credential",
+    "EmailChange",
     "Errand",
     "Evidence",
+    "FormerAddress",
     "HolderSession",
     "IdentityMark",
     "IdentityVerification",
@@ -29,9 +32,11 @@ __all__ = [
     "Passkey",
     "PasskeyChallenge",
     "Picture",
+    "Recovery",
     "StatusEntry",
     "StatusEvent",
     "StatusList",
+    "StopLink",
     "Wallet",
     "WalletClosure",
 ]

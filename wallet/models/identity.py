@@ -250,6 +250,7 @@ class AuditEntry(AppendOnly):
         RELEASED = "released", _("released")
         CLOSING_ASKED = "closing_asked", _("wallet to be closed")
         CLOSING_UNDONE = "closing_undone", _("wallet kept")
+        MOVE_STOPPED = "move_stopped", _("move of a wallet stopped")
 
     at = models.DateTimeField(_("when"), editable=False, db_index=True)
     operator_id = models.BigIntegerField(_("operator’s ID"), editable=False)

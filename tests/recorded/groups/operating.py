@@ -19,6 +19,7 @@ MODELS = (
     ("presentation", "scope"),
     ("consent", "consent"),
     ("wallet", "wallet"),
+    ("wallet", "recovery"),
     ("wallet", "identityverification"),
     ("wallet", "credential"),
     ("wallet", "statusentry"),
@@ -152,6 +153,7 @@ def _operations() -> list[str]:
 _OF_PARTIES = ("suspend", "reinstate", "secrets", "webhook_secret")
 _OF_WALLETS = {
     "wallet": ("suspend", "reinstate", "nothing"),
+    "recovery": ("stop", "nothing"),
     "credential": ("suspend", "reinstate", "revoke"),
     "identityverification": ("approve", "decline"),
     "statusentry": ("suspend", "reinstate", "invalidate", "revoke"),

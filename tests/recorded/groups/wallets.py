@@ -23,6 +23,7 @@ def run(recorder: Recorder) -> None:
     _strangers(recorder)
     _identity(recorder)
     _data(recorder)
+    _addresses(recorder)
 
 
 def _front_door(recorder: Recorder) -> None:
@@ -66,6 +67,46 @@ def _browsers(recorder: Recorder) -> None:
         browser.post("/wallet/security/browsers/sign-out/", {"where": "others"})
         browser.post("/wallet/security/browsers/sign-out/", {"where": "everywhere"})
         browser.get("/wallet/security/")
+
+
+ADDRESS, LOST = "/wallet/security/address/", "/wallet/lost-mailbox/"
+
+
+def _addresses(recorder: Recorder) -> None:
+    """The change of an e-mail address, and the way back into a wallet after a lost mailbox."""
+    pages = (
+        *(ADDRESS, f"{ADDRESS}confirm/", f"{ADDRESS}again/", f"{ADDRESS}changed/"),
+        *(f"{LOST}old-address/", f"{LOST}move/", f"{LOST}check/", f"{LOST}stop/"),
+        *("/wallet/address-undo/unknown/", "/wallet/move-stop/unknown/", LOST),
+    )
+    with recorder.scenario("pages about addresses, for somebody who is not signed in") as browser:
+        for page in pages:
+            browser.get(page)
+            browser.post(page)
+        browser.post(LOST, {"email": "x"})
+        browser.follow(browser.post(LOST, {"email": "lost.new@example.org"}))
+    with recorder.scenario("an e-mail address is to be changed") as browser:
+        people.signed_in(browser, "ada@example.org")
+        browser.get("/wallet/security/")
+        for page in pages[:3]:
+            browser.get(page)
+        for email in ("", "x", "ada@example.org", "ada.new@example.org", "ada.newer@example.org"):
+            browser.post(ADDRESS, {"email": email})
+        browser.get(f"{ADDRESS}confirm/")
+        for code in ("", "x", "00000"):
+            browser.post(f"{ADDRESS}confirm/", {"code": code})
+        browser.get(f"{ADDRESS}changed/")
+        clock.move(minutes=6)
+        browser.get(ADDRESS)
+        browser.follow(browser.post(f"{ADDRESS}again/"))
+    with recorder.scenario("a mailbox is lost") as browser:
+        people.signed_in(browser, "lost.new@example.org")
+        browser.get(LOST)
+        for email in ("", "x", "lost.new@example.org", "lost.old@example.org"):
+            browser.post(f"{LOST}old-address/", {"email": email})
+        browser.get(f"{LOST}move/")
+        browser.follow(browser.post(f"{LOST}check/"))
+        browser.post(f"{LOST}stop/")
 
 
 def _codes(recorder: Recorder) -> None:

@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand
 from django.utils import timezone
 
 from infra import runs
-from wallet.account import closing_sweep
+from wallet.account import closing_sweep, email_change_undo, recovery_sweep
 from wallet.identity import notices
 from wallet.identity.sweeping import sweep
 
@@ -17,8 +17,9 @@ class Command(BaseCommand):
         "Asks the provider about attempts that wait for a result, abandons those left idle for 24 hours, "
         "gives up on those unanswered for 24 hours and expires verifications that have run out. Providers "
         "erase what they keep of decided attempts. Sends the e-mails that say that an identity was verified, "
-        "declined or revoked, or ends. Closes wallets whose holders asked for it a day ago, and erases what "
-        "was kept of them. Run it every few minutes, on any number of instances."
+        "declined or revoked, or ends. Sends the e-mails about changed addresses and wallets that move, and "
+        "moves those whose waiting time is over. Closes wallets whose holders asked for it a day ago, and "
+        "erases what was kept of them. Run it every few minutes, on any number of instances."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -27,7 +28,11 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         now, batch = timezone.now(), max(options["batch"], 1)
         done = [f"{count} {state}" for state, count in sorted(sweep(now=now, batch=batch).items())]
-        if sent := notices.send_due(now=now, batch=batch).total():
+        sent = notices.send_due(now=now, batch=batch).total() + email_change_undo.tell_all(
+            now=now, batch=batch
+        )
+        done += recovery_sweep.sweep(now=now, batch=batch)
+        if sent:
             done.append(f"{sent} e-mails")
         done += [f"{count} {what}" for what, count in closing_sweep.sweep(now=now, batch=batch).items()]
         runs.record("sweep_identity_verifications", now=now)

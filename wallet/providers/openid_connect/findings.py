@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from hashlib import sha256
 from typing import Any
 
 from wallet.claims import Identity, IdentityError
@@ -55,9 +56,9 @@ def of_claims(told: Told, settings: Settings, *, now: datetime) -> Finding:
     evidence: Evidence | None = None
     identity: Identity | None = None
     try:
-        evidence = _evidence(claims, Document(), settings)
+        evidence = _evidence(claims, Document(), settings, told)
         identity = people.identity(claims.values, settings.claims, today=now.date())
-        return Verified(identity, _evidence(claims, people.document(claims.evidence), settings))
+        return Verified(identity, _evidence(claims, people.document(claims.evidence), settings, told))
     except (IdentityError, EvidenceError):
         return NeedsReview("unreadable", identity, evidence)
 
@@ -88,7 +89,7 @@ def _level_by_acr(acr: Any, settings: Settings) -> str | None:
     return settings.acr_levels[acr]
 
 
-def _evidence(claims: _Claims, document: Document, settings: Settings) -> Evidence:
+def _evidence(claims: _Claims, document: Document, settings: Settings, told: Told) -> Evidence:
     return Evidence(
         method="electronic",
         assurance=claims.assurance,
@@ -98,4 +99,14 @@ def _evidence(claims: _Claims, document: Document, settings: Settings) -> Eviden
         issuing_country=document.country,
         document_expires_on=document.expires_on,
         document_number=document.number,
+        subject=_subject(told),
     )
+
+
+def _subject(told: Told) -> str:
+    """`iss` and `sub`, which together stand for one person for ever (OpenID Connect Core 1.0 §5.7)."""
+    issuer, subject = told.id_token.get("iss"), told.id_token.get("sub")
+    if not (isinstance(issuer, str) and isinstance(subject, str) and issuer and subject):
+        return ""
+    both = f"{issuer}\n{subject}"
+    return f"oidc:{sha256(both.encode()).hexdigest()}"

@@ -1,0 +1,684 @@
+"""Recovery after a lost mailbox: who gets their wallet moved, who does not, and who can stop it."""
+
+import re
+import smtplib
+from dataclasses import replace
+from datetime import date, timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.core import mail
+from django.core.management import call_command
+from django.test import Client
+from django.urls import reverse
+
+from consent.models import Consent
+from infra.limits import LimitReachedError
+from tests.people import ALICE, BOB, evidence_of
+from tests.wallet.conftest import code_in, masked, together
+from tests.wallet.operators import address, operate, reviewer
+from tests.wallet.statuses import presented
+from tests.wallet.test_identity_verification import attempt_in
+from wallet import credentials, letters, revocation, suspension
+from wallet.account import email_change, recovery, recovery_move, recovery_stop, recovery_sweep
+from wallet.account.recovery import RecoveryOverError
+from wallet.account.recovery_move import MovedError, NotNowError
+from wallet.claims import Identity
+from wallet.evidence import Assurance
+from wallet.identity import duplicates, review
+from wallet.identity.state_machine import settle, to_review
+from wallet.models import (
+    AuditEntry,
+    Credential,
+    FormerAddress,
+    HolderSession,
+    IdentityMark,
+    IdentityVerification,
+    Recovery,
+    StopLink,
+    Wallet,
+)
+from wallet.providers.findings import Verified
+
+NEW = "alice.archer@example.net"
+DAY = timedelta(days=1)
+PERSON = Identity("Alice", "Archer", date(1990, 4, 1), ("IE",))
+EIDAS = "eidas"
+PASSPORT = evidence_of(document_number="P1234567", assurance=Assurance(EIDAS, "substantial"))
+SUBJECT = replace(PASSPORT, document_number="", subject="oidc:one")
+BEGIN, ASK, STATE = (reverse(f"wallet_recovery{name}") for name in ("", "_ask", "_state"))
+STOP_HERE = reverse("wallet_recovery_stop_here")
+
+
+def verify(wallet, now, evidence=PASSPORT, identity=PERSON):
+    """Let a provider verify this wallet with this evidence."""
+    settle(
+        attempt_in("processing", wallet, now), Verified(identity, replace(evidence, verified_at=now)), now=now
+    )
+    return Credential.objects.get(wallet=wallet)
+
+
+@pytest.fixture
+def old(db, now):
+    """Alice's wallet, verified with a passport, and its mailbox is lost."""
+    wallet = Wallet.objects.create(email=ALICE, created_at=now - 30 * DAY)
+    verify(wallet, now - 30 * DAY)
+    return wallet
+
+
+@pytest.fixture
+def new(db, now):
+    """The wallet that Alice has just opened with another address."""
+    return Wallet.objects.create(email=NEW, created_at=now)
+
+
+def as_held(evidence, now):
+    """The identity as a credential holds it that was issued with this evidence."""
+    return replace(PERSON, verification=replace(evidence, verified_at=now).verification())
+
+
+def recover(new, now, evidence=PASSPORT, named=ALICE):
+    """Ask, and be verified; returns the recovery."""
+    asked = recovery.ask(new, named, now=now)
+    verify(new, now, evidence)
+    asked.refresh_from_db()
+    return asked
+
+
+def wait(now, days=7, every=timedelta(hours=12)):
+    """Sweep regularly until that many days later; gives the time."""
+    for number in range(int(days * DAY / every) + 1):
+        recovery_sweep.sweep(now=now + number * every)
+    return now + days * DAY
+
+
+def subjects(*, to):
+    return [letter.subject for letter in mail.outbox if letter.to == [to]]
+
+
+def secret_in(letter):
+    (found,) = re.findall(r"/wallet/move-stop/([\w-]+)/", letter.body)
+    return found
+
+
+# --- Who gets a wallet moved ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("evidence", [PASSPORT, SUBJECT], ids=["document", "subject"])
+def test_the_same_proof_moves_the_wallet_after_seven_days(new, now, evidence):
+    old = Wallet.objects.create(email=ALICE, created_at=now - DAY)
+    before = verify(old, now - DAY, evidence)
+    waiting = recover(new, now, evidence)
+    assert (waiting.state, waiting.old, waiting.due_at) == ("waiting", old, now + 7 * DAY)
+    wait(now, 6.5)
+    old.refresh_from_db()
+    assert old.email == ALICE
+    wait(now + 7 * DAY, 0)
+    waiting.refresh_from_db()
+    old.refresh_from_db()
+    assert (waiting.state, old.email) == ("moved", NEW)
+    assert not Wallet.objects.filter(id=new.id).exists()
+    after = Credential.objects.get()
+    assert (after.id, after.wallet) == (before.id, old)
+    assert credentials.holds(
+        after, replace(PERSON, verification=replace(evidence, verified_at=now).verification())
+    )
+
+
+def test_a_higher_level_than_before_is_enough(old, new, now):
+    assert recover(new, now, replace(PASSPORT, assurance=Assurance(EIDAS, "high"))).state == "waiting"
+
+
+@pytest.mark.parametrize(
+    ("evidence", "why"),
+    [
+        (replace(PASSPORT, document_number=""), "no wallet"),  # the same name and birth date only
+        (replace(PASSPORT, document_number="P7654321"), "no wallet"),
+        (replace(PASSPORT, issuing_country="GB"), "no wallet"),
+        (replace(PASSPORT, document_kind="idcard"), "no wallet"),
+        (replace(PASSPORT, issuing_country=""), "no wallet"),
+        (replace(PASSPORT, document_number="", subject="P1234567"), "no wallet"),
+        (replace(PASSPORT, assurance=Assurance(EIDAS, "low")), "lower"),
+        (replace(PASSPORT, assurance=Assurance(EIDAS)), "lower"),
+        (replace(PASSPORT, assurance=Assurance("nist_800_63A", "ial3")), "lower"),
+    ],
+)
+def test_everything_else_leaves_a_new_wallet(old, new, now, evidence, why):
+    refused = recover(new, now, evidence)
+    assert (refused.state, refused.old) == ("refused", None)
+    assert why in refused.reason
+    wait(now, 8)
+    assert mail.outbox == []
+    assert Wallet.objects.count() == 2
+    assert Credential.objects.get(wallet=new).state == "valid"
+
+
+def test_a_subject_of_another_provider_is_somebody_else(new, now):
+    old = Wallet.objects.create(email=ALICE, created_at=now - DAY)
+    verify(old, now - DAY, SUBJECT)
+    assert recover(new, now, replace(SUBJECT, subject="oidc:other")).state == "refused"
+
+
+def test_documents_without_a_kind_or_country_match_nothing(new, now):
+    nowhere = replace(PASSPORT, issuing_country="")
+    old = Wallet.objects.create(email=ALICE, created_at=now - DAY)
+    verify(old, now - DAY, nowhere)
+    assert recover(new, now, nowhere).state == "refused"
+
+
+@pytest.mark.parametrize("named", [BOB, "nobody@example.org"])
+def test_the_address_has_to_be_named_too(old, new, bob, now, named):
+    assert recover(new, now, named=named).state == "refused"
+
+
+def test_the_address_that_was_left_a_few_days_ago_may_be_named(old, new, now):
+    FormerAddress.objects.create(wallet=old, email="older@example.org", left_at=now, expires_at=now + DAY)
+    assert recover(new, now, named="older@example.org").state == "waiting"
+
+
+def test_nobody_is_moved_who_did_not_ask(old, new, now):
+    verify(new, now)
+    assert not Recovery.objects.exists()
+
+
+def test_a_check_from_before_the_question_does_not_count(old, new, now):
+    attempt = attempt_in("processing", new, now - DAY)
+    asked = recovery.ask(new, ALICE, now=now)
+    settle(attempt, Verified(PERSON, PASSPORT), now=now)
+    asked.refresh_from_db()
+    assert asked.state == "asked"
+    IdentityVerification.objects.filter(id=attempt.id).update(changed_at=now)
+    verify(new, now + timedelta(minutes=1))
+    asked.refresh_from_db()
+    assert asked.state == "waiting"
+
+
+def test_a_question_is_forgotten_after_seven_days(old, new, now):
+    recovery.ask(new, ALICE, now=now - 7 * DAY)
+    verify(new, now)
+    assert Recovery.objects.get().state == "asked"
+    call_command("clear_expired")
+    assert not Recovery.objects.exists()
+
+
+def test_what_an_operator_approves_counts_like_what_a_provider_found(old, new, now):
+    asked = recovery.ask(new, ALICE, now=now)
+    attempt = attempt_in("processing", new, now)
+    to_review(attempt, "unsure", PERSON, PASSPORT, now=now)
+    review.claim(attempt, operator=reviewer(), now=now)
+    review.approve(attempt, PERSON, PASSPORT, operator=reviewer(), reason="seen", now=now)
+    asked.refresh_from_db()
+    assert asked.state == "waiting"
+
+
+def test_an_operator_who_corrects_the_identity_drops_the_subject_of_the_provider(new, now):
+    old = Wallet.objects.create(email=ALICE, created_at=now - DAY)
+    verify(old, now - DAY, SUBJECT)
+    asked = recovery.ask(new, ALICE, now=now)
+    attempt = attempt_in("processing", new, now)
+    to_review(attempt, "unsure", PERSON, SUBJECT, now=now)
+    review.claim(attempt, operator=reviewer(), now=now)
+    other = replace(PERSON, given_name="Alicia")
+    review.approve(attempt, other, SUBJECT, operator=reviewer(), reason="seen", now=now)
+    asked.refresh_from_db()
+    assert asked.state == "refused"
+
+
+def test_the_named_address_is_kept_as_a_keyed_digest_and_only_until_it_is_decided(old, new, now):
+    asked = recovery.ask(new, ALICE, now=now)
+    assert re.fullmatch("[0-9a-f]{64}", asked.named)
+    verify(new, now)
+    assert Recovery.objects.get().named == ""
+
+
+@pytest.mark.parametrize("what", ["wallet", "credential", "revoked", "erased"])
+def test_what_an_operator_has_suspended_or_revoked_cannot_be_recovered(old, new, now, what):
+    held = Credential.objects.get()
+    if what == "wallet":
+        suspension.suspend(old, actor="olga", reason="stolen", now=now)
+    elif what == "credential":
+        revocation.suspend(held, actor="olga", reason="stolen", now=now)
+    elif what == "revoked":
+        revocation.revoke(held, actor="olga", reason="stolen", now=now)
+    else:
+        Credential.objects.update(sealed_identity=b"", erased_at=now)
+    refused = recover(new, now)
+    assert refused.state == "refused"
+    assert "suspended" in refused.reason or "lower" in refused.reason
+
+
+def test_a_wallet_that_is_suspended_meanwhile_does_not_move(old, new, now):
+    waiting = recover(new, now)
+    wait(now, 6.5)
+    suspension.suspend(old, actor="olga", reason="stolen", now=now)
+    wait(now + 7 * DAY, 1)
+    waiting.refresh_from_db()
+    old.refresh_from_db()
+    assert (waiting.state, waiting.decided_by, old.email) == ("stopped", "sweep", ALICE)
+
+
+def test_a_new_wallet_that_is_suspended_or_verified_anew_gets_nothing(old, new, now):
+    waiting = recover(new, now)
+    wait(now, 6.5)
+    verify(new, now + 6 * DAY, replace(PASSPORT, document_number="other"), replace(PERSON, given_name="Eve"))
+    wait(now + 7 * DAY, 1)
+    waiting.refresh_from_db()
+    assert (waiting.state, waiting.reason) == ("stopped", "the new wallet was verified anew since")
+
+
+def test_an_old_wallet_that_rose_to_a_higher_level_meanwhile_does_not_move(old, new, now):
+    waiting = recover(new, now)
+    wait(now, 6.5)
+    verify(old, now + 6 * DAY, replace(PASSPORT, assurance=Assurance(EIDAS, "high")))
+    wait(now + 7 * DAY, 1)
+    waiting.refresh_from_db()
+    assert waiting.state == "stopped"
+
+
+# --- What moves -----------------------------------------------------------------------------------------
+
+
+def consent_of(wallet, now):
+    facts: dict[str, Any] = {"requester_id": "acme", "requester": {}, "claims": [], "transactions": []}
+    return Consent.objects.create(
+        wallet=wallet,
+        request_hash="h" * 64,
+        return_to="/x/",
+        decision="granted",
+        asked_at=now,
+        expires_at=now,
+        decided_at=now,
+        **facts,
+    )
+
+
+def test_receipts_presentations_and_checks_of_both_wallets_are_in_the_one_that_stays(
+    old, new, now, sign_in, signing_key
+):
+    before = consent_of(old, now)
+    recover(new, now)
+    since = consent_of(new, now)
+    entry = presented(Wallet.objects.get(id=new.id))
+    sign_in(old)
+    sign_in(new)
+    wait(now)
+    assert {before, since} == set(Consent.objects.filter(wallet=old))
+    entry.refresh_from_db()
+    assert entry.credential.wallet == old
+    assert not HolderSession.objects.exists()
+    assert set(IdentityVerification.objects.values_list("wallet", "state")) == {
+        (old.id, "expired"),
+        (old.id, "approved"),
+    }
+    assert IdentityMark.objects.filter(credential__wallet=old).exists()
+    assert duplicates.with_the_same_proof(Wallet(email="x"), PASSPORT) == [old]
+
+
+def test_a_check_that_somebody_began_in_the_old_wallet_ends(old, new, now):
+    recover(new, now)
+    begun = attempt_in("started", old, now)
+    seen = wait(now)
+    begun.refresh_from_db()
+    assert begun.state == "cancelled"
+    settle(begun, Verified(replace(PERSON, given_name="Eve"), PASSPORT), now=seen)
+    assert credentials.holds(
+        Credential.objects.get(),
+        replace(PERSON, verification=replace(PASSPORT, verified_at=now).verification()),
+    )
+
+
+def test_a_check_that_is_just_handed_in_puts_the_move_off(old, new, now):
+    waiting = recover(new, now)
+    wait(now, 6.5)
+    attempt = attempt_in("submitted", old, now)
+    later = now + 7 * DAY
+    with pytest.raises(NotNowError):
+        recovery_move.move(Recovery.objects.get(), now=later)
+    assert Recovery.objects.get().state == "waiting"
+    IdentityVerification.objects.filter(id=attempt.id).update(state="error")
+    wait(later, 0)
+    waiting.refresh_from_db()
+    assert waiting.state == "moved"
+
+
+def test_the_old_address_can_neither_undo_an_earlier_change_nor_sign_in_to_the_wallet(old, new, now):
+    FormerAddress.objects.create(
+        wallet=old, email="older@example.org", undo_digest="d" * 64, left_at=now, expires_at=now + 9 * DAY
+    )
+    recover(new, now)
+    wait(now)
+    assert FormerAddress.objects.get().closed_at is not None
+    assert not Wallet.objects.filter(email=ALICE).exists()
+
+
+def test_a_second_sweep_changes_nothing(old, new, now):
+    recover(new, now)
+    later = wait(now)
+    count = len(mail.outbox)
+    assert recovery_sweep.sweep(now=later) == []
+    with pytest.raises(MovedError):
+        recovery_move.move(Recovery.objects.get(), now=later)
+    assert len(mail.outbox) == count
+
+
+def test_the_command_that_sweeps_sends_the_first_email(old, new, now, capsys):
+    recover(new, now)
+    call_command("sweep_identity_verifications")
+    assert "1 e-mails about moves" in capsys.readouterr().out
+    assert subjects(to=ALICE) == ["Your wallet is to move to another e-mail address"]
+
+
+# --- E-mails --------------------------------------------------------------------------------------------
+
+
+def test_the_old_address_is_told_at_the_beginning_midway_and_a_day_before_and_afterwards(old, new, now):
+    recover(new, now)
+    told = []
+    for hours in range(0, 8 * 24, 6):
+        before = len(subjects(to=ALICE))
+        recovery_sweep.sweep(now=now + timedelta(hours=hours))
+        if len(subjects(to=ALICE)) > before:
+            told.append(hours / 24)
+    assert told == [0, 3.5, 6, 7]
+    assert subjects(to=ALICE) == [
+        "Your wallet is to move to another e-mail address",
+        "Your wallet is still to move to another e-mail address",
+        "Last notice: your wallet moves to another e-mail address",
+        "Your wallet has moved to another e-mail address",
+    ]
+    assert subjects(to=NEW) == ["Your wallet has moved to this e-mail address"]
+    assert all(NEW not in letter.body for letter in mail.outbox if letter.to == [ALICE])
+
+
+def test_a_sweep_that_did_not_run_for_weeks_does_not_move_without_having_told(old, new, now):
+    recover(new, now)
+    late = now + 20 * DAY
+    for number in range(3):
+        recovery_sweep.sweep(now=late + number * timedelta(minutes=1))
+    assert len(subjects(to=ALICE)) == 3
+    assert Recovery.objects.get().state == "waiting"
+    recovery_sweep.sweep(now=late + DAY + timedelta(minutes=2))
+    assert Recovery.objects.get().state == "moved"
+
+
+def test_while_the_mail_server_cannot_be_reached_nothing_moves(old, new, now, settings):
+    recover(new, now)
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    settings.EMAIL_PORT = 1  # nobody listens there
+    wait(now, 8)
+    assert (Recovery.objects.get().state, Recovery.objects.get().notices) == ("waiting", 0)
+
+
+def test_a_mailbox_that_does_not_exist_any_more_counts_as_told(old, new, now, monkeypatch):
+    recover(new, now)
+    sent = letters.submit
+
+    def submit(letter):
+        if letter.to == [ALICE]:
+            raise smtplib.SMTPRecipientsRefused({ALICE: (550, b"no such user")})
+        sent(letter)
+
+    monkeypatch.setattr(letters, "submit", submit)
+    wait(now)
+    assert Recovery.objects.get().state == "moved"
+
+
+def test_nobody_can_flood_a_mailbox_with_recoveries(old, new, now):
+    for _ in range(5):
+        recovery.ask(new, ALICE, now=now)
+    with pytest.raises(LimitReachedError):
+        recovery.ask(new, ALICE, now=now)
+    assert mail.outbox == []  # nothing is sent before the identity is verified
+
+
+def test_after_a_stop_only_an_operator_helps_for_thirty_days(old, new, now):
+    recover(new, now)
+    wait(now, 0)
+    recovery_stop.by_link(secret_in(mail.outbox[-1]), now=now)
+    verify(new, now + DAY)
+    again = recover(new, now + 2 * DAY)
+    assert (again.state, again.reason) == ("refused", "a move of this wallet was stopped lately")
+    assert recover(new, now + 31 * DAY).state == "waiting"
+
+
+# --- Stopping -------------------------------------------------------------------------------------------
+
+
+def test_opening_the_link_stops_nothing_and_posting_stops(client, old, new, now):
+    recover(new, now)
+    wait(now, 6)
+    for letter in [letter for letter in mail.outbox if letter.to == [ALICE]]:  # every e-mail has one
+        assert client.get(reverse("wallet_recovery_stop", args=[secret_in(letter)])).status_code == 200
+    assert Recovery.objects.get().state == "waiting"
+    link = reverse("wallet_recovery_stop", args=[secret_in(mail.outbox[0])])
+    assert client.head(link).status_code == 200
+    response = client.post(link)
+    assert response.status_code == 200
+    assert "The move is stopped" in response.content.decode()
+    assert (Recovery.objects.get().state, Recovery.objects.get().decided_by) == ("stopped", "old mailbox")
+    wait(now + 7 * DAY, 1)
+    old.refresh_from_db()
+    assert old.email == ALICE
+    for again in (client.get(link), client.post(link)):
+        assert again.status_code == 410
+
+
+@pytest.mark.parametrize("secret", ["x", "x" * 22, "x" * 300, "ü"])
+def test_an_unknown_link_stops_nothing(client, db, secret):
+    assert client.post(f"/wallet/move-stop/{secret}/").status_code == 410
+
+
+def test_a_sign_in_to_the_old_wallet_shows_a_banner_that_stops_it(client, old, new, now, sign_in):
+    recover(new, now)
+    sign_in(old)
+    page = client.get(reverse("wallet_security")).content.decode()
+    assert "This wallet is to move to another e-mail address." in page
+    assert NEW not in page
+    response = client.post(STOP_HERE)
+    assert response.status_code == 200
+    assert Recovery.objects.get().decided_by == "holder"
+    assert "is to move" not in client.get(reverse("wallet_security")).content.decode()
+    assert client.post(STOP_HERE).status_code == 410
+
+
+def test_the_banner_is_sent_with_a_token_against_forged_forms(old, new, now, sign_in):
+    recover(new, now)
+    strict = Client(enforce_csrf_checks=True)
+    sign_in(old, browser=strict)
+    assert strict.post(STOP_HERE).status_code == 403
+    page = strict.get(reverse("wallet_security")).content.decode()
+    (token,) = set(re.findall(r'name="csrfmiddlewaretoken" value="([^"]+)"', page.split("Stop this")[0]))
+    assert strict.post(STOP_HERE, {"csrfmiddlewaretoken": token}).status_code == 200
+
+
+def test_another_wallet_shows_no_banner_and_stops_nothing(client, old, new, bob, now, sign_in):
+    recover(new, now)
+    sign_in(bob)
+    assert "is to move" not in client.get(reverse("wallet_security")).content.decode()
+    assert client.post(STOP_HERE).status_code == 410
+    assert Recovery.objects.get().state == "waiting"
+
+
+def test_the_person_who_asked_can_withdraw_and_ask_again(client, old, new, now, sign_in):
+    recover(new, now)
+    sign_in(new)
+    response = client.post(STOP_HERE)
+    assert (response.status_code, response.url) == (303, STATE)
+    assert "does not move" in client.get(STATE).content.decode()
+    assert recover(new, now + timedelta(minutes=1)).state == "waiting"
+
+
+def test_an_operator_finds_and_stops_a_move_with_a_reason_and_an_audit_entry(olga, old, new, now):
+    waiting = recover(new, now)
+    listed = olga.get(reverse("admin:wallet_recovery_changelist"), {"q": ALICE})
+    assert str(waiting.id)[:8] in listed.content.decode()
+    assert olga.get(address(waiting)).status_code == 200
+    operate(olga, waiting, "stop", reason="The holder called")
+    waiting.refresh_from_db()
+    assert (waiting.state, waiting.decided_by, waiting.reason) == ("stopped", "olga", "The holder called")
+    entry = AuditEntry.objects.get()
+    assert (entry.action, entry.subject, entry.subject_id) == ("move_stopped", "recovery", waiting.id)
+    assert entry.operator_id == User.objects.get(username="olga").pk
+    operate(olga, waiting, "stop")
+    assert AuditEntry.objects.count() == 1
+
+
+def test_an_auditor_sees_moves_and_stops_none(audrey, old, new, now):
+    waiting = recover(new, now)
+    assert audrey.get(address(waiting)).status_code == 200
+    assert operate(audrey, waiting, "stop").status_code == 403
+    waiting.refresh_from_db()
+    assert waiting.state == "waiting"
+
+
+def test_changing_the_address_of_the_old_wallet_stops_it(old, new, now):
+    recover(new, now)
+    email_change.ask(old, "third@example.net", browser="b" * 64, client="192.0.2.1", now=now)
+    code = code_in(mail.outbox[-1].body)
+    email_change.confirm(old, code, browser="b" * 64, client="192.0.2.1", now=now)
+    assert Recovery.objects.get().state == "stopped"
+
+
+# --- The pages ------------------------------------------------------------------------------------------
+
+
+def test_the_sign_in_pages_lead_there(client, errand):
+    for page in (reverse("wallet_front_door"), reverse("wallet_sign_in", args=[errand.id])):
+        assert f'href="{BEGIN}"' in client.get(page).content.decode()
+
+
+def test_the_way_from_the_sign_in_page_to_the_identity_check(client, old):
+    response = client.post(BEGIN, {"email": NEW})
+    response = client.post(response.url)
+    response = client.post(response.url, {"code": code_in(mail.outbox[-1].body)})
+    assert (response.status_code, response.url) == (303, ASK)
+    response = client.post(ASK, {"email": ALICE.upper()})
+    assert response.status_code == 303
+    assert re.fullmatch(r"/wallet/errands/[\w-]+/identity/", response.url)
+    assert "Confirm your identity" in client.get(STATE).content.decode()
+    assert client.post(reverse("wallet_recovery_check")).url.endswith("/identity/")
+    assert "move" not in "".join(subjects(to=ALICE))
+
+
+def test_before_the_check_nothing_says_whether_the_old_wallet_exists(client, old, new, now, sign_in):
+    sign_in(new)
+    pages = []
+    for named in (ALICE, "nobody@example.org"):
+        response = client.post(ASK, {"email": named})
+        pages.append((response.status_code, masked(client.get(STATE)), masked(client.get(ASK))))
+    assert pages[0] == pages[1]
+    assert mail.outbox == []
+
+
+def test_naming_a_wallet_costs_the_same_queries_whether_it_exists_or_not(old, new, now):
+    from django.db import connection
+    from django.test.utils import CaptureQueriesContext
+
+    counts = []
+    recovery.ask(new, "first@example.org", now=now)
+    for named in (ALICE, "nobody@example.org"):
+        with CaptureQueriesContext(connection) as queries:
+            recovery.ask(new, named, now=now)
+        counts.append(len(queries))
+    assert counts[0] == counts[1]
+
+
+def test_each_state_has_its_words(client, old, new, now, sign_in):
+    sign_in(new)
+    assert client.get(STATE).url == ASK
+    recover(new, now, replace(PASSPORT, document_number="other"))
+    text = client.get(STATE).content.decode()
+    assert "We found no wallet to move" in text
+    assert "suspended" not in text
+    recover(new, now + timedelta(minutes=1))
+    assert "Your old wallet is going to move here" in client.get(STATE).content.decode()
+    response = client.post(ASK, {"email": ALICE})  # not a second time
+    assert (response.status_code, response.url) == (303, STATE)
+
+
+def test_the_pages_need_a_sign_in_and_a_signed_in_holder_skips_the_first(client, new, sign_in):
+    for page in (ASK, STATE):
+        assert client.get(page).url == reverse("wallet_front_door")
+    assert client.post(STOP_HERE).url == reverse("wallet_front_door")
+    sign_in(new)
+    assert client.get(BEGIN).url == ASK
+
+
+def test_what_is_no_lost_address_is_refused(client, new, sign_in):
+    sign_in(new)
+    for email in ("", "x", NEW):
+        response = client.post(ASK, {"email": email})
+        assert response.status_code == 422
+        assert "<title>Error:" in response.content.decode()
+
+
+# --- Races ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.postgresql
+@pytest.mark.django_db(transaction=True)
+def test_a_stop_and_the_move_at_once_have_one_winner(old, new, now):
+    recover(new, now)
+    wait(now, 6.5)
+    link = secret_in(mail.outbox[-1])
+    later = now + 7 * DAY
+
+    def act(number: int) -> Any:
+        if number:
+            return recovery_stop.by_link(link, now=later)
+        return recovery_move.move(Recovery.objects.get(), now=later)
+
+    moved, stopped = together(act, 2)
+    state, email = Recovery.objects.get().state, Wallet.objects.get(id=old.id).email
+    if state == "moved":
+        assert isinstance(stopped, RecoveryOverError)
+        assert (email, moved) == (NEW, (ALICE, NEW))
+    else:
+        assert (state, email) == ("stopped", ALICE)
+        assert isinstance(moved, MovedError)
+
+
+@pytest.mark.postgresql
+@pytest.mark.django_db(transaction=True)
+def test_sweeps_at_once_send_each_email_once_and_move_once(old, new, now):
+    recover(new, now)
+    for days in (0, 3.5, 6, 7):
+        together(lambda _, days=days: recovery_sweep.sweep(now=now + days * DAY), 4)
+    assert len(subjects(to=ALICE)) == 4
+    assert len(subjects(to=NEW)) == 1
+    assert Wallet.objects.get().email == NEW
+    assert StopLink.objects.count() == 3
+
+
+@pytest.mark.postgresql
+@pytest.mark.django_db(transaction=True)
+def test_two_recoveries_of_one_wallet_at_once_leave_one_that_waits(old, new, now):
+    second = Wallet.objects.create(email="second@example.net", created_at=now)
+    for wallet in (new, second):
+        recovery.ask(wallet, ALICE, now=now)
+    attempts = [attempt_in("processing", wallet, now) for wallet in (new, second)]
+    together(lambda number: settle(attempts[number], Verified(PERSON, PASSPORT), now=now), 2)
+    assert sorted(Recovery.objects.values_list("state", flat=True)) == ["refused", "waiting"]
+    assert Credential.objects.count() == 3  # both are verified
+
+
+@pytest.mark.postgresql
+@pytest.mark.django_db(transaction=True)
+def test_a_renewal_and_the_move_at_once_leave_one_identity(old, new, now):
+    recover(new, now)
+    wait(now, 6.5)
+    attempt = attempt_in("processing", old, now)
+    later = now + 7 * DAY
+
+    def act(number: int) -> Any:
+        if number:
+            return settle(attempt, Verified(replace(PERSON, given_name="Eve"), PASSPORT), now=later)
+        return recovery_move.move(Recovery.objects.get(), now=later)
+
+    together(act, 2)
+    assert IdentityVerification.objects.filter(wallet=old, state="approved").count() == 1
+    moved = Recovery.objects.get().state == "moved"
+    if moved:
+        assert Wallet.objects.get().email == NEW
+        assert not credentials.holds(Credential.objects.get(), replace(PERSON, given_name="Eve"))
