@@ -15,8 +15,8 @@ from django.utils.translation import override
 
 from consent import decisions
 from presentation.transaction_data.entries import display, parse
-from tests.consent.questions import put
 from tests.consent.conftest import as_alice  # noqa: F401
+from tests.consent.questions import put
 from tests.people import NORA, register
 from tests.presentation.payloads import FULL, value
 from tests.relying_party import RelyingParty

@@ -1,7 +1,7 @@
 """E-mails: sent over real SMTP, as text and HTML; and the sandbox's mailbox."""
 
 import re
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 import pytest
 from django.conf import settings as project_settings
@@ -219,11 +219,7 @@ def test_the_wallet_takes_the_language_in_which_its_holder_signs_in(client, erra
 @pytest.mark.parametrize("notice", letters.NOTICES)
 def test_every_notice_can_be_written_in_every_language(language, notice, nora):
     nora.language = language
-    facts = {
-        "day": date(2027, 2, 1),
-        "browser": "Firefox",
-        "when": "today",
-        "address": "https://wallet.example",
-    }
+    facts = dict.fromkeys(("browser", "when", "address", "name"), "x") | {"day": date(2027, 2, 1)}
+    facts |= {"until": datetime(2027, 2, 1, 9, 30, tzinfo=UTC)}
     letters.send_notice(nora, notice, **facts)
     assert "%(" not in mail.outbox[0].subject + mail.outbox[0].body
