@@ -220,8 +220,8 @@ def send_notice(wallet: Wallet, notice: str, **facts: str | date) -> None:
     """What happened to the holder's identity; `notice` is a key of `NOTICES`. Reasons are not in it.
 
     In the language of the wallet, because an operator, a sweep or another person may be the cause; days
-    and times in `facts` are written in it, too. Never refused for want of a thread: notices are few, and nobody would send
-    this letter again.
+    and times in `facts` are written in it, too. Never refused for want of a thread: notices are few, and
+    nobody would send this letter again.
     """
     with language_of(wallet):
         send_worded(wallet.email, *worded(notice, **facts))
@@ -233,7 +233,7 @@ def language_of(wallet: Wallet | None) -> override:
 
 
 def worded(notice: str, **facts: str | date) -> tuple[str, str]:
-    """The subject and the text of a notice, with the days and times in `facts`, in the language of the page."""
+    """The subject and the text of a notice, with days and times, in the language of the page."""
     written = {name: _written(fact) for name, fact in facts.items()}
     subject, text = (str(each) % written for each in NOTICES[notice])
     return subject, text
