@@ -34,6 +34,10 @@ DATA = re.compile(
     r"|UTC|QR|JPEG|PNG|WebP|MB|GB|IE|API|USD|EUR"
     r"|January|February|March|April|May|June|July|August|September|October|November|December"
 )
+OF_A_HOLDER = (
+    *("wallet_home", "consent_history", "wallet_security", "wallet_passkey_add", "wallet_email_change"),
+    *("wallet_data", "wallet_close", "what_is_kept", "wallet_recovery", "home", "wallet_signed_out"),
+)
 SHOWN = """() => {
   const texts = [document.title];
   const skipped = "time, bdi, code, .mono, .banner-code, script, style, noscript, footer p, [lang]:not(html)";
@@ -154,11 +158,12 @@ def test_the_question_and_what_comes_after_it(
     page.reload()
     look()  # answered
     decisions.decline(put(alice).id, alice, now=now)
-    for name in ("consent_history", "wallet_own_identity", "wallet_security", "home", "wallet_signed_out"):
+    for name in OF_A_HOLDER:
         page.goto(service.url + reverse(name))
         look()
-    page.goto(service.url + reverse("consent_invalidate", args=[consent.id]))
-    look()
+    for name in ("consent_receipt", "consent_invalidate"):
+        page.goto(service.url + reverse(name, args=[consent.id]))
+        look()
 
 
 def test_pages_without_a_session_and_errors(page: Any, look: Any, service: Any, request_of: Any) -> None:
