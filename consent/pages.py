@@ -61,11 +61,6 @@ class Question:
         return any(transaction.consequential for transaction in self.transactions)
 
     @property
-    def registered_with(self) -> str:
-        """The operator's name; empty if it is not configured."""
-        return str(getattr(settings, "OPERATOR_NAME", ""))
-
-    @property
     def may_have_more_time(self) -> bool:
         """Whether the holder can still ask for more time."""
         most = self.consent.extendable_until

@@ -53,7 +53,7 @@ def discovery_document(scopes: Scopes | None = None) -> bytes:
                 "private_key_jwt",
             ],
             "token_endpoint_auth_signing_alg_values_supported": ["ES256"],
-            "scopes_supported": [*(scopes or catalogue.current()), *GRANTS],
+            "scopes_supported": [*(scopes or catalogue.advertised()), *GRANTS],
             "ui_locales_supported": [language_tag(language) for language, _name in settings.LANGUAGES],
             "client_id_prefixes_supported": ["pre-registered"],
             "status_list_aggregation_endpoint": settings.BASE_URL + token.PATH,
