@@ -93,7 +93,7 @@ if TRUSTED_PROXY_COUNT:
 
 OPERATOR = operator.from_environment(
     _required("OPERATOR_NAME", sandbox="Example Operator"),
-    _required("OPERATOR_PRIVACY_NOTICE", sandbox=f"{BASE_URL}/what-is-kept/"),
+    _required("OPERATOR_PRIVACY_NOTICE", sandbox="/what-is-kept/"),
     _required("OPERATOR_HELP", sandbox="help@localhost"),
     sandbox=_sandbox,
 )
