@@ -242,3 +242,16 @@ def test_no_locales_break_a_request(requested: str):
     languages.follow(RequestFactory().get("/"), response, requested)
     kept = response.cookies[COOKIE].value if COOKIE in response.cookies else ""
     assert kept in {"", *(f"{code}.request" for code, _name in settings.LANGUAGES)}
+
+
+@pytest.mark.parametrize(
+    "path", ["/wallet/", "/wallet/history/?requester=bank", "/wallet/security/", "/wallet/data/"]
+)
+def test_the_switch_on_a_page_of_the_wallet_leads_back_to_it(
+    client: Client, alice: Any, sign_in: Any, path: str
+):
+    sign_in(alice)
+    (there,) = re.findall('name="next" value="([^"]*)"', client.get(path).content.decode())
+    switched = client.post("/language/", {"language": "es", "next": there})
+    assert switched.headers["Location"] == path
+    assert '<html lang="es"' in client.get(path).content.decode()
