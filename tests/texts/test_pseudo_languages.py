@@ -9,20 +9,12 @@ from typing import Any
 
 import pytest
 from django.conf import settings as project
-from django.urls import reverse
-from django.utils import timezone
 from django.utils.translation import override
 
-from consent import decisions
-from presentation.transaction_data.entries import display, parse
 from tests.consent.conftest import as_alice  # noqa: F401
-from tests.consent.questions import put
-from tests.people import NORA, register
-from tests.presentation.payloads import FULL, value
-from tests.relying_party import RelyingParty
+from tests.journeys import every_page
 from tests.texts import pseudo
-from tests.wallet.statuses import presented
-from wallet.models import IdentityVerification, Wallet
+from wallet.models import Wallet
 
 pytestmark = [pytest.mark.browser, pytest.mark.gettext, pytest.mark.django_db(transaction=True)]
 
@@ -33,10 +25,6 @@ DATA = re.compile(
     r"|English|Español|Acme Bank|Alice|Archer|Nora|Example|Operator|Sandbox|United Kingdom"
     r"|UTC|QR|JPEG|PNG|WebP|MB|GB|IE|API|USD|EUR"
     r"|January|February|March|April|May|June|July|August|September|October|November|December"
-)
-OF_A_HOLDER = (
-    *("wallet_home", "consent_history", "wallet_security", "wallet_passkey_add", "wallet_email_change"),
-    *("wallet_data", "wallet_close", "what_is_kept", "wallet_recovery", "home", "wallet_signed_out"),
 )
 SHOWN = """() => {
   const texts = [document.title];
@@ -93,47 +81,8 @@ def look(page: Any, language: str) -> Callable[[], None]:
     return look
 
 
-@pytest.fixture
-def request_of(service: Any, signing_key: Any) -> Callable[[str], str]:
-    """The address of a request of Acme Bank to a person."""
-    callback = f"{service.url}/"
-    party = register("Acme Bank", callback, purpose="To open your account.")
-    bank = RelyingParty(party.client_id, callback, service.url)
-    return lambda email: bank.authorize_url(login_hint=email)
-
-
-def press(page: Any, selector: str) -> None:
-    page.wait_for_load_state()
-    page.locator(selector).first.click()
-    page.wait_for_load_state()
-
-
-def test_signing_in_and_the_identity_check(page: Any, look: Any, request_of: Any) -> None:
-    page.goto(request_of(NORA))
-    look()  # the address to confirm
-    press(page, "main form button")
-    look()  # the code
-    code = page.locator(".banner-code").inner_text()
-    page.locator("input[name=code]").fill(f"{(int(code) + 1) % 1_000_000:06}")  # submits itself
-    page.locator(".error-summary").wait_for()
-    look()  # a wrong code
-    page.locator("input[name=code]").fill(code)
-    page.wait_for_url("**/identity/")
-    look()  # what happens in the check
-    here = page.url
-    press(page, "main form[action$='/start/'] button")
-    look()  # the simulated check
-    page.goto(here)
-    look()  # a check that goes on
-    for outcome in ("resubmit", "declined"):
-        page.goto(here)
-        press(page, "main a.button, main form[action$='/start/'] button")
-        page.locator(f"input[name=outcome][value={outcome}]").check()
-        press(page, "main form .button")
-        look()
-    IdentityVerification.objects.update(state="review")
-    page.goto(here)
-    look()
+def test_signing_in_and_the_identity_check(page: Any, look: Any, service: Any, signing_key: Any) -> None:
+    every_page.signing_in_and_the_identity_check(page, look, every_page.request_of_a_bank(service))
 
 
 def test_the_question_and_what_comes_after_it(
@@ -144,44 +93,9 @@ def test_the_question_and_what_comes_after_it(
     service: Any,
     signing_key: Any,
 ) -> None:
-    page, now = as_alice, timezone.now()
     with override(language):
-        parameter = " ".join(value(urn) for urn in FULL)
-        shown = [
-            display(each) for each in parse(parameter, credential_ids=["basic"], allowed_types=list(FULL))
-        ]
-    consent = put(alice, transactions=shown)
-    page.goto(f"{service.url}/consent/{consent.id}/")
-    look()
-    decisions.grant(consent.id, alice, now=now)
-    presented(alice, reference=consent.id)
-    page.reload()
-    look()  # answered
-    decisions.decline(put(alice).id, alice, now=now)
-    for name in OF_A_HOLDER:
-        page.goto(service.url + reverse(name))
-        look()
-    for name in ("consent_receipt", "consent_invalidate"):
-        page.goto(service.url + reverse(name, args=[consent.id]))
-        look()
+        every_page.the_question_and_what_comes_after_it(as_alice, look, alice, service)
 
 
-def test_pages_without_a_session_and_errors(page: Any, look: Any, service: Any, request_of: Any) -> None:
-    page.goto(service.url + reverse("wallet_front_door"))
-    look()
-    page.locator("input[name=email]").fill("x")
-    press(page, "main form .button")
-    look()  # an address that is none
-    for path in (
-        "/",
-        "/nowhere/",
-        "/wallet/link/" + "a" * 43 + "/",
-        request_of(NORA).partition("?")[0][len(service.url) :],
-    ):
-        page.goto(service.url + path)
-        look()
-    page.goto(request_of(NORA))
-    resume = page.locator("main a").last.get_attribute("href").replace("leave/", "")
-    page.context.clear_cookies(name=project.BROWSER_COOKIE_NAME)
-    page.goto(service.url + resume)
-    look()  # a request that another browser began
+def test_pages_without_a_session_and_errors(page: Any, look: Any, service: Any, signing_key: Any) -> None:
+    every_page.pages_without_a_session_and_errors(page, look, service, every_page.request_of_a_bank(service))
