@@ -92,7 +92,7 @@ def test_downloads_are_not_cached_and_their_names_say_nothing(
 @pytest.mark.parametrize("address", [PAGE, JSON, HTML])
 def test_downloads_need_a_fresh_factor(client: Client, alice: Wallet, sign_in: SignIn, address: str) -> None:
     assert client.get(address).headers["Location"] == "/wallet/sign-in/"
-    sign_in(alice, ago=timedelta(minutes=16))
+    sign_in(alice, ago=timedelta(minutes=6))
 
     first, second = (client.get(address).headers["Location"] for _ in range(2))
 

@@ -1,6 +1,6 @@
 """Changing the e-mail address of a wallet: a code proves the new mailbox, and the old one can undo it.
 
-The present mailbox, or a passkey, is proved by signing in again just before (`fresh_factor`). Everything that
+The present mailbox, or a passkey, is proved by signing in again just before (`fresh`). Everything that
 belongs to the wallet stays. Browsers known by the old address stay known for that address alone
 (`known_browsers`): they gain nothing by that, because they still need a code.
 """
