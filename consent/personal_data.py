@@ -89,7 +89,7 @@ def erase_receipts(person: Person, *, now: datetime, batch: int) -> int:
         rows = records.filter(id__in=found)
         if not settings.TRANSACTION_LEGAL_HOLD:
             rows.exclude(sealed_transactions=None).update(sealed_transactions=None, erased_at=now)
-        erased += rows.update(wallet=None)
+        erased += rows.update(wallet=None, email_due=False)
     return erased
 
 

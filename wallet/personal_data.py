@@ -8,7 +8,7 @@ from wallet.account import erasing, export
 from wallet.models import HolderSession, IdentityVerification, Picture
 
 SECTIONS = export.SECTIONS
-ERASERS = (erasing.erase_sign_ins, erasing.erase_identity_checks)
+ERASERS = (erasing.erase_sign_ins, erasing.erase_identity_checks, erasing.erase_addresses)
 
 
 def _checks(person: Person) -> str:

@@ -17,8 +17,9 @@ from infra.sealing import sha256_hex
 from tests.people import ALICE, BOB, NORA
 from tests.wallet.authenticator import BACKED_UP, CAN_BACK_UP, PRESENT, VERIFIED, Authenticator
 from tests.wallet.conftest import make_errand, masked, together
+from wallet.account import closing
 from wallet.account.fresh import FRESH_FOR
-from wallet.models import HolderSession, KnownBrowser, Passkey, PasskeyChallenge, Wallet
+from wallet.models import HolderSession, KnownBrowser, Passkey, PasskeyChallenge, Wallet, WalletClosure
 from wallet.passkeys import assertion, challenges, registration, views
 from wallet.passkeys.challenges import ChallengeGoneError, Purpose
 from wallet.passkeys.errors import CountedBackError, TooManyError
@@ -296,6 +297,34 @@ def test_a_passkey_signs_in_at_the_front_door_to_its_own_wallet(client, passkey,
     used = Passkey.objects.get()
     assert used.last_used_at is not None
     assert KnownBrowser.objects.exists()
+
+
+def test_a_passkey_of_a_closing_wallet_signs_in_and_that_of_a_closed_one_never_does(
+    client, passkey, authenticator, now
+):
+    closing.ask(passkey.wallet, now=now - timedelta(days=1))
+    assert enter(client, authenticator).url == reverse("wallet_home")
+    assert client.post(reverse("wallet_close_keep")).status_code == 303
+    closing.ask(Wallet.objects.get(), now=now - timedelta(days=1))
+    client.post(reverse("wallet_sign_out"))
+
+    closing.close(WalletClosure.objects.get(undone_at=None), now=now)
+    assert not Passkey.objects.exists()
+    passkey.save(force_insert=True)  # as if it had been added at that moment
+
+    response = enter(client, authenticator)
+    assert response.status_code == 403
+    assert "We don’t know this passkey" in response.content.decode()
+    assert not HolderSession.objects.exists()
+
+
+def test_a_number_to_sign_ends_with_the_session_that_asked_for_it(client, alice, sign_in, authenticator):
+    sign_in(alice)
+    made = authenticator.create(options(client, "_add"))
+    HolderSession.objects.all().delete()
+    sign_in(alice)
+    assert post(client, ADD, made).status_code == 410
+    assert not Passkey.objects.exists()
 
 
 def test_a_passkey_signs_in_on_an_errand_and_goes_where_the_errand_leads(client, passkey, authenticator, now):

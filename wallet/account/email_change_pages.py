@@ -50,7 +50,12 @@ def for_signed_in(view: View) -> Callable[[HttpRequest], HttpResponse]:
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_signed_in
 def begin(request: HttpRequest, session: HolderSession, now: datetime) -> HttpResponse:
-    """Asks for the new address; on POST, sends a code to it. First the holder proves that it is them."""
+    """Asks for the new address; on POST, sends a code to it. Needs a fresh factor.
+
+    The address of a wallet that is about to close stays: its e-mails go to the holder who closes it.
+    """
+    if session.wallet.closes_at is not None:
+        return see_other("wallet_close")
     if not fresh.is_fresh(session, now=now):
         return fresh.confirm_first(request, session, "wallet_email_change", now=now)
     form = NewAddressForm(request.POST or None, present=session.wallet.email)

@@ -156,7 +156,7 @@ def _prove(request: HttpRequest, *, bound_to: str, subject: str, now: datetime) 
 
 def _enter(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) -> HttpResponse:
     """The same as after a right code."""
-    if wallet.state != Wallet.State.ACTIVE:
+    if not wallet.can_sign_in:
         return show(request, "suspended", errand, status=403)
     known = known_browsers.is_known(errand.browser, wallet.email, now=now)
     known_browsers.remember(errand.browser, wallet.email, now=now)

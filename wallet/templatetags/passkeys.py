@@ -12,7 +12,10 @@ register = template.Library()
 
 @register.inclusion_tag("wallet/passkeys/offer.html", takes_context=True)
 def passkey_offer(context: dict[str, Any]) -> dict[str, Any]:
-    """Made to enrolled holders until they add a passkey or do not want one; not while their wallet closes. Makes no query."""
+    """Made to enrolled holders until they add a passkey or do not want one; not while their wallet closes.
+
+    Makes no query.
+    """
     request = context["request"]
     session = sessions.current(request, now=timezone.now())
     wallet = session.wallet if session else None
