@@ -70,14 +70,15 @@ class Section:
     """One part of the download.
 
     name: its member in the JSON document, which is a list of the entries. title, words: what people read in
-    place of the section's name and of the names of the members. template: shows one `entry`, where a list of
-    labels and values is not enough.
+    place of the section's name and of the names of the members. codes: by member, what people read in place
+    of each code. template: shows one `entry`, where a list of labels and values is not enough.
     """
 
     name: str
     title: Words
     entries: Entries
     words: Mapping[str, Any] = field(default_factory=dict)
+    codes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     template: str = "wallet/account/entry.html"
 
 

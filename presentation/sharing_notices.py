@@ -54,6 +54,7 @@ def _due(*, now: datetime) -> QuerySet[Consent]:
         undelivered_at=None,
         decided_at__gt=now - decisions.EMAIL_DUE_FOR,
         wallet__state=Wallet.State.ACTIVE,
+        wallet__closed_at=None,
         wallet__share_emails=True,
     )
 

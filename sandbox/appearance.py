@@ -30,7 +30,7 @@ def appear(errand: Errand, persona: str, *, now: datetime) -> Wallet:
     same time.
     """
     wallet, _new = Wallet.objects.get_or_create(email=errand.email, defaults={"created_at": now})
-    if wallet.state == Wallet.State.ACTIVE and not _has_identity(wallet, persona, now=now):
+    if wallet.can_share and not _has_identity(wallet, persona, now=now):
         _end_identity(wallet, now=now)
         _check(state_machine.create(wallet, errand, provider=NAME, now=now), persona, now=now)
     return wallet

@@ -7,19 +7,24 @@ before the wallet is closed.
 import hashlib
 import json
 from datetime import date, timedelta
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
 import pytest
+from django.conf import settings
 from django.core import mail
 from django.db import connection
-from django.test import Client
+from django.test import Client, RequestFactory
 from django.utils import timezone
 
 from consent.models import Consent
+from infra import browser as browsers
+from infra import personal_data
 from infra.sealing import SealError, seal_column, sha256_hex, unseal
 from keys.sealed_columns import sealed_columns
 from presentation.models import Delivery, Interaction, PushedRequest, RelyingParty
+from presentation.scopes import catalogue
 from presentation.webhooks import revocations
 from presentation.webhooks.models import WebhookEvent
 from tests.people import BOB, enroll, evidence_of, register
@@ -27,32 +32,53 @@ from tests.presentation.clients import FORM, basic, with_secret
 from tests.presentation.requests.test_authorize import asked
 from tests.presentation.requests.test_flow import SignIn, ask, decide
 from tests.presentation.requests.test_pushed_requests import PAR
+from tests.presentation.scopes.test_optional_flow import IDENTITY
 from tests.presentation.webhooks import opted_in
 from tests.test_personal_data_at_rest import NOT_SEARCHED, TRANSACTION_DATA, searched_texts
 from tests.test_personal_data_at_rest import plain as _plain
+from tests.wallet.authenticator import Authenticator
 from tests.wallet.conftest import code_in
 from tests.wallet.operators import reviewer
-from wallet import audit, sign_in_links
-from wallet.account import closing, closing_sweep
+from wallet import audit, known_browsers, sign_in_links
+from wallet.account import closing, closing_sweep, email_change, email_change_undo, recovery
 from wallet.claims import Identity
 from wallet.identity import duplicates, pictures, state_machine
-from wallet.models import IdentityVerification, StatusEntry, Wallet, WalletClosure
+from wallet.models import (
+    HolderSession,
+    IdentityVerification,
+    Passkey,
+    PasskeyChallenge,
+    Recovery,
+    StatusEntry,
+    StopLink,
+    Wallet,
+    WalletClosure,
+)
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("signing_key")]
 
 ADDRESS = "petronella.quicksilver@example.org"
+BEFORE, NEXT = "petronella.before@example.net", "petronella.next@example.com"
 DOCUMENT_NUMBER = "X4RTZ0087"
 JPEG = b"\xff\xd8 a picture that shows Petronella"
+DIGESTS = {
+    digest(address.encode()).hexdigest()
+    for address in (ADDRESS, BEFORE, NEXT)
+    for digest in (hashlib.sha256, partial(hashlib.md5, usedforsecurity=False))
+}
 PERSON = {
     ADDRESS,
+    BEFORE,
+    NEXT,
     "Petronella",
     "Quicksilver",
     "1979-11-23",
     DOCUMENT_NUMBER,
     "identity-reference-55310",
     "said that her phone was stolen",
-    sha256_hex(ADDRESS),
-    hashlib.md5(ADDRESS.encode(), usedforsecurity=False).hexdigest(),
+    "the phone of her sister",
+    "a move that nobody else knows of",
+    *DIGESTS,
 }
 DAY = timedelta(days=1)
 # What may name the wallet by its internal number: facts that lead to nobody once the wallet is gone.
@@ -108,16 +134,68 @@ def bank() -> RelyingParty:
 @pytest.fixture
 def petronella(client: Client, bank: RelyingParty, sign_in: SignIn) -> Wallet:
     """A wallet with all that can be stored of somebody."""
-    wallet = enroll(
-        ADDRESS, given_name="Petronella", family_name="Quicksilver", birth_date=date(1979, 11, 23)
-    )
+    wallet = enroll(BEFORE, given_name="Petronella", family_name="Quicksilver", birth_date=date(1979, 11, 23))
+    _changed_the_address(client, bank, wallet)
     _two_checks(wallet)
     Wallet.objects.filter(id=wallet.id).update(suspension_reason="She said that her phone was stolen")
+    Wallet.objects.filter(id=wallet.id).update(share_emails=True, passkey_offered_at=timezone.now())
     _signs_in(client)
+    _may_be_moved(wallet)
     sign_in_links.send(ADDRESS, client=None, now=timezone.now())
     _shares(client, bank)
     _asked_and_pushed(client, bank)
+    _adds_a_passkey(client)
+    wallet.refresh_from_db()
     return wallet
+
+
+def _changed_the_address(client: Client, bank: RelyingParty, wallet: Wallet) -> None:
+    """From BEFORE, with which a browser signed in and another was asked, to ADDRESS; now it is to be NEXT."""
+    now = timezone.now()
+    _signs_in(client, address=BEFORE)
+    ask(Client(), bank, login_hint=BEFORE, nonce="nonce-of-the-address-before")
+    known = browsers.digest(_with_cookies(client))
+    for to in (ADDRESS, NEXT):
+        wallet.refresh_from_db()
+        email_change.ask(wallet, to, browser=known or "", client="192.0.2.7", now=now)
+        now += timedelta(minutes=2)
+        if to == ADDRESS:
+            code = code_in(str(mail.outbox[-1].body))
+            former = email_change.confirm(wallet, code, browser=known, client="192.0.2.7", now=now)
+            email_change_undo.tell(former, now=now)
+    known_browsers.remember(known or "", BEFORE, now=now)  # as a release before this one left it
+
+
+def _with_cookies(client: Client) -> Any:
+    request = RequestFactory().get("/")
+    request.COOKIES = {name: cookie.value for name, cookie in client.cookies.items()}
+    return request
+
+
+def _may_be_moved(wallet: Wallet) -> None:
+    """Somebody wants the wallet moved away, and its holder wants another one moved here."""
+    now = timezone.now()
+    moving = Recovery.objects.create(
+        old=wallet,
+        state="waiting",
+        reason="A move that nobody else knows of",
+        asked_at=now,
+        matched_at=now,
+        due_at=now + 7 * DAY,
+    )
+    StopLink.objects.create(digest=sha256_hex("stop"), recovery=moving, expires_at=now + 14 * DAY)
+    recovery.ask(wallet, "petronella.lost@example.org", now=now)
+
+
+def _adds_a_passkey(client: Client) -> None:
+    """In the browser that is signed in; further numbers wait to be signed there."""
+    device = Authenticator(settings.BASE_URL)
+    asked_for = client.post("/wallet/passkeys/options/add/").json()
+    client.post("/wallet/passkeys/add/", {"passkey": device.create(asked_for)})
+    Passkey.objects.update(name="the phone of her sister")
+    client.post("/wallet/passkeys/options/add/")
+    client.post("/wallet/passkeys/options/sign-in/")
+    assert (Passkey.objects.count(), PasskeyChallenge.objects.count()) == (1, 2)
 
 
 def _two_checks(wallet: Wallet) -> None:
@@ -139,9 +217,10 @@ def _two_checks(wallet: Wallet) -> None:
     audit.record(reviewer(), audit.Action.CLAIMS_SEEN, wallet, now=now)
 
 
-def _signs_in(client: Client) -> None:
-    for browser in (client, Client()):
-        to = browser.post("/wallet/sign-in/", {"email": ADDRESS}).headers["Location"]
+def _signs_in(client: Client, address: str = ADDRESS) -> None:
+    """In two browsers; the second is a new one, of which an e-mail tells."""
+    for browser in (client, Client(headers={"user-agent": "Mozilla/5.0 (X11; Linux x86_64) Firefox/145.0"})):
+        to = browser.post("/wallet/sign-in/", {"email": address}).headers["Location"]
         browser.post(to, {"code": code_in(str(mail.outbox[-1].body))})
 
 
@@ -157,9 +236,20 @@ def _shares(client: Client, bank: RelyingParty) -> None:
         client.get(decide(client, page, decision))
     answered = Interaction.objects.filter(outcome="token")
     assert answered.count() == 2
+    _shares_what_may_be_left_out(client, bank)
     waiting = Delivery(interaction=answered[0], expires_at=timezone.now() + DAY)
     waiting.sealed_body = seal_column(waiting, "sealed_body", b"vp_token=about+Petronella")
     waiting.save(force_insert=True)
+
+
+def _shares_what_may_be_left_out(client: Client, bank: RelyingParty) -> None:
+    bank.allowed_scopes = list(catalogue.current())
+    bank.save()
+    page = ask(client, bank, login_hint=ADDRESS, nonce="nonce-of-optional-claims", scope=IDENTITY)
+    assert client.get(page).status_code == 200
+    consent = Consent.objects.get(id=page.split("/consent/")[1].split("/")[0])
+    client.post(consent.return_to, {"decision": "share", "optional": "nationalities"})
+    assert Consent.objects.get(id=consent.id).switched_on == [["nationalities"]]
 
 
 def _asked_and_pushed(client: Client, bank: RelyingParty) -> None:
@@ -185,13 +275,15 @@ def test_before_the_wallet_is_closed_the_search_finds_everything(petronella: Wal
     hits = in_the_database(PERSON | {"showspetronella"})
 
     everything = set().union(*hits.values())
-    digests = {sha256_hex(ADDRESS), hashlib.md5(ADDRESS.encode(), usedforsecurity=False).hexdigest()}
-    assert {_plain(text) for text in PERSON - digests} | {"showspetronella"} == everything
+    assert {_plain(text) for text in PERSON - DIGESTS} | {"showspetronella"} == everything
     assert {"wallet_wallet", "wallet_credential", "wallet_identityverification", "wallet_picture"} <= set(
         hits
     )
     assert {"wallet_errand", "wallet_loginlink", "presentation_interaction"} <= set(hits)
     assert {"presentation_pushedrequest", "presentation_delivery"} <= set(hits)
+    assert {"wallet_passkey", "wallet_emailchange", "wallet_formeraddress", "wallet_recovery"} <= set(hits)
+    assert HolderSession.objects.filter(browser_name="Firefox", system_name="Linux").exists()
+    assert Consent.objects.filter(email_due=True).exists()
     payments = set().union(*in_the_database(searched_texts()).values())
     assert {_plain(text) for text in ("Petra Payee", "DE02120300000000202051", "203.0.113.177")} <= payments
     assert set(in_the_database({str(petronella.id), petronella.id.hex})) > FACTS - {"wallet_walletclosure"}
@@ -207,6 +299,38 @@ def test_of_a_closed_wallet_nothing_is_left(petronella: Wallet, bob: Wallet) -> 
     assert set(in_the_database({str(petronella.id), petronella.id.hex})) == FACTS
     assert list(Wallet.objects.values_list("email", flat=True)) == [BOB]
     assert WalletClosure.objects.get().finished_at is not None
+
+
+@pytest.mark.parametrize("number", range(5))
+def test_the_search_finds_something_when_one_eraser_is_left_out(
+    petronella: Wallet, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    erasers = list(personal_data.erasers())
+    assert len(erasers) == 5
+    traces = PERSON | set(Interaction.objects.values_list("browser", flat=True))
+    traces |= searched_texts() - {_plain(text) for text in NOT_SEARCHED}
+    closing.ask(petronella, now=timezone.now())
+
+    del erasers[number]
+    monkeypatch.setattr(personal_data, "erasers", lambda: erasers)
+    closing_sweep.sweep(now=timezone.now() + DAY)
+
+    # Before the row of the wallet goes, and what refers to it with it.
+    found = in_the_database(traces)
+    found.pop("wallet_walletclosure", None)  # the address for the last e-mail
+    assert found != {}
+
+
+def test_all_erasers_together_leave_only_the_address_for_the_last_email(petronella: Wallet) -> None:
+    closing.ask(petronella, now=timezone.now())
+
+    closing_sweep.sweep(now=timezone.now() + DAY)
+
+    assert set(in_the_database(PERSON)) == {"wallet_walletclosure"}
+    assert not Consent.objects.filter(email_due=True).exists()
+    assert not any(model.objects.exists() for model in (Passkey, PasskeyChallenge, Recovery))
+    kept = Wallet.objects.get()
+    assert (kept.share_emails, kept.passkey_offered_at) == (False, None)
 
 
 def test_with_a_legal_hold_only_the_payments_stay_and_nobody_is_named(
@@ -230,7 +354,7 @@ def test_relying_parties_keep_their_facts_and_are_told_of_the_revocation(petrone
 
     kept = Consent.objects.order_by("asked_at").values_list("requester__name", "decision")
     assert list(kept)[:3] == [("Acme Bank", "granted"), ("Acme Bank", "declined"), ("Acme Bank", "granted")]
-    assert WebhookEvent.objects.filter(type="credential.revoked").count() == 2
+    assert WebhookEvent.objects.filter(type="credential.revoked").count() == 3
     assert not Interaction.objects.filter(outcome="").exists()
 
 
@@ -246,7 +370,5 @@ def test_the_wallet_of_somebody_else_is_left_as_it_was(
     closed(petronella)
 
     assert in_the_database({BOB, "Baker", "1985-12-24"}) == before
-    assert (
-        "DE02 1203 0000 0000 2020 51"
-        in browser.get(f"/wallet/history/{Consent.objects.get(wallet=bob).id}/").content.decode()
-    )
+    receipt = Consent.objects.get(wallet=bob, decision="granted").id
+    assert "DE02 1203 0000 0000 2020 51" in browser.get(f"/wallet/history/{receipt}/").content.decode()

@@ -86,8 +86,7 @@ def has_ended(credential: Credential, *, now: datetime) -> bool:
 def valid_credential(wallet: Wallet, *, now: datetime) -> Credential | None:
     """The credential that the wallet can present, or None. Queries only relations that are not loaded."""
     credential: Credential | None = getattr(wallet, "credential", None)
-    closing = wallet.closes_at is not None or wallet.closed_at is not None
-    if credential is None or closing or wallet.state != Wallet.State.ACTIVE:
+    if credential is None or not wallet.can_share:
         return None
     if not _is_usable(credential, now):
         return None

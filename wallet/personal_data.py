@@ -4,11 +4,11 @@ from django.utils.html import format_html
 from django.utils.translation import ngettext
 
 from infra.personal_data import Person
-from wallet.account import erasing, export
+from wallet.account import erasing, export, export_security
 from wallet.models import HolderSession, IdentityVerification, Picture
 
-SECTIONS = export.SECTIONS
-ERASERS = (erasing.erase_sign_ins, erasing.erase_identity_checks)
+SECTIONS = (*export.SECTIONS, *export_security.SECTIONS)
+ERASERS = (erasing.erase_sign_ins, erasing.erase_identity_checks, erasing.erase_addresses)
 
 
 def _checks(person: Person) -> str:

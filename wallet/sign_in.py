@@ -196,7 +196,7 @@ def _wallet_of(errand: Errand, *, now: datetime) -> Wallet:
 
 def _signed_in(wallet: Wallet, errand: Errand, *, now: datetime) -> Wallet:
     """Make the errand's browser known, and return the wallet. Raises `WalletSuspendedError`."""
-    if wallet.state != Wallet.State.ACTIVE or wallet.closed_at is not None:
+    if not wallet.can_sign_in:
         raise WalletSuspendedError
     known_browsers.remember(errand.browser, errand.email, now=now)
     log.info("holder_signed_in", wallet=str(wallet.id), new=wallet.created_at == now)

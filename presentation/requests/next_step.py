@@ -5,7 +5,7 @@ The step is not stored. Each HTTP request computes it once. What a credential wo
 """
 
 from dataclasses import dataclass, replace
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from enum import Enum, auto
 from functools import lru_cache
 
@@ -35,10 +35,11 @@ from presentation.requests.interactions import (
 )
 from presentation.transaction_data import entries
 from wallet import credentials, errands
+from wallet.account import fresh
 from wallet.claims import CLAIMS, OPTIONAL
 from wallet.models import Credential, HolderSession
 
-FRESH_FACTOR = timedelta(minutes=5)  # how old a sign-in may be when a request has a payment
+FRESH_FACTOR = fresh.FRESH_FOR  # how old a sign-in may be when a request has a payment
 
 _new = PreparedInsert(Interaction)
 

@@ -113,7 +113,7 @@ class _Steps:
             errands.take_address(errand, f"{self.persona}@{OWN_DOMAIN}")
         _take_lease(errand.email, self.leaving)
         wallet = appear(errand, self.persona, now=timezone.now())
-        if wallet.state != wallet.State.ACTIVE:
+        if not wallet.can_share:
             return self._leave(match, location)
         self.browser.sign_in(wallet)
         return self.browser.get(errand.return_to)

@@ -17,8 +17,8 @@ from tests.journeys.conftest import Holder
 from tests.people import ALICE
 from tests.presentation.payloads import FULL, WIRE
 from tests.relying_party import RelyingParty
+from wallet.account.fresh import FRESH_FOR
 from wallet.models import HolderSession, LoginCode, Passkey, PasskeyChallenge, Wallet
-from wallet.passkeys import registration
 
 pytestmark = pytest.mark.browser
 MakeHolder = Callable[..., Holder]
@@ -228,7 +228,7 @@ def test_a_passkey_is_renamed_and_removed_and_then_signs_nobody_in(
 def test_adding_a_passkey_after_a_while_asks_for_a_code_first(
     person: Holder, device: Device, service: Any
 ) -> None:
-    HolderSession.objects.update(signed_in_at=timezone.now() - registration.FRESH)
+    HolderSession.objects.update(signed_in_at=timezone.now() - FRESH_FOR)
     on_security(person, service).clicks("Add a passkey").sees("Confirm that it is you")
     person.signs_in().sees("Add a passkey").clicks("Add a passkey").sees("Sign-in and security")
     assert Passkey.objects.count() == 1

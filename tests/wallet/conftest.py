@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+import secrets
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -17,7 +18,7 @@ from django.utils import timezone
 from tests.people import NORA
 from tests.wallet.operators import operator
 from wallet import errands
-from wallet.models import Errand, Wallet
+from wallet.models import Errand, Passkey, Wallet
 
 SECRET = "b" * 43  # the browser cookie of the test client
 
@@ -50,6 +51,20 @@ def make_errand(client: Client, *, now: datetime, **facts: Any) -> Errand:
 def nora(db: None, now: datetime) -> Wallet:
     """The wallet of Nora, who has signed in once and has no credential."""
     return Wallet.objects.create(email=NORA, created_at=now)
+
+
+def passkey_of(wallet: Wallet, name: str, now: datetime) -> Passkey:
+    """A passkey in the wallet with a key that nobody has."""
+    return Passkey.objects.create(
+        wallet=wallet,
+        name=name,
+        credential_id=secrets.token_urlsafe(32),
+        public_key=secrets.token_bytes(77),
+        sign_count=0,
+        transports=["internal"],
+        backed_up=True,
+        created_at=now,
+    )
 
 
 def code_in(text: str) -> str:

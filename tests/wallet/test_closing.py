@@ -62,7 +62,7 @@ def test_with_a_legal_hold_the_page_says_that_payments_stay(
 
 @pytest.mark.parametrize("method", ["get", "post"])
 def test_closing_needs_a_fresh_factor(client: Client, alice: Wallet, sign_in: SignIn, method: str) -> None:
-    sign_in(alice, ago=timedelta(minutes=16))
+    sign_in(alice, ago=timedelta(minutes=6))
 
     response = getattr(client, method)(CLOSE)
 

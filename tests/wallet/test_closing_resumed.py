@@ -34,12 +34,12 @@ def cut(eraser: Callable[..., int], before: bool) -> Callable[..., int]:
 
 
 @pytest.mark.parametrize("before", [True, False])
-@pytest.mark.parametrize("number", range(4))
+@pytest.mark.parametrize("number", range(5))
 def test_it_goes_on_wherever_it_broke_off(
     petronella: Wallet, monkeypatch: pytest.MonkeyPatch, number: int, before: bool
 ) -> None:
     erasers = list(personal_data.erasers())
-    assert len(erasers) == 4
+    assert len(erasers) == 5
     then = timezone.now() + DAY
     closing.ask(petronella, now=then - DAY)
     with monkeypatch.context() as patched:

@@ -20,7 +20,9 @@ from tests.own_databases import ROOT
 from tests.people import ALICE, BOB
 from tests.presentation.requests.test_flow import SignIn, ask, decide
 from tests.test_personal_data_at_rest import TRANSACTION_DATA
-from wallet.models import Wallet
+from tests.wallet.conftest import passkey_of
+from wallet.account import closing
+from wallet.models import EmailChange, FormerAddress, HolderSession, IdentityVerification, Recovery, Wallet
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("signing_key")]
 PAGE = "/wallet/data/"
@@ -92,7 +94,7 @@ def test_downloads_are_not_cached_and_their_names_say_nothing(
 @pytest.mark.parametrize("address", [PAGE, JSON, HTML])
 def test_downloads_need_a_fresh_factor(client: Client, alice: Wallet, sign_in: SignIn, address: str) -> None:
     assert client.get(address).headers["Location"] == "/wallet/sign-in/"
-    sign_in(alice, ago=timedelta(minutes=16))
+    sign_in(alice, ago=timedelta(minutes=6))
 
     first, second = (client.get(address).headers["Location"] for _ in range(2))
 
@@ -207,6 +209,7 @@ def test_the_document_lists_the_members_of_every_section(
     client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
 ) -> None:
     share(client, alice, acme_bank, sign_in, transaction_data=TRANSACTION_DATA)
+    _ways_in(alice)
     text = (ROOT / "docs" / "data-protection.md").read_text()
     described = dict(re.findall(r"^\| `(\w+)` \| (.*?) \|$", text, re.M))
 
@@ -218,3 +221,84 @@ def test_the_document_lists_the_members_of_every_section(
             members = re.findall(r"`(\w+)`", described[name])
             assert [list(entry) for entry in entries] == [members] * len(entries), name
             assert entries, name
+
+
+def _ways_in(wallet: Wallet) -> None:
+    now = timezone.now()
+    passkey_of(wallet, "Alice’s phone", now)
+    FormerAddress.objects.create(
+        wallet=wallet, email="before@example.org", left_at=now, expires_at=now + timedelta(days=7)
+    )
+    EmailChange.objects.create(
+        wallet=wallet, email="next@example.org", tries_left=5, expires_at=now + timedelta(minutes=9)
+    )
+    Recovery.objects.create(old=wallet, state="stopped", asked_at=now, ended_at=now, decided_by="olga")
+
+
+def test_the_download_has_how_one_signs_in_and_names_no_operator(
+    client: Client, alice: Wallet, sign_in: SignIn
+) -> None:
+    sign_in(alice)
+    _ways_in(alice)
+    HolderSession.objects.update(browser_name="Firefox", system_name="Linux")
+
+    document, page = json.loads(content(client.get(JSON))), content(client.get(HTML))
+
+    assert [each["name"] for each in document["browsers"]] == ["Firefox on Linux"]
+    (passkey,) = document["passkeys"]
+    assert (passkey["name"], passkey["backed_up"], passkey["last_used_at"]) == ("Alice’s phone", True, None)
+    asked, before = document["address_changes"]
+    assert (asked["state"], asked["new_address"]) == ("asked", "next@example.org")
+    assert (before["state"], before["address_before"]) == ("changed", "before@example.org")
+    assert document["recoveries"][0]["decided_by"] == "operator"
+    assert document["wallet"][0]["share_emails"] is False
+    for text in (
+        "Firefox on Linux",
+        "Alice’s phone",
+        "before@example.org",
+        "This wallet, to another address",
+    ):
+        assert text in page
+    assert "olga" not in page + json.dumps(document)
+
+
+def test_the_page_has_words_and_no_codes(client: Client, alice: Wallet, sign_in: SignIn) -> None:
+    sign_in(alice)
+    _ways_in(alice)
+    Recovery.objects.update(state="waiting", decided_by="old mailbox")
+    IdentityVerification.objects.create(
+        wallet=alice,
+        state="resubmit",
+        provider="in_person",
+        created_at=timezone.now(),
+        changed_at=timezone.now(),
+    )
+    closing.ask(alice, now=timezone.now())
+
+    page = content(client.get(HTML))
+
+    for words in (
+        "about to close",
+        "to be submitted again",
+        "waits for the move",
+        "whoever reads the old mailbox",
+    ):
+        assert words in page
+    for code in ("resubmit", "closing", "old mailbox<", "waiting<", "asked<", "away<"):
+        assert f"<bdi>{code}" not in page
+
+
+def test_claims_that_were_left_off_are_not_among_those_that_were_shared(
+    client: Client, alice: Wallet, sign_in: SignIn
+) -> None:
+    many(alice, 1)
+    claims = [["given_name"], ["birth_date"], ["nationalities"]]
+    Consent.objects.update(claims=claims, optional_claims=claims[1:], switched_on=claims[2:])
+    sign_in(alice)
+
+    (receipt,) = json.loads(content(client.get(JSON)))["receipts"]
+    page = content(client.get(HTML))
+
+    assert [claim["name"] for claim in receipt["claims"]] == ["given_name", "nationalities"]
+    assert [claim["name"] for claim in receipt["left_off"]] == ["birth_date"]
+    assert "You left off" in page

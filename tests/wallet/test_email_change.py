@@ -13,13 +13,23 @@ from django.urls import reverse
 
 from infra.limits import LimitReachedError
 from tests.people import ALICE, BOB
-from tests.wallet.conftest import SECRET, code_in, make_errand, masked, together
+from tests.wallet.conftest import SECRET, code_in, make_errand, masked, passkey_of, together
 from wallet import known_browsers, sign_in
-from wallet.account import email_change, email_change_undo
+from wallet.account import closing, closing_sweep, email_change, email_change_undo, reserved_addresses
 from wallet.account.email_change import UNDO_FOR, AddressTakenError
 from wallet.account.email_change_undo import UndoGoneError
 from wallet.account.reserved_addresses import AddressReservedError
-from wallet.models import EmailChange, FormerAddress, HolderSession, LoginCode, LoginLink, Recovery, Wallet
+from wallet.models import (
+    EmailChange,
+    FormerAddress,
+    HolderSession,
+    LoginCode,
+    LoginLink,
+    Passkey,
+    Recovery,
+    Wallet,
+    WalletClosure,
+)
 from wallet.sign_in import NoCodeError, NotSentError, WalletSuspendedError, WrongCodeError
 from wallet.sign_in_allowances import CODES_PER_CLIENT, TRIES_PER_CLIENT
 
@@ -88,15 +98,13 @@ def test_everything_needs_a_sign_in(client, db):
     for address in (BEGIN, CONFIRM, DONE):
         response = client.get(address)
         assert (response.status_code, response.url) == (303, reverse("wallet_front_door"))
-    response = client.post(reverse("wallet_email_change_prove"))
-    assert (response.status_code, response.url) == (303, reverse("wallet_front_door"))
 
 
 def test_a_thief_with_a_stolen_session_has_to_prove_the_present_mailbox_first(client, alice, sign_in):
     sign_in(alice, ago=timedelta(minutes=6))
     for response in (client.get(BEGIN), client.post(BEGIN, {"email": NEW})):
-        assert response.status_code == 200
-        assert "First confirm that it is you" in response.content.decode()
+        assert response.url.endswith("/sign-in/")
+        assert "Confirm that it is you" in client.get(response.url).content.decode()
     assert mail.outbox == []
     assert not EmailChange.objects.exists()
 
@@ -104,7 +112,7 @@ def test_a_thief_with_a_stolen_session_has_to_prove_the_present_mailbox_first(cl
 def test_proving_the_present_mailbox_leads_back_to_the_change(client, alice, sign_in):
     client.cookies[settings.BROWSER_COOKIE_NAME] = SECRET
     sign_in(alice, ago=timedelta(minutes=6))
-    response = client.post(reverse("wallet_email_change_prove"))
+    response = client.get(BEGIN)
     response = client.post(response.url)  # the page that sends the code
     assert mail.outbox[-1].to == [ALICE]
     response = client.post(response.url, {"code": code_in(mail.outbox[-1].body)})
@@ -361,6 +369,56 @@ def test_undoing_signs_out_every_browser_and_ends_a_change_under_way(alice, now,
     assert not HolderSession.objects.exists()
     with pytest.raises(NoCodeError):
         confirm(alice, code, now + timedelta(minutes=3))
+
+
+def test_undoing_removes_the_passkeys_that_were_added_since_and_keeps_the_others(alice, now):
+    passkey_of(alice, "of the holder", now - DAY)
+    secret = change(alice, now)
+    passkey_of(alice, "of the thief", now)
+    passkey_of(alice, "of the thief, later", now + DAY)
+    email_change_undo.undo(secret, now=now + 2 * DAY)
+    assert [passkey.name for passkey in Passkey.objects.all()] == ["of the holder"]
+
+
+def test_the_address_of_a_wallet_that_is_about_to_close_stays(client, alice, at_home, now):
+    code = ask(alice, now)
+    closing.ask(alice, now=now)
+    for response in (client.get(BEGIN), client.post(BEGIN, {"email": NEW})):
+        assert (response.status_code, response.url) == (303, reverse("wallet_close"))
+    with pytest.raises(WalletSuspendedError):
+        confirm(alice, code, now)
+    assert Wallet.objects.get().email == ALICE
+
+
+def test_a_change_can_be_undone_while_the_wallet_is_about_to_close_and_then_it_can_be_kept(
+    alice, now, sign_in
+):
+    secret = change(alice, now, "thief@example.net")
+    closing.ask(alice, now=now)  # by the thief
+    email_change_undo.undo(secret, now=now + timedelta(hours=3))
+    kept = Wallet.objects.get()
+    assert kept.email == ALICE
+    closing.undo(kept, now=now + timedelta(hours=4))
+    assert closing_sweep.sweep(now=now + 2 * DAY)["closed wallets"] == 0
+
+
+def test_nothing_brings_back_the_address_of_a_closed_wallet(client, alice, now):
+    secret = change(alice, now - DAY)
+    code = ask(alice, now - timedelta(minutes=1), "third@example.net")
+    closing.ask(alice, now=now - DAY)
+    assert closing.close(WalletClosure.objects.get(), now=now)
+    assert client.post(reverse("wallet_email_change_undo", args=[secret])).status_code == 410
+    with pytest.raises(NoCodeError):
+        confirm(alice, code, now)
+    assert email_change_undo.tell_all(now=now) == 0
+    assert Wallet.objects.get().email == f"closed:{alice.id}"
+    reserved_addresses.check(ALICE, now=now)  # the address it had before is free as well
+
+
+def test_the_browsers_that_signed_in_with_the_old_address_are_forgotten(alice, now):
+    known_browsers.remember("a" * 64, ALICE, now=now)
+    change(alice, now)
+    assert not known_browsers.is_known("a" * 64, ALICE, now=now)
 
 
 @pytest.mark.parametrize("secret", ["x", "x" * 22, "x" * 200, "%25", "ü"])

@@ -16,12 +16,20 @@ from django.urls import reverse
 from consent.models import Consent
 from infra.limits import LimitReachedError
 from tests.people import ALICE, BOB, evidence_of
-from tests.wallet.conftest import code_in, masked, together
+from tests.wallet.conftest import code_in, masked, passkey_of, together
 from tests.wallet.operators import address, operate, reviewer
 from tests.wallet.statuses import presented
 from tests.wallet.test_identity_verification import attempt_in
 from wallet import credentials, letters, revocation, suspension
-from wallet.account import email_change, recovery, recovery_move, recovery_stop, recovery_sweep
+from wallet.account import (
+    closing,
+    closing_sweep,
+    email_change,
+    recovery,
+    recovery_move,
+    recovery_stop,
+    recovery_sweep,
+)
 from wallet.account.recovery import RecoveryOverError
 from wallet.account.recovery_move import MovedError, NotNowError
 from wallet.claims import Identity
@@ -35,9 +43,11 @@ from wallet.models import (
     HolderSession,
     IdentityMark,
     IdentityVerification,
+    Passkey,
     Recovery,
     StopLink,
     Wallet,
+    WalletClosure,
 )
 from wallet.providers.findings import Verified
 
@@ -265,6 +275,56 @@ def test_a_new_wallet_that_is_suspended_or_verified_anew_gets_nothing(old, new, 
     wait(now + 7 * DAY, 1)
     waiting.refresh_from_db()
     assert (waiting.state, waiting.reason) == ("stopped", "the new wallet was verified anew since")
+
+
+def test_a_wallet_that_is_about_to_close_cannot_be_recovered(old, new, now):
+    closing.ask(old, now=now)
+    asked = recover(new, now)
+    assert (asked.state, "about to be closed" in asked.reason) == ("refused", True)
+
+
+def test_nothing_moves_to_a_new_wallet_that_is_about_to_close(old, new, now):
+    waiting = recover(new, now)
+    wait(now, 6.5)
+    closing.ask(new, now=now + 6.5 * DAY)
+    wait(now + 7 * DAY, 0)
+    waiting.refresh_from_db()
+    old.refresh_from_db()
+    assert (waiting.state, "about to be closed" in waiting.reason) == ("stopped", True)
+    assert old.email == ALICE
+
+
+@pytest.mark.parametrize("hours", [1, 25], ids=["asked", "done"])
+def test_a_wallet_that_is_closed_while_it_waits_for_its_move_does_not_move(old, new, now, hours):
+    waiting = recover(new, now)
+    wait(now, 6.5)
+    closing.ask(old, now=now + 7 * DAY - timedelta(hours=hours))
+    closing_sweep.sweep(now=now + 7 * DAY)
+    wait(now + 7 * DAY, 1)
+    old.refresh_from_db()
+    new.refresh_from_db()
+    assert new.email == NEW
+    assert old.email in (ALICE, f"closed:{old.id}")
+    stopped = Recovery.objects.filter(id=waiting.id).first()
+    assert stopped is None or (stopped.state, stopped.decided_by) == ("stopped", "sweep")
+    assert Credential.objects.get(wallet=new).state == "valid"
+
+
+def test_a_wallet_that_was_closed_cannot_be_recovered(old, new, now):
+    closing.ask(old, now=now - DAY)
+    assert closing.close(WalletClosure.objects.get(), now=now)
+    refused = recover(new, now)
+    assert (refused.state, refused.old) == ("refused", None)
+
+
+def test_a_wallet_that_moved_has_no_passkey_left(old, new, now):
+    for wallet in (old, new):
+        passkey_of(wallet, "Phone", now)
+    recover(new, now)
+    wait(now, 7)
+    assert Wallet.objects.get().email == NEW
+    assert not Passkey.objects.exists()
+    assert not HolderSession.objects.exists()
 
 
 def test_an_old_wallet_that_rose_to_a_higher_level_meanwhile_does_not_move(old, new, now):

@@ -17,7 +17,17 @@ from django.utils.translation import gettext as _t
 
 from infra.sealing import seal_column, unseal_column
 from wallet import revocation
-from wallet.models import Credential, HolderSession, IdentityMark, Wallet, WalletClosure
+from wallet.account import recovery, ways_in
+from wallet.models import (
+    Credential,
+    EmailChange,
+    FormerAddress,
+    HolderSession,
+    IdentityMark,
+    PasskeyChallenge,
+    Wallet,
+    WalletClosure,
+)
 from wallet.revocation import CredentialMoveError
 from wallet.status_lists.changes import HOLDER
 
@@ -78,15 +88,26 @@ def close(closure: WalletClosure, *, now: datetime) -> bool:
             return False
         if credential is not None:
             _end(credential, actor=_actor(closure), now=now)
-        HolderSession.objects.filter(wallet=wallet).delete()
+        _end_ways_in(wallet, now=now)
         closure.closed_at, closure.notice_due = now, "closed"
         closure.sealed_address = seal_column(closure, "sealed_address", wallet.email.encode())
         closure.save(update_fields=["closed_at", "notice_due", "sealed_address"])
         # Not an e-mail address, so nobody can sign in with it; the holder’s own is free for another wallet.
         wallet.email, wallet.suspension_reason, wallet.closed_at = f"closed:{wallet.id}", "", now
-        wallet.save(update_fields=["email", "suspension_reason", "closed_at"])
+        wallet.share_emails, wallet.passkey_offered_at = False, None
+        wallet.save()
     log.info("wallet_closed", wallet=str(closure.wallet), closure=str(closure.id))
     return True
+
+
+def _end_ways_in(wallet: Wallet, *, now: datetime) -> None:
+    """Nobody signs in any more, undoes a change of the address, or gets the wallet moved."""
+    sessions = HolderSession.objects.filter(wallet=wallet)
+    PasskeyChallenge.objects.filter(bound_to__in=sessions.values("digest")).delete()
+    ways_in.remove_all(wallet)
+    EmailChange.objects.filter(wallet=wallet).delete()
+    FormerAddress.objects.filter(wallet=wallet, closed_at=None).update(closed_at=now)
+    recovery.end_all(wallet, now=now)
 
 
 def _end(credential: Credential, *, actor: str, now: datetime) -> None:

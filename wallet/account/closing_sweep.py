@@ -18,7 +18,7 @@ from infra.sealing import SealError
 from wallet import letters
 from wallet.account import closing
 from wallet.identity.batches import each
-from wallet.models import Credential, IdentityVerification, StatusEntry, Wallet, WalletClosure
+from wallet.models import Credential, FormerAddress, IdentityVerification, StatusEntry, Wallet, WalletClosure
 
 log = structlog.get_logger(__name__)
 
@@ -51,12 +51,19 @@ def _finish(closure: WalletClosure, *, now: datetime, batch: int) -> bool:
     if closure.closed_at is None or not _take(closure, now=now):
         return False
     try:
-        person = Person(closure.wallet, closing.address_of(closure), closure.closed_at)
-        for erase in personal_data.erasers():
-            erase(person, now=now, batch=batch)
+        for person in _people(closure, closure.closed_at):
+            for erase in personal_data.erasers():
+                erase(person, now=now, batch=batch)
         return _forget_row(closure, now=now)
     finally:
         _rows(closure).update(taken_until=None)
+
+
+def _people(closure: WalletClosure, closed_at: datetime) -> list[Person]:
+    """The person by each address that the wallet had lately, the last one at the end."""
+    former = FormerAddress.objects.filter(wallet=closure.wallet).order_by("left_at")
+    earlier = [Person(closure.wallet, each.email, each.left_at) for each in former]
+    return [*earlier, Person(closure.wallet, closing.address_of(closure), closed_at)]
 
 
 def _forget_row(closure: WalletClosure, *, now: datetime) -> bool:

@@ -78,7 +78,8 @@ def _labelled(name: str, value: Any, section: Section) -> dict[str, Any]:
         return {"pairs": [(section.words.get(n, n), _labelled(n, v, section)) for n, v in there.items()]}
     if isinstance(value, list):
         return {"items_of": [_labelled(name, inner, section) for inner in value]}
-    return {"text": _in_words(name, value)}
+    codes = section.codes.get(name, {})
+    return {"text": codes[value] if value in codes else _in_words(name, value)}
 
 
 def _in_words(name: str, value: Any) -> Any:

@@ -1,6 +1,6 @@
 """Changing the e-mail address of a wallet: a code proves the new mailbox, and the old one can undo it.
 
-The present mailbox, or a passkey, is proved by signing in again just before (`fresh_factor`). Everything that
+The present mailbox, or a passkey, is proved by signing in again just before (`fresh`). Everything that
 belongs to the wallet stays. Browsers known by the old address stay known for that address alone
 (`known_browsers`): they gain nothing by that, because they still need a code.
 """
@@ -103,7 +103,7 @@ def confirm(wallet: Wallet, code: str, *, browser: str | None, client: str, now:
 def set_address(wallet: Wallet, email: str, *, now: datetime) -> None:
     """Write the address of a locked wallet; nobody stays signed in, and codes for the old address end.
 
-    Raises `AddressTakenError`. Call it in a transaction.
+    Browsers are not known by the old address any more. Raises `AddressTakenError`. Call it in a transaction.
     """
     before, wallet.email = wallet.email, email
     try:
@@ -116,12 +116,13 @@ def set_address(wallet: Wallet, email: str, *, now: datetime) -> None:
     HolderSession.objects.filter(wallet=wallet).delete()
     waiting = Recovery.objects.filter(old=wallet, state=Recovery.State.WAITING)
     waiting.update(state=Recovery.State.STOPPED, decided_by="sweep", reason="address changed", ended_at=now)
+    known_browsers.forget_all(before)
     LoginCode.objects.filter(errand__email=before).delete()
     LoginLink.objects.filter(email=before).delete()
 
 
 def _change(wallet: Wallet, email: str, *, now: datetime) -> FormerAddress:
-    if wallet.state != Wallet.State.ACTIVE:
+    if not wallet.can_share:
         raise WalletSuspendedError
     CHANGES_PER_WALLET.take(str(wallet.id), now=now)
     old = wallet.email

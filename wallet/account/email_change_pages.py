@@ -9,22 +9,20 @@ import structlog
 from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import rotate_token
 from django.shortcuts import render
-from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods
 
 from infra import browser
 from infra.again import again_after
 from infra.limits import LimitReachedError
 from infra.reading import only_read
-from wallet import errands, sessions
-from wallet.account import email_change, email_change_undo
+from wallet import sessions
+from wallet.account import email_change, email_change_undo, fresh
 from wallet.account.email_change import AddressTakenError
 from wallet.account.email_change_forms import NewAddressForm
 from wallet.account.email_change_undo import UndoGoneError
-from wallet.account.fresh_factor import is_fresh
 from wallet.forms import CodeForm
 from wallet.models import FormerAddress, HolderSession
 from wallet.pages import see_other
@@ -52,9 +50,14 @@ def for_signed_in(view: View) -> Callable[[HttpRequest], HttpResponse]:
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_signed_in
 def begin(request: HttpRequest, session: HolderSession, now: datetime) -> HttpResponse:
-    """Asks for the new address; on POST, sends a code to it. First the holder proves that it is them."""
-    if not is_fresh(session, now=now):
-        return _show(request, "prove", session)
+    """Asks for the new address; on POST, sends a code to it. Needs a fresh factor.
+
+    The address of a wallet that is about to close stays: its e-mails go to the holder who closes it.
+    """
+    if session.wallet.closes_at is not None:
+        return see_other("wallet_close")
+    if not fresh.is_fresh(session, now=now):
+        return fresh.confirm_first(request, session, "wallet_email_change", now=now)
     form = NewAddressForm(request.POST or None, present=session.wallet.email)
     if not form.is_valid():
         return _show(request, "begin", session, form=form, status=422 if form.is_bound else 200)
@@ -70,24 +73,6 @@ def begin(request: HttpRequest, session: HolderSession, now: datetime) -> HttpRe
         form.add_error(None, _("The e-mail could not be sent just now. Please try again."))
         return _show(request, "begin", session, form=form, status=503)
     response = see_other("wallet_email_change_confirm")
-    browser.remember(response, secret)
-    return response
-
-
-@require_POST
-@for_signed_in
-def prove(request: HttpRequest, session: HolderSession, now: datetime) -> HttpResponse:
-    """Leads to a sign-in to the same wallet, which proves the present mailbox or a passkey, and back."""
-    secret, digest = browser.ensure(request)
-    errand = errands.open_errand(
-        browser=digest,
-        email=session.wallet.email,
-        return_to=reverse("wallet_email_change"),
-        leave_to=reverse("wallet_security"),
-        fresh_since=now,
-        now=now,
-    )
-    response = see_other("wallet_sign_in", errand.id)
     browser.remember(response, secret)
     return response
 

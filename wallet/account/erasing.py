@@ -12,13 +12,18 @@ from wallet.identity import forgetting
 from wallet.identity.state_machine import ForbiddenMoveError, move_to
 from wallet.models import (
     Credential,
+    EmailChange,
     Errand,
     Evidence,
+    FormerAddress,
     HolderSession,
     IdentityVerification,
     IdentityVerificationTransition,
     LoginLink,
+    Passkey,
+    PasskeyChallenge,
     Picture,
+    Recovery,
 )
 
 log = structlog.get_logger(__name__)
@@ -36,16 +41,34 @@ _ENDS = {
 
 
 def erase_sign_ins(person: Person, *, now: datetime, batch: int) -> int:
-    """Sessions, and what was stored to sign in with the address before the wallet was closed."""
+    """Sessions, passkeys, and what was stored to sign in with the address before the wallet was closed."""
     links_until = person.known_until + sign_in_links.LIFETIME
     erased = delete(HolderSession.objects.filter(wallet=person.id), by="digest", batch=batch)
+    erased += delete(Passkey.objects.filter(wallet=person.id), by="id", batch=batch)
     if person.address:
         errands = Errand.objects.filter(email=person.address, created_at__lte=person.known_until)
+        asked = PasskeyChallenge.objects.filter(bound_to__in=errands.values("browser"))
+        erased += delete(asked, by="digest", batch=batch)
         links = LoginLink.objects.filter(email=person.address, expires_at__lte=links_until)
         erased += delete(errands, by="id", batch=batch)
         erased += delete(links, by="digest", batch=batch)
         erased += known_browsers.forget_all(person.address)
     return erased
+
+
+def erase_addresses(person: Person, *, now: datetime, batch: int) -> int:
+    """Changes of the address, and moves of or to the wallet.
+
+    Of a move that concerns another wallet too, the record of that one stays. A former address goes after what
+    it led to: its row is the only one that names it.
+    """
+    moves = Recovery.objects.filter(old=person.id)
+    asked = Recovery.objects.filter(new=person.id)
+    erased = delete(EmailChange.objects.filter(wallet=person.id), by="id", batch=batch)
+    erased += delete(moves, by="id", batch=batch) + delete(asked.filter(old=None), by="id", batch=batch)
+    erased += asked.update(new=None)
+    known = FormerAddress.objects.filter(wallet=person.id, email=person.address)
+    return erased + delete(known, by="id", batch=batch)
 
 
 def erase_identity_checks(person: Person, *, now: datetime, batch: int) -> int:

@@ -13,7 +13,7 @@ from infra.sealing import SealError
 from wallet import credentials
 from wallet.claims import CLAIMS, GROUPS
 from wallet.evidence import DOCUMENT_KINDS, METHODS
-from wallet.models import Credential, Evidence, HolderSession, IdentityVerification, Wallet
+from wallet.models import Credential, Evidence, IdentityVerification, Picture, Wallet
 
 BATCH = 200
 
@@ -32,6 +32,7 @@ def wallet_entries(person: Person, *, now: datetime) -> Iterator[Entry]:
             "state": "closing" if wallet.closes_at else wallet.state,
             "opened_at": time(wallet.created_at),
             "closes_at": time(wallet.closes_at),
+            "share_emails": wallet.share_emails,
         }
 
 
@@ -88,17 +89,6 @@ def _evidence(evidence: Evidence | None) -> dict[str, Any] | None:
     }
 
 
-def browser_entries(person: Person, *, now: datetime) -> Iterator[Entry]:
-    """The browsers that are signed in. Their cookies are not in it."""
-    living = HolderSession.objects.filter(wallet=person.id, expires_at__gt=now)
-    for session in in_batches(living, "-signed_in_at", "pk", batch=BATCH):
-        yield {
-            "signed_in_at": time(session.signed_in_at),
-            "last_seen_at": time(session.last_seen_at),
-            "expires_at": time(session.expires_at),
-        }
-
-
 SECTIONS = (
     Section(
         "wallet",
@@ -110,7 +100,9 @@ SECTIONS = (
             "state": _("State"),
             "opened_at": _("Opened"),
             "closes_at": _("Closes"),
+            "share_emails": _("An e-mail each time you share something"),
         },
+        codes={"state": {**dict(Wallet.State.choices), "closing": _("about to close")}},
     ),
     Section(
         "identity",
@@ -126,6 +118,7 @@ SECTIONS = (
             **{path[-1]: claim.label for path, claim in CLAIMS.items()},
             **{path[-1]: label for path, (label, _description) in GROUPS.items()},
         },
+        codes={"state": dict(Credential.State.choices)},
     ),
     Section(
         "identity_checks",
@@ -153,15 +146,9 @@ SECTIONS = (
             "issuing_country": _("Issuing country"),
             "document_expires_on": _("Document expires"),
         },
-    ),
-    Section(
-        "browsers",
-        _("Signed-in browsers"),
-        browser_entries,
-        {
-            "signed_in_at": _("Signed in"),
-            "last_seen_at": _("Last used"),
-            "expires_at": _("Signed in until"),
+        codes={
+            "state": dict(IdentityVerification.State.choices),
+            "kind": dict(Picture.Kind.choices),
         },
     ),
 )

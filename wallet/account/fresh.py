@@ -1,4 +1,8 @@
-"""Pages that only somebody opens who has proved a factor lately: an open browser is not enough."""
+"""What only somebody may do who has proved a factor lately: an open or stolen session does not suffice.
+
+A factor is a code, a link or a passkey. It is needed by everything that changes who can sign in, that takes
+data away, or that ends the wallet; `presentation` needs it for payments.
+"""
 
 from datetime import datetime, timedelta
 
@@ -10,12 +14,12 @@ from wallet import errands
 from wallet.models import Errand, HolderSession
 from wallet.pages import see_other
 
-FRESH_FOR = timedelta(minutes=15)
+FRESH_FOR = timedelta(minutes=5)
 
 
 def is_fresh(session: HolderSession, *, now: datetime) -> bool:
-    """Whether the holder proved a factor in the last quarter of an hour."""
-    return session.signed_in_at > now - FRESH_FOR
+    """Whether the holder proved a factor within the last minutes."""
+    return session.signed_in_at >= now - FRESH_FOR
 
 
 def confirm_first(request: HttpRequest, session: HolderSession, page: str, *, now: datetime) -> HttpResponse:
@@ -23,9 +27,10 @@ def confirm_first(request: HttpRequest, session: HolderSession, page: str, *, no
     secret, digest = browser.ensure(request)
     place, email = reverse(page), session.wallet.email
     waiting = Errand.objects.filter(browser=digest, email=email, return_to=place)
-    # An errand of an earlier click, so that clicks do not fill the table.
-    errand = waiting.filter(expires_at__gt=now + errands.LIFETIME / 2, fresh_since__isnull=False).first()
-    errand = errand or errands.open_errand(
+    # An errand of an earlier click, so that clicks do not fill the table. One for which this session would do
+    # would lead straight back.
+    unmet = waiting.filter(expires_at__gt=now + errands.LIFETIME / 2, fresh_since__gt=session.signed_in_at)
+    errand = unmet.first() or errands.open_errand(
         browser=digest,
         email=email,
         return_to=place,

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 
 import structlog
 from django.db import IntegrityError, transaction
+from django.db.models import Q
 from django.utils.crypto import constant_time_compare, salted_hmac
 
 from infra.limits import Limit
@@ -90,10 +91,18 @@ def stop(recovery: Recovery, *, by: str, reason: str, now: datetime) -> None:
     log.info("recovery_stopped", recovery=str(recovery.id), by=by if by in STOPPERS else "operator")
 
 
+def end_all(wallet: Wallet, *, now: datetime) -> None:
+    """End every move of or to a wallet that closes. Call it in the transaction that closes it."""
+    of_it = Recovery.objects.filter(Q(old=wallet) | Q(new=wallet))
+    facts = {"decided_by": "sweep", "reason": "the wallet was closed", "ended_at": now}
+    of_it.filter(state=State.WAITING).update(state=State.STOPPED, **facts)
+    of_it.filter(state=State.ASKED).update(state=State.REFUSED, named="", **facts)
+
+
 def why_not(old: Wallet, credential: Credential | None, now_verified: Assurance | None) -> str:
     """Why this wallet cannot move to somebody who was verified in this way; "" if it can."""
-    if old.state != Wallet.State.ACTIVE or credential is None or credential.state != Credential.State.VALID:
-        return "the wallet or its identity is suspended, revoked or erased"
+    if not old.can_share or credential is None or credential.state != Credential.State.VALID:
+        return "the wallet or its identity is suspended, revoked, erased or about to be closed"
     try:
         before = credentials.assurance(credential)
     except SealError:

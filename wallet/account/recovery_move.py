@@ -74,8 +74,8 @@ def _lock(waiting: Recovery) -> tuple[Wallet | None, Wallet | None]:
 def _why_not(current: Recovery, old: Wallet, new: Wallet, *, now: datetime) -> str:
     """What speaks against the move by now; "" if nothing does. Levels are compared again."""
     fresh = Credential.objects.filter(wallet=new, state=Credential.State.VALID).first()
-    if new.state != Wallet.State.ACTIVE or fresh is None or fresh.erased_at is not None:
-        return "the new wallet or its identity is suspended, revoked or erased"
+    if not new.can_share or fresh is None or fresh.erased_at is not None:
+        return "the new wallet or its identity is suspended, revoked, erased or about to be closed"
     if fresh.verification_id != current.verification_id:
         return "the new wallet was verified anew since"
     before = Credential.objects.filter(wallet=old).first()

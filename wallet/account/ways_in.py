@@ -1,25 +1,21 @@
-"""The ways into a wallet besides a code to its mailbox: signed-in browsers and passkeys."""
+"""The ways into a wallet besides a code to its mailbox: signed-in browsers and passkeys.
+
+Numbers that a removed session or passkey was to sign need no removal: they are bound to the session, or good
+for a passkey only.
+"""
 
 from datetime import datetime
-from typing import Any
 
-from wallet.models import HolderSession, Wallet
+from wallet.models import HolderSession, Passkey, Wallet
 
 
 def remove_all(wallet: Wallet) -> None:
     """Sign out every browser and remove every passkey."""
     HolderSession.objects.filter(wallet=wallet).delete()
-    for passkeys in _passkeys(wallet):
-        passkeys.all().delete()
+    Passkey.objects.filter(wallet=wallet).delete()
 
 
 def remove_since(wallet: Wallet, moment: datetime) -> None:
     """Sign out every browser, and remove the passkeys that were added since then."""
     HolderSession.objects.filter(wallet=wallet).delete()
-    for passkeys in _passkeys(wallet):
-        passkeys.filter(created_at__gte=moment).delete()
-
-
-def _passkeys(wallet: Wallet) -> list[Any]:
-    """The relation to the passkeys of this wallet, where this service has any."""
-    return [getattr(wallet, "passkeys")] if hasattr(wallet, "passkeys") else []  # noqa: B009
+    Passkey.objects.filter(wallet=wallet, created_at__gte=moment).delete()

@@ -68,7 +68,8 @@ def _ending(now: datetime) -> Iterator[tuple[str, QuerySet[Credential]]]:
 
     An identity that was valid for less time than an e-mail precedes its end gets no such e-mail.
     """
-    held = Credential.objects.filter(wallet__state=Wallet.State.ACTIVE).exclude(sealed_identity=b"")
+    staying = {"wallet__state": Wallet.State.ACTIVE, "wallet__closes_at": None, "wallet__closed_at": None}
+    held = Credential.objects.filter(**staying).exclude(sealed_identity=b"")
     valid = held.filter(state=Credential.State.VALID)
     soon, sooner = valid.filter(expires_at__gt=now + SECOND), valid.filter(expires_at__gt=now)
     yield "ends_30", _before(soon, FIRST, now).filter(notice="")

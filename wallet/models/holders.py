@@ -50,9 +50,14 @@ class Wallet(models.Model):
         return str(self.id)
 
     @property
+    def can_sign_in(self) -> bool:
+        """Whether it is neither suspended nor closed; the holder of one about to close can undo that."""
+        return self.state == self.State.ACTIVE and self.closed_at is None
+
+    @property
     def can_share(self) -> bool:
         """Whether it is neither suspended nor about to close nor closed."""
-        return self.state == self.State.ACTIVE and self.closes_at is None and self.closed_at is None
+        return self.can_sign_in and self.closes_at is None
 
 
 class Errand(InternalRow):

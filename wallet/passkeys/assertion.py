@@ -74,8 +74,8 @@ def confirm(posted: str, session: HolderSession, *, subject: str, now: datetime)
 
 
 def _find(read: PostedAssertion) -> Passkey:
-    """By its ID; the user handle must be that of its wallet (step 6)."""
-    known = Passkey.objects.select_related("wallet")
+    """By its ID; the user handle must be that of its wallet (step 6). Those of closed wallets are gone."""
+    known = Passkey.objects.select_related("wallet").filter(wallet__closed_at=None)
     passkey = known.filter(credential_id=base64url.encode(read.credential_id)).first()
     if passkey is None:
         raise UnknownError

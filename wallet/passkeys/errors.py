@@ -59,9 +59,3 @@ class KnownAlreadyError(PasskeyError):
     """A wallet has this passkey already."""
 
     code = "known_already"
-
-
-class StaleError(PasskeyError):
-    """The holder signed in too long ago to add a passkey."""
-
-    code = "stale"

@@ -12,12 +12,12 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from infra import browser
-from wallet import errands, sessions
-from wallet.models import Errand, HolderSession, Passkey, Wallet
+from wallet import sessions
+from wallet.account import fresh
+from wallet.models import HolderSession, Passkey, Wallet
 from wallet.pages import see_other
 from wallet.passkeys import pages, registration
-from wallet.passkeys.errors import PasskeyError, StaleError
+from wallet.passkeys.errors import PasskeyError
 from wallet.passkeys.forms import PasskeyNameForm
 from wallet.passkeys.pages import POSTED
 
@@ -45,33 +45,16 @@ def _for_own_passkey(view: Callable[[HttpRequest, Passkey], HttpResponse]) -> Vi
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def add(request: HttpRequest) -> HttpResponse:
-    """Explains passkeys; on POST, adds the one that the browser has made."""
+    """Explains passkeys; on POST, adds the one that the browser has made. Needs a fresh factor."""
     now = timezone.now()
     session = sessions.current(request, now=now)
     if session is None:
         return see_other("wallet_front_door")
-    fresh = registration.is_fresh(session, now=now)
+    if not fresh.is_fresh(session, now=now):
+        return fresh.confirm_first(request, session, "wallet_passkey_add", now=now)
     if request.method == "POST":
-        return _add(request, session, fresh, now)
-    facts = {"fresh": fresh, "signed_in_as": session.wallet.email}
-    return render(request, "wallet/passkeys/add.html", facts)
-
-
-@never_cache
-@require_POST
-def begin(request: HttpRequest) -> HttpResponse:
-    """Leads to the page for adding a passkey; first to a fresh factor, if the last one is too old."""
-    now = timezone.now()
-    session = sessions.current(request, now=now)
-    if session is None:
-        return see_other("wallet_front_door")
-    if registration.is_fresh(session, now=now):
-        return see_other("wallet_passkey_add")
-    secret, digest = browser.ensure(request)
-    errand = _open_confirmation(session.wallet, digest, now=now)
-    response = see_other("wallet_sign_in", errand.id)
-    browser.remember(response, secret)
-    return response
+        return _add(request, session, now)
+    return render(request, "wallet/passkeys/add.html", {"signed_in_as": session.wallet.email})
 
 
 @never_cache
@@ -110,10 +93,8 @@ def remove(request: HttpRequest, passkey: Passkey) -> HttpResponse:
     return render(request, "wallet/passkeys/remove.html", facts)
 
 
-def _add(request: HttpRequest, session: HolderSession, fresh: bool, now: datetime) -> HttpResponse:
+def _add(request: HttpRequest, session: HolderSession, now: datetime) -> HttpResponse:
     try:
-        if not fresh:
-            raise StaleError
         registration.add(
             request.POST.get(POSTED, ""),
             session,
@@ -124,14 +105,3 @@ def _add(request: HttpRequest, session: HolderSession, fresh: bool, now: datetim
         back = reverse("wallet_passkey_add")
         return pages.problem(request, error, back=back, signed_in_as=session.wallet.email)
     return see_other(reverse(SECURITY, query={"passkey": "added"}))
-
-
-def _open_confirmation(wallet: Wallet, digest: str, *, now: datetime) -> Errand:
-    return errands.open_errand(
-        browser=digest,
-        email=wallet.email,
-        return_to=reverse("wallet_passkey_add"),
-        leave_to=reverse(SECURITY),
-        fresh_since=now - registration.FRESH,
-        now=now,
-    )

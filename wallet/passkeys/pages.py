@@ -58,11 +58,6 @@ PROBLEMS: dict[str, tuple[int, Text, Text]] = {
         _("This passkey is in use already"),
         _("It belongs to a wallet. Add a passkey on another device."),
     ),
-    "stale": (
-        403,
-        _("Confirm that it is you first"),
-        _("You signed in a while ago. Confirm that it is you, then add the passkey."),
-    ),
 }
 
 

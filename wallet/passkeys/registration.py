@@ -1,6 +1,6 @@
 """Adds passkeys to wallets (WebAuthn Level 3 §7.1), names and removes them."""
 
-from datetime import datetime, timedelta
+from datetime import datetime
 
 import structlog
 from django.db import transaction
@@ -36,15 +36,8 @@ from wallet.passkeys.reading import PostedKey, UnreadableError
 log = structlog.get_logger(__name__)
 
 MOST = 20  # passkeys of one wallet
-# How old a sign-in may be when a passkey is added: a stolen session must not get a lasting key.
-FRESH = timedelta(minutes=10)
 # No attestation is asked for, so a browser sends none, or that of a key which vouches for itself only.
 FORMATS = (AttestationFormat.NONE, AttestationFormat.PACKED)
-
-
-def is_fresh(session: HolderSession, *, now: datetime) -> bool:
-    """Whether the holder proved a factor recently enough to add a passkey."""
-    return session.signed_in_at > now - FRESH
 
 
 def add(posted: str, session: HolderSession, *, user_agent: str, now: datetime) -> Passkey:

@@ -21,9 +21,10 @@ from infra import browser
 from infra.again import again_after
 from infra.limits import Limit, LimitReachedError
 from wallet import errands, known_browsers, sessions
+from wallet.account import fresh
 from wallet.models import Errand, Passkey, Wallet
 from wallet.pages import on_errand, see_other, show
-from wallet.passkeys import assertion, challenges, options, pages, registration
+from wallet.passkeys import assertion, challenges, options, pages
 from wallet.passkeys.challenges import Purpose
 from wallet.passkeys.errors import OtherWalletError, PasskeyError
 from wallet.passkeys.pages import POSTED
@@ -78,7 +79,7 @@ def options_to_add(request: HttpRequest) -> HttpResponse:
     """Options for a new passkey of the signed-in holder."""
     now = timezone.now()
     session = sessions.current(request, now=now)
-    if session is None or not registration.is_fresh(session, now=now):
+    if session is None or not fresh.is_fresh(session, now=now):
         return JsonResponse({"error": "sign in again"}, status=403)
 
     def asked(challenge: bytes) -> dict[str, Any]:
@@ -155,7 +156,7 @@ def _prove(request: HttpRequest, *, bound_to: str, subject: str, now: datetime) 
 
 def _enter(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) -> HttpResponse:
     """The same as after a right code."""
-    if wallet.state != Wallet.State.ACTIVE:
+    if not wallet.can_sign_in:
         return show(request, "suspended", errand, status=403)
     known = known_browsers.is_known(errand.browser, wallet.email, now=now)
     known_browsers.remember(errand.browser, wallet.email, now=now)

@@ -12,10 +12,13 @@ register = template.Library()
 
 @register.inclusion_tag("wallet/passkeys/offer.html", takes_context=True)
 def passkey_offer(context: dict[str, Any]) -> dict[str, Any]:
-    """Made to enrolled holders until they add a passkey or do not want one. Makes no query."""
+    """Made to enrolled holders until they add a passkey or do not want one; not while their wallet closes.
+
+    Makes no query.
+    """
     request = context["request"]
     session = sessions.current(request, now=timezone.now())
     wallet = session.wallet if session else None
-    enrolled = wallet is not None and getattr(wallet, "credential", None) is not None
-    offered = enrolled and wallet is not None and wallet.passkey_offered_at is None
-    return {"offered": offered}
+    if wallet is None or not wallet.can_share or wallet.passkey_offered_at is not None:
+        return {"offered": False}
+    return {"offered": getattr(wallet, "credential", None) is not None}

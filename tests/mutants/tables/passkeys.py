@@ -72,8 +72,8 @@ MUTANTS = (
     ),
     mutant(
         "passkey: an old session adds one",
-        _REGISTRATION,
-        "session.signed_in_at > now - FRESH",
+        "wallet/account/fresh.py",
+        "session.signed_in_at >= now - FRESH_FOR",
         "bool(session.signed_in_at)",
         f"{_TESTS}::test_nobody_adds_a_passkey_with_an_old_session",
     ),

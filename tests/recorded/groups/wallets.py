@@ -75,7 +75,7 @@ ADDRESS, LOST = "/wallet/security/address/", "/wallet/lost-mailbox/"
 def _addresses(recorder: Recorder) -> None:
     """The change of an e-mail address, and the way back into a wallet after a lost mailbox."""
     pages = (
-        *(ADDRESS, f"{ADDRESS}confirm/", f"{ADDRESS}again/", f"{ADDRESS}changed/"),
+        *(ADDRESS, f"{ADDRESS}confirm/", f"{ADDRESS}changed/"),
         *(f"{LOST}old-address/", f"{LOST}move/", f"{LOST}check/", f"{LOST}stop/"),
         *("/wallet/address-undo/unknown/", "/wallet/move-stop/unknown/", LOST),
     )
@@ -88,7 +88,7 @@ def _addresses(recorder: Recorder) -> None:
     with recorder.scenario("an e-mail address is to be changed") as browser:
         people.signed_in(browser, "ada@example.org")
         browser.get("/wallet/security/")
-        for page in pages[:3]:
+        for page in pages[:2]:
             browser.get(page)
         for email in ("", "x", "ada@example.org", "ada.new@example.org", "ada.newer@example.org"):
             browser.post(ADDRESS, {"email": email})
@@ -97,8 +97,7 @@ def _addresses(recorder: Recorder) -> None:
             browser.post(f"{ADDRESS}confirm/", {"code": code})
         browser.get(f"{ADDRESS}changed/")
         clock.move(minutes=6)
-        browser.get(ADDRESS)
-        browser.follow(browser.post(f"{ADDRESS}again/"))
+        browser.follow(browser.get(ADDRESS))
     with recorder.scenario("a mailbox is lost") as browser:
         people.signed_in(browser, "lost.new@example.org")
         browser.get(LOST)
@@ -203,7 +202,7 @@ def _passkeys(recorder: Recorder) -> None:
         wallet = service.rows("wallet", "Wallet").get(email="pascale@example.org")
         random_values.name(base64url.encode(wallet.pk.bytes), "‹ID of the wallet in base64url›")
         browser.get("/wallet/history/")
-        browser.follow(browser.post("/wallet/passkeys/begin/"))
+        browser.get("/wallet/passkeys/add/")
         browser.post("/wallet/passkeys/options/add/")
         browser.post(f"/wallet/passkeys/options/confirm/{NOBODY}/")
         for posted in ("", "{}", "x" * 20_000):
@@ -211,10 +210,9 @@ def _passkeys(recorder: Recorder) -> None:
         browser.send("PUT", "/wallet/passkeys/add/")
         browser.follow(browser.post("/wallet/passkeys/no-thanks/"))
         clock.move(minutes=11)
-        browser.get("/wallet/passkeys/add/")
         browser.post("/wallet/passkeys/add/", {"passkey": "{}"})
         browser.post("/wallet/passkeys/options/add/")
-        page = browser.follow(browser.post("/wallet/passkeys/begin/"))
+        page = browser.follow(browser.get("/wallet/passkeys/add/"))
         errand = page.path.removesuffix("sign-in/")
         browser.post(f"{errand}passkey/options/")
         browser.post(f"{errand}passkey/", {"passkey": "{}"})
@@ -248,7 +246,6 @@ def _strangers(recorder: Recorder) -> None:
             f"{errand}/passkey/",
             f"{errand}/passkey/options/",
             "/wallet/passkeys/add/",
-            "/wallet/passkeys/begin/",
             "/wallet/passkeys/no-thanks/",
             "/wallet/passkeys/sign-in/",
             "/wallet/passkeys/options/add/",
