@@ -241,5 +241,3 @@ def signed_in(
     new_browser.tell(request, response, wallet, known=known, now=now)
     rotate_token(request)
     return response
-
-

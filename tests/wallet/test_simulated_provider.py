@@ -131,7 +131,7 @@ def test_a_page_that_waits_shows_the_result_as_soon_as_the_provider_calls(
     waiting.goto(live_server.url + reverse("wallet_identity_return", args=[attempt.id]))
     look(waiting, "identity-back-early", "Checking your identity")
     page.get_by_text("Result before the return").click()
-    page.get_by_role("button", name="Hand in").click()
+    page.get_by_role("button", name="Submit").click()
     look(page, "sandbox-identity-sent", "The result was sent")
     waiting.wait_for_url("**/signed-out/?done", timeout=20_000)
     page.get_by_role("link", name="Go back").click()
