@@ -64,7 +64,7 @@ def test_a_warning_comes_two_minutes_before_the_end_without_taking_the_focus(
     page.clock.fast_forward("01:30")
 
     expect(warning).to_be_visible()
-    expect(page.get_by_role("status").filter(has=warning)).to_be_visible()
+    expect(page.locator("[aria-live=polite]").filter(has=warning)).to_be_visible()
     assert page.evaluate("document.activeElement.textContent") == before
     assert page.locator(".time-warning").bounding_box()["y"] >= 0
 
@@ -93,7 +93,7 @@ def test_the_end_is_said_and_nothing_moves(page: Any, question: str) -> None:
 
     page.clock.fast_forward("31:00")
 
-    expect(page.get_by_role("status").get_by_text("This request has expired")).to_be_visible()
+    expect(page.locator("[aria-live=polite]").get_by_text("This request has expired")).to_be_visible()
     assert page.url == question
 
 
