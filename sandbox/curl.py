@@ -57,7 +57,8 @@ def _query(node: Node, values: Node) -> Iterator[str]:
 def _body(node: Node) -> Iterator[str]:
     """The first example of the body."""
     for media, content in node.get("requestBody", {}).get("content", {}).items():
-        example = next(iter(content.get("examples", {}).values()), {}).get("value", {})
+        examples: list[Node] = list(content.get("examples", {}).values())
+        example = examples[0]["value"] if examples else {}
         if media == FORM:
             yield from (_field(name, value) for name, value in example.items())
         else:
@@ -73,6 +74,6 @@ def _field(name: str, value: object) -> str:
 
 
 def _is_binary(node: Node) -> bool:
-    good = next((answer for status, answer in node["responses"].items() if str(status) < "300"), {})
-    media = next(iter(good.get("content", {"text/plain": {}})))
-    return not any(word in media for word in _TEXT)
+    good: list[Node] = [answer for status, answer in node["responses"].items() if str(status) < "300"]
+    kinds = [media for answer in good for media in answer.get("content", {})]
+    return any(not any(word in media for word in _TEXT) for media in kinds)
