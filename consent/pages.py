@@ -16,6 +16,7 @@ from consent.question import Requester
 from consent.transactions import KeptTransaction
 from wallet import claims, credentials
 from wallet.claims import ClaimPreview
+from wallet.deadlines import Deadline
 from wallet.models import Credential
 from wallet.status_lists.standing import Status
 
@@ -61,10 +62,9 @@ class Question:
         return any(transaction.consequential for transaction in self.transactions)
 
     @property
-    def may_have_more_time(self) -> bool:
-        """Whether the holder can still ask for more time."""
-        most = self.consent.extendable_until
-        return most is not None and self.consent.expires_at < most
+    def deadline(self) -> Deadline:
+        """Until when the holder can answer, and whether there can be more time."""
+        return Deadline(self.consent.expires_at, self.consent.extendable_until, self.consent.return_to)
 
     @property
     def name_is_long(self) -> bool:

@@ -144,7 +144,6 @@ def _ask(request: HttpRequest, consent: Consent, session: HolderSession, *, now:
     context = {
         "question": question,
         "signed_in_email": session.wallet.email,
-        "seconds_left": int((consent.expires_at - now).total_seconds()),
         "asks_passkey": _needs_factor(consent, session),
     }
     response = _page(request, "review", context)

@@ -36,7 +36,7 @@ from presentation.requests.next_step import NextStep, Step, next_step, prepare
 from presentation.requests.parameters import Parameters
 from wallet import sessions
 from wallet.models import HolderSession
-from wallet.pages import NOT_ME, TRY_AGAIN
+from wallet.pages import NOT_ME, TRY_AGAIN, page_of
 
 
 @only_read
@@ -87,7 +87,8 @@ def resume(request: HttpRequest, interaction_id: uuid.UUID) -> HttpResponse:
             return _on_to(reverse("consent_review", args=[opened.row.consent_id], query={TRY_AGAIN: 1}))
         if _asks_for_more_time(request):
             more_time.give(opened, now=now)  # where it cannot, the page says why
-            return _on_to(path_of(opened.row))
+            asked_on = page_of(opened.row.errand_id, request.POST.get("page", ""))
+            return _on_to(asked_on or path_of(opened.row))
         try:
             stopped = _decided(request, opened.row, session, now=now)
         except CodeWantedError:

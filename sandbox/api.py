@@ -13,10 +13,10 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 
 from infra.reading import only_read
+from sandbox import curl
 from sandbox.guide.document import LOCAL
 
 Node = Mapping[str, Any]
-_FORM = "application/x-www-form-urlencoded"
 
 
 class Member(NamedTuple):
@@ -84,13 +84,27 @@ def groups(base_url: str) -> list[tuple[Node, list[dict[str, Any]]]]:
     """Each tag with its operations, in the order of the document, for the page."""
     whole = resolved(base_url)
     ways = {name: way["description"] for name, way in whole["components"]["securitySchemes"].items()}
+    values = _example_request(whole)
     operations = [
-        _operation(path, method, node, ways) | {"is_sent_by_reader": kind == "paths"}
+        _operation(path, method, node, ways)
+        | {
+            "is_sent_by_reader": kind == "paths",
+            "curl": curl.command(base_url, path, method, node, values) if kind == "paths" else "",
+        }
         for kind in ("paths", "webhooks")
         for path, methods in whole[kind].items()
         for method, node in methods.items()
     ]
     return [(tag, [each for each in operations if tag["name"] in each["tags"]]) for tag in whole["tags"]]
+
+
+def _example_request(whole: Node) -> Node:
+    """The values of the example of a pushed request, which those of an address can be as well."""
+    nodes = [node for methods in whole["paths"].values() for node in methods.values()]
+    pushed = next(node for node in nodes if node["operationId"] == "push")
+    examples: Node = pushed["requestBody"]["content"][curl.FORM]["examples"]
+    value: Node = next(iter(examples.values()))["value"]
+    return value
 
 
 def errors(base_url: str) -> list[tuple[str, list[Member]]]:
@@ -137,7 +151,7 @@ def _body(status: str, node: Node) -> Body:
 
 
 def _written(example: Any, media: str) -> str:
-    if media == _FORM:
+    if media == curl.FORM:
         return urlencode(example).replace("&", "\n&")
     return json.dumps(example, indent=2, ensure_ascii=False)
 
@@ -152,7 +166,7 @@ def _members(schema: Node, prefix: str = "") -> Iterator[Member]:
 def _member(name: str, schema: Node, *, required: bool) -> Member:
     in_words = _("required") if required else ""
     if others := schema.get("x-required-unless"):
-        in_words = _("required, unless %(others)s is sent") % {"others": _either(others)}
+        in_words = _("required unless %(others)s is sent") % {"others": _either(others)}
     return Member(name, schema.get("description", ""), _kind(schema), in_words)
 
 

@@ -45,7 +45,7 @@ def visit(browser: Browser, base: str, email: str, **context: Any) -> None:
     keep(page, f"{prefix}code")
     page.fill("input[name=code]", page.locator(".banner-code").inner_text())
     page.get_by_role("button", name="Agree and begin").click()
-    page.get_by_role("button", name="Hand in").click()
+    page.get_by_role("button", name="Submit").click()
     page.wait_for_url("**/consent/**")
     page.locator("button[value=share]:not([aria-disabled])").wait_for()
     keep(page, f"{prefix}consent", full_page=True)

@@ -320,7 +320,7 @@ class StatusEntryAdmin(OperatedAdmin):
         presented = Q(credential=wanted) | Q(credential__wallet=wanted)
         return queryset.filter(presented | Q(reference=wanted) | Q(signing_key=wanted)), False
 
-    @admin.display(description=_("stands"))
+    @admin.display(description=_("status"))
     def stands(self, entry: StatusEntry) -> str:
         """The published status, which also depends on the credential, the wallet and the key."""
         return str(standing(entry).label)
@@ -343,7 +343,7 @@ class StatusEventAdmin(ReadOnly, admin.ModelAdmin):
         """The first characters of the ID of the changed object."""
         return pointed_at(event.subject_id)
 
-    @admin.display(description=_("hit"), ordering="count")
+    @admin.display(description=_("credentials affected"), ordering="count")
     def hit(self, event: StatusEvent) -> int:
         """The number of presented credentials that changed."""
         return event.count

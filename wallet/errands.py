@@ -43,6 +43,7 @@ def open_errand(
     renewal: bool = False,
     fresh_since: datetime | None = None,
     lifetime: timedelta = LIFETIME,
+    extendable_until: datetime | None = None,
 ) -> Errand:
     """Store an errand.
 
@@ -52,7 +53,8 @@ def open_errand(
     asks_address: nobody is expected, and the person says who they are; email may then be empty. asks_for:
     names of claims (`claims.NAMES`). assurance: those of which the identity needs one; any will do if it is
     empty. renewal: only an identity verified after this will do. fresh_since: an earlier sign-in does not do
-    for this errand. Raises `EmailAddressError` for an address that is not as `email_addresses.parse` gives
+    for this errand. extendable_until: the longest end that `extend` gives to a person who asks for more time.
+    Raises `EmailAddressError` for an address that is not as `email_addresses.parse` gives
     it.
     """
     for place in (return_to, leave_to):
@@ -75,6 +77,7 @@ def open_errand(
         fresh_since=fresh_since,
         created_at=now,
         expires_at=now + lifetime,
+        extendable_until=extendable_until,
     )
 
 

@@ -279,7 +279,7 @@ OF_CREDENTIALS = {
     ),
     "revoke": _needs_reason(
         label=_("Revoke"),
-        question=_("This cannot be undone. Its holder has to be verified anew."),
+        question=_("This cannot be undone. Its holder has to be verified again."),
         run=_with_reason(revocation.revoke, _("Revoked")),
         states={Credential.State.VALID, Credential.State.SUSPENDED},
         details=_count(revocation.presented),

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render, resolve_url
+from django.urls import Resolver404, resolve, reverse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 
@@ -21,12 +22,34 @@ TRY_AGAIN = "try_again"
 # The query parameter after a holder said on the consent page that the wallet is not theirs.
 NOT_ME = "not_me"
 
+# The pages of an errand to which a person returns after asking for more time. They answer GET.
+PAGES_WITH_DEADLINE = {
+    "wallet_sign_in",
+    "wallet_code",
+    "wallet_switch",
+    "wallet_identity",
+    "wallet_identity_in_person",
+    "wallet_identity_upload",
+    "wallet_identity_other_wallet",
+}
+
 View = Callable[[HttpRequest, uuid.UUID], HttpResponse]
 
 
 def see_other(to: str, *args: Any) -> HttpResponse:
     """A 303 redirect to a path, or to the view with this name and arguments."""
     return HttpResponseRedirect(resolve_url(to, *args), status=303)
+
+
+def page_of(errand_id: uuid.UUID | None, path: str) -> str:
+    """`path` if it is a page of this errand to which a browser can be sent back; otherwise empty."""
+    try:
+        found = resolve(path)
+    except Resolver404:
+        return ""
+    if found.url_name not in PAGES_WITH_DEADLINE or found.kwargs.get("errand_id") != errand_id:
+        return ""
+    return reverse(found.url_name, args=[errand_id])
 
 
 def on_errand(view: Callable[[HttpRequest, Errand, datetime], HttpResponse]) -> View:

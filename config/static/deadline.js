@@ -34,11 +34,13 @@
   function adopt(page) {
     const fresh = page.querySelector(".time-warning");
     end = Date.now() + Number(fresh.dataset.seconds) * 1000;
-    const until = page.querySelector(".deadline time");
+    const sentence = page.querySelector(".deadline");
     for (const time of fresh.querySelectorAll("time")) time.textContent = clock.format(new Date(time.dateTime));
-    until.textContent = clock.format(new Date(until.dateTime));
     warning.replaceChildren(...fresh.children);
-    document.querySelector(".deadline").replaceWith(page.querySelector(".deadline"));
+    if (sentence) {
+      for (const time of sentence.querySelectorAll("time")) time.textContent = clock.format(new Date(time.dateTime));
+      document.querySelector(".deadline")?.replaceWith(sentence);
+    }
     show("given");
     warning.focus({ preventScroll: true }); // the button that had the focus is gone
     look();
@@ -49,14 +51,14 @@
     await fetch(form.action, { method: "POST", body, redirect: "manual", cache: "no-store" });
     const page = await pageNow();
     if (page) adopt(page);
-    else location.replace(location.pathname); // answered or over meanwhile
+    else location.replace(form.action); // over meanwhile, or the answer to a form: leads to what comes next
   }
 
   document.addEventListener("submit", (event) => {
     const button = event.submitter;
     if (button?.value !== "more_time") return;
     event.preventDefault();
-    ask(event.target, button).catch(() => location.replace(location.pathname));
+    ask(event.target, button).catch(() => location.replace(event.target.action));
   });
   document.addEventListener("visibilitychange", look);
   window.addEventListener("pageshow", look);

@@ -89,7 +89,7 @@ class RelyingPartyForm(forms.ModelForm):
     webhook_events = CheckboxesField(
         label=_("Events"),
         choices=WebhookEvent.Type.choices,
-        help_text=_("What it is told of. No event carries claims."),
+        help_text=_("The events that are sent to it. No event carries claims."),
     )
     logo_file = forms.FileField(
         label=_("New logo"),

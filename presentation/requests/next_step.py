@@ -179,6 +179,7 @@ def prepare(opened: OpenInteraction, following: NextStep, *, now: datetime) -> N
                 fresh_since=earliest_sign_in(opened),
                 now=now,
                 lifetime=row.expires_at - now,
+                extendable_until=longest_end(opened),
             )
         if opened.is_new:
             _new.run(row)

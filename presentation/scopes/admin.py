@@ -27,7 +27,7 @@ class ScopeForm(forms.ModelForm):
         label=_("Required claims"),
         choices=_CLAIMS,
         widget=forms.CheckboxSelectMultiple,
-        help_text=_("Whoever says yes shares these."),
+        help_text=_("A person who says yes shares these."),
     )
     optional_claims = forms.MultipleChoiceField(
         label=_("Optional claims"),

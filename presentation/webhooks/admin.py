@@ -24,7 +24,7 @@ from presentation.relying_parties.forms import NewSecretForm
 from presentation.webhooks import delivery, signing_secrets
 from presentation.webhooks.models import WebhookEndpoint, WebhookEvent
 
-NOT_SENT = _("%(count)d will not be sent: the relying party is not told of this any more.")
+NOT_SENT = _("%(count)d will not be sent: the relying party does not get these events any more.")
 
 
 class UnwantedError(Exception):

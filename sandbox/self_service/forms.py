@@ -131,7 +131,7 @@ class SelfRegistrationForm(forms.Form):
         widget=forms.TextInput(attrs=_code()),
     )
     webhook_events = CheckboxesField(
-        label=_("Events to be told of"),
+        label=_("Events to receive"),
         choices=WebhookEvent.Type.choices,
     )
 

@@ -15,7 +15,7 @@ from presentation.models import Interaction
 from tests.consent.test_look import check, picture
 from tests.people import register
 from tests.presentation.requests.test_flow import ask
-from wallet.models import Wallet
+from wallet.models import Errand, Wallet
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -33,9 +33,19 @@ def question(
     return f"{live_server.url}{asked}"
 
 
+@pytest.fixture
+def code_page(page: Any, client: Client, alice: Wallet, live_server: Any, signing_key: Any) -> str:
+    """The address of the page that asks Alice for a sign-in code, because a relying party waits."""
+    home = f"{live_server.url}/"
+    asked = ask(client, register("Acme Bank", home), redirect_uri=home)
+    name = settings.BROWSER_COOKIE_NAME
+    page.context.add_cookies([{"name": name, "value": client.cookies[name].value, "url": home}])
+    return f"{live_server.url}{client.post(asked).headers['Location']}"
+
+
 def end_in(seconds: float) -> None:
     """Let the request end so soon."""
-    for model in (Interaction, Consent):
+    for model in (Interaction, Consent, Errand):
         model.objects.update(expires_at=timezone.now() + timedelta(seconds=seconds))
 
 
@@ -54,7 +64,7 @@ def test_a_warning_comes_two_minutes_before_the_end_without_taking_the_focus(
     page.clock.fast_forward("01:30")
 
     expect(warning).to_be_visible()
-    expect(page.get_by_role("status").filter(has=warning)).to_be_visible()
+    expect(page.locator("[aria-live=polite]").filter(has=warning)).to_be_visible()
     assert page.evaluate("document.activeElement.textContent") == before
     assert page.locator(".time-warning").bounding_box()["y"] >= 0
 
@@ -83,7 +93,7 @@ def test_the_end_is_said_and_nothing_moves(page: Any, question: str) -> None:
 
     page.clock.fast_forward("31:00")
 
-    expect(page.get_by_role("status").get_by_text("This request has expired")).to_be_visible()
+    expect(page.locator("[aria-live=polite]").get_by_text("This request has expired")).to_be_visible()
     assert page.url == question
 
 
@@ -123,3 +133,59 @@ def test_the_warning_is_for_everybody(page: Any, question: str) -> None:
     expect(page.get_by_role("button", name="Give me more time")).to_be_visible()
     picture(page, "warning")
     check(page)
+
+
+def test_while_a_code_is_typed_more_time_is_given_and_what_was_typed_stays(page: Any, code_page: str) -> None:
+    end_in(130)
+    page.clock.install()
+    page.goto(code_page)
+    page.evaluate("window.sameDocument = true")
+    page.get_by_label("code", exact=False).fill("123")
+    expect(page.get_by_text("This request ends at")).to_be_hidden()
+    page.clock.fast_forward("00:15")
+    expect(page.get_by_text("This request ends at")).to_be_visible()
+    assert page.evaluate("document.activeElement.tagName") == "INPUT"
+    picture(page, "warning-code")
+    check(page)
+
+    page.get_by_role("button", name="Give me more time").click()
+
+    expect(page.get_by_text("You have more time")).to_be_visible()
+    assert page.evaluate("window.sameDocument")
+    assert page.get_by_label("code", exact=False).input_value() == "123"
+    for model in (Interaction, Errand):
+        assert model.objects.get().expires_at > timezone.now() + timedelta(minutes=29)
+    check(page)
+
+
+def test_the_page_after_too_many_wrong_codes_gives_more_time_too(page: Any, code_page: str) -> None:
+    """It is the answer to a form; its address shows another page."""
+    end_in(100)
+    page.goto(code_page)
+    for _ in range(5):
+        page.get_by_label("code", exact=False).fill("000000")
+        page.wait_for_load_state()
+        page.wait_for_timeout(300)
+        if page.get_by_role("heading", name="That code no longer works").is_visible():
+            break
+        page.evaluate("sessionStorage.clear()")
+
+    page.get_by_role("button", name="Give me more time").click()
+
+    expect(page.get_by_role("button", name="Send me a code")).to_be_visible()
+    assert Errand.objects.get().expires_at > timezone.now() + timedelta(minutes=29)
+
+
+def test_without_a_script_more_time_leads_back_to_the_code(browser: Any, page: Any, code_page: str) -> None:
+    end_in(100)
+    plain = browser.new_context(java_script_enabled=False, viewport={"width": 390, "height": 844})
+    plain.add_cookies(page.context.cookies())
+    still = plain.new_page()
+    still.goto(code_page)
+
+    still.get_by_role("button", name="I need more time").click()
+
+    expect(still.get_by_role("heading", level=1)).to_have_text("Enter the code")
+    assert still.url == code_page
+    assert Errand.objects.get().expires_at > timezone.now() + timedelta(minutes=29)
+    plain.close()

@@ -1,10 +1,12 @@
 """The consent page of a payment in a real browser: amount, payee and who asks first, the answer near."""
 
 import os
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from django.conf import settings
 from django.http import HttpResponse
 from django.test import RequestFactory
@@ -12,8 +14,8 @@ from django.utils import timezone
 
 from presentation.transaction_data.entries import display, parse
 from presentation.transaction_data.types import TYPES
-from tests.consent.questions import BASIC, put
-from tests.consent.test_look import check
+from tests.consent.questions import ACME, BASIC, put
+from tests.consent.test_look import assert_no_sideways_scroll
 from tests.presentation.payloads import ITEMIZED, MANDATE, SESSION, WIRE, value, with_changes
 from wallet import sessions
 from wallet.models import Wallet
@@ -81,6 +83,12 @@ ASKED: dict[str, tuple[list[dict[str, Any]], str, str, list[str]]] = {
         "Approve 950.00 USD",
         ["950.00 USD", "Mary Landlady"],
     ),
+    "ten": (
+        [rent(amount=100 + number) for number in range(10)],
+        "Approve 10 payments, 1,045.00 USD in total?",
+        "Approve 1,045.00 USD",
+        ["100.00 USD", "Mary Landlady"],
+    ),
     "a long name": (
         [rent(LONG_NAME, 999_999_999_999.99)],
         "Approve 999,999,999,999.99 USD to The Honourable Society of Landladies an…?",
@@ -94,6 +102,17 @@ ASKED: dict[str, tuple[list[dict[str, Any]], str, str, list[str]]] = {
         ["950.00 USD", ARABIC],
     ),
 }
+
+
+def check(page: Any) -> None:
+    """Axe finds nothing on small and large screens, in both colour schemes, and nothing overflows."""
+    for width in (320, 390, 1280):
+        page.set_viewport_size({"width": width, "height": 844})
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            result = Axe().run(page)
+            assert result.violations_count == 0, f"{width} {scheme}: {result.generate_report()}"
+    assert_no_sideways_scroll(page)
 
 
 @pytest.fixture
@@ -251,3 +270,34 @@ def test_a_payment_is_approved_by_keyboard_alone(as_alice: Any, alice: Wallet, l
         page.keyboard.press("Enter")
 
     assert "decision=share" in sent.value.post_data
+
+
+def _states() -> dict[str, dict[str, Any]]:
+    """Everything else that can stand on the page, as changes of the question."""
+    now = timezone.now()
+    soon = now + timedelta(seconds=90)
+    session = [transaction(SESSION)]
+    return {
+        "claims": {},
+        "optional claims": {"optional": BASIC[1:], "alternatives": True},
+        "no claims": {"claims": []},
+        "only a device and no claims": {"claims": [], "transactions": session},
+        "registered by itself": {"requester_since": now.date(), "requester_is_unchecked": True},
+        "posted": {"requester": replace(ACME, receiver="bank.example"), "transactions": [rent()]},
+        "a passkey is needed": {"fresh_since": now + timedelta(hours=1), "transactions": [rent()]},
+        "ends soon": {"expires_at": soon, "extendable_until": soon + timedelta(hours=1)},
+        "ends soon for good": {"expires_at": soon, "extendable_until": soon, "transactions": [rent()]},
+        "ten kinds": {"transactions": [transaction(urn) for urn in TYPES for _ in range(3)][:10]},
+    }
+
+
+@pytest.mark.parametrize("state", _states())
+def test_every_state_of_the_page_is_for_everybody(
+    as_alice: Any, alice: Wallet, live_server: Any, state: str
+) -> None:
+    page = as_alice
+    page.goto(f"{live_server.url}/consent/{put(alice, **_states()[state]).id}/")
+    if state.startswith("ends soon"):
+        page.get_by_text("This request ends at").wait_for()
+    picture(page, f"state {state}")
+    check(page)

@@ -127,7 +127,7 @@ class Holder:
     def picks(self, outcome: str) -> "Holder":
         self.sees("What should the check find?")
         self.page.locator(f"input[name=outcome][value={outcome}]").check()
-        return self.clicks("Hand in")
+        return self.clicks("Submit")
 
     def comes_back(self) -> Answer:
         """Waits until the browser is back at the relying party; returns the parameters of the answer."""

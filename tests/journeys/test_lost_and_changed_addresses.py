@@ -69,7 +69,7 @@ def signs_in(page: Any, service: Any, email: str) -> None:
 def is_verified(page: Any) -> None:
     """The person of the simulated provider's first persona."""
     page.get_by_role("button", name="Agree and begin").click()
-    page.get_by_role("button", name="Hand in").click()
+    page.get_by_role("button", name="Submit").click()
 
 
 @pytest.fixture(params=[True, False], ids=["with JavaScript", "without JavaScript"])

@@ -95,7 +95,7 @@ def test_a_developer_registers_changes_asks_and_deletes(in_sandbox: Any, applica
     page.get_by_role("button", name="Send me a code").click()
     page.get_by_label("code", exact=False).first.fill(page.locator(".banner-code").inner_text())
     page.get_by_role("button", name="Agree and begin").click()
-    page.get_by_role("button", name="Hand in").click()
+    page.get_by_role("button", name="Submit").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("My Shop (sandbox, unverified)")
     look(page, "consent")
     page.get_by_role("button", name="Share and").click()

@@ -237,7 +237,7 @@ def test_unwanted_events_are_not_reported_as_sent(acme_bank: RelyingParty) -> No
 
     said = client.post(f"{LOG}{event.pk}/send_again/", follow=True).content.decode()
 
-    assert "1 will not be sent: the relying party is not told of this any more." in said
+    assert "1 will not be sent: the relying party does not get these events any more." in said
     assert "will be sent now" not in said
     assert "To be sent now" not in client.get(f"{LOG}{event.pk}/history/").content.decode()
 

@@ -239,6 +239,31 @@ def test_stopping_leads_to_a_page_that_says_so_and_a_new_beginning(holder, erran
     begin(holder, errand)
 
 
+@pytest.mark.parametrize("state", ["started", "resubmit"])
+def test_each_page_of_a_check_has_one_exit_and_another_way_only_where_there_is_one(
+    holder, errand, nora, now, settings, state
+):
+    attempt_in(state, nora, now, errand=errand)
+    alone = hub(holder, errand).content.decode()
+    settings.IDENTITY_PROVIDERS = {**settings.IDENTITY_PROVIDERS, "from_afar": {"verified_by": "Example Ltd"}}
+    several = hub(holder, errand).content.decode()
+
+    for text in (alone, several):
+        assert text.count("Cancel and return to Acme Bank") == 1
+        assert "Stop this check" not in text
+    assert "Choose another way" not in alone
+    assert ("Choose another way" in several) == (state == "started")  # elsewhere the ways are on the page
+    assert ('aria-label="Choose: ' in several) == (state == "resubmit")
+
+
+@pytest.mark.parametrize(("reason", "tips"), [("blurry", True), ("selfie_unclear", True), ("too_low", False)])
+def test_who_sends_pictures_again_reads_how_to_take_good_ones(holder, errand, nora, now, reason, tips):
+    attempt_in("resubmit", nora, now, errand=errand)
+    IdentityVerification.objects.update(reason=reason)
+
+    assert ("Get all four corners in the picture" in hub(holder, errand).content.decode()) == tips
+
+
 def test_what_was_handed_in_cannot_be_stopped(holder, errand):
     hand_in(holder, errand, "slow")
     assert holder.post(page("wallet_identity_cancel", errand)).status_code == 303

@@ -58,6 +58,14 @@ def send(holder, form, **changes):
     return holder.post(form, {name: value for name, value in fields.items() if value is not None})
 
 
+def test_the_form_says_how_to_take_good_pictures_and_has_one_exit(holder, form):
+    text = holder.get(form).content.decode()
+
+    assert "Get all four corners in the picture" in text
+    assert text.count("Cancel and return to Acme Bank") == 1
+    assert "Stop this check" not in text
+
+
 def test_what_was_sent_is_sealed_and_waits_for_an_operator(holder, form, errand):
     response = send(holder, form, front=file(picture(comment=b"hidden words")))
     assert (response.status_code, response.url) == (303, reverse("wallet_identity", args=[errand.id]))

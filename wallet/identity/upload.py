@@ -12,6 +12,7 @@ from django.views.decorators.http import require_http_methods
 
 from infra.again import again_after
 from infra.limits import Limit, LimitReachedError
+from wallet import errands
 from wallet import pictures as picture_files
 from wallet.forms import UploadForm
 from wallet.identity import attempts, pictures, progress, state_machine
@@ -39,6 +40,7 @@ def upload(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) 
     if verification.state != State.STARTED:
         return see_other("wallet_identity", errand.id)
     facts = {"errand": errand, "signed_in_as": wallet.email}
+    facts["providers"] = registry.reaching(errands.demanded(errand))
     request.upload_handlers = [handler := InMemory(request, most=MOST)]
     if request.method == "POST":
         try:

@@ -26,7 +26,7 @@ from wallet.models import Credential, Errand, IdentityVerification, Wallet
 from wallet.pages import for_holder, see_other
 from wallet.providers import registry
 from wallet.providers.contract import ProviderError
-from wallet.providers.findings import REASONS
+from wallet.providers.findings import PICTURE_REASONS, REASONS
 from wallet.providers.in_person import InPerson, qr_code
 from wallet.validity import validity
 
@@ -134,6 +134,7 @@ def in_person(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetim
     elif verification.state == State.STARTED:
         facts = {"errand": errand, "signed_in_as": wallet.email, "provider": provider}
         facts["verification"] = verification
+        facts["providers"] = registry.reaching(errands.demanded(errand))
         return render(request, "wallet/identity_in_person.html", facts)
     return see_other("wallet_identity", errand.id)
 
@@ -228,6 +229,7 @@ def _state_page(
     facts: dict[str, Any] = {"reason": _reason(verification)}
     if name == "again" and verification:
         facts["tries_left"] = attempts.tries_left(verification, now=now)
+        facts["photo_tips"] = verification.reason in PICTURE_REASONS
     if name == "review" and verification and verification.reason == "in_person":
         return "visit", {"qr_code": qr_code(verification.provider_reference)}
     if name == "started" and verification and verification.returned_at:

@@ -93,6 +93,7 @@ class Errand(InternalRow):
     link_until = models.DateTimeField(null=True, editable=False)  # waits for a `LoginLink` in place of a code
     created_at = models.DateTimeField(editable=False)
     expires_at = models.DateTimeField(editable=False, db_index=True)
+    extendable_until = models.DateTimeField(null=True, editable=False)  # the longest end with more time
 
     class Meta:
         default_permissions = []

@@ -91,7 +91,7 @@ class StatusEntry(models.Model):
     # The ID of what it was presented for; its meaning is known only to the app that presented it.
     reference = models.UUIDField(_("receipt"), null=True, editable=False)
     status = models.PositiveSmallIntegerField(
-        choices=Status, default=Status.VALID, editable=False, verbose_name=_("status of its own")
+        choices=Status, default=Status.VALID, editable=False, verbose_name=_("own status")
     )
     expires_at = models.DateTimeField(_("ends"), null=True, editable=False)
 
@@ -145,9 +145,9 @@ class StatusEvent(AppendOnly):
         KEY = "key", _("everything a key signed")
 
     action = models.CharField(_("what"), max_length=11, choices=Action, editable=False)
-    subject = models.CharField(_("of"), max_length=10, choices=Subject, editable=False)
+    subject = models.CharField(_("subject"), max_length=10, choices=Subject, editable=False)
     subject_id = models.CharField(_("ID"), max_length=40, editable=False)
-    count = models.PositiveIntegerField(_("presented credentials hit"), editable=False)
+    count = models.PositiveIntegerField(_("credentials affected"), editable=False)
     actor = models.CharField(_("who"), max_length=150, editable=False)  # operator, shell user or "holder"
     reason = models.CharField(_("why"), max_length=200, editable=False)
     at = models.DateTimeField(_("when"), editable=False)

@@ -45,6 +45,8 @@ REASONS: dict[str, Text] = {
     "provider_changed": _("The identity check had a problem of its own."),
     "no_answer": _("The identity check gave no answer in time."),
 }
+# Those that better pictures may mend.
+PICTURE_REASONS = {"blurry", "document_unclear", "selfie_unclear", "face_mismatch", "unreadable"}
 
 
 @dataclass(frozen=True)

@@ -32,8 +32,8 @@ OPERATIONS = {
         label=_("Suspend"),
         title=lambda party: _t("Suspend %(name)s?") % {"name": party.name},
         question=_(
-            "From now on it gets no credentials, and nothing is sent to it. People whom it sends here, or "
-            "who are answering one of its requests, see a page that says it cannot be used at the moment."
+            "From now on it gets no credentials, and nothing is sent to it. People it sends here, or who are "
+            "in the middle of a request, see a page saying it is unavailable."
         ),
         run=_suspend,
         states={RelyingParty.State.ACTIVE},

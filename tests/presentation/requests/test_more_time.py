@@ -35,16 +35,16 @@ def age(by: timedelta) -> None:
         (Credential, ("issued_at",)),
         (Interaction, ("created_at", "expires_at")),
         (Consent, ("asked_at", "expires_at", "extendable_until")),
-        (Errand, ("created_at", "expires_at")),
+        (Errand, ("created_at", "expires_at", "extendable_until")),
     ):
         for row in model.objects.all():
             changes = {name: moment - by for name in names if (moment := getattr(row, name))}
             model.objects.filter(pk=row.pk).update(**changes)
 
 
-def more(client: Client, follow: bool = False) -> Any:
+def more(client: Client, follow: bool = False, **fields: str) -> Any:
     address = f"/verifiable-credentials/v1/presentation/interactions/{Interaction.objects.get().id}/"
-    return client.post(address, {"decision": "more_time"}, follow=follow)
+    return client.post(address, {"decision": "more_time", **fields}, follow=follow)
 
 
 def left(model: Any = Interaction) -> timedelta:
@@ -151,6 +151,80 @@ def test_a_sign_in_on_the_way_gets_more_time_too(client: Client, db: None, acme_
 
     assert response.redirect_chain[-1][0] == page
     assert left(Errand) > LIFETIME - timedelta(minutes=1)
+
+
+def test_the_pages_of_a_sign_in_offer_more_time_up_to_the_limit_and_say_so(
+    client: Client, db: None, acme_bank: RelyingParty
+) -> None:
+    page, times = ask(client, acme_bank), 0
+    while "I need more time" in (body := client.get(page).content.decode()):
+        assert "You can answer until" in body
+        age(LIFETIME - SOON)
+        more(client)
+        times += 1
+        assert times < 10
+    assert times > 2
+    assert "It can’t be extended again." in body
+    assert Errand.objects.get().expires_at == Interaction.objects.get().expires_at
+
+
+def test_more_time_without_a_script_leads_back_to_the_page_it_was_asked_on(
+    client: Client, db: None, acme_bank: RelyingParty
+) -> None:
+    page = ask(client, acme_bank)
+    code = client.post(page).headers["Location"]
+    age(LIFETIME - SOON)
+    Errand.objects.update(code_sent_at=timezone.now())
+    assert f'<input type="hidden" name="page" value="{code}">' in client.get(code).content.decode()
+
+    response = more(client, follow=True, page=code)
+
+    assert response.redirect_chain == [(code, 303)]
+    assert "The code in it works for ten minutes" in response.content.decode()
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "https://attacker.example/",
+        "//attacker.example/wallet/",
+        "/wallet/security/",
+        "/wallet/errands/00000000-0000-4000-8000-000000000000/code/",
+        "{errand}/sign-out/",
+        "{errand}/identity/cancel/",
+        "{errand}/code/?next=//attacker.example",
+        "\\r\\nLocation: x",
+        "\0",
+    ],
+)
+def test_more_time_leads_to_no_page_but_those_of_its_own_request(
+    client: Client, db: None, acme_bank: RelyingParty, page: str
+) -> None:
+    ask(client, acme_bank)
+    own = f"/wallet/errands/{Errand.objects.get().id}"
+
+    response = more(client, page=page.replace("{errand}", own))
+
+    assert response.status_code == 303
+    assert response.headers["Location"].startswith("/verifiable-credentials/v1/presentation/interactions/")
+
+
+def test_a_sign_in_that_nobody_waits_for_has_no_deadline(client: Client, alice: Wallet) -> None:
+    body = client.post("/wallet/sign-in/", {"email": ALICE}, follow=True).content.decode()
+
+    assert "The code in it works for ten minutes" in body
+    assert "You can answer until" not in body
+    assert "time-warning" not in body
+
+
+def test_a_page_that_only_leads_back_has_no_deadline(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: Any
+) -> None:
+    page = ask(client, acme_bank)
+    signed_out = page.replace("sign-in", "signed-out")
+    assert "time-warning" in client.get(signed_out).content.decode()  # "Sign in again and go on"
+    Errand.objects.update(expires_at=timezone.now())
+    assert "time-warning" not in client.get(signed_out).content.decode()
 
 
 def test_a_pushed_request_is_still_known_when_an_extended_one_is_answered(

@@ -13,6 +13,7 @@ from django.utils.safestring import mark_safe
 from django.views.decorators.http import require_http_methods
 
 from infra.again import again_after
+from wallet import errands
 from wallet.identity import attempts, progress
 from wallet.identity.progress import Start
 from wallet.identity.state_machine import ForbiddenMoveError
@@ -47,6 +48,7 @@ def page(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) ->
         "signed_in_as": wallet.email,
         "provider": provider,
         "form": form,
+        "providers": registry.reaching(errands.demanded(errand)),
     }
     if request.method == "POST" and (start := _chosen(provider, form, request.POST.get("device", ""))):
         try:
