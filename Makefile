@@ -9,7 +9,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # Tests run in as many processes as there are cores. Each process has its own database.
 PYTEST := $(PY) -m pytest -n $(or $(WORKERS),auto) --dist loadgroup
 
-.PHONY: help sandbox install test test-postgresql test-sqlite quick lint format lock bench screenshots fuzz mutants clean
+.PHONY: help sandbox install test test-postgresql test-sqlite quick lint format lock bench screenshots texts fuzz mutants clean
 
 # Installs one of requirements/*.txt. pip prints nothing for minutes, so this prints what it does and how long it takes.
 takes_production := about a minute, or three with a slow connection
@@ -61,7 +61,7 @@ quick: install ## what to run while editing, within a minute: no browsers, no pr
 ESLINT := tests/node/node_modules/.bin/eslint
 # mypy and makemigrations read the settings.
 lint: export ENVIRONMENT := sandbox
-lint: install ## ruff, mypy, djlint, ESLint, missing migrations, Django's deployment checks
+lint: install ## ruff, mypy, djlint, ESLint, missing migrations, Django's deployment checks, translations
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
@@ -70,6 +70,8 @@ lint: install ## ruff, mypy, djlint, ESLint, missing migrations, Django's deploy
 	 else echo "npm is not installed: JavaScript and CSS are not linted"; test -z "$$REQUIRE_EVERYTHING"; fi
 	$(PY) manage.py makemigrations --check --dry-run
 	$(PY) -m tests.deployment_check
+	@if command -v xgettext >/dev/null; then echo "$(PY) -m tests.texts --check"; $(PY) -m tests.texts --check; \
+	 else echo "gettext is not installed: the translations are not checked"; test -z "$$REQUIRE_EVERYTHING"; fi
 
 format: $(VENV)/development ## let ruff format and sort
 	$(VENV)/bin/ruff format .
@@ -79,6 +81,9 @@ lock: $(VENV)/production ## resolve requirements/*.in again into the hashed *.tx
 	@test -x var/lock/bin/uv || { python3 -m venv var/lock && var/lock/bin/pip install --quiet --disable-pip-version-check uv; }
 	for set in production sandbox hsm development; do var/lock/bin/uv pip compile --quiet --upgrade --generate-hashes \
 	  --no-emit-index-url --no-header --python-version 3.11 requirements/$$set.in -o requirements/$$set.txt || exit 1; done
+
+texts: $(VENV)/development ## extract the texts for people anew and compile their translations (needs gettext)
+	$(PY) -m tests.texts
 
 screenshots: $(VENV)/development ## take the pictures of docs/screenshots again
 	$(PY) -m tests.screenshots

@@ -1,4 +1,4 @@
-"""Middleware: the request log, the check of paths, the CSP, and the operators' sessions."""
+"""Middleware: the request log, the check of paths, the language, the CSP, and the operators' sessions."""
 
 import re
 import secrets
@@ -12,11 +12,18 @@ from django.contrib.auth.middleware import AuthenticationMiddleware
 from django.contrib.messages.middleware import MessageMiddleware
 from django.contrib.sessions.middleware import SessionMiddleware
 from django.http import Http404, HttpRequest, HttpResponse
+from django.utils.cache import patch_vary_headers
 from django.utils.deprecation import MiddlewareMixin
+from django.utils.translation import activate, get_language, override
+
+from infra import languages
 
 log = structlog.get_logger(__name__)
 GetResponse = Callable[[HttpRequest], HttpResponse]
 ADMIN = "/admin/"
+# Pages for operators and developers are in English only, as are all endpoints for machines.
+ENGLISH = (ADMIN, "/metrics", "/oauth/", "/playground/", "/sandbox/", "/.well-known/")
+SIMULATED_CHECK = "/sandbox/identity/"  # a step of the holder's flow, and so in the language of the holder
 _SESSION_KEY = re.compile("[a-z0-9]{32}")
 
 
@@ -59,6 +66,34 @@ class ReadablePathMiddleware:
         if "\0" in request.path_info:
             raise Http404
         return self.get_response(request)
+
+
+class LanguageMiddleware:
+    """Activates the language of the page, and names it in `Content-Language` (RFC 9110 §8.5).
+
+    Sets `request.page_language`, which is empty on pages that exist only in English.
+    """
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        path = request.path_info
+        english = path.startswith(ENGLISH) and not path.startswith(SIMULATED_CHECK)
+        language = "" if english else languages.of_request(request)
+        request.page_language = language  # type: ignore[attr-defined]
+        with override(language or settings.LANGUAGE_CODE):
+            response = self.get_response(request)
+            if response.headers.get("Content-Type", "").startswith("text/html"):
+                response.headers.setdefault("Content-Language", str(get_language()))
+                if language and "no-store" not in response.headers.get("Cache-Control", ""):
+                    patch_vary_headers(response, ("Accept-Language", "Cookie"))
+        return response
+
+    def process_view(self, request: HttpRequest, view: Any, *arguments: Any) -> None:
+        """Endpoints for machines (`machine_errors.for_machines`) answer in English."""
+        if getattr(view, "for_machines", False):
+            activate(settings.LANGUAGE_CODE)
 
 
 class ContentSecurityPolicyMiddleware:

@@ -47,7 +47,7 @@ class Operator:
 def from_environment(name: str, privacy_notice: str, help_address: str, *, sandbox: bool) -> Operator:
     """The operator as the OPERATOR_ variables say; the required ones are given, empty where they are missing.
 
-    sandbox: also accepts a privacy notice on http. Raises `ImproperlyConfigured`.
+    sandbox: its privacy notice may be a page of this service. Raises `ImproperlyConfigured`.
     """
     place = text("OPERATOR_PLACE")
     for variable, value in (("OPERATOR_NAME", name), ("OPERATOR_PLACE", place)):

@@ -93,7 +93,7 @@ if TRUSTED_PROXY_COUNT:
 
 OPERATOR = operator.from_environment(
     _required("OPERATOR_NAME", sandbox="Example Operator"),
-    _required("OPERATOR_PRIVACY_NOTICE", sandbox=f"{BASE_URL}/what-is-kept/"),
+    _required("OPERATOR_PRIVACY_NOTICE", sandbox="/what-is-kept/"),
     _required("OPERATOR_HELP", sandbox="help@localhost"),
     sandbox=_sandbox,
 )
@@ -148,6 +148,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "config.middleware.RequestLogMiddleware",
     "config.middleware.ContentSecurityPolicyMiddleware",
+    "config.middleware.LanguageMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "config.middleware.ReadablePathMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -320,6 +321,7 @@ CSRF_FAILURE_VIEW = "config.views.csrf_failure"
 HOLDER_COOKIE_NAME = f"{_host_prefix}holder"
 BROWSER_COOKIE_NAME = f"{_host_prefix}browser"
 HOLDER_COOKIE_SECURE = _https
+LANGUAGE_COOKIE_NAME = f"{_host_prefix}language"
 DEVELOPER_COOKIE_NAME = f"{_host_prefix}developer"  # sandbox only
 SECURE_SSL_REDIRECT = variables.switch("SECURE_SSL_REDIRECT", default=True) and _https
 SECURE_HSTS_SECONDS = (
@@ -345,7 +347,10 @@ AUTH_PASSWORD_VALIDATORS = [
 
 # --- Language, time, files ---------------------------------------------------------------------------------
 
+# The texts in the source are British English; other languages are in `locale` (docs/translations.md).
 LANGUAGE_CODE = "en-gb"
+LANGUAGES = [("en-gb", "English"), ("es", "Español")]
+LOCALE_PATHS = [BASE_DIR / "locale"]
 TIME_ZONE = "UTC"
 FORMAT_MODULE_PATH = "config.formats"
 STATIC_URL = "/static/"

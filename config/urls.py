@@ -13,7 +13,7 @@ import presentation.views
 import wallet.account.what_is_kept
 import wallet.endpoints
 import wallet.status_lists.endpoints
-from config import views
+from config import languages, views
 from config.metrics import metrics
 from infra.published.documents import PublishedDocument
 from infra.published.families import PublishedFamily
@@ -40,6 +40,7 @@ INSERTED_BEFORE = ("", PRESENTATION, f"{PRESENTATION}/authorize")
 
 urlpatterns = [
     path("", views.home, name="home"),
+    path("language/", languages.choose, name="language"),
     path(f"{PRESENTATION}/authorize", presentation.views.authorize, name="authorize"),
     path(f"{PRESENTATION}/par", presentation.endpoints.push, name="push"),
     path(f"{PRESENTATION}/interactions/<uuid:interaction_id>/", presentation.views.resume, name="resume"),

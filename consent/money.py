@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Self
 
+from infra import localised
+
 _AMOUNT = re.compile(r"-?[0-9]{1,30}(\.[0-9]{1,12})?")
 _CURRENCY = re.compile(r"[A-Z]{3}")
 
@@ -45,16 +47,13 @@ class Money:
 
 
 def written(amount: Decimal, currency: str) -> str:
-    """An amount as people read it, such as `1,234.50 EUR`; the one place where this is decided.
-
-    The space does not break, and a minus sign stands for the hyphen, which is easily overlooked.
-    """
-    return f"{amount:,f}\N{NO-BREAK SPACE}{currency}".replace("-", "\N{MINUS SIGN}")
+    """An amount in the language of the page, such as `1,234.50 EUR`; see `localised.money`."""
+    return localised.money(amount, currency)
 
 
 def number_written(number: int) -> str:
-    """A whole number as people read it, such as `1,200`."""
-    return f"{number:,}"
+    """A whole number in the language of the page, such as `1,200`."""
+    return localised.separated(f"{number:,}")
 
 
 def total(payments: tuple[Money, ...]) -> Money | None:

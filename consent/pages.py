@@ -62,11 +62,6 @@ class Question:
         return any(transaction.consequential for transaction in self.transactions)
 
     @property
-    def registered_with(self) -> str:
-        """The operator's name; empty if it is not configured."""
-        return str(getattr(settings, "OPERATOR_NAME", ""))
-
-    @property
     def deadline(self) -> Deadline:
         """Until when the holder can answer, and whether there can be more time."""
         return Deadline(self.consent.expires_at, self.consent.extendable_until, self.consent.return_to)

@@ -53,7 +53,8 @@ def discovery_document(scopes: Scopes | None = None) -> bytes:
                 "private_key_jwt",
             ],
             "token_endpoint_auth_signing_alg_values_supported": ["ES256"],
-            "scopes_supported": [*(scopes or catalogue.current()), *GRANTS],
+            "scopes_supported": [*(scopes or catalogue.advertised()), *GRANTS],
+            "ui_locales_supported": [language_tag(language) for language, _name in settings.LANGUAGES],
             "client_id_prefixes_supported": ["pre-registered"],
             "status_list_aggregation_endpoint": settings.BASE_URL + token.PATH,
             "vp_formats_supported": {
@@ -61,6 +62,12 @@ def discovery_document(scopes: Scopes | None = None) -> bytes:
             },
         }
     )
+
+
+def language_tag(language: str) -> str:
+    """A language of the pages as a tag of BCP 47, with its region in capitals."""
+    name, _hyphen, region = language.partition("-")
+    return f"{name}-{region.upper()}" if region else name
 
 
 def credential_issuer_document() -> bytes:

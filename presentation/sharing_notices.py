@@ -14,6 +14,7 @@ from datetime import datetime
 
 import structlog
 from django.db.models import Q, QuerySet
+from django.utils.translation import gettext
 
 from consent import decisions
 from consent.models import Consent
@@ -32,7 +33,8 @@ def send_due(*, now: datetime, batch: int = 500) -> int:
     sent = 0
     for consent in _due(now=now).order_by("decided_at")[:batch]:
         try:
-            sent += _send_once(consent)
+            with letters.language_of(consent.wallet):
+                sent += _send_once(consent)
         except OSError:
             log.exception("share_emails_not_sent")
             break
@@ -79,7 +81,7 @@ def _send_once(consent: Consent) -> bool:
             domain=receipt.requester.domain,
             at=consent.decided_at or consent.asked_at,
             claims=receipt.claims,
-            transactions=[transaction.title for transaction in receipt.transactions],
+            transactions=[gettext(transaction.title) for transaction in receipt.transactions],
         )
     except (EmailAddressError, smtplib.SMTPRecipientsRefused, smtplib.SMTPDataError):
         log.warning("share_email_refused", wallet=str(consent.wallet_id))

@@ -14,7 +14,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_http_methods
 
 from consent.views import MORE_TIME, CodeWantedError, take_decision
-from infra import browser
+from infra import browser, languages
 from infra.outbound.calls import OutboundError
 from infra.reading import only_read
 from infra.waiting import NoThreadFreeError
@@ -68,6 +68,7 @@ def authorize(request: HttpRequest) -> HttpResponse:
         return _refuse_at_once(request, client, error)
     response = _on_to(_address(opened, following))
     browser.remember(response, secret)
+    languages.follow(request, response, carried.parameters.values.get("ui_locales", ""))
     return response
 
 

@@ -48,6 +48,8 @@ def _missing(item: pytest.Item) -> str | None:
         return "Node.js with the packages of tests/node"
     if item.get_closest_marker("curl") and not shutil.which("curl"):
         return "curl"
+    if item.get_closest_marker("gettext") and not shutil.which("xgettext"):
+        return "gettext"
     if item.get_closest_marker("nginx") and not nginx():
         return "nginx"
     if item.get_closest_marker("softhsm") and not softhsm.INSTALLED:
@@ -67,7 +69,7 @@ def _differs_on_sqlite(item: pytest.Item) -> bool:
 
 def _quick(item: pytest.Item) -> bool:
     """Whether the test needs no other program. All tests of a module that can start one are left out."""
-    apart = ("postgresql", "browser", "node", "curl", "nginx", "softhsm", "pgbouncer", "slow")
+    apart = ("postgresql", "browser", "node", "curl", "gettext", "nginx", "softhsm", "pgbouncer", "slow")
     starts = {"subprocess", "tests.processes", "tests.own_databases", "tests.project_copy"}
     starts.add("tests.benchmarks.sites")
     known = {getattr(value, "__module__", "") or "" for value in vars(item.module).values()}

@@ -246,4 +246,7 @@ def test_the_wallet_of_somebody_else_is_left_as_it_was(
     closed(petronella)
 
     assert in_the_database({BOB, "Baker", "1985-12-24"}) == before
-    assert "DE02 1203 0000 0000 2020 51" in browser.get("/wallet/history/").content.decode()
+    assert (
+        "DE02 1203 0000 0000 2020 51"
+        in browser.get(f"/wallet/history/{Consent.objects.get(wallet=bob).id}/").content.decode()
+    )

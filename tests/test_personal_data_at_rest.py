@@ -146,7 +146,10 @@ def test_no_transaction_is_stored_in_clear_at_any_step_of_a_request(
     answer = fragment(client.get(interaction_page).headers["Location"])
     assert ("vp_token" in answer) is (decision == "share")
     assert found() == {}
-    assert "DE02 1203 0000 0000 2020 51" in client.get("/wallet/history/").content.decode()
+    assert (
+        "DE02 1203 0000 0000 2020 51"
+        in client.get(f"/wallet/history/{Consent.objects.get().id}/").content.decode()
+    )
     assert Interaction.objects.get().sealed_transaction_data is None
 
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
 
-from django.utils.formats import date_format
 from django.utils.functional import Promise
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
+from infra import localised
 from wallet.countries import country_name
 from wallet.evidence import METHODS, EvidenceError, Verification
 
@@ -221,9 +221,9 @@ ORIGINAL = tuple(path for path, claim in CLAIMS.items() if not claim.derived_fro
 NAMES: dict[str, ClaimPath] = {".".join(path): path for path in CLAIMS}
 
 # Objects that contain claims: selectively disclosable, as are their members (RFC 9901 §6.3).
-GROUPS: dict[ClaimPath, tuple[str, str]] = {
-    ("age_equal_or_over",): ("Age", "Whether the person has reached an age, by threshold in years."),
-    ("verification",): ("Identity check", "How, when and how well the identity was verified."),
+GROUPS: dict[ClaimPath, tuple[Text, str]] = {
+    ("age_equal_or_over",): (_("Age"), "Whether the person has reached an age, by threshold in years."),
+    ("verification",): (_("Identity check"), "How, when and how well the identity was verified."),
 }
 
 
@@ -322,11 +322,11 @@ def display(path: ClaimPath, identity: Identity, *, today: date) -> Text:
     if path[0] == "verification" and identity.verification:
         return _in_words(path, identity.verification)
     if path == ("birth_date",):
-        return date_format(identity.birth_date, "j F Y")
+        return localised.day(identity.birth_date)
     if isinstance(value, bool):
         return _("Yes") if value else _("No")
     if isinstance(value, list):
-        value = ", ".join(country_name(code) for code in value)  # nationalities are the only list
+        value = localised.listed(country_name(code) for code in value)  # nationalities are the only list
     return value or _("(none)")  # “None” would read as a name
 
 
@@ -339,7 +339,7 @@ def _in_words(path: ClaimPath, verification: Verification) -> Text:
         case "assurance_level":
             return LEVELS.get(verification.assurance.level, verification.assurance.level)
         case "time":
-            return date_format(verification.day, "j F Y")
+            return localised.day(verification.day)
         case _:
             return METHODS[verification.method][0]
 

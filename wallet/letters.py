@@ -1,9 +1,12 @@
-"""E-mails to holders, as plain text and HTML, in the language of the current page."""
+"""E-mails to holders, as plain text and HTML.
+
+An e-mail that a person requests is in the language of the page; a notice is in the language of the wallet.
+"""
 
 import smtplib
 from collections.abc import Sequence
 from contextlib import suppress
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -12,10 +15,12 @@ from django.conf import settings
 from django.core.mail import EmailMessage, EmailMultiAlternatives, get_connection
 from django.template.loader import render_to_string
 from django.urls import reverse
+from django.utils.timezone import localtime
+from django.utils.translation import get_language, override
 from django.utils.translation import gettext as _t
 from django.utils.translation import gettext_lazy as _
 
-from infra import email_addresses
+from infra import email_addresses, localised
 from infra.email_addresses import EmailAddressError
 from infra.waiting import MAIL_SERVER, waiting_for
 from wallet.claims import Text
@@ -211,18 +216,33 @@ def send_link(email: str, address: str, *, lifetime: timedelta) -> None:
         _send(email, _t("Your sign-in link"), "link", facts)
 
 
-def send_notice(wallet: Wallet, notice: str, **facts: str) -> None:
+def send_notice(wallet: Wallet, notice: str, **facts: str | date) -> None:
     """What happened to the holder's identity; `notice` is a key of `NOTICES`. Reasons are not in it.
 
-    Never refused for want of a thread: notices are few, and nobody would send this letter again.
+    In the language of the wallet, because an operator, a sweep or another person may be the cause; days
+    and times in `facts` are written in it, too. Never refused for want of a thread: notices are few, and
+    nobody would send this letter again.
     """
-    send_worded(wallet.email, *worded(notice, **facts))
+    with language_of(wallet):
+        send_worded(wallet.email, *worded(notice, **facts))
 
 
-def worded(notice: str, **facts: str) -> tuple[str, str]:
-    """The subject and the text of a notice in the language of the page."""
-    subject, text = (str(each) % facts for each in NOTICES[notice])
+def language_of(wallet: Wallet | None) -> override:
+    """A context in the language that the holder last used; as before, if it is not known."""
+    return override((wallet.language if wallet else "") or get_language())
+
+
+def worded(notice: str, **facts: str | date) -> tuple[str, str]:
+    """The subject and the text of a notice, with days and times, in the language of the page."""
+    written = {name: _written(fact) for name, fact in facts.items()}
+    subject, text = (str(each) % written for each in NOTICES[notice])
     return subject, text
+
+
+def _written(fact: str | date) -> str:
+    if isinstance(fact, datetime):
+        return localised.moment(localtime(fact))
+    return localised.day(fact) if isinstance(fact, date) else fact
 
 
 def send_worded(recipient: str, subject: str, text: str) -> None:
@@ -257,14 +277,18 @@ def send_shared(
     _send(wallet.email, subject, "shared", facts)
 
 
-def send_notice_to(email: str, notice: str, *, link: str = "", **facts: str) -> None:
+def send_notice_to(
+    email: str, notice: str, *, wallet: Wallet | None = None, link: str = "", **facts: str | date
+) -> None:
     """Like `send_notice`, to an address that the wallet had or does not have yet.
 
-    link: where the notice leads, if `LINKS` has words for that.
+    wallet: in whose language it is written; without it, in that of the page. link: where the notice leads, if
+    `LINKS` has words for that.
     """
-    subject, text = (str(each) % facts for each in NOTICES[notice])
-    content = {"subject": subject, "text": text, "link": link, "link_text": LINKS.get(notice, "")}
-    _send(email, subject, "notice", content)
+    with language_of(wallet):
+        subject, text = worded(notice, **facts)
+        content = {"subject": subject, "text": text, "link": link, "link_text": LINKS.get(notice, "")}
+        _send(email, subject, "notice", content)
 
 
 def send_address_code(email: str, code: str, *, lifetime: timedelta) -> None:

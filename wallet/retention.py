@@ -26,8 +26,6 @@ ERRANDS_KEPT = timedelta(days=1)
 
 ENTRIES = table(
     """
-wallet.Wallet: email suspension_reason | a holder’s e-mail address, and the reason for a suspension | in
-    clear | holders sign in with the address; operators see the reason | as long as the wallet
 wallet.Credential: sealed_identity | verified identity of a holder | sealed | presentations disclose claims
     from it | {identity_kept} days after it ended or was revoked; until then as long as it is not replaced |
     ended identities
@@ -54,6 +52,8 @@ wallet.AuditEntry: action subject | which operator looked at which attempt: inte
 wallet.Wallet: email suspension_reason share_emails | a holder’s e-mail address, whether they want e-mails
     about what they share, and the reason for a suspension | in clear | holders sign in with the address;
     operators see the reason | as long as the wallet
+wallet.Wallet: language | the language the holder last used | in clear | to write e-mails in it | as long as
+    the wallet
 wallet.WalletClosure: reason sealed_address notice_due | closed wallet: when it was closed, by whom, why,
     and the address for the last e-mail | the address sealed, the rest in clear | to
     account for what was erased, and to tell the holder | the address until everything else is

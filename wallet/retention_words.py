@@ -42,8 +42,19 @@ _SIGN_IN = ForPeople(
     _("A day after the sign-in ends"),
 )
 PEOPLE = {
-    "a holder’s e-mail address, and the reason for a suspension": ForPeople(
-        _("Your e-mail address, and why your wallet was suspended if it was"),
+    "the language the holder last used": ForPeople(
+        _("The language in which you last read our pages"),
+        _("We write e-mails to you in it."),
+        _("As long as your wallet"),
+    ),
+    (
+        "a holder’s e-mail address, whether they want e-mails about what they share, and the reason for a "
+        "suspension"
+    ): ForPeople(
+        _(
+            "Your e-mail address, whether you want e-mails about what you share, and why your wallet was "
+            "suspended if it was"
+        ),
         _("You sign in with it, and we write to you there."),
         _("As long as your wallet"),
     ),

@@ -14,6 +14,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.utils.translation import get_language
 
 from infra import browser
 from infra.database.prepared_statements import PreparedRead
@@ -74,9 +75,17 @@ def start(request: HttpRequest, response: HttpResponse, wallet: Wallet, *, now: 
             system_name=agent.system,
             **kept,
         )
+        speak(wallet, get_language() or "")
     browser.set_cookie(response, settings.HOLDER_COOKIE_NAME, secret, lifetime=ABSOLUTE)
     _keep(request, session)
     return session
+
+
+def speak(wallet: Wallet, language: str) -> None:
+    """Remember the language of the person for e-mails; writes only if it changed."""
+    if wallet.language != language:
+        Wallet.objects.filter(id=wallet.id).update(language=language)
+        wallet.language = language
 
 
 def end(request: HttpRequest, response: HttpResponse) -> None:

@@ -1,18 +1,22 @@
 """The type metadata of the credential (SD-JWT VC §5), published at the address in `vct`.
 
-What is published stays: only claims that are not mandatory may join it. Any other change is a new version of
-the type, at a new address (§6).
+What is published stays: only claims that are not mandatory and labels in further languages may join it. Any
+other change is a new version of the type, at a new address (§6).
 """
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
+from django.conf import settings
+from django.utils.translation import gettext_lazy as _
 from django.utils.translation import override
 
-from wallet.claims import CLAIMS, GROUPS, ClaimPath
+from wallet.claims import CLAIMS, GROUPS, ClaimPath, Text
 from wallet.credentials import credential_type
 
-LOCALE = "en-GB"
+LOCALE = "en-GB"  # the first; descriptions, which are for developers, are in this language alone
+NAME = _("Verified identity")
 # Registered claims that are never selectively disclosable (SD-JWT VC §2.2.2.3), with their descriptions.
 PLAIN = {
     "iss": "The issuer; its keys are found by discovery.",
@@ -25,24 +29,24 @@ PLAIN = {
 
 def document() -> bytes:
     """The type metadata as JSON bytes."""
-    with override(LOCALE.lower()):
-        claims = [
-            *(_claim((name,), name, description, withheld="never") for name, description in PLAIN.items()),
-            *(
-                _claim(path, label, description, mandatory=_is_always_there(path))
-                for path, (label, description) in GROUPS.items()
-            ),
-            *(
-                _claim(claim.path, str(claim.label), claim.description, mandatory=not claim.optional)
-                for claim in CLAIMS.values()
-            ),
-        ]
-    name, description = "Verified identity", "Who somebody is and how old, as found by identity verification."
+    claims = [
+        *(_claim((name,), name, description, withheld="never") for name, description in PLAIN.items()),
+        *(
+            _claim(path, label, description, mandatory=_is_always_there(path))
+            for path, (label, description) in GROUPS.items()
+        ),
+        *(
+            _claim(claim.path, claim.label, claim.description, mandatory=not claim.optional)
+            for claim in CLAIMS.values()
+        ),
+    ]
+    description = "Who somebody is and how old, as found by identity verification."
+    display = list(_display("name", NAME, description))
     metadata = {
         "vct": credential_type(),
-        "name": name,
+        "name": display[0]["name"],
         "description": description + " Minted anew for every presentation.",
-        "display": [{"locale": LOCALE, "name": name, "description": description}],
+        "display": display,
         "claims": claims,
     }
     return json.dumps(metadata, indent=2, ensure_ascii=False).encode()
@@ -53,12 +57,22 @@ def _is_always_there(group: ClaimPath) -> bool:
 
 
 def _claim(
-    path: ClaimPath, label: str, description: str, *, withheld: str = "always", mandatory: bool = True
+    path: ClaimPath, label: Text, description: str, *, withheld: str = "always", mandatory: bool = True
 ) -> dict[str, Any]:
     """Claim metadata (§5.6); whether a claim can be withheld is said for each path by itself."""
     return {
         "path": list(path),
-        "display": [{"locale": LOCALE, "label": label, "description": description}],
+        "display": list(_display("label", label, description)),
         "mandatory": mandatory,
         "sd": withheld,
     }
+
+
+def _display(member: str, text: Text, description: str) -> Iterator[dict[str, str]]:
+    """The text in each language, English first; names on the wire, which have no translation, only once."""
+    with override(LOCALE.lower()):
+        yield {"locale": LOCALE, member: str(text), "description": description}
+    for language, _name in settings.LANGUAGES:
+        if language != LOCALE.lower() and not isinstance(text, str):
+            with override(language):
+                yield {"locale": language, member: str(text)}

@@ -35,6 +35,7 @@ LIMITS: Mapping[str, int] = MappingProxyType(
         "request": 65536,
         "request_uri": 512,
         "request_uri_method": 100,
+        "ui_locales": 200,
     }
 )
 CARRIERS = frozenset({"request", "request_uri"})  # parameters that carry a whole request (RFC 9101 §5)

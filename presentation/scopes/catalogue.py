@@ -8,11 +8,12 @@ process, the next request reads them again.
 from types import MappingProxyType
 
 import structlog
+from django.db import InterfaceError, OperationalError
 from django.db.models import F, Func, QuerySet
 
 from presentation.dcql.queries import BASIC
 from presentation.scopes.models import Scope
-from presentation.scopes.records import THE_BASIC_SCOPE, ScopeError, ScopeRecord, Scopes
+from presentation.scopes.records import ONLY_BASIC, THE_BASIC_SCOPE, ScopeError, ScopeRecord, Scopes
 
 log = structlog.get_logger(__name__)
 
@@ -39,6 +40,19 @@ def remembered() -> Scopes:
     global _known
     if _known is None:
         _known = _read()
+    return _known[1]
+
+
+def advertised() -> Scopes:
+    """The scopes for discovery: read now or, while the database is away, those in memory or the basic one.
+
+    RFC 8414 §2 allows a server to advertise fewer scopes than it supports.
+    """
+    global _known
+    try:
+        _known = _read()
+    except (OperationalError, InterfaceError):
+        return _known[1] if _known else ONLY_BASIC
     return _known[1]
 
 

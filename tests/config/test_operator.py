@@ -30,14 +30,17 @@ def operator(settings):
 def test_every_page_says_whose_service_this_is(operator, client, address):
     page = client.get(address).content.decode()
     assert "A service of <strong>Example Trust &amp; Sons</strong> · 1 High Street, Exampleton" in page
-    assert '<a href="https://operator.example/privacy">Privacy notice</a>' in page
-    assert '<a href="mailto:help@operator.example">Help: help@operator.example</a>' in page
+    assert '<a href="https://operator.example/privacy" rel="noreferrer">Privacy notice</a>' in page
+    assert '<a href="mailto:help@operator.example" rel="noreferrer">Help: help@operator.example</a>' in page
 
 
 @pytest.mark.django_db
 def test_help_may_be_a_page(operator, settings, client):
     settings.OPERATOR = replace(operator, help="https://operator.example/help")
-    assert '<a href="https://operator.example/help">Help</a>' in client.get("/").content.decode()
+    assert (
+        '<a href="https://operator.example/help" rel="noreferrer">Help</a>'
+        in client.get("/").content.decode()
+    )
 
 
 @pytest.mark.django_db

@@ -143,7 +143,10 @@ def test_every_form_of_the_page_is_sent_to_where_the_answer_is_acted_on(client, 
     decisions.grant(decided.id, alice, now=timezone.now())
     for consent in (put(alice), decided):
         page = client.get(address(consent)).content.decode()
-        assert set(re.findall('<form method="post" action="([^"]*)"', page)) == {consent.return_to}
+        assert set(re.findall('<form method="post" action="([^"]*)"', page)) == {
+            consent.return_to,
+            "/language/",
+        }
 
 
 def test_showing_the_page_takes_three_statements(client, alice: Wallet, sign_in, statements) -> None:

@@ -16,7 +16,7 @@ from infra.operations import Operation
 from keys.models import SigningKey
 from presentation.models import RelyingParty
 from presentation.webhooks.models import WebhookEvent
-from wallet.models import Credential, IdentityVerification, StatusEntry, Wallet
+from wallet.models import Credential, IdentityVerification, Recovery, StatusEntry, Wallet
 
 ADMINS = {model: own for model, own in admin.site._registry.items() if isinstance(own, OperationsAdmin)}
 NOT_RUN = Operation(label="One").run
@@ -30,7 +30,8 @@ def operations() -> Iterator[Any]:
 
 def test_every_row_that_operators_move_goes_through_operations() -> None:
     assert set(ADMINS) == {
-        *(SigningKey, Wallet, IdentityVerification, Credential, StatusEntry, RelyingParty, WebhookEvent)
+        *(SigningKey, Wallet, IdentityVerification, Credential, StatusEntry, RelyingParty, WebhookEvent),
+        Recovery,
     }
     assert all(own.operations and own.refusals for own in ADMINS.values())
 

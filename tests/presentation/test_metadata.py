@@ -52,6 +52,7 @@ def test_discovery_has_the_contracts_members_and_only_what_works(client: Client,
             "private_key_jwt",
         ],
         "token_endpoint_auth_signing_alg_values_supported": ["ES256"],
+        "ui_locales_supported": ["en-GB", "es"],
         "scopes_supported": [
             "urn:service:params:scope:verifiable-credentials:basic",
             "urn:service:params:scope:verifiable-credentials:age-over-18",

@@ -11,6 +11,7 @@ _MAIN = re.compile(r"<main\b.*?</main>", re.DOTALL)
 _ADMIN = re.compile(r'<div id="content".*?(?=<footer id="footer"|</body>)', re.DOTALL)
 _ACCOUNT = re.compile(r'class="account-name">([^<]*)<')
 _ID = re.compile(r"‹id \d+›")
+_SAME_PAGE = re.compile(r'(name="next" value=")[^"]*')  # where the choice of a language leads
 _SECTION = re.compile(r"(?=<h2\b)")
 _HEADING = re.compile(r"<h[12]\b[^>]*>(.*?)</h[12]>", re.DOTALL)
 _ERROR = re.compile(
@@ -28,7 +29,7 @@ class Frames:
 
     def name(self, frame: str, title: str) -> str:
         """The name of this frame on a page with this title."""
-        frame = _ID.sub("‹id›", frame)
+        frame = _SAME_PAGE.sub(r"\g<1>…", _ID.sub("‹id›", frame))
         if frame not in self._known:
             others = sum(name.startswith(title) for name in self._known.values())
             self._known[frame] = f"{title} ({others + 1})" if others else title

@@ -244,7 +244,7 @@ def test_endless_values_are_cut(client: Client, bank: RelyingParty) -> None:
 
 
 def test_the_parameters_explained_are_those_of_the_contract() -> None:
-    unexplained = {"dcql_query", "request_uri_method", *CARRIERS}
+    unexplained = {"dcql_query", "request_uri_method", "ui_locales", *CARRIERS}
     assert set(PARAMETERS) == set(LIMITS) - unexplained
 
 

@@ -100,7 +100,7 @@ def test_the_consent_page_says_that_the_requester_is_unverified(developer: Clien
         f"{url}&response_type=vp_token&scope={BASIC}&login_hint=a@b.example&nonce={'n' * 20}"
     ).headers["Location"]
 
-    assert "My Shop (sandbox, unverified) asks for" in text(holder.get(sign_in))
+    assert "My Shop (sandbox, unverified)</bdi> wants to confirm" in text(holder.get(sign_in))
     full = {"response_type": "vp_token", "scope": BASIC, "login_hint": "a@b.example", "nonce": "n" * 20}
     query = "&".join(f"{name}={value}" for name, value in full.items())
     Client().post(

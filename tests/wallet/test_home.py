@@ -12,7 +12,7 @@ from tests.wallet.statuses import SAID
 from tests.wallet.test_identity_verification import attempt_in, in_review
 from wallet import suspension
 from wallet.identity import review
-from wallet.models import Credential
+from wallet.models import Credential, Wallet
 
 HOME = "/wallet/"
 ACTION = re.compile(r"<main.*?</main>", re.DOTALL)
@@ -32,7 +32,8 @@ def badge(page):
 
 
 @pytest.fixture
-def holder(client, alice, sign_in):
+def holder(client, alice, sign_in, now):
+    Wallet.objects.update(passkey_offered_at=now)  # the home without the offer of a passkey
     sign_in(alice)
     return client
 
@@ -141,10 +142,12 @@ def test_names_are_shown_as_text(client, db, sign_in, now):
     assert "&lt;b&gt;R" in body(client)
 
 
-def test_the_home_reads_the_database_three_times(holder, statements):
+def test_the_home_reads_the_database_four_times(holder, statements):
     with statements() as made:
         holder.get(HOME)
-    assert len(made.texts) == 3, made.texts  # session with wallet and credential, newest check, evidence
+    assert len(made.texts) == 4, (
+        made.texts
+    )  # session with wallet and credential, newest check, evidence, a move under way
 
 
 @pytest.mark.parametrize("name", ["wallet_home", "consent_history", "wallet_security"])

@@ -1,7 +1,7 @@
 """E-mails: sent over real SMTP, as text and HTML; and the sandbox's mailbox."""
 
 import re
-from datetime import timedelta
+from datetime import UTC, date, datetime, timedelta
 
 import pytest
 from django.conf import settings as project_settings
@@ -175,3 +175,51 @@ def test_the_email_after_a_review_is_sent_however_many_threads_wait(smtp, alice)
         letters.send_notice(alice, "approved")
 
     assert len(smtp.envelopes) == 1
+
+
+# --- In the language of the person -------------------------------------------------------------------------
+
+
+def test_a_code_is_in_the_language_of_the_page(client, errand):
+    client.post(reverse("wallet_sign_in", args=[errand.id]), headers={"accept-language": "es"})
+    [letter] = mail.outbox
+    assert letter.subject == "Su código de inicio de sesión"
+    assert "Acme Bank pide sus datos verificados" in letter.body
+    assert "Funciona durante 10 minutos." in letter.body
+    html = letter.alternatives[0][0]
+    assert '<html lang="es">' in html
+    assert "Introdúzcalo solo en" in html
+
+
+def test_a_notice_is_in_the_language_of_the_wallet_whoever_causes_it(nora):
+    nora.language = "es"
+    with translation.override("en-gb"):  # of an operator, or of a sweep
+        letters.send_notice(nora, "ends_7", day=date(2027, 2, 1))
+    [letter] = mail.outbox
+    assert letter.subject == "Su identidad verificada termina el 1 de febrero de 2027"
+    assert "hasta el final del 1 de febrero de 2027." in letter.body
+    assert '<html lang="es">' in letter.alternatives[0][0]
+    assert translation.get_language() == "en-gb"
+
+
+def test_a_notice_to_a_wallet_without_a_language_is_in_english(nora):
+    letters.send_notice(nora, "ends_7", day=date(2027, 2, 1))
+    assert mail.outbox[0].subject == "Your verified identity ends on 1 February 2027"
+
+
+def test_the_wallet_takes_the_language_in_which_its_holder_signs_in(client, errand, nora):
+    spanish = {"accept-language": "es"}
+    response = client.post(reverse("wallet_sign_in", args=[errand.id]), headers=spanish)
+    client.post(response.url, {"code": code_in(mail.outbox[0].body)}, headers=spanish)
+    nora.refresh_from_db()
+    assert nora.language == "es"
+
+
+@pytest.mark.parametrize("language", ["en-gb", "es"])
+@pytest.mark.parametrize("notice", letters.NOTICES)
+def test_every_notice_can_be_written_in_every_language(language, notice, nora):
+    nora.language = language
+    facts = dict.fromkeys(("browser", "when", "address", "name"), "x") | {"day": date(2027, 2, 1)}
+    facts |= {"until": datetime(2027, 2, 1, 9, 30, tzinfo=UTC)}
+    letters.send_notice(nora, notice, **facts)
+    assert "%(" not in mail.outbox[0].subject + mail.outbox[0].body

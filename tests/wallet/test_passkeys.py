@@ -297,7 +297,7 @@ def test_without_a_session_the_pages_lead_to_the_sign_in(client, db, name):
 
 def test_a_passkey_signs_in_at_the_front_door_to_its_own_wallet(client, passkey, authenticator):
     response = enter(client, authenticator)
-    assert (response.status_code, response.url) == (303, reverse("consent_history"))
+    assert (response.status_code, response.url) == (303, reverse("wallet_home"))
     assert HolderSession.objects.get().wallet == passkey.wallet
     assert ALICE in client.get(reverse(SECURITY)).content.decode()
     used = Passkey.objects.get()
@@ -493,21 +493,19 @@ def test_of_concurrent_uses_of_one_challenge_one_counts(now):
 
 def test_an_enrolled_holder_is_offered_a_passkey_until_they_answer(client, alice, sign_in):
     sign_in(alice)
-    for name in ("consent_history", "wallet_own_identity"):
-        assert "Sign in faster next time" in client.get(reverse(name)).content.decode()
+    assert "Sign in faster next time" in client.get(reverse("wallet_home")).content.decode()
     response = client.post(reverse("wallet_passkey_close_offer"))
-    assert (response.status_code, response.url) == (303, reverse("consent_history"))
-    for name in ("consent_history", "wallet_own_identity"):
-        assert "Sign in faster next time" not in client.get(reverse(name)).content.decode()
+    assert (response.status_code, response.url) == (303, reverse("wallet_home"))
+    assert "Sign in faster next time" not in client.get(reverse("wallet_home")).content.decode()
 
 
 def test_who_has_no_identity_or_had_a_passkey_is_not_offered_one(client, alice, nora, sign_in, settings):
     sign_in(nora)
-    assert "Sign in faster" not in client.get(reverse("consent_history")).content.decode()
+    assert "Sign in faster" not in client.get(reverse("wallet_home")).content.decode()
     sign_in(alice)
     add(client, Authenticator(settings.BASE_URL))
     Passkey.objects.all().delete()
-    assert "Sign in faster" not in client.get(reverse("consent_history")).content.decode()
+    assert "Sign in faster" not in client.get(reverse("wallet_home")).content.decode()
 
 
 @pytest.mark.postgresql

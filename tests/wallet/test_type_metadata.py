@@ -31,6 +31,9 @@ def test_what_v1_has_said_from_the_beginning_never_changes(settings: Any):
     settings.BASE_URL = "https://wallet.example"
     document = json.loads(type_metadata.document())
     document["claims"] = [claim for claim in document["claims"] if claim["mandatory"]]
+    for described in (document, *document["claims"]):  # labels in further languages may join
+        assert [each["locale"] for each in described["display"][1:]] in ([], ["es"])
+        del described["display"][1:]
     mandatory = json.dumps(document, indent=2, ensure_ascii=False).encode()
     assert hashlib.sha256(mandatory).hexdigest() == FROZEN
 
@@ -50,6 +53,17 @@ def test_it_does_not_depend_on_the_language_of_the_reader(document: dict[str, An
         assert json.loads(type_metadata.document()) == document
 
 
+def test_people_read_the_labels_in_each_language_of_the_pages(document: dict[str, Any]):
+    labels = {
+        tuple(claim["path"]): {shown["locale"]: shown["label"] for shown in claim["display"]}
+        for claim in document["claims"]
+    }
+    assert labels["given_name",] == {"en-GB": "Given name", "es": "Nombre de pila"}
+    assert labels["age_equal_or_over", "18"] == {"en-GB": "Aged 18 or over", "es": "18 años o más"}
+    assert labels["iss",] == {"en-GB": "iss"}
+    assert [shown["name"] for shown in document["display"]] == ["Verified identity", "Identidad verificada"]
+
+
 def test_withheld_is_said_path_by_path_as_it_is_issued(document: dict[str, Any]):
     tree = claims.values(ADA, today=date(2026, 11, 20))
     withheld = set(_withheld(all_withheld(tree), ()))
@@ -65,9 +79,11 @@ def test_claim_metadata_has_the_members_of_the_draft(document: dict[str, Any]):
     for claim in document["claims"]:
         assert claim.keys() == {"path", "display", "mandatory", "sd"}
         assert claim["mandatory"] is (claim["path"][0] not in ("verification", "email"))
-        for shown in claim["display"]:
-            assert shown.keys() == {"locale", "label", "description"}
-            assert all(shown.values())
+        english, *others = claim["display"]
+        assert english.keys() == {"locale", "label", "description"}
+        for shown in others:
+            assert shown.keys() == {"locale", "label"}
+        assert all(value for shown in claim["display"] for value in shown.values())
     assert document.keys() == {"vct", "name", "description", "display", "claims"}
 
 

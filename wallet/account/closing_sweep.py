@@ -9,10 +9,9 @@ from datetime import datetime, timedelta
 
 import structlog
 from django.db.models import Q, QuerySet
-from django.utils.formats import date_format
 from django.utils.timezone import localtime
 
-from infra import personal_data
+from infra import localised, personal_data
 from infra.email_addresses import EmailAddressError
 from infra.personal_data import Person
 from infra.sealing import SealError
@@ -96,8 +95,11 @@ def _deliver(closure: WalletClosure, notice: str, *, now: datetime) -> bool:
     begun = closure.closed_at or closure.undone_at or closure.asked_at
     try:
         address = closing.address_of(closure)
-        facts = {"when": f"{date_format(localtime(closure.closes_at), 'j F Y, H:i')} UTC"}
-        letters.send_notice(Wallet(email=address), notice, **facts)
+        wallet = Wallet.objects.filter(id=closure.wallet).only("language").first() or Wallet()
+        wallet.email = address  # not saved
+        with letters.language_of(wallet):
+            when = f"{localised.moment(localtime(closure.closes_at))} UTC"
+        letters.send_notice(wallet, notice, when=when)
     except EmailAddressError:  # nobody can be reached there
         return True
     except (OSError, SealError) as error:

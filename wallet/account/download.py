@@ -12,13 +12,12 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.template.loader import get_template, render_to_string
-from django.utils.formats import date_format
 from django.utils.html import format_html
 from django.utils.safestring import mark_safe
 from django.utils.timezone import localtime
 from django.utils.translation import gettext as _t
 
-from infra import personal_data
+from infra import localised, personal_data
 from infra.personal_data import Person, Section
 
 FORMAT = "wallet-data/1"  # another number once a member changes its meaning or goes
@@ -86,9 +85,9 @@ def _in_words(name: str, value: Any) -> Any:
     if isinstance(value, bool):
         return _t("yes") if value else _t("no")
     if isinstance(value, str) and name.endswith("_at"):
-        return f"{date_format(localtime(datetime.fromisoformat(value)), 'j F Y, H:i')} UTC"
+        return f"{localised.moment(localtime(datetime.fromisoformat(value)))} UTC"
     if isinstance(value, str) and (name.endswith("_on") or name == "birth_date"):
-        return date_format(date.fromisoformat(value), "j F Y")
+        return localised.day(date.fromisoformat(value))
     return value
 
 

@@ -9,7 +9,6 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Q
 from django.urls import reverse
-from django.utils.formats import date_format
 
 from infra.email_addresses import EmailAddressError
 from infra.sealing import sha256_hex
@@ -39,8 +38,8 @@ def tell(former: FormerAddress, *, now: datetime) -> bool:
         return False
     try:
         link = settings.BASE_URL + reverse("wallet_email_change_undo", args=[secret])
-        until = date_format(former.expires_at, "j F Y, H:i")
-        letters.send_notice_to(former.email, "address_changed", link=link, until=until)
+        wallet, until = former.wallet, former.expires_at
+        letters.send_notice_to(former.email, "address_changed", wallet=wallet, link=link, until=until)
     except EmailAddressError:  # of an earlier release: nobody can be reached there
         log.warning("address_notice_not_sendable", wallet=str(former.wallet_id))
     except OSError:
@@ -94,6 +93,6 @@ def undo(secret: str, *, now: datetime) -> FormerAddress:
 def _tell_the_other(wallet: Wallet, email: str) -> None:
     """Best effort: who undid the change knows it, and the other one finds out when they sign in."""
     try:
-        letters.send_notice_to(email, "address_put_back")
+        letters.send_notice_to(email, "address_put_back", wallet=wallet)
     except (OSError, EmailAddressError):
         log.exception("address_notice_not_sent", wallet=str(wallet.id))

@@ -6,9 +6,9 @@ import structlog
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
-from django.utils.formats import date_format
 from django.utils.timezone import localtime
 
+from infra import localised
 from infra.email_addresses import EmailAddressError
 from infra.limits import LimitReachedError, RollingLimit
 from infra.waiting import MAIL_SERVER, waiting_for
@@ -38,7 +38,7 @@ def tell(request: HttpRequest, response: HttpResponse, wallet: Wallet, *, known:
         return
     facts = {
         "browser": str(user_agents.parse(request.headers.get("User-Agent", ""))),
-        "when": date_format(localtime(now), "j F Y, H:i"),
+        "when": localised.moment(localtime(now)),
         "address": settings.BASE_URL + reverse("wallet_security"),
     }
     tell_afterwards(response, wallet, "new_browser", **facts)

@@ -13,7 +13,7 @@ import structlog
 from django.conf import settings
 from django.db.models import F, Q
 from django.urls import reverse
-from django.utils.formats import date_format
+from django.utils.timezone import localtime
 
 from infra.email_addresses import EmailAddressError
 from infra.retention import delete
@@ -81,9 +81,9 @@ def _deliver(recovery: Recovery, email: str, notice: str, *, now: datetime) -> b
     secret = secrets.token_urlsafe(16)
     StopLink.objects.create(digest=sha256_hex(secret), recovery=recovery, expires_at=now + LINKS_KEPT)
     link = settings.BASE_URL + reverse("wallet_recovery_stop", args=[secret])
-    day = date_format(max(recovery.due_at or now, now + LAST_NOTICE), "j F Y")
+    day = localtime(max(recovery.due_at or now, now + LAST_NOTICE)).date()
     try:
-        letters.send_notice_to(email, notice, link=link, day=day)
+        letters.send_notice_to(email, notice, wallet=recovery.old, link=link, day=day)
     except EmailAddressError:  # of an earlier release: nobody can be reached there
         return True
     except smtplib.SMTPRecipientsRefused as refused:

@@ -8,12 +8,11 @@ the mail server did not take is sent by a later sweep.
 import smtplib
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 
 import structlog
 from django.db.models import F, Q, QuerySet
-from django.utils.formats import date_format
 
 from infra.email_addresses import EmailAddressError
 from wallet import credentials, letters
@@ -88,7 +87,7 @@ def _send_end(credential: Credential, notice: str, *, now: datetime) -> bool:
     row = Credential.objects.filter(
         id=credential.id, state=credential.state, issued_at=credential.issued_at, notice=credential.notice
     )
-    facts = {"day": date_format(credentials.last_day(credential), "j F Y")}
+    facts = {"day": credentials.last_day(credential)}
     return _send_once(row, credential.wallet, notice, {"notice": notice}, facts, now=now)
 
 
@@ -97,7 +96,7 @@ def _send_once(
     wallet: Wallet,
     notice: str,
     done: Mapping[str, str],
-    facts: Mapping[str, str],
+    facts: Mapping[str, str | date],
     *,
     now: datetime,
 ) -> bool:
@@ -113,7 +112,7 @@ def _send_once(
     return settled
 
 
-def _deliver(wallet: Wallet, notice: str, facts: Mapping[str, str]) -> bool:
+def _deliver(wallet: Wallet, notice: str, facts: Mapping[str, str | date]) -> bool:
     """Whether the e-mail needs no further attempt. Raises OSError if the mail server takes no e-mails."""
     try:
         letters.send_notice(wallet, notice, **facts)

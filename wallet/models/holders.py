@@ -25,6 +25,8 @@ class Wallet(models.Model):
     )
     # Whether the holder is sent an e-mail after each answer.
     share_emails = models.BooleanField(default=False, db_default=False, editable=False)
+    # The last language the person used, for e-mails that no page sends; empty until it is known.
+    language = models.CharField(max_length=10, default="", db_default="", blank=True, editable=False)
     created_at = models.DateTimeField(_("opened"), editable=False)
     # When the holder answered the offer to add a passkey, which is made once.
     passkey_offered_at = models.DateTimeField(null=True, editable=False)

@@ -83,7 +83,7 @@ def close_offer(request: HttpRequest) -> HttpResponse:
     if session is None:
         return see_other("wallet_front_door")
     Wallet.objects.filter(id=session.wallet_id, passkey_offered_at=None).update(passkey_offered_at=now)
-    return see_other("consent_history")
+    return see_other("wallet_home")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -22,6 +22,7 @@ from presentation.models import RelyingParty
 
 pytestmark = pytest.mark.django_db
 roles = import_module("presentation.migrations.0002_operator_roles")
+shipped_scopes = import_module("presentation.migrations.0005_shipped_scopes")
 
 RELYING_PARTIES = "Relying parties"
 IDENTITY_REVIEW = "Identity review"
@@ -31,6 +32,7 @@ AUDIT = "Audit (read only)"
 # Every list of the admin, and the roles that may read it. Other roles do not see that it exists.
 LISTS = {
     "presentation/relyingparty": {RELYING_PARTIES, AUDIT},
+    "presentation/scope": {RELYING_PARTIES, AUDIT},
     "presentation/interaction": {RELYING_PARTIES, AUDIT},
     "presentation/webhookevent": {RELYING_PARTIES, AUDIT},
     "consent/consent": {AUDIT},
@@ -40,6 +42,8 @@ LISTS = {
     "wallet/statusentry": {IDENTITY_REVIEW, AUDIT},
     "wallet/statusevent": {IDENTITY_REVIEW, AUDIT},
     "wallet/auditentry": {AUDIT},
+    "wallet/recovery": {IDENTITY_REVIEW, AUDIT},
+    "wallet/walletclosure": {IDENTITY_REVIEW, AUDIT},
     "keys/signingkey": {KEYS, AUDIT},
     "keys/authority": {KEYS, AUDIT},
     "keys/keyevent": {KEYS, AUDIT},
@@ -51,13 +55,15 @@ NAMES = [RELYING_PARTIES, IDENTITY_REVIEW, KEYS, AUDIT]
 
 @pytest.fixture(autouse=True)
 def _groups() -> None:
-    """Creates the roles as the migration does, because emptying the database deletes them."""
+    """Creates the roles as the migrations do, because emptying the database deletes them."""
     if not Group.objects.exists():
         make_roles()
 
 
 def make_roles() -> None:
-    roles.make_roles(apps, SimpleNamespace(connection=connection))
+    schema_editor = SimpleNamespace(connection=connection)
+    roles.make_roles(apps, schema_editor)
+    shipped_scopes.allow(apps, schema_editor)
 
 
 def operator(role: str) -> Client:
@@ -102,6 +108,7 @@ def test_a_fresh_database_has_the_groups_with_their_permissions(tmp_path: Path) 
         ).fetchall()
     expected = {
         role: sum(len(actions) for models in parts.values() for actions in models.values())
+        + len(shipped_scopes.ROLES.get(role, ()))
         for role, parts in roles.ROLES.items()
     }
     assert found == expected

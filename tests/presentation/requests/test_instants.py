@@ -68,7 +68,7 @@ def test_a_question_is_over_from_the_instant_at_which_it_expires(
     clock(expires_at - MOMENT)
     assert client.get(page).status_code == 200
     clock(expires_at)
-    assert client.get(page).status_code == 410
+    assert client.get(page, follow=True).status_code == 410
 
 
 @pytest.mark.parametrize(("older", "asks_again"), [(timedelta(0), False), (MOMENT, True)])

@@ -27,6 +27,7 @@ def run(recorder: Recorder) -> None:
     _detours(recorder)
     _stale(recorder)
     _lost(recorder)
+    _languages(recorder)
     if recorder.service.sandbox:
         _posted(recorder)
 
@@ -44,6 +45,20 @@ def _newcomer(recorder: Recorder) -> None:
             browser.post(page.path, {"code": code})
         browser.get(page.path)
         browser.post(page.path.replace("/code/", "/sign-in/"))
+
+
+def _languages(recorder: Recorder) -> None:
+    """The language of the pages, as the person, the request and the browser say."""
+    with recorder.scenario("a person who chooses Spanish") as browser:
+        browser.follow(browser.post("/language/", {"language": "es", "next": "/wallet/sign-in/"}))
+        browser.post("/language/", {"language": "es", "next": "//elsewhere.example/"})
+        browser.post("/language/", {"language": "xx", "next": "/"})
+        browser.get("/language/")
+    with recorder.scenario("a request with ui_locales") as browser:
+        asked = recorder.service.asked(BANK, login_hint="luz@example.org", ui_locales="fr es")
+        browser.follow(browser.get(AUTHORIZE, asked))
+    with recorder.scenario("a browser that accepts Spanish") as browser:
+        browser.get("/nothing/", Accept_Language="es-MX,es;q=0.9")
 
 
 def _nonce(number: int) -> str:

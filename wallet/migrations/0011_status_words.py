@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('wallet', '0009_extendable_errands'),
+        ('wallet', '0010_extendable_errands'),
     ]
 
     operations = [

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('wallet', '0008_addresses_and_recoveries'),
+        ('wallet', '0009_wallet_language'),
     ]
 
     operations = [

@@ -1,0 +1,98 @@
+"""A person reads the pages in their language, and changes it on the way."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.core import mail
+from playwright.sync_api import expect
+
+from tests.journeys.conftest import Application, Holder
+from tests.people import NORA
+from tests.relying_party import RelyingParty
+from tests.wallet.conftest import code_in
+from wallet.models import Wallet
+
+pytestmark = pytest.mark.browser
+
+
+def reads(page: Any, language: str) -> None:
+    expect(page.locator("html")).to_have_attribute("lang", language)
+
+
+def signs_in(person: Holder) -> None:
+    person.clicks("Enviarme un código").sees("Introduzca el código")
+    code = person.page.locator(".banner-code").inner_text()
+    person.page.locator("input[name=code]").fill(code)  # submits itself
+
+
+def test_the_language_is_changed_on_the_way_and_stays_to_the_end(
+    holder: Callable[..., Holder], bank: RelyingParty, application: Application
+) -> None:
+    person = holder(NORA).arrives().sees("Confirm your e-mail address")
+    reads(person.page, "en-gb")
+    person.clicks("Español").sees("Confirme su dirección de correo electrónico")
+    expect(person.page.locator("main")).to_contain_text("Acme Bank")
+    person.clicks("Enviarme un código").sees("Introduzca el código")
+    person.page.locator("input[name=code]").fill("12345")
+    person.clicks("Continuar").sees("Introduzca el código")
+    expect(person.page.get_by_role("alert")).to_contain_text("El código tiene seis cifras")
+    reads(person.page, "es")
+    person.page.locator("input[name=code]").fill(person.page.locator(".banner-code").inner_text())
+    person.sees("Confirme su identidad").clicks("Aceptar y empezar")
+    person.sees("¿Qué debe encontrar la comprobación?")
+    person.page.locator("input[name=outcome][value=adult]").check()
+    person.clicks("Enviar el resultado").sees("¿Compartir esto con Acme Bank?")
+    expect(person.page.locator("dl.claims")).to_contain_text("18 años o más")
+    expect(person.page.locator("dl.claims")).to_contain_text("Sí")
+    reads(person.page, "es")
+    assert Wallet.objects.get(email=NORA).language == "es"
+
+    person.clicks("English").sees("Share this with Acme Bank?")
+    reads(person.page, "en-gb")
+    assert Wallet.objects.get(email=NORA).language == "en-gb"
+    assert bank.verify(person.clicks("Share and").comes_back())
+
+
+def test_a_request_with_ui_locales_begins_in_spanish_and_its_errors_are_spanish(
+    holder: Callable[..., Holder], alice: Wallet
+) -> None:
+    person = holder().arrives(ui_locales="fr es")
+    person.sees("Confirme su dirección de correo electrónico")
+    signs_in(person)
+    person.sees("¿Compartir esto con Acme Bank?")
+    question = person.page.url
+    person.page.context.clear_cookies(name=settings.BROWSER_COOKIE_NAME)
+    person.clicks("Compartir y continuar").sees("Esta solicitud ha")
+    reads(person.page, "es")
+    person.page.goto(f"{question}nothing/")
+    person.sees("No hay nada en esta dirección")
+
+
+def test_the_language_of_the_browser_is_that_of_the_pages(
+    browser: Any, holder: Callable[..., Holder], bank: RelyingParty, alice: Wallet
+) -> None:
+    context = browser.new_context(locale="es-MX")
+    person = holder(page=context.new_page()).arrives()
+    person.sees("Confirme su dirección de correo electrónico")
+    signs_in(person)
+    person.clicks("Compartir y continuar").comes_back()
+    person.page.goto(f"{bank.base_url}/wallet/history/")
+    moment = person.page.locator("time[data-moment]").first
+    expect(moment).to_have_text(re.compile(r"^\d{1,2} de [a-z]+ de \d{4} a las? \d{1,2}:\d\d$"))
+    context.close()
+
+
+def test_the_code_comes_in_an_email_in_the_language_of_the_page(
+    holder: Callable[..., Holder], alice: Wallet, settings: Any
+) -> None:
+    settings.EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
+    person = holder().arrives(ui_locales="es").clicks("Enviarme un código").sees("Introduzca el código")
+    [letter] = mail.outbox
+    assert letter.subject == "Su código de inicio de sesión"
+    assert "Acme Bank pide sus datos verificados." in letter.body
+    assert '<html lang="es">' in letter.alternatives[0][0]
+    person.page.locator("input[name=code]").fill(code_in(letter.body))
+    person.sees("¿Compartir esto con Acme Bank?")
