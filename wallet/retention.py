@@ -26,8 +26,6 @@ ERRANDS_KEPT = timedelta(days=1)
 
 ENTRIES = table(
     """
-wallet.Wallet: email suspension_reason | a holder’s e-mail address, and the reason for a suspension | in
-    clear | holders sign in with the address; operators see the reason | as long as the wallet
 wallet.Credential: sealed_identity | verified identity of a holder | sealed | presentations disclose claims
     from it | {identity_kept} days after it ended or was revoked; until then as long as it is not replaced |
     ended identities
