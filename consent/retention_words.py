@@ -32,6 +32,11 @@ _RECEIPT = ForPeople(
 PEOPLE = {
     "consent record: who asked, names of claims, hash of the request, the answer": _RECEIPT,
     "consent record: type, title and hash of each transaction": _RECEIPT,
+    "consent record: whether an e-mail about the answer is to be sent": ForPeople(
+        _("That an e-mail about what you shared is still to be sent, if you want these e-mails"),
+        _("You asked us to send them."),
+        _("Until the e-mail is sent, a day at most"),
+    ),
     "question that nobody answered": ForPeople(
         _("Requests that you did not answer"),
         _("You may come back to the page."),

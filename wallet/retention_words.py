@@ -47,13 +47,11 @@ PEOPLE = {
         _("We write e-mails to you in it."),
         _("As long as your wallet"),
     ),
-    (
-        "a holder’s e-mail address, whether they want e-mails about what they share, and the reason for a "
-        "suspension"
-    ): ForPeople(
+    "a holder’s e-mail address, whether they want e-mails about what they share, and the reason for a "
+    "suspension": ForPeople(
         _(
-            "Your e-mail address, whether you want e-mails about what you share, and why your wallet was "
-            "suspended if it was"
+            "Your e-mail address, whether you want an e-mail each time you share something, and why your "
+            "wallet was suspended if it was"
         ),
         _("You sign in with it, and we write to you there."),
         _("As long as your wallet"),
@@ -81,9 +79,47 @@ PEOPLE = {
         _("For ever. Once your wallet is closed, the numbers lead to nobody."),
     ),
     "signed-in browser": ForPeople(
-        _("In which browsers you are signed in"),
+        _("In which browsers you are signed in: a checksum for each"),
         _("To recognise the browser."),
         _("12 hours at most, or until you sign out"),
+    ),
+    "signed-in browser: its name and that of its system, such as Firefox and Linux": ForPeople(
+        _("The names of those browsers and of their systems, such as Firefox on Linux"),
+        _("So that you recognise your browsers and can sign out the others."),
+        _("12 hours at most, or until you sign out"),
+    ),
+    "passkey: its name, public key, how browsers reach it, and when it was last used": ForPeople(
+        _("Your passkeys: the name you gave each, its public key, and when it was last used"),
+        _("You sign in and confirm payments with them."),
+        _("Until you remove the passkey or close your wallet"),
+    ),
+    "number that a passkey has to sign: its digest, the digest of the cookie of the browser, and what it is "
+    "for": ForPeople(
+        _("The random numbers that your passkey signs: checksums only"),
+        _("So that each signature counts once, and only in your browser."),
+        _("Until the number is used, five minutes at most"),
+    ),
+    "change of e-mail address: the new address, digest of the browser’s cookie, keyed hash of the "
+    "code": ForPeople(
+        _("The new e-mail address that you have asked for, and a checksum of the code we sent there"),
+        _("To change the address when you enter the code."),
+        _("Ten minutes: until the code ends"),
+    ),
+    "change of e-mail address: the address before, hash of the link that undoes it": ForPeople(
+        _("The e-mail address that your wallet had before a change"),
+        _("Whoever reads the old mailbox can undo the change, and nobody else gets the address meanwhile."),
+        _("Seven days after the change"),
+    ),
+    "recovery after a lost mailbox: which wallets, a keyed digest of the old address until it is decided, "
+    "who stopped it and why": ForPeople(
+        _("That you asked for your old wallet after losing the mailbox, and what became of it"),
+        _("To move the wallet after the waiting time, and to answer your questions."),
+        _("Two years after it ended; a week if no identity check followed"),
+    ),
+    "recovery after a lost mailbox: link in an e-mail to the old address": ForPeople(
+        _("Checksums of the links with which the old mailbox can stop the move of a wallet"),
+        _("To recognise the link when it is opened."),
+        _("Two weeks at most"),
     ),
     "sign-in: e-mail address, digest of the browser’s cookie, where the person came from, names of the "
     "claims wanted": _SIGN_IN,
@@ -92,7 +128,7 @@ PEOPLE = {
     "browser that has signed in with an e-mail address": ForPeople(
         _("Checksums of the browsers in which you have signed in before"),
         _("So that strangers cannot use up your sign-in codes."),
-        _("A year after you last signed in there, or until you close your wallet"),
+        _("Half a year after you last signed in there, or until you close your wallet"),
     ),
     "presented credential: its place in a status list, the holder’s credential, its consent "
     "record": ForPeople(
