@@ -17,6 +17,7 @@ PHRASES: dict[str, Text] = {
         for age in AGE_THRESHOLDS
     },
     "nationalities": _("your nationality"),
+    "email": _("your e-mail address"),
     "verification.trust_framework": _("the rules by which your identity was checked"),
     "verification.assurance_level": _("how thoroughly your identity was checked"),
     "verification.time": _("when your identity was checked"),
