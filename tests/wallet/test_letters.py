@@ -172,6 +172,6 @@ def test_at_most_two_threads_send_emails_and_a_request_that_waited_in_vain_gets_
 
 def test_the_email_after_a_review_is_sent_however_many_threads_wait(smtp, alice):
     with waiting_for(MAIL_SERVER), waiting_for(MAIL_SERVER):
-        letters.send_notice(alice, "approved")
+        letters.send_notice(alice.email, "approved")
 
     assert len(smtp.envelopes) == 1

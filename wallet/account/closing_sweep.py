@@ -104,7 +104,7 @@ def _deliver(closure: WalletClosure, notice: str, *, now: datetime) -> bool:
     try:
         address = closing.address_of(closure)
         facts = {"when": f"{date_format(localtime(closure.closes_at), 'j F Y, H:i')} UTC"}
-        letters.send_notice(Wallet(email=address), notice, **facts)
+        letters.send_notice(address, notice, **facts)
     except EmailAddressError:  # nobody can be reached there
         return True
     except (OSError, SealError) as error:

@@ -40,7 +40,7 @@ def tell(former: FormerAddress, *, now: datetime) -> bool:
     try:
         link = settings.BASE_URL + reverse("wallet_email_change_undo", args=[secret])
         until = date_format(former.expires_at, "j F Y, H:i")
-        letters.send_notice_to(former.email, "address_changed", link=link, until=until)
+        letters.send_notice(former.email, "address_changed", link=link, until=until)
     except EmailAddressError:  # of an earlier release: nobody can be reached there
         log.warning("address_notice_not_sendable", wallet=str(former.wallet_id))
     except OSError:
@@ -94,6 +94,6 @@ def undo(secret: str, *, now: datetime) -> FormerAddress:
 def _tell_the_other(wallet: Wallet, email: str) -> None:
     """Best effort: who undid the change knows it, and the other one finds out when they sign in."""
     try:
-        letters.send_notice_to(email, "address_put_back")
+        letters.send_notice(email, "address_put_back")
     except (OSError, EmailAddressError):
         log.exception("address_notice_not_sent", wallet=str(wallet.id))
