@@ -66,7 +66,7 @@ MUTANTS = (
     mutant(
         "passkey: signs in to a suspended wallet",
         "wallet/passkeys/views.py",
-        "wallet.state != Wallet.State.ACTIVE",
+        "not wallet.can_sign_in",
         "wallet.state is None",
         f"{_TESTS}::test_a_suspended_wallet_is_refused_as_with_a_code",
     ),
