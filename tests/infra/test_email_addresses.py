@@ -273,7 +273,7 @@ def test_a_stored_errand_for_it_leads_back_and_sends_nothing(name: str, client: 
 def test_no_letter_goes_to_a_stored_wallet_with_it(db: None) -> None:
     wallet = Wallet.objects.create(email=STOLEN, created_at=timezone.now())
     with pytest.raises(EmailAddressError):
-        letters.send_notice(wallet, "approved")
+        letters.send_notice(wallet.email, "approved")
     assert mail.outbox == []
 
 

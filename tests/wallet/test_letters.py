@@ -172,7 +172,7 @@ def test_at_most_two_threads_send_emails_and_a_request_that_waited_in_vain_gets_
 
 def test_the_email_after_a_review_is_sent_however_many_threads_wait(smtp, alice):
     with waiting_for(MAIL_SERVER), waiting_for(MAIL_SERVER):
-        letters.send_notice(alice, "approved")
+        letters.send_notice(alice.email, "approved")
 
     assert len(smtp.envelopes) == 1
 
@@ -194,7 +194,7 @@ def test_a_code_is_in_the_language_of_the_page(client, errand):
 def test_a_notice_is_in_the_language_of_the_wallet_whoever_causes_it(nora):
     nora.language = "es"
     with translation.override("en-gb"):  # of an operator, or of a sweep
-        letters.send_notice(nora, "ends_7", day=date(2027, 2, 1))
+        letters.send_notice(nora.email, "ends_7", wallet=nora, day=date(2027, 2, 1))
     [letter] = mail.outbox
     assert letter.subject == "Su identidad verificada termina el 1 de febrero de 2027"
     assert "hasta el final del 1 de febrero de 2027." in letter.body
@@ -203,7 +203,7 @@ def test_a_notice_is_in_the_language_of_the_wallet_whoever_causes_it(nora):
 
 
 def test_a_notice_to_a_wallet_without_a_language_is_in_english(nora):
-    letters.send_notice(nora, "ends_7", day=date(2027, 2, 1))
+    letters.send_notice(nora.email, "ends_7", wallet=nora, day=date(2027, 2, 1))
     assert mail.outbox[0].subject == "Your verified identity ends on 1 February 2027"
 
 
@@ -221,5 +221,5 @@ def test_every_notice_can_be_written_in_every_language(language, notice, nora):
     nora.language = language
     facts = dict.fromkeys(("browser", "when", "address", "name"), "x") | {"day": date(2027, 2, 1)}
     facts |= {"until": datetime(2027, 2, 1, 9, 30, tzinfo=UTC)}
-    letters.send_notice(nora, notice, **facts)
+    letters.send_notice(nora.email, notice, wallet=nora, **facts)
     assert "%(" not in mail.outbox[0].subject + mail.outbox[0].body

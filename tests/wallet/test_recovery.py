@@ -584,6 +584,19 @@ def test_an_operator_finds_and_stops_a_move_with_a_reason_and_an_audit_entry(olg
     assert AuditEntry.objects.count() == 1
 
 
+@pytest.mark.parametrize("who", ["link", "holder", "operator"])
+def test_who_asked_for_a_move_is_told_that_somebody_else_stopped_it(olga, old, new, now, who):
+    waiting = recover(new, now)
+    recovery_sweep.sweep(now=now)
+    if who == "link":
+        recovery_stop.by_link(secret_in(mail.outbox[-1]), now=now)
+    elif who == "holder":
+        recovery_stop.by_holder(old, now=now)
+    else:
+        recovery_stop.by_operator(waiting, operator=User.objects.get(), reason="a call", now=now)
+    assert (mail.outbox[-1].to, mail.outbox[-1].subject) == ([NEW], "Your wallet does not move")
+
+
 def test_an_auditor_sees_moves_and_stops_none(audrey, old, new, now):
     waiting = recover(new, now)
     assert audrey.get(address(waiting)).status_code == 200

@@ -102,11 +102,10 @@ def _deliver(closure: WalletClosure, notice: str, *, now: datetime) -> bool:
     begun = closure.closed_at or closure.undone_at or closure.asked_at
     try:
         address = closing.address_of(closure)
-        wallet = Wallet.objects.filter(id=closure.wallet).only("language").first() or Wallet()
-        wallet.email = address  # not saved
+        wallet = Wallet.objects.filter(id=closure.wallet).only("language").first()
         with letters.language_of(wallet):
             when = f"{localised.moment(localtime(closure.closes_at))} UTC"
-        letters.send_notice(wallet, notice, when=when)
+        letters.send_notice(address, notice, wallet=wallet, when=when)
     except EmailAddressError:  # nobody can be reached there
         return True
     except (OSError, SealError) as error:

@@ -142,7 +142,7 @@ def _send(email: str, code: str, *, free: bool) -> None:
     if free:
         letters.send_address_code(email, code, lifetime=CODE_LIFETIME)
     else:
-        letters.send_notice_to(email, "address_taken")
+        letters.send_notice(email, "address_taken")
 
 
 def _remember(wallet: Wallet, email: str, *, browser: str, now: datetime) -> tuple[EmailChange, str]:

@@ -39,7 +39,7 @@ def tell(former: FormerAddress, *, now: datetime) -> bool:
     try:
         link = settings.BASE_URL + reverse("wallet_email_change_undo", args=[secret])
         wallet, until = former.wallet, former.expires_at
-        letters.send_notice_to(former.email, "address_changed", wallet=wallet, link=link, until=until)
+        letters.send_notice(former.email, "address_changed", wallet=wallet, link=link, until=until)
     except EmailAddressError:  # of an earlier release: nobody can be reached there
         log.warning("address_notice_not_sendable", wallet=str(former.wallet_id))
     except OSError:
@@ -93,6 +93,6 @@ def undo(secret: str, *, now: datetime) -> FormerAddress:
 def _tell_the_other(wallet: Wallet, email: str) -> None:
     """Best effort: who undid the change knows it, and the other one finds out when they sign in."""
     try:
-        letters.send_notice_to(email, "address_put_back", wallet=wallet)
+        letters.send_notice(email, "address_put_back", wallet=wallet)
     except (OSError, EmailAddressError):
         log.exception("address_notice_not_sent", wallet=str(wallet.id))

@@ -45,7 +45,7 @@ def tell(request: HttpRequest, response: HttpResponse, wallet: Wallet, *, known:
 
 
 def tell_afterwards(response: HttpResponse, wallet: Wallet, notice: str, **facts: str) -> None:
-    """Send a notice of `letters.NOTICES` once `response` is sent, without delaying or failing it.
+    """Send a notice of `letter_texts.NOTICES` once `response` is sent, without delaying or failing it.
 
     If the mail server cannot be reached, or too many threads wait for it, the log says so and the notice is
     not sent.

@@ -3,13 +3,17 @@
 import re
 from datetime import datetime
 
+import structlog
 from django.contrib.auth.models import AbstractUser
 from django.db import transaction
 
+from infra.email_addresses import EmailAddressError
 from infra.sealing import sha256_hex
-from wallet import audit
+from wallet import audit, letters
 from wallet.account.recovery import RecoveryOverError, State, latest, stop, waiting_for
 from wallet.models import Recovery, StopLink, Wallet
+
+log = structlog.get_logger(__name__)
 
 _SECRET = re.compile(r"[A-Za-z0-9_-]{22}")
 
@@ -28,6 +32,7 @@ def by_link(secret: str, *, now: datetime) -> Recovery:
     """Stop the move as whoever reads the old mailbox. Raises `RecoveryOverError`."""
     recovery = find(secret, now=now)
     stop(recovery, by="old mailbox", reason="stopped by the link", now=now)
+    _tell(recovery)
     return recovery
 
 
@@ -35,6 +40,7 @@ def by_holder(wallet: Wallet, *, now: datetime) -> Recovery:
     """Stop the move of or to this wallet as its signed-in holder. Raises `RecoveryOverError`."""
     if away := waiting_for(wallet):
         stop(away, by="holder", reason="stopped in the wallet", now=now)
+        _tell(away)
         return away
     to_it = latest(wallet)
     if to_it is None:
@@ -48,3 +54,14 @@ def by_operator(recovery: Recovery, *, operator: AbstractUser, reason: str, now:
     with transaction.atomic():
         audit.record(operator, audit.Action.MOVE_STOPPED, recovery, now=now)
         stop(recovery, by=operator.get_username(), reason=reason, now=now)
+    _tell(recovery)
+
+
+def _tell(recovery: Recovery) -> None:
+    """Best effort: who asked for the move also reads it on the page of their wallet."""
+    if recovery.new is None:
+        return
+    try:
+        letters.send_notice(recovery.new.email, "move_stopped", wallet=recovery.new)
+    except (OSError, EmailAddressError):
+        log.exception("recovery_notice_not_sent", recovery=str(recovery.id))

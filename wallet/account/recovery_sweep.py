@@ -83,7 +83,7 @@ def _deliver(recovery: Recovery, email: str, notice: str, *, now: datetime) -> b
     link = settings.BASE_URL + reverse("wallet_recovery_stop", args=[secret])
     day = localtime(max(recovery.due_at or now, now + LAST_NOTICE)).date()
     try:
-        letters.send_notice_to(email, notice, wallet=recovery.old, link=link, day=day)
+        letters.send_notice(email, notice, wallet=recovery.old, link=link, day=day)
     except EmailAddressError:  # of an earlier release: nobody can be reached there
         return True
     except smtplib.SMTPRecipientsRefused as refused:
@@ -107,7 +107,7 @@ def _move(recovery: Recovery, *, now: datetime) -> bool:
         return False
     for email, notice in zip(addresses, ("moved_away", "moved_here"), strict=True):
         try:
-            letters.send_notice_to(email, notice)
+            letters.send_notice(email, notice, wallet=recovery.old)
         except (OSError, EmailAddressError):
             log.exception("recovery_notice_not_sent", recovery=str(recovery.id))
     return True

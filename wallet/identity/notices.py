@@ -116,7 +116,7 @@ def _send_once(
 def _deliver(wallet: Wallet, notice: str, facts: Mapping[str, str | date]) -> bool:
     """Whether the e-mail needs no further attempt. Raises OSError if the mail server takes no e-mails."""
     try:
-        letters.send_notice(wallet, notice, **facts)
+        letters.send_notice(wallet.email, notice, wallet=wallet, **facts)
     except EmailAddressError:  # of an earlier release: nobody can be reached there
         return True
     except smtplib.SMTPRecipientsRefused as refused:

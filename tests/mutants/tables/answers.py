@@ -38,8 +38,8 @@ MUTANTS = (
     mutant(
         "payment: a factor that is a moment too old",
         _NEXT,
-        "FRESH_FACTOR = timedelta(minutes=5)",
-        "FRESH_FACTOR = timedelta(minutes=5, microseconds=1)",
+        "FRESH_FACTOR = fresh.FRESH_FOR",
+        "FRESH_FACTOR = fresh.FRESH_FOR + fresh.FRESH_FOR.resolution",
         f"{_TESTS}/test_instants.py::test_a_factor_of_exactly_five_minutes_is_fresh_enough_for_a_payment",
     ),
     mutant(

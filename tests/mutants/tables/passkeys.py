@@ -59,14 +59,15 @@ MUTANTS = (
     mutant(
         "passkey: one of another wallet signs in on an errand",
         "wallet/passkeys/views.py",
-        "        if passkey.wallet.email != errand.email:\n            raise OtherWalletError\n",
+        "        if not errand.asks_address and passkey.wallet.email != errand.email:\n"
+        "            raise OtherWalletError\n",
         "",
         f"{_TESTS}::test_a_passkey_of_another_wallet_does_not_sign_in_on_an_errand",
     ),
     mutant(
         "passkey: signs in to a suspended wallet",
         "wallet/passkeys/views.py",
-        "wallet.state != Wallet.State.ACTIVE",
+        "not wallet.can_sign_in",
         "wallet.state is None",
         f"{_TESTS}::test_a_suspended_wallet_is_refused_as_with_a_code",
     ),

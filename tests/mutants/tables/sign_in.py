@@ -44,7 +44,7 @@ MUTANTS = (
     mutant(
         "sign-in: a suspended wallet signs in",
         _CODES,
-        "    if wallet.state != Wallet.State.ACTIVE:\n        raise WalletSuspendedError\n",
+        "    if not wallet.can_sign_in:\n        raise WalletSuspendedError\n",
         "",
         f"{_CODE_TESTS}::test_the_proven_address_of_a_suspended_wallet_gets_nobody_in",
     ),

@@ -25,8 +25,8 @@ MUTANTS = (
     mutant(
         "credential: of a suspended wallet",
         _CREDENTIALS,
-        "credential is None or wallet.state != Wallet.State.ACTIVE or",
-        "credential is None or",
+        "if credential is None or not wallet.can_share:",
+        "if credential is None:",
         "wallet/test_credentials.py::test_a_suspended_wallet_has_no_valid_credential",
     ),
     mutant(
