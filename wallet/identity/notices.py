@@ -8,7 +8,7 @@ the mail server did not take is sent by a later sweep.
 import smtplib
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import structlog
@@ -97,7 +97,7 @@ def _send_once(
     wallet: Wallet,
     notice: str,
     done: Mapping[str, str],
-    facts: Mapping[str, str | date],
+    facts: Mapping[str, Any],
     *,
     now: datetime,
 ) -> bool:
@@ -113,7 +113,7 @@ def _send_once(
     return settled
 
 
-def _deliver(wallet: Wallet, notice: str, facts: Mapping[str, str | date]) -> bool:
+def _deliver(wallet: Wallet, notice: str, facts: Mapping[str, Any]) -> bool:
     """Whether the e-mail needs no further attempt. Raises OSError if the mail server takes no e-mails."""
     try:
         letters.send_notice(wallet.email, notice, wallet=wallet, **facts)
