@@ -79,7 +79,7 @@ MUTANTS = (
     ),
     mutant(
         "receipt: taken back by another holder",
-        "consent/views.py",
+        "consent/history.py",
         "consent = get_object_or_404(Consent, id=consent_id, wallet=session.wallet_id)",
         "consent = get_object_or_404(Consent, id=consent_id)",
         "consent/test_invalidating.py::test_nobody_takes_back_what_is_not_theirs",

@@ -62,8 +62,8 @@ MUTANTS = (
     mutant(
         "status index: given after the revocation",
         _ALLOCATION,
-        "credential.id = %s AND credential.state = 'valid' AND wallet.state = 'active' {share}",
-        "credential.id = %s {share}",
+        "WHERE credential.id = %s AND credential.state = 'valid'\n",
+        "WHERE credential.id = %s\n",
         "wallet/test_status_allocation.py::test_after_a_revocation_no_place_is_given",
     ),
     mutant(
