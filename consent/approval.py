@@ -81,8 +81,7 @@ class Approval:
         if self.single.payee:
             text = gettext("Approve %(amount)s to %(payee)s?")
             return text, {"amount": amount, "payee": shortened(self.single.payee)}
-        text = gettext("Approve %(amount)s for %(requester)s?")
-        return text, {"amount": amount, "requester": shortened(self.requester.name)}
+        return gettext("Approve a payment of %(amount)s?"), {"amount": amount}
 
 
 def shortened(name: str, longest: int = LONGEST_NAME) -> str:

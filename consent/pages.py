@@ -58,6 +58,11 @@ class Question:
         )
 
     @property
+    def always_shared(self) -> tuple[str, ...]:
+        """The labels of the claims that are shared whatever the holder switches on."""
+        return tuple(str(claim.label) for claim in self.claims if claim.path not in self.optional)
+
+    @property
     def consequential(self) -> bool:
         return any(transaction.consequential for transaction in self.transactions)
 
@@ -111,6 +116,11 @@ class Receipt:
     def can_be_taken_back(self) -> bool:
         """Whether the holder can invalidate what was shared; never if it was not delivered."""
         return self.shared and self.status in (Status.VALID, Status.SUSPENDED)
+
+    @property
+    def paid(self) -> bool:
+        """Whether there is a payment among what was asked."""
+        return any(transaction.amount for transaction in self.transactions)
 
     @property
     def shared(self) -> bool:

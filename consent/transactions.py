@@ -37,6 +37,11 @@ class KeptTransaction:
         totals = [str(block.total[1]) for block in blocks if isinstance(block, Items)]
         return next(iter(amounts + totals), "")
 
+    @property
+    def payee(self) -> str:
+        """Who is paid; empty if the requester named nobody, or the content was erased."""
+        return self.shown.payment.payee if self.shown and self.shown.payment else ""
+
 
 def seal_in(consent: Consent, transactions: Iterable[object], hashes: Sequence[str]) -> None:
     """Set the fields of an unsaved row for these transactions.

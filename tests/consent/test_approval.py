@@ -63,7 +63,7 @@ def test_a_name_is_not_cut_within_a_character() -> None:
     ("transactions", "title", "button"),
     [
         ([payment()], "Approve 950.00 USD to Mary Landlady?", "Approve 950.00 USD"),
-        ([payment("")], "Approve 950.00 USD for Acme Bank?", "Approve 950.00 USD"),
+        ([payment("")], "Approve a payment of 950.00 USD?", "Approve 950.00 USD"),
         ([payment(), payment()], "Approve 2 payments, 1,900.00 USD in total?", "Approve 1,900.00 USD"),
         ([payment(), payment(currency="EUR")], "Approve 2 payments?", "Approve 2 payments"),
         ([payment("%(amount)s")], "Approve 950.00 USD to %(amount)s?", "Approve 950.00 USD"),

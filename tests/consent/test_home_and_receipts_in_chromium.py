@@ -116,7 +116,7 @@ def test_a_holder_finds_a_receipt_prints_it_and_takes_it_back(
     picture(page, "receipt")
     check(page)
     printed(page, alice, consent)
-    page.get_by_role("link", name="Take back what I shared with Acme Bank").click()
+    page.get_by_role("link", name="Take back the details I shared with Acme Bank").click()
     expect(page.get_by_text("This does not erase what they have already read.")).to_be_visible()
     page.get_by_role("button", name="Take back").click()
     expect(page.get_by_role("status")).to_contain_text("is not valid any more")

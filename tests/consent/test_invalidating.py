@@ -41,7 +41,7 @@ def test_the_receipt_leads_to_a_confirmation_that_invalidates_it(client, alice, 
     assert f'href="{page_of(consent)}"' in client.get(HISTORY).content.decode()
 
     asked = client.get(page_of(consent))
-    assert "Take back what you shared with <bdi>Acme Bank</bdi>?" in asked.content.decode()
+    assert "Take back the details you shared with <bdi>Acme Bank</bdi>?" in asked.content.decode()
     assert asked.headers["Cache-Control"] == "no-store"
     assert status_of(entry) == VALID
 

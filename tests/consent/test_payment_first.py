@@ -49,7 +49,7 @@ ASKED: dict[str, tuple[list[dict[str, Any]], str, str, list[str]]] = {
     ),
     "bill": (
         [transaction(ITEMIZED)],
-        "Approve 1,229.97 EUR for Acme Bank?",
+        "Approve a payment of 1,229.97 EUR?",
         "Approve 1,229.97 EUR",
         ["1,229.97 EUR"],
     ),

@@ -197,8 +197,8 @@ def test_what_its_holder_takes_back_is_not_believed_any_more(
     newcomer: Newcomer, answered: Callable[..., list[str]]
 ) -> None:
     newcomer.page.goto(f"{newcomer.bank.base_url}/wallet/history/")
-    newcomer.clicks("Take back what I shared with Acme Bank").sees(
-        "Take back what you shared with Acme Bank?"
+    newcomer.clicks("Take back the details I shared with Acme Bank").sees(
+        "Take back the details you shared with Acme Bank?"
     )
     assert accessibility(newcomer.page) == []
     newcomer.page.get_by_role("button", name="Take back").click()

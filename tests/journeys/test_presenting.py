@@ -347,7 +347,7 @@ def test_a_payment_is_shown_first_and_bound(holder: MakeHolder, alice: Wallet, b
             "items": [{"quantity": 2, "unit_cost": 12.5, "label": "Wine"}],
         },
     }
-    person = holder().arrives(transaction_data=[payment]).signs_in().sees("Approve 25.00 EUR for Acme Bank?")
+    person = holder().arrives(transaction_data=[payment]).signs_in().sees("Approve a payment of 25.00 EUR?")
     text = person.page.locator("main").inner_text()
 
     assert re.search(r"25[.,]00", text)

@@ -91,7 +91,7 @@ def test_the_first_page_says_what_happens_and_what_is_kept_and_how_long(holder, 
     text = hub(holder, errand).content.decode()
     assert "What happens" in text
     assert "What is kept" in text
-    assert "until 30 days after your verified identity ends or is revoked" in text
+    assert "while your identity is valid, and 30 days more" in text
 
 
 def test_who_is_verified_already_goes_on(client, alice, sign_in, now):

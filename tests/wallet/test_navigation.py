@@ -15,14 +15,14 @@ pytestmark = pytest.mark.django_db
 PAGES = {
     "wallet_home": ("page", "Home"),
     "consent_history": ("page", "Receipts"),
-    "wallet_security": ("page", "Sign-in and security"),
+    "wallet_security": ("page", "Security"),
     "wallet_data": ("page", "My data"),
     "wallet_close": ("true", "My data"),
-    "wallet_passkey_add": ("true", "Sign-in and security"),
-    "wallet_passkey_rename": ("true", "Sign-in and security"),
-    "wallet_passkey_remove": ("true", "Sign-in and security"),
-    "wallet_email_change": ("true", "Sign-in and security"),
-    "wallet_recovery_ask": ("true", "Sign-in and security"),
+    "wallet_passkey_add": ("true", "Security"),
+    "wallet_passkey_rename": ("true", "Security"),
+    "wallet_passkey_remove": ("true", "Security"),
+    "wallet_email_change": ("true", "Security"),
+    "wallet_recovery_ask": ("true", "Security"),
 }
 
 
