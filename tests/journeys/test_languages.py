@@ -23,7 +23,7 @@ def reads(page: Any, language: str) -> None:
 
 
 def signs_in(person: Holder) -> None:
-    person.clicks("Enviarme un código").sees("Introduzca el código")
+    person.clicks("Recibir un código").sees("Introduzca el código")
     code = person.page.locator(".banner-code").inner_text()
     person.page.locator("input[name=code]").fill(code)  # submits itself
 
@@ -35,7 +35,7 @@ def test_the_language_is_changed_on_the_way_and_stays_to_the_end(
     reads(person.page, "en-gb")
     person.clicks("Español").sees("Confirme su dirección de correo electrónico")
     expect(person.page.locator("main")).to_contain_text("Acme Bank")
-    person.clicks("Enviarme un código").sees("Introduzca el código")
+    person.clicks("Recibir un código").sees("Introduzca el código")
     person.page.locator("input[name=code]").fill("12345")
     person.clicks("Continuar").sees("Introduzca el código")
     expect(person.page.get_by_role("alert")).to_contain_text("El código tiene seis cifras")
@@ -44,7 +44,7 @@ def test_the_language_is_changed_on_the_way_and_stays_to_the_end(
     person.sees("Confirme su identidad").clicks("Aceptar y empezar")
     person.sees("¿Qué debe encontrar la comprobación?")
     person.page.locator("input[name=outcome][value=adult]").check()
-    person.clicks("Enviar el resultado").sees("¿Compartir esto con Acme Bank?")
+    person.clicks("Enviar").sees("¿Compartir esto con Acme Bank?")
     expect(person.page.locator("dl.claims")).to_contain_text("18 años o más")
     expect(person.page.locator("dl.claims")).to_contain_text("Sí")
     reads(person.page, "es")
@@ -89,7 +89,7 @@ def test_the_code_comes_in_an_email_in_the_language_of_the_page(
     holder: Callable[..., Holder], alice: Wallet, settings: Any
 ) -> None:
     settings.EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
-    person = holder().arrives(ui_locales="es").clicks("Enviarme un código").sees("Introduzca el código")
+    person = holder().arrives(ui_locales="es").clicks("Recibir un código").sees("Introduzca el código")
     [letter] = mail.outbox
     assert letter.subject == "Su código de inicio de sesión"
     assert "Acme Bank pide sus datos verificados." in letter.body
