@@ -39,7 +39,7 @@ def visit(browser: Browser, base: str, email: str, **context: Any) -> None:
     page.goto(f"{base}/playground/")
     keep(page, f"{prefix}playground")
     page.fill("input[type=email]", email)
-    page.select_option("select", index=2)
+    page.select_option("select", label="Approve a bank transfer")
     page.locator("#go").click()
     page.get_by_role("button", name="Send me a code").click()
     keep(page, f"{prefix}code")
@@ -48,7 +48,7 @@ def visit(browser: Browser, base: str, email: str, **context: Any) -> None:
     page.get_by_role("button", name="Submit").click()
     page.wait_for_url("**/consent/**")
     page.locator("button[value=share]:not([aria-disabled])").wait_for()
-    keep(page, f"{prefix}consent", full_page=True)
+    keep(page, f"{prefix}consent")
     page.locator("button[value=share]").click()
     page.get_by_text("checks passed").wait_for()
     keep(page, f"{prefix}answer")
@@ -72,9 +72,9 @@ def operate(browser: Browser, base: str, password: str) -> None:
     opened.close()
 
 
-def keep(page: Page, name: str, *, full_page: bool = False) -> None:
+def keep(page: Page, name: str) -> None:
     if name in KEPT:
-        page.screenshot(path=PICTURES / f"{name}.png", full_page=full_page)
+        page.screenshot(path=PICTURES / f"{name}.png")
 
 
 def main() -> None:
