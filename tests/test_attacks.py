@@ -362,7 +362,7 @@ def test_an_e_mail_address_that_normalisation_changes_is_refused(
 def test_a_service_started_with_an_empty_environment_file_is_no_sandbox() -> None:
     units = list((Path(__file__).parent.parent / "deploy" / "systemd").glob("*.service"))
 
-    assert len(units) == 3
+    assert len(units) == 4
     for unit in units:
         before, _after = unit.read_text().split("\nEnvironmentFile=")
         assert "\nEnvironment=ENVIRONMENT=production" in before

@@ -15,6 +15,7 @@ ORIGIN = f"https://{HOST}"
 PATIENCE = 20.0  # seconds for one answer
 MOST_REDIRECTS = 5
 
+_MAIN = re.compile(rb"<main\b.*</main>", re.DOTALL)  # without the forms of the header and the footer
 _ACTION = re.compile(rb"<form\b[^>]*\baction=\"([^\"]+)\"")
 _HIDDEN = re.compile(rb"<input\b[^>]*\btype=\"hidden\"[^>]*>")
 _NAME = re.compile(rb"\bname=\"([^\"]*)\"")
@@ -59,9 +60,11 @@ class Browser:
         target, page = self._follow(start, self.get(start))
         if page.status != 200:
             raise RuntimeError(f"{target} answered {page.status}: {page.body[:2000]!r}")
-        actions = _ACTION.findall(page.body)
+        main = _MAIN.search(page.body)
+        body = main[0] if main else page.body
+        actions = _ACTION.findall(body)
         target = html.unescape(actions[-1].decode()) if actions else target
-        fields = dict([_field(tag) for tag in _HIDDEN.findall(page.body)] + [button])
+        fields = dict([_field(tag) for tag in _HIDDEN.findall(body)] + [button])
         outside, answer = self._follow(target, self.post(target, fields))
         if answer.location is None:
             raise RuntimeError(f"{outside} answered {answer.status}: {answer.body[:2000]!r}")

@@ -192,7 +192,7 @@ def test_people_read_words_not_codes():
         "age_equal_or_over.18": "Yes",
         "age_equal_or_over.21": "Yes",
         "age_equal_or_over.65": "No",
-        "nationalities": "United Kingdom, France",
+        "nationalities": "United Kingdom and France",
         "email": "ada@example.org",
         "verification.trust_framework": "eIDAS, the European Union’s rules for electronic identity",
         "verification.assurance_level": "substantial",
@@ -204,16 +204,16 @@ def test_people_read_words_not_codes():
 def test_a_country_is_called_what_the_language_of_the_page_calls_it():
     german = Identity("Ada", "Lovelace", date(1990, 1, 1), ("DE", "AT"))
     with translation.override("de"):
-        assert claims.display(("nationalities",), german, today=TODAY) == "Deutschland, Österreich"
+        assert claims.display(("nationalities",), german, today=TODAY) == "Deutschland und Österreich"
     with translation.override(None):
-        assert claims.display(("nationalities",), german, today=TODAY) == "Germany, Austria"
+        assert claims.display(("nationalities",), german, today=TODAY) == "Germany and Austria"
     with translation.override("tlh"):  # a language without names of countries
-        assert claims.display(("nationalities",), german, today=TODAY) == "Germany, Austria"
+        assert claims.display(("nationalities",), german, today=TODAY) == "Germany and Austria"
 
 
 def test_a_code_that_is_no_country_is_shown_as_it_is():
     unknown = Identity("Ada", "Lovelace", date(1990, 1, 1), ("QQ", "IE"))
-    assert claims.display(("nationalities",), unknown, today=TODAY) == "QQ, Ireland"
+    assert claims.display(("nationalities",), unknown, today=TODAY) == "QQ and Ireland"
 
 
 def test_several_nationalities_are_called_so():

@@ -65,7 +65,7 @@ def options_to_confirm(request: HttpRequest, subject: uuid.UUID) -> HttpResponse
     """Options for a fresh factor of the signed-in holder, for the question with this ID."""
     session = sessions.current(request, now=timezone.now())
     if session is None:
-        return JsonResponse({"error": "not signed in"}, status=403)
+        return JsonResponse({"refused": "not signed in"}, status=403)
 
     def asked(challenge: bytes) -> dict[str, Any]:
         return options.to_sign(challenge, session.wallet.passkeys.all())
@@ -80,7 +80,7 @@ def options_to_add(request: HttpRequest) -> HttpResponse:
     now = timezone.now()
     session = sessions.current(request, now=now)
     if session is None or not fresh.is_fresh(session, now=now):
-        return JsonResponse({"error": "sign in again"}, status=403)
+        return JsonResponse({"refused": "sign in again"}, status=403)
 
     def asked(challenge: bytes) -> dict[str, Any]:
         return options.to_add(session.wallet, challenge)
@@ -144,7 +144,7 @@ def _challenge(
     try:
         CHALLENGES_PER_CLIENT.take(browser.address(request), now=now)
     except LimitReachedError as limit:
-        refused = JsonResponse({"error": "too many requests"}, status=429)
+        refused = JsonResponse({"refused": "too many requests"}, status=429)
         return again_after(limit.retry_after(now), refused)
     return JsonResponse(asked(challenges.make(purpose, bound_to=bound_to, subject=subject, now=now)))
 
