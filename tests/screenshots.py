@@ -11,6 +11,7 @@ from typing import Any
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from tests.code_page import enter_code
 from tests.ports import free_port
 from tests.programs import chromium
 
@@ -43,7 +44,7 @@ def visit(browser: Browser, base: str, email: str, **context: Any) -> None:
     page.locator("#go").click()
     page.get_by_role("button", name="Send me a code").click()
     keep(page, f"{prefix}code")
-    page.fill("input[name=code]", page.locator(".banner-code").inner_text())
+    enter_code(page)
     page.get_by_role("button", name="Agree and begin").click()
     page.get_by_role("button", name="Submit").click()
     page.wait_for_url("**/consent/**")

@@ -40,14 +40,13 @@ def front_door(request: HttpRequest) -> HttpResponse:
         return see_other(HOME)
     form = EmailForm(request.POST or None)
     if not form.is_valid():
-        return render(request, "wallet/front_door.html", {"form": form}, status=422 if form.is_bound else 200)
+        return _ask_address(request, form, status=422 if form.is_bound else 200)
     email, digest, client = form.cleaned_data["email"], browser.digest(request), browser.address(request)
     try:
         sign_in_allowances.count_errand(email, browser=digest, client=client, now=now)
     except LimitReachedError as limit:
         form.add_error(None, sending.wait(limit.retry_at, now))
-        page = render(request, "wallet/front_door.html", {"form": form}, status=429)
-        return again_after(limit.retry_after(now), page)
+        return again_after(limit.retry_after(now), _ask_address(request, form, status=429))
     return _on_own_errand(request, email, now)
 
 
@@ -180,6 +179,17 @@ def _why_here(request: HttpRequest, session: HolderSession | None) -> dict[str, 
     """What the sign-in page says about how the person came to it."""
     lapsed = _("That code no longer works. Send a new one.") if "lapsed" in request.GET else ""
     return {"again": bool(session), "problem": lapsed, "not_me": NOT_ME in request.GET}
+
+
+def _ask_address(request: HttpRequest, form: EmailForm, *, status: int) -> HttpResponse:
+    """The front door, which gives the browser its secret before its form and its script ask at once.
+
+    Otherwise both answers would bring a new secret, and the later one would replace that of the errand.
+    """
+    secret, _digest = browser.ensure(request)
+    page = render(request, "wallet/front_door.html", {"form": form}, status=status)
+    browser.remember(page, secret)
+    return page
 
 
 def _on_own_errand(request: HttpRequest, email: str, now: datetime) -> HttpResponse:

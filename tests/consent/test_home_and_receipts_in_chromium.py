@@ -32,6 +32,7 @@ def shared(wallet: Wallet, **question: Any) -> Consent:
 
 def test_the_home_in_every_state_is_for_everybody(as_alice: Any, alice: Wallet, live_server: Any) -> None:
     page, now = as_alice, timezone.now()
+    Wallet.objects.update(passkey_offered_at=now)  # the offer of a passkey has buttons of its own
     states: dict[str, tuple[dict[str, Any], str]] = {
         "valid": ({}, ""),
         "ending": ({"expires_at": now + timedelta(days=9)}, ""),

@@ -38,12 +38,14 @@ LONG = Requester(
 def question(
     page: Any, client: Client, alice: Wallet, live_server: Any, signing_key: Any, sign_in: Any
 ) -> str:
-    """The address of a question to Alice, whose `return_to` is the home page."""
+    """The address of a question to Alice, whose `return_to` is a page for everybody."""
     sign_in(alice)
-    home = f"{live_server.url}/"
+    home = f"{live_server.url}/what-is-kept/"
     asked = ask(client, register("Acme Bank", home), redirect_uri=home)
     for name in (settings.HOLDER_COOKIE_NAME, settings.BROWSER_COOKIE_NAME):
-        page.context.add_cookies([{"name": name, "value": client.cookies[name].value, "url": home}])
+        page.context.add_cookies(
+            [{"name": name, "value": client.cookies[name].value, "url": live_server.url}]
+        )
     return f"{live_server.url}{asked}"
 
 
@@ -244,7 +246,7 @@ def test_back_after_an_answer_shows_the_answer_and_not_the_question(
 ) -> None:
     page.goto(question)
     page.get_by_role("button", name="Share and continue to Acme Bank").click()
-    expect(page).to_have_url(re.compile(f"{live_server.url}/#vp_token=ey"))
+    expect(page).to_have_url(re.compile(f"{live_server.url}/what-is-kept/#vp_token=ey"))
     page.go_back()
     expect(page.get_by_role("heading", level=1)).to_have_text("You have already answered")
     expect(page.locator("body")).not_to_have_text(re.compile("Archer"))

@@ -19,6 +19,7 @@ from keys.rotation import due_steps
 from tests.benchmarks import holders
 from tests.benchmarks.browsers import ORIGIN, Browser
 from tests.benchmarks.sites import Site
+from tests.code_page import enter_code
 from tests.journeys.load import JWKS, Load
 from tests.people import ALICE, register
 from tests.processes import environment
@@ -115,8 +116,7 @@ class Holder:
         """Requests a code, reads it in the sandbox banner, and enters it."""
         self.clicks("Send me a code")
         self.sees("Enter the code")
-        code = self.page.locator(".banner-code").inner_text()
-        self.page.get_by_label("code", exact=False).first.fill(code)  # submits itself
+        enter_code(self.page)
         return self
 
     def is_verified_as(self, outcome: str) -> "Holder":

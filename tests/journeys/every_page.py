@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from consent import decisions
 from presentation.transaction_data.entries import display, parse
+from tests.code_page import enter_code
 from tests.consent.questions import put
 from tests.people import NORA, register
 from tests.presentation.payloads import FULL, value
@@ -43,10 +44,10 @@ def signing_in_and_the_identity_check(page: Any, look: Look, request_of: Callabl
     press(page, "main form button")
     look()  # the code
     code = page.locator(".banner-code").inner_text()
-    page.locator("input[name=code]").fill(f"{(int(code) + 1) % 1_000_000:06}")  # submits itself
+    enter_code(page, f"{(int(code) + 1) % 1_000_000:06}")
     page.locator(".error-summary").wait_for()
     look()  # a wrong code
-    page.locator("input[name=code]").fill(code)
+    enter_code(page, code)
     page.wait_for_url("**/identity/")
     look()  # what happens in the check
     here = page.url

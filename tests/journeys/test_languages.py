@@ -9,6 +9,7 @@ from django.conf import settings
 from django.core import mail
 from playwright.sync_api import expect
 
+from tests.code_page import enter_code
 from tests.journeys.conftest import Application, Holder
 from tests.people import NORA
 from tests.relying_party import RelyingParty
@@ -24,8 +25,7 @@ def reads(page: Any, language: str) -> None:
 
 def signs_in(person: Holder) -> None:
     person.clicks("Recibir un código").sees("Introduzca el código")
-    code = person.page.locator(".banner-code").inner_text()
-    person.page.locator("input[name=code]").fill(code)  # submits itself
+    enter_code(person.page)
 
 
 def test_the_language_is_changed_on_the_way_and_stays_to_the_end(
@@ -40,7 +40,7 @@ def test_the_language_is_changed_on_the_way_and_stays_to_the_end(
     person.clicks("Continuar").sees("Introduzca el código")
     expect(person.page.get_by_role("alert")).to_contain_text("El código tiene seis cifras")
     reads(person.page, "es")
-    person.page.locator("input[name=code]").fill(person.page.locator(".banner-code").inner_text())
+    enter_code(person.page)
     person.sees("Confirme su identidad").clicks("Aceptar y empezar")
     person.sees("¿Qué debe encontrar la comprobación?")
     person.page.locator("input[name=outcome][value=adult]").check()

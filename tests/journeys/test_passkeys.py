@@ -68,10 +68,7 @@ def device(page: Any) -> Device:
 def person(holder: MakeHolder, alice: Wallet, service: Any) -> Holder:
     """Alice, signed in by a code at the front door."""
     person = holder()
-    at_front_door(person, service).clicks("Send me a code").sees("Enter the code")
-    code = person.page.locator(".banner-code").inner_text()
-    person.page.get_by_label("code", exact=False).first.fill(code)
-    return person.clicks("Continue").sees("Your receipts")
+    return at_front_door(person, service).signs_in().sees("Your wallet")
 
 
 def at_front_door(person: Holder, service: Any) -> Holder:
@@ -134,7 +131,7 @@ def test_the_first_passkey_is_added_and_signs_in(person: Holder, device: Device,
 
     signs_out(person)
     has_no_conditional_ui(person.page)
-    at_front_door(person, service).clicks("Sign in with a passkey").sees("Your receipts")
+    at_front_door(person, service).clicks("Sign in with a passkey").sees("Your wallet")
 
     assert Passkey.objects.get().last_used_at is not None
     assert not PasskeyChallenge.objects.filter(purpose="add").exists()
@@ -154,7 +151,7 @@ def test_the_browser_offers_passkeys_in_the_field_for_the_address(
     """Conditional UI: with a virtual authenticator Chromium picks the only passkey by itself."""
     signs_out(adds_passkey(person, service))
     person.page.goto(service.url + reverse("wallet_front_door"))
-    person.sees("Your receipts")
+    person.sees("Your wallet")
     assert LoginCode.objects.count() == 1
 
 

@@ -8,6 +8,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from presentation.models import RelyingParty
+from tests.code_page import enter_code
 from tests.journeys.conftest import Application
 
 pytestmark = pytest.mark.browser
@@ -93,7 +94,7 @@ def test_a_developer_registers_changes_asks_and_deletes(in_sandbox: Any, applica
     page.get_by_role("link", name="Open it").click()
     expect(page.locator(".who-asks")).to_contain_text("My Shop (sandbox, unverified) wants to confirm")
     page.get_by_role("button", name="Send me a code").click()
-    page.get_by_label("code", exact=False).first.fill(page.locator(".banner-code").inner_text())
+    enter_code(page)
     page.get_by_role("button", name="Agree and begin").click()
     page.get_by_role("button", name="Submit").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("My Shop (sandbox, unverified)")

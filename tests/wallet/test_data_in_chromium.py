@@ -14,6 +14,7 @@ from playwright.sync_api import expect
 
 from presentation.models import RelyingParty
 from sandbox.models import Letter
+from tests.code_page import enter_code
 from tests.people import ALICE
 from tests.presentation.requests.test_flow import SignIn, ask, decide
 from tests.test_personal_data_at_rest import TRANSACTION_DATA
@@ -48,9 +49,7 @@ def _become(page: Any, service: Any, client: Client) -> None:
 def confirms(page: Any) -> None:
     """The page that asks who is there, and the code from the sandbox’s mailbox."""
     page.get_by_role("button", name="Send me a code").click()
-    code = page.locator(".banner-code").inner_text()
-    page.get_by_label("Code from the e-mail").fill(code)
-    page.get_by_role("button", name="Continue").click()
+    enter_code(page)
 
 
 def saved(page: Any, link: str, folder: Path) -> Path:
@@ -131,10 +130,9 @@ def test_a_wallet_is_closed_kept_closed_again_and_swept(signed_in: Any, service:
     page.wait_for_url("**/wallet/sign-in/")
     assert subjects.last() == "Your wallet is closed"
     page.get_by_label("E-mail address").fill(ALICE)
-    page.get_by_role("button").last.click()
-    page.get_by_label("Code from the e-mail").fill(page.locator(".banner-code").inner_text())
-    page.get_by_role("button", name="Continue").click()
-    page.get_by_text("Nothing here yet").wait_for()
+    page.get_by_role("button", name="Send me a code").click()
+    enter_code(page)
+    page.get_by_text("None yet").wait_for()
     assert Wallet.objects.get(email=ALICE).id != alice.id
 
 

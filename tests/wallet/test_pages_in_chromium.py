@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from infra.models import Allowance
 from sandbox.models import PickedOutcome
+from tests.code_page import enter_code
 from tests.consent.test_look import assert_no_sideways_scroll
 from tests.people import NORA, enroll
 from tests.wallet.conftest import SECRET, make_errand
@@ -67,7 +68,7 @@ def sign_in(visit: Any) -> Any:
     page.get_by_role("button", name="Send me a code").click()
     look(page, "code", "Enter the code")
     code = page.locator(".banner-code").inner_text()
-    page.get_by_label("Code from the e-mail").fill(f"{(int(code) + 1) % 1_000_000:06}")
+    enter_code(page, f"{(int(code) + 1) % 1_000_000:06}")
     page.get_by_text("You can try 4 more times").first.wait_for()
     look(page, "code-wrong", "Enter the code")
     # Typed after the field's content, so this also shows that the wrong code was removed.
@@ -202,7 +203,7 @@ def test_after_five_wrong_codes_one_button_sends_a_new_one(visit: Any) -> None:
     page.get_by_role("button", name="Send me a code").click()
     code = page.locator(".banner-code").inner_text()
     wrong = f"{(int(code) + 1) % 1_000_000:06}"
-    page.get_by_label("Code from the e-mail").fill(wrong)
+    enter_code(page, wrong)
     for left in ("4 more times", "3 more times", "2 more times", "once more"):
         page.get_by_text(f"You can try {left}").first.wait_for()
         page.get_by_label("Code from the e-mail").fill(wrong)  # not submitted by itself again
@@ -219,7 +220,7 @@ def test_after_five_wrong_codes_one_button_sends_a_new_one(visit: Any) -> None:
     page.locator("button:not([aria-disabled])").wait_for()
     button.click()
     look(page, "code-again", "Enter the code")
-    page.get_by_label("Code from the e-mail").fill(page.locator(".banner-code").inner_text())
+    enter_code(page)
     page.wait_for_url("**/signed-out/?done")
 
 
@@ -254,7 +255,7 @@ def test_a_person_whose_network_has_no_tries_left_has_a_link_sent_instead_and_si
         TRIES_PER_CLIENT.take("127.0.0.1", now=timezone.now())
     # The button waits for a minute after the last e-mail, and this e-mail was sent two minutes ago.
     Errand.objects.update(code_sent_at=timezone.now() - timedelta(minutes=2))
-    page.get_by_label("Code from the e-mail").fill(code)
+    enter_code(page, code)
     page.get_by_text("Too many wrong codes came from your network").first.wait_for()
     look(page, "code-by-link", "Enter the code")
     page.get_by_role("button", name="Send a link instead").click()
@@ -275,7 +276,7 @@ def test_a_suspended_person_and_an_in_person_check(visit: Any, settings: Any, no
     Wallet.objects.update(state="suspended")
     visit("wallet_sign_in", make_errand(Client(), now=now))
     page.get_by_role("button", name="Send me a code").click()
-    page.get_by_label("Code from the e-mail").fill(page.locator(".banner-code").inner_text())
+    enter_code(page)
     look(page, "suspended", "This wallet is suspended")
 
 

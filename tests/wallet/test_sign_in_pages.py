@@ -326,6 +326,17 @@ def test_signing_out_twice_does_no_harm(client, db):
     assert client.post(reverse("wallet_sign_out")).status_code == 303
 
 
+def test_a_challenge_that_arrives_late_does_not_cut_the_new_browser_off_its_errand(client, db):
+    """The script of the front door fetches one while the person sends the form."""
+    client.get(reverse("wallet_front_door"))
+    script = Client()
+    script.cookies.load({name: morsel.value for name, morsel in client.cookies.items()})
+    late = script.post(reverse("wallet_passkey_options"))
+    asked = client.post(reverse("wallet_front_door"), {"email": NORA})
+    client.cookies.update(late.cookies)
+    assert client.get(asked.url).status_code == 200
+
+
 def test_a_holder_on_their_own_signs_in_to_their_wallet(client, nora):
     response = client.post(reverse("wallet_front_door"), {"email": "NORA@Example.org "})
     assert response.status_code == 303
