@@ -41,7 +41,7 @@ def press(page: Any, selector: str) -> None:
 def signing_in_and_the_identity_check(page: Any, look: Look, request_of: Callable[[str], str]) -> None:
     page.goto(request_of(NORA))
     look()  # the address to confirm
-    press(page, "main form button")
+    press(page, "main form .button")
     look()  # the code
     code = page.locator(".banner-code").inner_text()
     enter_code(page, f"{(int(code) + 1) % 1_000_000:06}")
