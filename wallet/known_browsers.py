@@ -41,9 +41,10 @@ def remember(browser: str, email: str, *, now: datetime, purpose: str = HOLDER) 
     )
 
 
-def forget_all(email: str) -> int:
-    """Forget every browser that has signed in to a wallet with this address; gives how many."""
-    return KnownBrowser.objects.filter(address=_of_address(email, HOLDER)).delete()[0]
+def forget_all(email: str, *, until: datetime) -> int:
+    """Forget every browser that had signed in to a wallet with this address by then; gives how many."""
+    known = KnownBrowser.objects.filter(address=_of_address(email, HOLDER))
+    return known.filter(expires_at__lte=until + KNOWN_FOR).delete()[0]
 
 
 def is_known(browser: str | None, email: str, *, now: datetime, purpose: str = HOLDER) -> bool:

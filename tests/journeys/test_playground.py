@@ -118,7 +118,7 @@ def test_the_token_does_not_stay_in_the_history(newcomer: Newcomer, alice: Any) 
 @pytest.mark.parametrize("party", ["Acme Bank", "Corner Shop"])
 def test_a_payment_is_bound_in_both_wire_formats(newcomer: Newcomer, alice: Any, party: str) -> None:
     urn = "urn:service:params:vc:transaction-data:payment-itemized:v1"
-    newcomer.asks(party=party, transaction=urn).signs_in().sees("Do you approve").clicks("Approve and")
+    newcomer.asks(party=party, transaction=urn).signs_in().sees("Approve a payment").clicks("Approve 34.20")
 
     assert newcomer.is_back().passed_checks() == NUMBER_OF_CHECKS
     assert "Rioja" in newcomer.page.locator("#transactions").inner_text()
@@ -131,7 +131,7 @@ def test_from_the_answer_the_newcomer_goes_on_asking(newcomer: Newcomer, alice: 
     newcomer.is_back().passed_checks()
 
     newcomer.clicks("Ask something else").sees("Ask somebody")
-    newcomer.clicks("Identity wallet").sees("Your verified identity")
+    newcomer.clicks("Identity wallet").sees("Your wallet")
 
 
 def test_declining_is_explained_in_plain_words(newcomer: Newcomer, alice: Any) -> None:

@@ -10,6 +10,7 @@ from django.core import mail
 from django.db import connections
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from infra.limits import LimitReachedError
 from tests.people import ALICE, BOB
@@ -374,6 +375,7 @@ def test_undoing_signs_out_every_browser_and_ends_a_change_under_way(alice, now,
 def test_undoing_removes_the_passkeys_that_were_added_since_and_keeps_the_others(alice, now):
     passkey_of(alice, "of the holder", now - DAY)
     secret = change(alice, now)
+    passkey_of(alice, "of the thief, earlier in the same session", now - timedelta(minutes=1))
     passkey_of(alice, "of the thief", now)
     passkey_of(alice, "of the thief, later", now + DAY)
     email_change_undo.undo(secret, now=now + 2 * DAY)
@@ -390,16 +392,22 @@ def test_the_address_of_a_wallet_that_is_about_to_close_stays(client, alice, at_
     assert Wallet.objects.get().email == ALICE
 
 
-def test_a_change_can_be_undone_while_the_wallet_is_about_to_close_and_then_it_can_be_kept(
-    alice, now, sign_in
-):
+def test_undoing_a_change_keeps_a_wallet_that_was_to_close_since(alice, now):
     secret = change(alice, now, "thief@example.net")
     closing.ask(alice, now=now)  # by the thief
     email_change_undo.undo(secret, now=now + timedelta(hours=3))
     kept = Wallet.objects.get()
-    assert kept.email == ALICE
-    closing.undo(kept, now=now + timedelta(hours=4))
+    assert (kept.email, kept.closes_at) == (ALICE, None)
     assert closing_sweep.sweep(now=now + 2 * DAY)["closed wallets"] == 0
+
+
+def test_who_changes_the_address_and_then_closes_waits_until_that_cannot_be_undone(client, alice, sign_in):
+    change(alice, timezone.now())
+    sign_in(Wallet.objects.get())
+    client.post(reverse("wallet_close"))
+    closes_at = Wallet.objects.get().closes_at
+    assert closes_at == FormerAddress.objects.get().expires_at
+    assert closing_sweep.sweep(now=closes_at - timedelta(seconds=1))["closed wallets"] == 0
 
 
 def test_nothing_brings_back_the_address_of_a_closed_wallet(client, alice, now):

@@ -18,6 +18,7 @@ from django.utils.translation import gettext as _t
 from infra.sealing import seal_column, unseal_column
 from wallet import revocation
 from wallet.account import recovery, ways_in
+from wallet.account.reserved_addresses import undoable
 from wallet.models import (
     Credential,
     EmailChange,
@@ -41,20 +42,38 @@ class ClosingError(Exception):
     """The wallet is about to close already, or is not; another request was faster."""
 
 
+def earliest(wallet: Wallet, *, now: datetime) -> datetime:
+    """When the wallet can close if its holder asks now: in a day, or once no change of address can be undone.
+
+    Otherwise a thief at an open browser could change the address and then close the wallet.
+    """
+    former = undoable(now=now).filter(wallet=wallet)
+    return max([now + DAY, *former.values_list("expires_at", flat=True)])
+
+
 def ask(
-    wallet: Wallet, *, now: datetime, operator_id: int | None = None, reason: Reason = Reason.OWN_WISH
+    wallet: Wallet,
+    *,
+    now: datetime,
+    closes_at: datetime | None = None,
+    operator_id: int | None = None,
+    reason: Reason = Reason.OWN_WISH,
 ) -> WalletClosure:
-    """Let the wallet close in a day. From now on nothing is shared from it. Raises `ClosingError`."""
+    """Let the wallet close, in a day if `closes_at` is None. Until then nothing is shared from it.
+
+    Raises `ClosingError`.
+    """
+    closes_at = closes_at or now + DAY
     with transaction.atomic():
         rows = Wallet.objects.filter(id=wallet.id, closes_at=None, closed_at=None)
-        if rows.update(closes_at=now + DAY) != 1:
+        if rows.update(closes_at=closes_at) != 1:
             raise ClosingError("It closes already.")
         closure = WalletClosure.objects.create(
             wallet=wallet.id,
             reason=reason,
             operator_id=operator_id,
             asked_at=now,
-            closes_at=now + DAY,
+            closes_at=closes_at,
             notice_due="closing",
         )
     wallet.closes_at = closure.closes_at

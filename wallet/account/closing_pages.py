@@ -1,6 +1,7 @@
 """The pages on which holders close their wallet, and keep it after all."""
 
 from contextlib import suppress
+from datetime import timedelta
 from uuid import UUID
 
 from django.conf import settings
@@ -12,11 +13,15 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from infra import browser
+from infra.limits import Limit, LimitReachedError
 from wallet import errands, sessions
 from wallet.account import closing, closing_sweep, fresh
 from wallet.account.closing import ClosingError
 from wallet.errands import ErrandGoneError
 from wallet.pages import see_other
+
+# Each makes an e-mail and a row that stays.
+CLOSINGS = Limit("closings-per-wallet", most=5, window=timedelta(days=1))
 
 
 @never_cache
@@ -31,8 +36,9 @@ def close(request: HttpRequest) -> HttpResponse:
     if wallet.closes_at is None and not fresh.is_fresh(session, now=now):
         return fresh.confirm_first(request, session, "wallet_close", now=now)
     if request.method == "POST":
-        with suppress(ClosingError):  # a second click
-            closure = closing.ask(wallet, now=now)
+        with suppress(ClosingError, LimitReachedError):  # a second click; the page says how it stands
+            CLOSINGS.take(str(wallet.id), now=now)
+            closure = closing.ask(wallet, now=now, closes_at=closing.earliest(wallet, now=now))
             closing_sweep.send_owed(closure, now=now)
         rotate_token(request)
         return see_other("wallet_close")

@@ -12,12 +12,12 @@ from django.urls import reverse
 
 from infra.email_addresses import EmailAddressError
 from infra.sealing import sha256_hex
-from wallet import letters
-from wallet.account import ways_in
+from wallet import letters, sessions
+from wallet.account import closing, ways_in
 from wallet.account.email_change import set_address
 from wallet.account.reserved_addresses import undoable
 from wallet.identity.batches import each
-from wallet.models import EmailChange, FormerAddress, Wallet
+from wallet.models import EmailChange, FormerAddress, Wallet, WalletClosure
 
 log = structlog.get_logger(__name__)
 
@@ -70,8 +70,9 @@ def find(secret: str, *, now: datetime) -> FormerAddress:
 
 
 def undo(secret: str, *, now: datetime) -> FormerAddress:
-    """Put the address back, and end what came after it: later changes, sessions and new ways to sign in.
+    """Put the address back, and end what came after: later changes, sessions, closing, new ways to sign in.
 
+    Passkeys count as new if the session that changed the address can have added them.
     Raises `UndoGoneError`, or `AddressTakenError` if another wallet has the address against the rule.
     """
     former = find(secret, now=now)
@@ -84,7 +85,10 @@ def undo(secret: str, *, now: datetime) -> FormerAddress:
         EmailChange.objects.filter(wallet=wallet).delete()
         left = wallet.email
         set_address(wallet, former.email, now=now)
-        ways_in.remove_since(wallet, former.left_at)
+        ways_in.remove_since(wallet, former.left_at - sessions.ABSOLUTE)
+        asked_since = WalletClosure.objects.filter(wallet=wallet.id, undone_at=None, operator_id=None)
+        if asked_since.filter(asked_at__gte=former.left_at).exists():
+            closing.undo(wallet, now=now)
     log.info("address_change_undone", wallet=str(wallet.id))
     _tell_the_other(wallet, left)
     return former

@@ -52,7 +52,7 @@ def erase_sign_ins(person: Person, *, now: datetime, batch: int) -> int:
         links = LoginLink.objects.filter(email=person.address, expires_at__lte=links_until)
         erased += delete(errands, by="id", batch=batch)
         erased += delete(links, by="digest", batch=batch)
-        erased += known_browsers.forget_all(person.address)
+        erased += known_browsers.forget_all(person.address, until=person.known_until)
     return erased
 
 

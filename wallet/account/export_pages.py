@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import render
 from django.utils import timezone
+from django.utils.translation import get_language, override
 from django.views.decorators.cache import never_cache
 
 from infra import personal_data
@@ -63,11 +64,22 @@ def save(request: HttpRequest, kind: str) -> HttpResponseBase:
 def _file(session: HolderSession, kind: str, *, now: datetime) -> StreamingHttpResponse:
     media_type, write = FORMATS[kind]
     person = Person(session.wallet_id, session.wallet.email, now)
-    response = StreamingHttpResponse(write(person, now=now), content_type=media_type)
+    parts = _in_language(get_language(), write(person, now=now))
+    response = StreamingHttpResponse(parts, content_type=media_type)
     response.headers["Content-Disposition"] = f'attachment; filename="my-data-{now:%Y-%m-%d}.{kind}"'
     response.headers["Cache-Control"] = "no-store"
     response.headers["X-Content-Type-Options"] = "nosniff"
     return response
+
+
+def _in_language(language: str | None, parts: Iterator[str]) -> Iterator[str]:
+    """The parts, which are written after the request and its language have ended."""
+    while True:
+        with override(language):
+            part = next(parts, None)
+        if part is None:
+            return
+        yield part
 
 
 def _page(request: HttpRequest, session: HolderSession, **facts: object) -> HttpResponse:

@@ -81,7 +81,8 @@ def recovery_entries(person: Person, *, now: datetime) -> Iterator[Entry]:
             "due_at": time(move.due_at),
             "ended_at": time(move.ended_at),
             "decided_by": decided_by or None,
-            "reason": move.reason or None,
+            # Not told to somebody who named a wallet of others, nor what an operator wrote.
+            "reason": move.reason if move.old_id == person.id and decided_by != "operator" else None,
         }
 
 

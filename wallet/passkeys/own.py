@@ -85,7 +85,11 @@ def rename(request: HttpRequest, passkey: Passkey) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @_for_own_passkey
 def remove(request: HttpRequest, passkey: Passkey) -> HttpResponse:
-    """Asks for confirmation; on POST, removes the passkey."""
+    """Asks for confirmation; on POST, removes the passkey. Needs a fresh factor."""
+    now = timezone.now()
+    session = sessions.current(request, now=now)
+    if session is not None and not fresh.is_fresh(session, now=now):
+        return fresh.confirm_first(request, session, SECURITY, now=now)
     if request.method == "POST":
         registration.remove(passkey)
         return see_other(reverse(SECURITY, query={"passkey": "removed"}))

@@ -52,9 +52,9 @@ def add(posted: str, session: HolderSession, *, user_agent: str, now: datetime) 
         raise MalformedError from error
     except ChallengeGoneError as error:
         raise TooLateError from error
-    passkey = _insert(read, _verified(read), session.wallet, user_agent=user_agent, now=now)
+    passkey = _insert(read, _verified(read), session, user_agent=user_agent, now=now)
     log.info("passkey_added", passkey=str(passkey.id), wallet=str(session.wallet_id))
-    _tell(session.wallet, "passkey_added", passkey.name)
+    _tell(passkey.wallet, "passkey_added", passkey.name)
     return passkey
 
 
@@ -94,10 +94,13 @@ def _verified(read: PostedKey) -> VerifiedRegistration:
 
 
 def _insert(
-    read: PostedKey, verified: VerifiedRegistration, wallet: Wallet, *, user_agent: str, now: datetime
+    read: PostedKey, verified: VerifiedRegistration, session: HolderSession, *, user_agent: str, now: datetime
 ) -> Passkey:
     with transaction.atomic():
-        Wallet.objects.select_for_update().get(id=wallet.id)  # two requests must not both be the last
+        # Two requests must not both be the last, and none counts after its session was ended.
+        wallet = Wallet.objects.select_for_update().get(id=session.wallet_id)
+        if not HolderSession.objects.filter(digest=session.digest).exists():
+            raise TooLateError
         taken = list(Passkey.objects.filter(wallet=wallet).values_list("name", flat=True))
         if len(taken) >= MOST:
             raise TooManyError
