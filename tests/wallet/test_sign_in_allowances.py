@@ -20,6 +20,13 @@ from wallet import sign_in_allowances as allowances
 from wallet.models import Errand, LoginCode, LoginLink
 from wallet.sign_in import NotSentError, TooSoonError, WrongCodeError
 
+
+@pytest.fixture
+def now(now: datetime) -> datetime:
+    """The beginning of the present quarter of an hour, so that no window of 15 minutes ends within a test."""
+    return now.replace(minute=now.minute // 15 * 15, second=1)
+
+
 NIGHT = datetime(2026, 3, 1, 23, 55, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
 HOME = "203.0.113.7"  # Nora's network
