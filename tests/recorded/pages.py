@@ -12,6 +12,7 @@ _ADMIN = re.compile(r'<div id="content".*?(?=<footer id="footer"|</body>)', re.D
 _ACCOUNT = re.compile(r'class="account-name">([^<]*)<')
 _ID = re.compile(r"‹id \d+›")
 _SAME_PAGE = re.compile(r'(name="next" value=")[^"]*')  # where the choice of a language leads
+_PLACE = re.compile(r"((?:older|newer)=)[^\"&]+")  # in a list of receipts: a time and a random ID
 _SECTION = re.compile(r"(?=<h2\b)")
 _HEADING = re.compile(r"<h[12]\b[^>]*>(.*?)</h[12]>", re.DOTALL)
 _ERROR = re.compile(
@@ -88,7 +89,7 @@ def _of_admin(content: str) -> list[str]:
 
 
 def _clean(html: str) -> str:
-    stripped = (line.strip() for line in html.splitlines())
+    stripped = (line.strip() for line in _PLACE.sub(r"\1…", html).splitlines())
     return "\n".join(line for line in stripped if line)
 
 

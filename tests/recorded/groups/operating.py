@@ -20,6 +20,7 @@ MODELS = (
     ("consent", "consent"),
     ("wallet", "wallet"),
     ("wallet", "recovery"),
+    ("wallet", "walletclosure"),
     ("wallet", "identityverification"),
     ("wallet", "credential"),
     ("wallet", "statusentry"),
