@@ -28,6 +28,8 @@ def run(recorder: Recorder) -> None:
 
 def _front_door(recorder: Recorder) -> None:
     with recorder.scenario("the front door, and what is typed there") as browser:
+        browser.get("/operator/logo")
+        browser.get("/operator/style.css")
         browser.get("/wallet/")
         browser.get("/wallet/sign-in/")
         browser.send("HEAD", "/wallet/sign-in/")
