@@ -15,7 +15,8 @@ from django.db.models.functions import Greatest
 from consent.models import Consent
 from consent.question import Requester
 from consent.transactions import seal_in
-from infra.database.prepared_statements import PreparedInsert, PreparedRead, PreparedUpdate
+from infra.database.prepared.reads import PreparedRead
+from infra.database.prepared.writes import PreparedInsert, PreparedUpdate
 from wallet.models import Wallet
 
 Paths = Sequence[Sequence[str]]  # as JSON has them

@@ -17,7 +17,7 @@ from consent import decisions, switches
 from consent.decisions import Paths
 from consent.models import Consent
 from consent.pages import REVIEW_CSP, Question
-from infra.database.prepared_statements import PreparedRead
+from infra.database.prepared.reads import PreparedRead
 from infra.reading import only_read
 from infra.sealing import SealError
 from wallet import credentials, sessions

@@ -17,7 +17,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import get_language
 
 from infra import browser
-from infra.database.prepared_statements import PreparedRead
+from infra.database.prepared.reads import PreparedRead
 from infra.sealing import sha256_hex
 from wallet.account import user_agents
 from wallet.models import HolderSession, Wallet

@@ -12,7 +12,7 @@ from django.utils.timezone import localdate
 
 from consent import decisions
 from consent.models import Consent
-from infra.database.prepared_statements import PreparedUpdate
+from infra.database.prepared.writes import PreparedUpdate
 from presentation.errors import (
     AccessDeniedError,
     AuthorizationError,

@@ -14,7 +14,7 @@ from urllib.parse import quote, urlencode, urlsplit
 from django.db.models import Exists, OuterRef, QuerySet, Subquery
 from django.utils.translation import gettext as _
 
-from infra.database.prepared_statements import PreparedRead
+from infra.database.prepared.reads import PreparedRead
 from presentation.errors import AuthorizationError, InvalidRequestError, UntrustedRequestError
 from presentation.models import Interaction, RedirectURI, RelyingParty, ResponseURI
 from presentation.requests.authorization_request import nonce_digest

@@ -17,7 +17,7 @@ from django.db.models import Exists, OuterRef
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from infra.database.prepared_statements import PreparedRead
+from infra.database.prepared.reads import PreparedRead
 from infra.limits import Limit, LimitReachedError
 from keys.issuer_key import CANNOT_SIGN
 from keys.private_keys.signer import SignerUnavailableError

@@ -17,7 +17,7 @@ from django.utils.timezone import localdate
 from consent import decisions, transactions
 from consent.models import Consent
 from consent.question import Requester
-from infra.database.prepared_statements import PreparedInsert
+from infra.database.prepared.writes import PreparedInsert
 from keys.issuer_key import active_issuer_key
 from presentation.dcql import evaluation
 from presentation.dcql.evaluation import Offer, Selection
