@@ -11,6 +11,7 @@ from django.utils.timezone import localdate
 from consent import decisions, transactions
 from consent.approval import LONGEST_NAME, Approval
 from consent.blocks import Transaction
+from consent.decisions import Sharing
 from consent.models import Consent
 from consent.question import Requester
 from consent.transactions import KeptTransaction
@@ -38,14 +39,13 @@ class Question:
     new: frozenset[tuple[str, ...]]  # claims that were not shared the last time
 
     @classmethod
-    def of(cls, consent: Consent, credential: Credential) -> Self:
+    def of(cls, consent: Consent, credential: Credential, before: Sharing | None) -> Self:
         """The question about the claims of `credential`; ages are those of the day on which it was asked.
 
-        Makes one query, for the last time the holder shared with the requester. Raises `SealError` if the
+        before: the last time at which the holder shared with the requester. Raises `SealError` if the
         identity or the transactions cannot be unsealed.
         """
         paths = [tuple(path) for path in consent.claims]
-        before = decisions.last_shared(credential.wallet, consent.requester_id)
         return cls(
             consent=consent,
             requester=Requester.from_json(consent.requester),

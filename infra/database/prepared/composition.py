@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from django.db import DEFAULT_DB_ALIAS, connections
-from django.db.models import QuerySet
-from django.db.models.expressions import Expression, Subquery
+from django.db.models import BooleanField, QuerySet
+from django.db.models.expressions import Expression, Func, Subquery
 
 Value = Callable[[str], Any]  # a placeholder for the value of this name in a queryset
 Row = TypeVar("Row")
@@ -29,6 +29,35 @@ class Place(Expression):
         if value is None:
             raise _nothing_equals_none(self.name)
         return self.column.get_db_prep_value(value, connection)
+
+
+class Literal(Expression):
+    """A constant that is written into the SQL. A partial index serves no condition that is a parameter."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.text = text
+
+    def as_sql(self, compiler: Any, connection: Any, **_: Any) -> tuple[str, Any]:
+        return "'{}'".format(self.text.replace("'", "''")), []
+
+
+class WithoutIndex(Func):
+    """A condition for which no index is used, because one that the others allow is always better.
+
+    Without statistics, as in a new or restored database, PostgreSQL may choose the worse index for good.
+    """
+
+    template = "(%(expressions)s) IS TRUE"
+    output_field = BooleanField()
+
+
+class PlainPlace(Place):
+    """The place of a value in SQL that is written out: the database takes it as it is."""
+
+    def adapted(self, value: Any, connection: Any) -> Any:
+        """The value."""
+        return value
 
 
 class Parameters:
@@ -89,6 +118,8 @@ def bind_places_to_columns(query: Any) -> None:
 
 def _comparisons(query: Any) -> Iterator[Any]:
     for leaf in query.where.leaves():
+        if isinstance(getattr(leaf, "lhs", None), WithoutIndex):  # Django compares conditions with True
+            (leaf,) = leaf.lhs.get_source_expressions()
         if hasattr(leaf, "rhs"):
             yield leaf
             if isinstance(leaf.rhs, Subquery):

@@ -40,7 +40,8 @@ def _maker(select: Any, info: Any) -> Make:
         (_maker(select, other), other["local_setter"], other["remote_setter"])
         for other in info.get("related_klass_infos", ())
     ]
-    if model.from_db.__func__ is not Model.from_db.__func__ or model.__init__ is not Model.__init__:
+    own = model.__mro__[: model.__mro__.index(Model)]
+    if any(name in vars(one) for one in own for name in ("from_db", "__init__")):
         raise NotImplementedError(f"{model.__name__} makes its instances in its own way")
 
     def make(row: Sequence[Any]) -> Any:

@@ -11,6 +11,7 @@ from infra.database import internals
 from infra.database.prepared.composition import (
     Parameters,
     Place,
+    PlainPlace,
     Row,
     Value,
     bind_places_to_columns,
@@ -25,9 +26,12 @@ from infra.database.prepared.instances import maker_of_instances
 class Composed(Protocol):
     """SQL with `%s` for its parameters, the number of its columns, and how its rows are converted."""
 
-    sql: str
-    parameters: Parameters
-    width: int
+    @property
+    def sql(self) -> str: ...
+    @property
+    def parameters(self) -> Parameters: ...
+    @property
+    def width(self) -> int: ...
 
     def make(self, row: Sequence[Any]) -> Any:
         """What the read gives for a row."""
@@ -82,6 +86,42 @@ class PreparedRead(Generic[Row]):
         """See `Joinable`."""
         rows, named = with_values(self._rows, values)
         return list(rows), named
+
+
+class SqlRead:
+    """A read that no queryset can express, as a part of a `JoinedRead`: one row at most, as a tuple.
+
+    sql: gives the statement for a vendor of databases, with `%s` for each of `names`. width: the number of
+    its columns.
+    """
+
+    def __init__(self, sql: Callable[[str], str], *names: str, width: int) -> None:
+        self._sql, self._names, self.width = sql, names, width
+
+    @property
+    def composed(self) -> Composed:
+        """See `Joinable`."""
+        return self
+
+    @property
+    def sql(self) -> str:
+        """The statement for the database in use."""
+        return self._sql(connections[DEFAULT_DB_ALIAS].vendor)
+
+    @property
+    def parameters(self) -> Parameters:
+        """Places for the named values."""
+        return Parameters([PlainPlace(name) for name in self._names])
+
+    def make(self, row: Sequence[Any]) -> Any:
+        """The row."""
+        return tuple(row)
+
+    def by_the_orm(self, values: Mapping[str, Any]) -> tuple[Sequence[Any], set[str]]:
+        """See `Joinable`."""
+        with connections[DEFAULT_DB_ALIAS].cursor() as cursor:
+            cursor.execute(self.sql, [values.get(name) for name in self._names])
+            return cursor.fetchall(), set(self._names)
 
 
 class JoinedRead:
