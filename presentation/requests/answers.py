@@ -12,6 +12,7 @@ from django.utils.timezone import localdate
 
 from consent import decisions
 from consent.models import Consent
+from infra import request_log
 from infra.database.prepared.writes import PreparedUpdate
 from presentation.errors import (
     AccessDeniedError,
@@ -68,7 +69,7 @@ def answer(opened: OpenInteraction, ready: NextStep, *, now: datetime) -> dict[s
     except (OperationalError, InterfaceError) as error:
         log.exception("presentation_failed", interaction=str(row.id))
         raise TemporarilyUnavailableError from error
-    log.info("answered", interaction=str(row.id), client_id=party.client_id)
+    request_log.note("answered", interaction=str(row.id), client_id=party.client_id)
     return answer
 
 
@@ -82,7 +83,7 @@ def refuse(opened: OpenInteraction, error: AuthorizationError, *, now: datetime)
         answer = refusal(error)
         if address.posted:
             deliveries.keep(row, address, answer, now=now)
-    log.info("refused", interaction=str(row.id), error=error.error)
+    request_log.note("refused", interaction=str(row.id), error=error.error)
     return answer
 
 

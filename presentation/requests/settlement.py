@@ -12,12 +12,12 @@ from functools import cache
 from typing import Any
 from uuid import UUID
 
-import structlog
 from django.db import IntegrityError, connection, transaction
 
 from consent import decisions
 from consent.decisions import Paths
 from consent.models import Consent
+from infra import request_log
 from infra.database.prepared.cursors import kept_cursor
 from keys.issuer_key import CANNOT_SIGN
 from keys.private_keys.signer import SignerUnavailableError
@@ -31,7 +31,6 @@ from wallet.credentials import Term
 from wallet.models import Credential, HolderSession
 from wallet.status_lists import allocation
 
-log = structlog.get_logger(__name__)
 Place = tuple[int, int]
 CANNOT_ANSWER = (
     AuthorizationError,
@@ -81,7 +80,7 @@ def answer_at_once(
     grant = values | {"decision": Consent.Decision.GRANTED, "switched_on": switched_on}
     if not _settle(grant, match.credential, term, place, row, now=now):
         return None
-    log.info("answered", interaction=str(row.id), client_id=party.client_id)
+    request_log.note("answered", interaction=str(row.id), client_id=party.client_id)
     return answers.with_token(presentation, match, party)
 
 
