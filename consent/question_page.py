@@ -45,6 +45,7 @@ class Shape:
     claims: tuple[ClaimPath, ...]
     optional: frozenset[ClaimPath]
     new: frozenset[ClaimPath]
+    several: frozenset[ClaimPath]  # the claims with several values, whose labels are in the plural
     shared_before: bool
     may_have_more_time: bool
     is_final: bool
@@ -61,6 +62,7 @@ class Shape:
             claims=tuple([claim.path for claim in question.claims]),
             optional=question.optional,
             new=question.new,
+            several=frozenset([claim.path for claim in question.claims if claim.several]),
             shared_before=question.last_shared_at is not None,
             may_have_more_time=question.deadline.may_have_more_time,
             is_final=question.deadline.is_final,
@@ -85,7 +87,6 @@ def rendered(
     if question.last_shared_at:
         values["last_shared_at"] = moment(question.last_shared_at)
     for number, claim in enumerate(question.claims):
-        values[f"label {number}"] = claim.label
         values[f"value {number}"] = claim.value
     return pieces(Shape.of(question)).fill(values)
 
@@ -144,9 +145,9 @@ def _sample_question(shape: Shape, samples: _Samples) -> Question:
         claims=tuple(
             ClaimPreview(
                 path=path,
-                label=samples[f"label {number}"],
                 value=samples[f"value {number}"],
                 note=claims.note(path, shape.claims),
+                several=path in shape.several,
             )
             for number, path in enumerate(shape.claims)
         ),

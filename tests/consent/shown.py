@@ -5,6 +5,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+_CLAIMS = re.compile(r'<dl class="claims">.*?</dl>', re.DOTALL)
 _CLAIM = re.compile(r"<dt>(.*?)</dt>\s*<dd><bdi>(.*?)</bdi>", re.DOTALL)
 _CHECKBOX = re.compile(r'<label class="optional-claim"><input [^>]*value="([^"]*)"[^>]*>')
 _BADGE = re.compile(r'<span class="badge">(.*?)</span>')
@@ -23,7 +24,8 @@ class ShownClaim:
 
 def claims_on(response: Any) -> list[ShownClaim]:
     """The claims in their order."""
-    return [_claim(*found) for found in _CLAIM.findall(response.content.decode())]
+    lists = _CLAIMS.findall(response.content.decode())
+    return [_claim(*found) for each in lists for found in _CLAIM.findall(each)]
 
 
 def values_on(response: Any) -> list[str]:

@@ -234,6 +234,7 @@ def test_a_shape_has_room_for_nothing_of_a_person() -> None:
         "claims": tuple[ClaimPath, ...],
         "optional": frozenset[ClaimPath],
         "new": frozenset[ClaimPath],
+        "several": frozenset[ClaimPath],
         "shared_before": bool,
         "may_have_more_time": bool,
         "is_final": bool,
