@@ -34,9 +34,9 @@ class Question:
     transactions: tuple[Transaction, ...]
     claims: tuple[ClaimPreview, ...]
     optional: frozenset[tuple[str, ...]]  # claims that are shared only if they are switched on
-    not_shared: tuple[str, ...]  # labels
     last_shared_at: datetime | None
     new: frozenset[tuple[str, ...]]  # claims that were not shared the last time
+    deadline: Deadline
 
     @classmethod
     def of(cls, consent: Consent, credential: Credential, before: Sharing | None) -> Self:
@@ -51,11 +51,16 @@ class Question:
             requester=Requester.from_json(consent.requester),
             transactions=transactions.shown(consent),
             claims=tuple(credentials.preview(credential, paths, today=localdate(consent.asked_at))),
-            not_shared=tuple(str(label) for label in claims.not_shared(paths)),
             last_shared_at=before.at if before else None,
             optional=frozenset(map(tuple, consent.optional_claims)),
             new=frozenset(set(paths) - before.claims) if before else frozenset(),
+            deadline=Deadline(consent.expires_at, consent.extendable_until, consent.return_to),
         )
+
+    @property
+    def not_shared(self) -> tuple[str, ...]:
+        """The labels of what the wallet keeps to itself."""
+        return tuple(map(str, claims.not_shared([claim.path for claim in self.claims])))
 
     @property
     def always_shared(self) -> tuple[str, ...]:
@@ -65,11 +70,6 @@ class Question:
     @property
     def consequential(self) -> bool:
         return any(transaction.consequential for transaction in self.transactions)
-
-    @property
-    def deadline(self) -> Deadline:
-        """Until when the holder can answer, and whether there can be more time."""
-        return Deadline(self.consent.expires_at, self.consent.extendable_until, self.consent.return_to)
 
     @property
     def name_is_long(self) -> bool:

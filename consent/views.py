@@ -14,7 +14,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 
-from consent import decisions, switches
+from consent import decisions, question_page, switches
 from consent.decisions import Paths, Sharing
 from consent.models import Consent
 from consent.pages import REVIEW_CSP, Question
@@ -163,12 +163,11 @@ def _ask(
         question = Question.of(consent, credential, last_shared)
     except SealError:  # the view at `return_to` meets the same error and ends the request
         return _onwards(consent)
-    context = {
-        "question": question,
-        "signed_in_email": session.wallet.email,
-        "asks_passkey": _needs_factor(consent, session),
-    }
-    response = _page(request, "review", context)
+    email, asks_passkey = session.wallet.email, _needs_factor(consent, session)
+    page = question_page.rendered(
+        request, question, signed_in_email=email, asks_passkey=asks_passkey, now=now
+    )
+    response = HttpResponse(page, headers={"Cache-Control": "no-store"})
     response._csp_config = REVIEW_CSP  # type: ignore[attr-defined]
     return response
 
@@ -185,11 +184,7 @@ def _closed(
     context: dict[str, Any] = {"why": why, "return_to": consent.return_to}
     if why != "other":
         context |= {"requester": consent.requester, "signed_in_as": session.wallet.email}
-    return _page(request, "closed", context, status)
-
-
-def _page(request: HttpRequest, name: str, context: dict[str, Any], status: int = 200) -> HttpResponse:
-    response = render(request, f"consent/{name}.html", context, status=status)
+    response = render(request, "consent/closed.html", context, status=status)
     response.headers["Cache-Control"] = "no-store"
     return response
 

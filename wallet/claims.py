@@ -217,6 +217,9 @@ OPTIONAL = frozenset(path for path, claim in CLAIMS.items() if claim.optional)
 # What a person is: not what follows from it, such as an age, nor how it was verified.
 ORIGINAL = tuple(path for path, claim in CLAIMS.items() if not claim.derived_from and not claim.optional)
 
+# The label of the claim that can have several values, when it has.
+IN_THE_PLURAL: dict[ClaimPath, Text] = {("nationalities",): _("Nationalities")}
+
 # What operators and receipts call them: the path with dots.
 NAMES: dict[str, ClaimPath] = {".".join(path): path for path in CLAIMS}
 
@@ -285,9 +288,14 @@ class ClaimPreview:
     """A claim as the holder sees it before the decision."""
 
     path: ClaimPath
-    label: Text
     value: Text = field(repr=False)
     note: Text = ""
+    several: bool = False  # whether it has several values
+
+    @property
+    def label(self) -> Text:
+        """The label of the claim: in the plural if it has several values."""
+        return IN_THE_PLURAL[self.path] if self.several else CLAIMS[self.path].label
 
 
 def preview(identity: Identity, paths: Sequence[ClaimPath], *, today: date) -> list[ClaimPreview]:
@@ -295,9 +303,9 @@ def preview(identity: Identity, paths: Sequence[ClaimPath], *, today: date) -> l
     return [
         ClaimPreview(
             path=path,
-            label=label(path, identity),
             value=display(path, identity, today=today),
             note=note(path, paths),
+            several=path in IN_THE_PLURAL and len(identity.nationalities) > 1,
         )
         for path in paths
     ]
@@ -307,13 +315,6 @@ def note(path: ClaimPath, paths: Collection[ClaimPath]) -> Text:
     """The note on the claim at `path` when all of `paths` are shared; often empty."""
     claim = CLAIMS[path]
     return claim.note if claim.derived_from and claim.derived_from not in paths else ""
-
-
-def label(path: ClaimPath, identity: Identity) -> Text:
-    """The label of the claim for this identity: in the plural if the claim has several values."""
-    if path == ("nationalities",) and len(identity.nationalities) > 1:
-        return _("Nationalities")
-    return CLAIMS[path].label
 
 
 def display(path: ClaimPath, identity: Identity, *, today: date) -> Text:

@@ -218,9 +218,12 @@ def test_a_code_that_is_no_country_is_shown_as_it_is():
 
 def test_several_nationalities_are_called_so():
     one = Identity("Ada", "Lovelace", date(1990, 1, 1), ("GB",))
-    assert str(claims.label(("nationalities",), ADA)) == "Nationalities"
-    assert str(claims.label(("nationalities",), one)) == "Nationality"
-    assert str(claims.label(("given_name",), ADA)) == "Given name"
+    paths = [("nationalities",), ("given_name",)]
+    labels = {
+        identity: [str(shown.label) for shown in claims.preview(identity, paths, today=TODAY)]
+        for identity in (ADA, one)
+    }
+    assert labels == {ADA: ["Nationalities", "Given name"], one: ["Nationality", "Given name"]}
 
 
 def test_what_a_person_does_not_have_is_said():

@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from presentation.models import RelyingParty
+from tests.consent.shown import values_on
 from tests.people import NORA, evidence_of
 from tests.presentation.dcql.test_dcql_flow import disclosed, path, query, with_query
 from tests.presentation.requests.test_authorize import fragment
@@ -167,7 +168,7 @@ def test_a_query_can_demand_a_level(
     shown = client.get(page)
     answer = fragment(client.get(decide(client, page)).headers["Location"])
 
-    assert [str(claim.value) for claim in shown.context["question"].claims] == [
+    assert values_on(shown) == [
         "Alice",
         "eIDAS, the European Union’s rules for electronic identity",
         "substantial",
@@ -185,7 +186,7 @@ def test_how_the_identity_was_verified_is_shown_in_words_and_disclosed_when_aske
     shown = client.get(page)
     answer = fragment(client.get(decide(client, page)).headers["Location"])
 
-    values = [str(claim.value) for claim in shown.context["question"].claims]
+    values = values_on(shown)
     assert "Document shown in person" in values
     assert "document shown in person" in values  # the level, which the operator named
     assert disclosed(answer["vp_token"]) == {

@@ -16,9 +16,11 @@ from consent.models import Consent
 from presentation.models import RelyingParty, Scope
 from presentation.scopes import catalogue
 from tests.consent.questions import last_shared
+from tests.consent.shown import claims_on, optional_on, withheld_on
 from tests.presentation.dcql.test_dcql_flow import path, query, with_query
 from tests.presentation.requests.test_authorize import fragment
 from tests.presentation.requests.test_flow import SignIn, ask, url_of_interaction
+from wallet.claims import CLAIMS, NAMES
 from wallet.models import Wallet
 
 pytestmark = pytest.mark.usefixtures("signing_key")
@@ -175,7 +177,7 @@ def test_what_was_left_off_the_last_time_is_new_the_next_time(
 
     shown = client.get(ask(client, bank, scope=PERSON, nonce="second-nonce-of-acme"))
 
-    assert shown.context["question"].new == {("nationalities",)}
+    assert [claim.label for claim in claims_on(shown) if claim.new] == ["Nationality"]
 
 
 def test_the_page_says_nothing_untrue_of_what_is_optional(
@@ -183,10 +185,10 @@ def test_the_page_says_nothing_untrue_of_what_is_optional(
 ) -> None:
     sign_in(alice)
 
-    question = client.get(ask(client, bank, scope=PERSON)).context["question"]
+    shown = client.get(ask(client, bank, scope=PERSON))
 
-    assert "Date of birth" not in question.not_shared
-    assert "Family name" in question.not_shared
+    assert "Date of birth" not in withheld_on(shown)
+    assert "Family name" in withheld_on(shown)
 
 
 def test_the_address_is_that_of_the_wallet(
@@ -198,7 +200,7 @@ def test_the_address_is_that_of_the_wallet(
 
     answer = send(client, page)
 
-    assert [(str(claim.label), claim.value) for claim in shown.context["question"].claims] == [
+    assert [(claim.label, claim.value) for claim in claims_on(shown)] == [
         ("E-mail address", "alice@example.org")
     ]
     token = fragment(answer.headers["Location"])["vp_token"]
@@ -216,7 +218,7 @@ def test_in_a_query_the_claims_of_the_preferred_set_that_may_be_missing_are_opti
     shown = client.get(page)
     answer = send(client, page)
 
-    assert shown.context["question"].optional == {("family_name",)}
+    assert optional_on(shown) == ["family_name"]
     assert "accepts several answers" not in shown.content.decode()
     assert disclosed(answer) == {"given_name"}
 
@@ -267,13 +269,13 @@ def test_a_request_is_answered_by_what_its_scope_meant_when_it_began(
     scope.save()
 
     answer = send(client, page, "birth_date")
-    afterwards = client.get(ask(client, bank, scope=PERSON, nonce="another-fresh-nonce")).context["question"]
+    afterwards = client.get(ask(client, bank, scope=PERSON, nonce="another-fresh-nonce"))
 
     assert disclosed(answer) == {"given_name", "birth_date"}
-    assert {".".join(claim.path) for claim in afterwards.claims} == {
-        *scope.required_claims,
-        *scope.optional_claims,
+    assert {claim.label for claim in claims_on(afterwards)} == {
+        CLAIMS[NAMES[name]].label for name in (*scope.required_claims, *scope.optional_claims)
     }
+    assert set(optional_on(afterwards)) == set(scope.optional_claims)
 
 
 def test_a_request_begun_before_sign_in_keeps_its_meaning_too(
@@ -378,7 +380,7 @@ def test_an_operator_who_edits_a_scope_all_the_time_changes_no_request_under_way
     try:
         for number in range(15):
             page = ask(client, bank, scope=PERSON, nonce=f"fresh-nonce-number-{number}")
-            offered = [".".join(path) for path in client.get(page).context["question"].optional]
+            offered = optional_on(client.get(page))
             assert disclosed(send(client, page, *offered)) == {"given_name", *offered}
     finally:
         stop.set()

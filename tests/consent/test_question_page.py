@@ -1,0 +1,337 @@
+"""The page of a question is what Django renders, to the byte, and nothing of who saw it is kept."""
+
+import dataclasses
+import re
+import threading
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, date, datetime, timedelta
+from typing import Any, get_type_hints
+
+import pytest
+from django.conf import settings as django_settings
+from django.db import connection
+from django.http import HttpRequest
+from django.template.loader import render_to_string
+from django.test import Client, RequestFactory
+from django.utils import timezone
+from django.utils.translation import override
+from hypothesis import given
+from hypothesis import strategies as st
+
+from config.operator import Operator
+from consent import decisions, question_page
+from consent.models import Consent
+from consent.pages import Question
+from consent.question import Requester
+from consent.question_page import Shape, pieces, rendered
+from tests.consent.questions import ACME, WIRE, put
+from tests.consent.shown import values_on
+from wallet import claims
+from wallet.claims import CLAIMS, ClaimPath, Identity
+from wallet.deadlines import Deadline
+from wallet.evidence import Assurance, Verification
+from wallet.models import Wallet
+
+NOW = datetime(2027, 2, 1, 9, 30, 0, 123456, tzinfo=UTC)
+HOSTILE = (
+    "<b>&amp;</b>",
+    "%(name)s %s 100%",
+    "{{ question.claims }}{0}{name}",
+    "\\1\\g<0>",
+    "“quoted” \"'",
+    "0" * 64,
+    '<time datetime="1901-01-02T02:00:00+00:00" data-clock>02:00 UTC</time>',
+    "01:01 UTC",
+    "مصرف",
+)
+FORM_TOKEN = re.compile('name="csrfmiddlewaretoken" value="([^"]+)"')
+
+texts = st.sampled_from(HOSTILE) | st.text(
+    st.characters(exclude_categories=["Cs", "Cc", "Cf", "Co", "Cn"]), min_size=1, max_size=60
+)
+names = texts.map(str.strip).filter(bool)
+links = st.just("") | texts.map("https://bank.example/{}".format)
+requesters = st.builds(
+    Requester,
+    name=texts,
+    domain=texts,
+    logo_url=st.just("") | texts.map("/logos/{}".format),
+    purpose=st.just("") | texts,
+    privacy_policy_url=links,
+    terms_url=links,
+    receiver=st.just("") | texts,
+)
+verifications = st.builds(
+    Verification,
+    assurance=st.builds(Assurance, trust_framework=st.sampled_from(["eidas", "https://id.example/<b>"])),
+    day=st.dates(date(2000, 1, 1), date(2027, 1, 31)),
+    method=st.sampled_from(["in_person", "electronic"]),
+)
+identities = st.builds(
+    Identity,
+    given_name=names,
+    family_name=names,
+    birth_date=st.dates(date(1900, 1, 1), date(2026, 1, 1)),
+    nationalities=st.lists(st.sampled_from(["GB", "CI", "DE"]), unique=True).map(tuple),
+    verification=st.none() | verifications,
+    email=st.sampled_from(["", "person@example.org"]),
+)
+moments = st.datetimes(datetime(2020, 1, 1), datetime(2027, 1, 31), timezones=st.just(UTC))
+extensions = st.sampled_from([None, timedelta(0), timedelta(hours=1)])
+
+
+@st.composite
+def questions(draw: st.DrawFn) -> Question:
+    """A question without transactions, as it is about a person, with values from everywhere."""
+    identity = draw(identities)
+    paths = draw(st.lists(st.sampled_from(claims.held(identity)), unique=True))
+    some = st.frozensets(st.sampled_from(paths)) if paths else st.just(frozenset())
+    shared = draw(
+        st.none() | st.datetimes(datetime(2020, 1, 1), datetime(2027, 1, 31), timezones=st.just(UTC))
+    )
+    ends, extension = NOW + draw(st.timedeltas(timedelta(0), timedelta(hours=2))), draw(extensions)
+    consent = Consent(
+        return_to=f"/interactions/{draw(st.uuids())}/",
+        alternatives=draw(st.booleans()),
+        requester_since=draw(st.none() | st.dates(date(2020, 1, 1), date(2027, 1, 31))),
+        requester_is_unchecked=draw(st.booleans()),
+    )
+    until = None if extension is None else ends + extension
+    return Question(
+        consent=consent,
+        requester=draw(requesters),
+        transactions=(),
+        claims=tuple(claims.preview(identity, paths, today=NOW.date())),
+        optional=draw(some),
+        last_shared_at=shared,
+        new=draw(some) if shared else frozenset(),
+        deadline=Deadline(ends, until, consent.return_to),
+    )
+
+
+def request_for_page(language: str, path: str = "") -> HttpRequest:
+    request = RequestFactory().get(path or f"/consent/{uuid.uuid4()}/")
+    request.page_language = language  # type: ignore[attr-defined]
+    return request
+
+
+def by_django(request: HttpRequest, question: Question, email: str, token: str) -> str:
+    context = {"question": question, "signed_in_email": email, "asks_passkey": False, "csrf_token": token}
+    return render_to_string(question_page.TEMPLATE, context, request)
+
+
+@contextmanager
+def stopped_clock() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(timezone, "now", lambda: NOW)
+        yield
+
+
+@given(questions(), st.sampled_from([code for code, _ in django_settings.LANGUAGES]), st.emails())
+def test_the_page_is_what_django_renders(question: Question, language: str, email: str) -> None:
+    request = request_for_page(language)
+    with override(language), stopped_clock():
+        for _ in range(2):  # what was kept of the first time is used the second time
+            page = rendered(request, question, signed_in_email=email, asks_passkey=False, now=NOW)
+            (token,) = set(FORM_TOKEN.findall(page))
+            assert page == by_django(request, question, email, token)
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        {"OPERATOR": Operator("<b>Other</b>", "https://other.example/", "help@other.example", "1 Road")},
+        {"ENVIRONMENT_BANNER": ""},
+        {"ENVIRONMENT_BANNER": "<i>Elsewhere</i>"},
+    ],
+)
+def test_the_page_follows_the_settings(
+    client: Client, alice: Wallet, sign_in: Any, settings: Any, setting: dict[str, Any]
+) -> None:
+    sign_in(alice)
+    question = f"/consent/{put(alice).id}/"
+    assert client.get(question).status_code == 200
+
+    for name, value in setting.items():
+        setattr(settings, name, value)
+
+    shown = client.get(question).content.decode()
+    elsewhere = client.get("/wallet/history/").content.decode()
+    for part in (r"<footer.*</ul>", r'<div class="banner".*?</p>'):
+        assert _of(part, shown) == _of(part, elsewhere)
+
+
+def _of(part: str, page: str) -> list[str]:
+    without_forms = re.sub("<form.*?</form>", "", page, flags=re.DOTALL)
+    return re.findall(part, without_forms, re.DOTALL)
+
+
+@pytest.mark.parametrize("language", ["en-gb", "es"])
+@pytest.mark.parametrize("asked", ["the first time", "again", "a payment", "after a refused form"])
+def test_through_the_whole_service_the_page_is_the_same(
+    client: Client, alice: Wallet, sign_in: Any, monkeypatch: Any, language: str, asked: str
+) -> None:
+    sign_in(alice)
+    client.cookies[django_settings.LANGUAGE_COOKIE_NAME] = language
+    if asked == "again":
+        before = NOW - timedelta(days=3)
+        decisions.grant(put(alice, now=before, expires_at=before + timedelta(hours=1)).id, alice, now=before)
+    consent = put(alice, transactions=[WIRE] if asked == "a payment" else [])
+    address = f"/consent/{consent.id}/" + ("?try_again=1" if asked == "after a refused form" else "")
+
+    pages = []
+    for seldom in (question_page._is_seldom, lambda *_: True):
+        monkeypatch.setattr(question_page, "_is_seldom", seldom)
+        page = client.get(address)
+        seconds = re.sub('data-seconds="[0-9]+"', "", FORM_TOKEN.sub("", page.content.decode()))
+        pages.append((seconds, page.headers["Content-Language"], page.headers["Content-Security-Policy"]))
+
+    assert pages[0] == pages[1]
+    assert pages[0][1] == language
+
+
+def test_a_form_that_was_refused_and_a_wallet_that_closes_are_told(
+    client: Client, alice: Wallet, sign_in: Any
+) -> None:
+    sign_in(alice)
+    address = f"/consent/{put(alice).id}/"
+    ordinary = client.get(address).content.decode()
+    assert "Please try that again." not in ordinary
+    assert "Your wallet closes on" not in ordinary
+
+    assert "Please try that again." in client.get(f"{address}?try_again=1").content.decode()
+
+    question = dataclasses.replace(_any_question(), claims=())
+    request = request_for_page("en-gb")
+    request.wallet_closes_at = NOW  # type: ignore[attr-defined]
+    page = rendered(request, question, signed_in_email="x", asks_passkey=False, now=NOW)
+    assert "Your wallet closes on" in page
+
+
+def _any_question() -> Question:
+    return Question(
+        consent=Consent(return_to="/there/"),
+        requester=ACME,
+        transactions=(),
+        claims=(),
+        optional=frozenset(),
+        last_shared_at=None,
+        new=frozenset(),
+        deadline=Deadline(NOW + timedelta(hours=1), None, "/there/"),
+    )
+
+
+def test_a_shape_has_room_for_nothing_of_a_person() -> None:
+    """The texts of a shape are the language's name, what a relying party registered, and names of claims."""
+    assert get_type_hints(Shape) == {
+        "language": str,
+        "requester": Requester,
+        "requester_since": date | None,
+        "requester_is_unchecked": bool,
+        "alternatives": bool,
+        "claims": tuple[ClaimPath, ...],
+        "optional": frozenset[ClaimPath],
+        "new": frozenset[ClaimPath],
+        "several": frozenset[ClaimPath],
+        "shared_before": bool,
+        "may_have_more_time": bool,
+        "is_final": bool,
+    }
+    assert set(get_type_hints(Requester).values()) == {str}
+
+
+class Person:
+    """A holder's browser, and everything that belongs to that holder on the page of their question."""
+
+    def __init__(self, wallet: Wallet, sign_in: Any) -> None:
+        self.wallet, self.browser = wallet, Client()
+        sign_in(wallet, browser=self.browser)
+        self.own: set[str] = {wallet.email}
+
+    def see_a_question(self) -> str:
+        now = timezone.now()
+        paths = [path for path in CLAIMS if path[0] != "verification"]
+        consent = put(self.wallet, claims=paths, now=now, return_to=f"/back/{uuid.uuid4()}/")
+        response = self.browser.get(f"/consent/{consent.id}/")
+        page = response.content.decode()
+        names = {value for value in values_on(response) if value not in ("Yes", "No", "United Kingdom")}
+        assert len(names) == 4  # the two names, the date of birth and the address
+        self.own |= {*names, *FORM_TOKEN.findall(page), str(consent.id), consent.return_to}
+        return page
+
+
+def test_nothing_of_one_person_is_on_the_page_of_another(alice: Wallet, bob: Wallet, sign_in: Any) -> None:
+    pieces.cache_clear()
+    people = [Person(alice, sign_in), Person(bob, sign_in)]
+    pages: list[list[str]] = [[], []]
+    for turn in (0, 1, 0, 0, 1):
+        pages[turn].append(people[turn].see_a_question())
+    assert pieces.cache_info().currsize == 1  # both were shown the same pieces
+    _nothing_is_mixed(people, pages)
+
+
+@pytest.mark.postgresql
+@pytest.mark.django_db(transaction=True)
+def test_nothing_of_one_person_is_on_the_page_of_another_asked_at_the_same_time(
+    alice: Wallet, bob: Wallet, sign_in: Any
+) -> None:
+    people = [Person(alice, sign_in), Person(bob, sign_in)] * 2
+    pages: list[list[str]] = [[] for _ in people]
+    together = threading.Barrier(len(people), action=pieces.cache_clear)
+
+    def look(turn: int) -> None:
+        try:
+            for _ in range(10):
+                together.wait(timeout=60)  # everybody meets an empty cache
+                pages[turn].append(people[turn].see_a_question())
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=look, args=[turn]) for turn in range(len(people))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert [len(shown) for shown in pages] == [10] * len(people)
+    _nothing_is_mixed(people[:2], [pages[0] + pages[2], pages[1] + pages[3]])
+
+
+def _nothing_is_mixed(people: list[Person], pages: list[list[str]]) -> None:
+    for person, own_pages in zip(people, pages, strict=True):
+        (other,) = [one for one in people if one is not person]
+        assert all(person.wallet.email in page for page in own_pages)
+        assert not [value for page in own_pages for value in other.own if value in page]
+
+
+def test_nothing_of_a_person_is_kept(alice: Wallet, bob: Wallet, sign_in: Any, monkeypatch: Any) -> None:
+    kept: list[question_page.Pieces] = []
+
+    def noted(shape: Shape) -> question_page.Pieces:
+        kept.append(pieces(shape))
+        return kept[-1]
+
+    monkeypatch.setattr(question_page, "pieces", noted)
+    people = [Person(alice, sign_in), Person(bob, sign_in)]
+    for person in people:
+        decisions.grant(put(person.wallet).id, person.wallet, now=timezone.now())
+        page = person.see_a_question()
+        person.own |= set(re.findall("<time.*?</time>", page)) | set(
+            re.findall('data-seconds="[0-9]+"', page)
+        )
+
+    texts = "".join(text for found in kept for text in found.texts)
+    assert len(kept) == 2
+    assert "Acme Bank" in texts
+    assert not [value for person in people for value in person.own if value in texts]
+    assert not re.search("<time|[0-9a-f]{32}|1901", texts)  # no samples either
+
+
+def test_only_so_many_shapes_are_kept() -> None:
+    assert pieces.cache_info().maxsize == question_page.MOST_SHAPES
+    for number in range(question_page.MOST_SHAPES + 10):
+        question = dataclasses.replace(_any_question(), requester=Requester(f"Shop {number}", "shop.example"))
+        rendered(request_for_page("en-gb"), question, signed_in_email="x", asks_passkey=False, now=NOW)
+    assert pieces.cache_info().currsize == question_page.MOST_SHAPES
