@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 from time import perf_counter
-from typing import Any
+from typing import Any, cast
 
 import structlog
 from django.conf import settings
@@ -89,11 +89,12 @@ class Entrance:
     """
 
     def __init__(self, get_response: GetResponse) -> None:
-        self.pages = self.admin = get_response
+        admin: Any = get_response
         for middleware in (MessageMiddleware, AuthenticationMiddleware, OperatorSession):
-            self.admin = convert_exception_to_response(middleware(self.admin))
+            admin = convert_exception_to_response(middleware(admin))
+        self.pages, self.admin = get_response, admin
         self.common = CommonMiddleware(get_response)
-        self.static_files = WhiteNoiseMiddleware(self._page)
+        self.static_files: GetResponse = WhiteNoiseMiddleware(self._page)
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if settings.SECURE_SSL_REDIRECT and not request.is_secure():
@@ -108,7 +109,7 @@ class Entrance:
         response = answer(request)
         response.headers.setdefault("X-Frame-Options", settings.X_FRAME_OPTIONS)
         # Sets Content-Length, and leads from a 404 to the page whose URL ends with a slash.
-        return self.common.process_response(request, response)
+        return cast(HttpResponse, self.common.process_response(request, response))
 
 
 class OperatorSession(SessionMiddleware):

@@ -38,7 +38,7 @@ def end() -> None:
 def note(outcome: str, **facts: object) -> None:
     """Adds an outcome, such as `answered`, and its facts to the line of the request.
 
-    A line has room for one outcome. A further one, or one without a request, is logged as an event of its own.
+    A line has room for one outcome. Any other, or one without a request, is logged as an event of its own.
     """
     line = _line.get()
     if line is None or line.facts:
