@@ -12,9 +12,9 @@ from django.conf import settings
 from django.test import Client
 from django.utils.translation import get_language
 from hypothesis import given, strategies
+from structlog.contextvars import bind_contextvars
 
 from config.logs import as_line
-from infra import request_log
 from presentation.models import Interaction, RelyingParty
 from presentation.requests.interactions import path_of
 from tests.people import ALICE
@@ -109,22 +109,17 @@ def test_the_line_of_a_refusal_says_its_error(
     assert said == ["request", "refused", str(Interaction.objects.get().id), "access_denied", 303]
 
 
-def test_an_outcome_that_has_no_line_to_go_to_is_an_event_of_its_own(
-    caplog: pytest.LogCaptureFixture,
+def test_the_line_of_a_request_has_nothing_of_what_this_thread_did_before(
+    client: Client, db: None, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
-    request_log.note("answered", interaction="1")
-    line = request_log.begin()
-    try:
-        request_log.note("refused", interaction="2")
-        request_log.note("answered", interaction="3")
-    finally:
-        request_log.end()
-    request_log.note("answered", interaction="4")
+    bind_contextvars(outcome="answered", interaction="1")
 
-    assert line.facts == {"outcome": "refused", "interaction": "2"}
-    found = [(each["event"], each["interaction"], each.get("reference")) for each in lines(caplog)]
-    assert found == [("answered", "1", None), ("answered", "3", line.reference), ("answered", "4", None)]
+    client.get("/")
+
+    (line,) = lines(caplog)
+    assert "outcome" not in line
+    assert "interaction" not in line
 
 
 def test_a_request_that_fails_has_a_line_and_leaves_nothing_to_the_next(
