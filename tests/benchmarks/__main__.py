@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import django
 
 from tests import softhsm
-from tests.benchmarks import documents, flows, minting, signatures, status_lists, tokens, verifying
+from tests.benchmarks import documents, memory, minting, signatures, speed, status_lists, tokens, verifying
 from tests.benchmarks.servers import MissingProgramError, servers
 from tests.benchmarks.table import Row, render
 
@@ -33,11 +33,11 @@ def measure(length: Length, benches: str = "bcdeg") -> list[Row]:
     rows: list[Row] = []
     with servers() as where:
         if "b" in benches:
-            rows += flows.speed(where, bursts=length.bursts, size=length.flows)
+            rows += speed.run(where, bursts=length.bursts, size=length.flows)
         if "c" in benches:
             rows += documents.run(where, bursts=length.bursts, size=length.requests)
         if "d" in benches:
-            rows += flows.memory(where, early=length.early, late=length.late)
+            rows += memory.run(where, early=length.early, late=length.late)
         if "e" in benches:
             rows += status_lists.run(where, bursts=length.bursts, size=length.requests)
         if "g" in benches:

@@ -42,6 +42,27 @@ def cpu_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / TICKS
 
 
+def tree_seconds(pid: int) -> float:
+    """User and system time of a process and its children so far, those that have ended included."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    own = sum(int(field) for field in fields[11:15]) / TICKS
+    return own + sum(_seconds_or_none(child) for child in children(pid))
+
+
+def _seconds_or_none(pid: int) -> float:
+    try:
+        return cpu_seconds(pid)
+    except OSError:  # it has just ended; its parent counts it from now on
+        return 0.0
+
+
+def keep_to_one_core(pid: int) -> None:
+    """Every thread of the process runs on the same core from now on, and so do those that it starts later."""
+    core = max(os.sched_getaffinity(0))
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        os.sched_setaffinity(int(task.name), {core})
+
+
 def resident_megabytes(pid: int) -> float:
     """The resident memory of a process (VmRSS)."""
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * PAGE / 1e6
