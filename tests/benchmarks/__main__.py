@@ -8,7 +8,17 @@ from dataclasses import dataclass
 import django
 
 from tests import softhsm
-from tests.benchmarks import documents, memory, minting, signatures, speed, status_lists, tokens, verifying
+from tests.benchmarks import (
+    calls,
+    documents,
+    memory,
+    minting,
+    signatures,
+    speed,
+    status_lists,
+    tokens,
+    verifying,
+)
 from tests.benchmarks.servers import MissingProgramError, servers
 from tests.benchmarks.table import Row, render
 
@@ -34,6 +44,7 @@ def measure(length: Length, benches: str = "bcdeg") -> list[Row]:
     with servers() as where:
         if "b" in benches:
             rows += speed.run(where, bursts=length.bursts, size=length.flows)
+            rows += calls.run(where)
         if "c" in benches:
             rows += documents.run(where, bursts=length.bursts, size=length.requests)
         if "d" in benches:

@@ -1,10 +1,11 @@
 """A signed-in holder's flow at each of the servers, from the request to the answer in the last redirect."""
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import cycle, islice
+from typing import Any
 from urllib.parse import urlencode
 
 from tests.benchmarks.browsers import Browser
@@ -25,21 +26,25 @@ class Holder:
     answer: str
 
 
+def parameters(facts: Mapping[str, Any], email: str) -> dict[str, str]:
+    """A fresh request to this service for the holder with this address."""
+    return {
+        "response_type": "vp_token",
+        "client_id": facts["client_id"],
+        "redirect_uri": facts["redirect_uri"],
+        "scope": SCOPE,
+        "nonce": secrets.token_urlsafe(24),
+        "state": secrets.token_urlsafe(12),
+        "login_hint": email,
+    }
+
+
 def service_holders(site: Prepared) -> list[Holder]:
     facts = site.facts
 
     def holder(cookies: dict[str, str], email: str) -> Holder:
         def request() -> str:
-            parameters = {
-                "response_type": "vp_token",
-                "client_id": facts["client_id"],
-                "redirect_uri": facts["redirect_uri"],
-                "scope": SCOPE,
-                "nonce": secrets.token_urlsafe(24),
-                "state": secrets.token_urlsafe(12),
-                "login_hint": email,
-            }
-            return f"{AUTHORIZE}?{urlencode(parameters)}"
+            return f"{AUTHORIZE}?{urlencode(parameters(facts, email))}"
 
         return Holder(cookies, request, ("decision", "share"), f"{facts['redirect_uri']}#vp_token=ey")
 

@@ -25,7 +25,7 @@ def nothing_left_running() -> Iterator[None]:
 def test_flows_documents_memory_status_lists_and_tokens_are_measured() -> None:
     rows = measure(QUICK)
     assert {bench: len(list(found)) for bench, found in groupby(rows, lambda row: row.bench)} == {
-        "b": 6,
+        "b": 7,
         "c": 4,
         "d": 2,
         "e": 11,
