@@ -1,12 +1,11 @@
 """How many calls of Python and built-in functions one flow takes, as cProfile counts them.
 
-Production's settings, without gunicorn. The number does not depend on the load of the machine. Run as a module
-in the service's environment, with the prepared holders as JSON in HOLDERS; prints the number.
+Production's settings, without gunicorn. The number does not depend on the load of the machine. Run as a
+module in the service's environment, with the prepared holders as JSON in HOLDERS; prints the number.
 """
 
 import json
 import os
-import sys
 from typing import Any
 
 import django
