@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 from tests.benchmarks.browsers import Browser
 from tests.benchmarks.servers import Prepared
-from tests.benchmarks.sites import Site
+from tests.benchmarks.sites import Server
 
 AUTHORIZE = "/verifiable-credentials/v1/presentation/authorize"
 SCOPE = "urn:service:params:scope:verifiable-credentials:basic"
@@ -70,7 +70,7 @@ def toolkit_holders(site: Prepared) -> list[Holder]:
     return [Holder(cookies, request, ("allow", "Authorize"), answer) for cookies in facts["cookies"]]
 
 
-def parallel_flows(site: Site, holders: list[Holder], *, at_once: int) -> Callable[[int], None]:
+def parallel_flows(site: Server, holders: list[Holder], *, at_once: int) -> Callable[[int], None]:
     """A burst of flows by `at_once` browsers; raises if a flow does not end with the expected answer."""
 
     def passage(holder: Holder, count: int) -> None:
@@ -79,6 +79,7 @@ def parallel_flows(site: Site, holders: list[Holder], *, at_once: int) -> Callab
                 home = browser.give(holder.request(), holder.yes)
                 if not home.startswith(holder.answer):
                     raise RuntimeError(f"a flow ended at {home[:300]}")
+            holder.cookies.update(browser.cookies)  # a server may have replaced its session's
 
     chosen = cycle(holders)
 

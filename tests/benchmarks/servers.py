@@ -86,7 +86,7 @@ def servers() -> Iterator[Servers]:
 def _prepared(cluster: Cluster, folder: Path) -> tuple[Prepared, Prepared]:
     """Prepares the databases of both servers in parallel."""
     with psycopg.connect(cluster.url, autocommit=True) as connection:
-        for name in ("service", "toolkit"):
+        for name in ("service", "toolkit", "provider"):
             connection.execute(f'CREATE DATABASE "{name}"')
             # The cluster of the tests does not wait for the log of a commit; an operator's does.
             connection.execute(f'ALTER DATABASE "{name}" SET synchronous_commit = on')

@@ -4,11 +4,14 @@ import os
 from collections.abc import Iterator
 from itertools import groupby
 
+import psycopg
 import pytest
 
-from tests.benchmarks import minting, signatures, verifying
+from tests.benchmarks import minting, provider, signatures, verifying
 from tests.benchmarks.__main__ import QUICK, measure
+from tests.benchmarks.browsers import Browser
 from tests.benchmarks.bursts import Contender, Ratio, alternate
+from tests.benchmarks.servers import servers
 from tests.benchmarks.sites import children
 from tests.benchmarks.table import Row, render
 
@@ -25,14 +28,44 @@ def nothing_left_running() -> Iterator[None]:
 def test_flows_documents_memory_status_lists_and_tokens_are_measured() -> None:
     rows = measure(QUICK)
     assert {bench: len(list(found)) for bench, found in groupby(rows, lambda row: row.bench)} == {
-        "b": 7,
+        "b": 10 if provider.INSTALLED else 7,
         "c": 4,
         "d": 2,
         "e": 11,
         "g": 4,
     }
-    assert all(row.value > 0 for row in rows if "PostgreSQL’s CPU in" not in row.label)  # few ticks
-    assert [row.bench for row in rows if row.ratio] == ["b", "b", "c", "c", "d", "e", "e", "e", *"ggg"]
+    assert all(row.value > 0 for row in rows if "CPU alone" not in row.label)  # few ticks
+    assert [row.bench for row in rows if row.ratio and row.bench != "b"] == [
+        "c",
+        "c",
+        "d",
+        "e",
+        "e",
+        "e",
+        *"ggg",
+    ]
+
+
+@pytest.mark.postgresql
+@pytest.mark.node_provider
+@pytest.mark.usefixtures("nothing_left_running")
+def test_node_oidc_provider_asks_for_consent_in_every_flow_and_keeps_its_state_in_postgresql() -> None:
+    with servers() as where, provider.Provider(where) as server:
+        (holder,) = provider.provider_holders(server, 1)
+        with Browser(server.port, holder.cookies) as browser:
+            for number in (1, 2):
+                # `give` fails if no page with a form comes before the answer.
+                assert browser.give(holder.request(), holder.yes).startswith(holder.answer)
+                assert browser.requests == 4 * number  # authorize, page, confirm, resume
+        with Browser(server.port) as stranger, pytest.raises(RuntimeError, match="403"):
+            stranger.give(holder.request(), holder.yes)
+        database = where.cluster.url.replace("/postgres?", "/provider?")
+        with psycopg.connect(database) as connection:
+            codes = connection.execute(
+                "SELECT count(*) FROM state WHERE kind = 'AuthorizationCode'"
+            ).fetchall()
+            assert codes == [(3,)]
+            assert connection.execute("SHOW synchronous_commit").fetchall() == [("on",)]
 
 
 def test_minting_is_measured() -> None:
