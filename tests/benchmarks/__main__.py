@@ -10,7 +10,9 @@ import django
 from tests import softhsm
 from tests.benchmarks import (
     calls,
+    cold_start,
     documents,
+    latency,
     memory,
     minting,
     signatures,
@@ -32,10 +34,12 @@ class Length:
     requests: int  # in a burst
     early: int  # flows before memory is first measured
     late: int  # flows before memory is measured again
+    alone: int  # flows on the clock, one at a time
+    starts: int  # of each server
 
 
-FULL = Length(bursts=24, flows=80, requests=1500, early=1_000, late=10_000)
-QUICK = Length(bursts=2, flows=8, requests=100, early=20, late=40)
+FULL = Length(bursts=24, flows=80, requests=1500, early=1_000, late=10_000, alone=300, starts=9)
+QUICK = Length(bursts=2, flows=8, requests=100, early=20, late=40, alone=5, starts=1)
 
 
 def measure(length: Length, benches: str = "bcdeg") -> list[Row]:
@@ -45,10 +49,12 @@ def measure(length: Length, benches: str = "bcdeg") -> list[Row]:
         if "b" in benches:
             rows += speed.run(where, bursts=length.bursts, size=length.flows)
             rows += calls.run(where)
+            rows += latency.run(where, flows=length.alone)
         if "c" in benches:
             rows += documents.run(where, bursts=length.bursts, size=length.requests)
         if "d" in benches:
             rows += memory.run(where, early=length.early, late=length.late)
+            rows += cold_start.run(where, starts=length.starts)
         if "e" in benches:
             rows += status_lists.run(where, bursts=length.bursts, size=length.requests)
         if "g" in benches:
