@@ -3,6 +3,7 @@
 A closed list allocates no more entries: its blank rows are deleted, and when it is empty it is retired.
 """
 
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 import structlog
@@ -15,6 +16,8 @@ log = structlog.get_logger(__name__)
 KEPT = timedelta(hours=1)  # after the expiry, for relying parties whose clocks are slow
 # An uncommitted transaction may still insert an entry for this long after a list was closed.
 CLOSED_FOR = timedelta(hours=1)
+READ = 100  # batches of ended credentials that one query finds
+WINDOW = 2**14  # indexes of a closed list that one query looks at
 
 
 def forget_ended(*, now: datetime, batch: int) -> int:
@@ -25,8 +28,10 @@ def forget_ended(*, now: datetime, batch: int) -> int:
     ended = StatusEntry.objects.filter(expires_at__lte=now - KEPT)
     forgotten = 0
     blank = {"credential": None, "signing_key": None, "reference": None, "status": 0, "expires_at": None}
-    while ids := _ids(ended, batch):
-        forgotten += ended.filter(pk__in=ids).update(**blank)
+    # Many expire in the same hour. Each query passes the rows that were blanked before it, so there are few.
+    while found := list(ended.order_by("expires_at").values_list("pk", flat=True)[: READ * batch]):
+        for ids in _portions(found, batch):
+            forgotten += ended.filter(pk__in=ids).update(**blank)
     return forgotten
 
 
@@ -37,18 +42,25 @@ def retire_closed(*, now: datetime, batch: int) -> int:
     """
     retired = 0
     for row in StatusList.objects.filter(closed_at__lte=now - CLOSED_FOR, retired_at=None):
-        while ids := _ids(row.entries.filter(expires_at=None), batch):
-            StatusEntry.objects.filter(pk__in=ids, expires_at=None).delete()
+        for first in range(0, row.size, WINDOW):
+            _delete_blank(row.entries.filter(idx__range=(first, first + WINDOW - 1)), batch)
         retired += _retire(row, now)
     return retired
 
 
-def _ids(rows: QuerySet[StatusEntry], batch: int) -> list[int]:
-    return list(rows.order_by().values_list("pk", flat=True)[:batch])
+def _delete_blank(entries: QuerySet[StatusEntry], batch: int) -> None:
+    blank = StatusEntry.objects.filter(expires_at=None)
+    found = list(entries.filter(expires_at=None).order_by("idx").values_list("pk", flat=True))
+    for ids in _portions(found, batch):
+        blank.filter(pk__in=ids).delete()
+
+
+def _portions(ids: list[int], batch: int) -> Iterator[list[int]]:
+    return (ids[at : at + batch] for at in range(0, len(ids), batch))
 
 
 def _retire(row: StatusList, now: datetime) -> int:
-    if row.entries.exists():
+    if row.entries.order_by("idx").first():  # in the order of an index, or the whole table may be searched
         return 0
     retired = StatusList.objects.filter(pk=row.pk, retired_at=None).update(retired_at=now, token="")
     if retired:
