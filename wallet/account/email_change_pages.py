@@ -1,8 +1,6 @@
 """The pages for changing the e-mail address of a wallet, and for undoing that."""
 
-from collections.abc import Callable
 from datetime import datetime
-from functools import wraps
 from typing import Any
 
 import structlog
@@ -25,29 +23,15 @@ from wallet.account.email_change_forms import NewAddressForm
 from wallet.account.email_change_undo import UndoGoneError
 from wallet.forms import CodeForm
 from wallet.models import FormerAddress, HolderSession
-from wallet.pages import see_other
+from wallet.pages import for_signed_in, see_other
 from wallet.sign_in import NoCodeError, NotSentError, WalletSuspendedError, WrongCodeError
 from wallet.sign_in_words import wrong_code
 
 log = structlog.get_logger(__name__)
 
-View = Callable[[HttpRequest, HolderSession, datetime], HttpResponse]
-
-
-def for_signed_in(view: View) -> Callable[[HttpRequest], HttpResponse]:
-    """A page for a signed-in holder: `view(request, session, now)`; others are redirected to the sign-in."""
-
-    @never_cache
-    @wraps(view)
-    def page(request: HttpRequest) -> HttpResponse:
-        now = timezone.now()
-        session = sessions.current(request, now=now)
-        return view(request, session, now) if session else see_other("wallet_front_door")
-
-    return page
-
 
 @require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
 @for_signed_in
 def begin(request: HttpRequest, session: HolderSession, now: datetime) -> HttpResponse:
     """Asks for the new address; on POST, sends a code to it. Needs a fresh factor.
@@ -78,6 +62,7 @@ def begin(request: HttpRequest, session: HolderSession, now: datetime) -> HttpRe
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
 @for_signed_in
 def confirm(request: HttpRequest, session: HolderSession, now: datetime) -> HttpResponse:
     """Asks for the code from the new mailbox; on POST, changes the address and keeps this browser only."""
@@ -105,6 +90,7 @@ def confirm(request: HttpRequest, session: HolderSession, now: datetime) -> Http
 
 
 @only_read
+@never_cache
 @for_signed_in
 def changed(request: HttpRequest, session: HolderSession, now: datetime) -> HttpResponse:
     """The page after the change: what happens now."""

@@ -18,10 +18,9 @@ from infra.reading import only_read
 from wallet import errands, sessions, sign_in_allowances
 from wallet.account import recovery, recovery_stop
 from wallet.account.email_change_forms import LostAddressForm, OwnNewAddressForm
-from wallet.account.email_change_pages import for_signed_in
 from wallet.account.recovery import RecoveryOverError
 from wallet.models import HolderSession
-from wallet.pages import see_other
+from wallet.pages import for_signed_in, see_other
 
 
 @never_cache
@@ -55,6 +54,7 @@ def begin(request: HttpRequest) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
 @for_signed_in
 def ask(request: HttpRequest, session: HolderSession, now: datetime) -> HttpResponse:
     """Asks for the address of the lost mailbox; on POST, leads to the identity check."""
@@ -73,6 +73,7 @@ def ask(request: HttpRequest, session: HolderSession, now: datetime) -> HttpResp
 
 
 @require_POST
+@never_cache
 @for_signed_in
 def check(request: HttpRequest, session: HolderSession, now: datetime) -> HttpResponse:
     """Leads to the identity check again, for somebody who has left it."""
@@ -80,6 +81,7 @@ def check(request: HttpRequest, session: HolderSession, now: datetime) -> HttpRe
 
 
 @only_read
+@never_cache
 @for_signed_in
 def state(request: HttpRequest, session: HolderSession, now: datetime) -> HttpResponse:
     """What became of the recovery, after the identity check and later."""
@@ -90,6 +92,7 @@ def state(request: HttpRequest, session: HolderSession, now: datetime) -> HttpRe
 
 
 @require_POST
+@never_cache
 @for_signed_in
 def stop_here(request: HttpRequest, session: HolderSession, now: datetime) -> HttpResponse:
     """Stops the move of or to the wallet of this browser."""
