@@ -21,9 +21,10 @@ from infra.operations import SOMEBODY_WAS_FASTER, Done, Operation, Refusals, Run
 from infra.personal_data import Person
 from infra.sealing import SealError
 from wallet import audit, revocation, suspension
-from wallet.account import closing, closing_sweep, recovery_stop
-from wallet.account.closing import ClosingError
-from wallet.account.recovery import RecoveryOverError
+from wallet.account.closing import closures, sweeping
+from wallet.account.closing.closures import ClosingError
+from wallet.account.recovery import stopping
+from wallet.account.recovery.recoveries import RecoveryOverError
 from wallet.claims import Identity
 from wallet.evidence import Evidence
 from wallet.forms import AskAgainForm, ClosingForm, IdentityForm, ReasonForm
@@ -108,16 +109,16 @@ def _decline(verification: IdentityVerification, values: Any, operator: str, now
 def _close(wallet: Wallet, values: dict[str, Any], operator: str, now: datetime) -> Done:
     who, reason = _operator(operator), WalletClosure.Reason(values["reason"])
     audit.record(who, audit.Action.CLOSING_ASKED, wallet, now=now)
-    closure = closing.ask(wallet, now=now, operator_id=who.pk, reason=reason)
-    transaction.on_commit(partial(closing_sweep.send_owed, closure, now=now))
+    closure = closures.ask(wallet, now=now, operator_id=who.pk, reason=reason)
+    transaction.on_commit(partial(sweeping.send_owed, closure, now=now))
     return Done(_t("To be closed in a day: %(reason)s") % {"reason": reason.label})
 
 
 def _keep(wallet: Wallet, values: dict[str, Any], operator: str, now: datetime) -> Done:
     who = _operator(operator)
     audit.record(who, audit.Action.CLOSING_UNDONE, wallet, now=now)
-    closure = closing.undo(wallet, now=now, operator_id=who.pk)
-    transaction.on_commit(partial(closing_sweep.send_owed, closure, now=now))
+    closure = closures.undo(wallet, now=now, operator_id=who.pk)
+    transaction.on_commit(partial(sweeping.send_owed, closure, now=now))
     return Done(_t("Not closed after all"))
 
 
@@ -138,7 +139,7 @@ def _stays_open(wallet: Wallet) -> bool:
 
 
 def _stop_move(recovery: Recovery, values: Any, operator: str, now: datetime) -> Done:
-    recovery_stop.by_operator(recovery, operator=_operator(operator), reason=values["reason"], now=now)
+    stopping.by_operator(recovery, operator=_operator(operator), reason=values["reason"], now=now)
     return _done(_("Stopped"), values)
 
 

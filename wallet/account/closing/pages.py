@@ -15,8 +15,9 @@ from django.views.decorators.http import require_http_methods, require_POST
 from infra import browser
 from infra.limits import Limit, LimitReachedError
 from wallet import errands
-from wallet.account import closing, closing_sweep, fresh
-from wallet.account.closing import ClosingError
+from wallet.account import fresh
+from wallet.account.closing import closures, sweeping
+from wallet.account.closing.closures import ClosingError
 from wallet.errands import ErrandGoneError
 from wallet.models import HolderSession
 from wallet.pages import for_signed_in, see_other
@@ -36,8 +37,8 @@ def close(request: HttpRequest, session: HolderSession, now: datetime) -> HttpRe
     if request.method == "POST":
         with suppress(ClosingError, LimitReachedError):  # a second click; the page says how it stands
             CLOSINGS.take(str(wallet.id), now=now)
-            closure = closing.ask(wallet, now=now, closes_at=closing.earliest(wallet, now=now))
-            closing_sweep.send_owed(closure, now=now)
+            closure = closures.ask(wallet, now=now, closes_at=closures.earliest(wallet, now=now))
+            sweeping.send_owed(closure, now=now)
         rotate_token(request)
         return see_other("wallet_close")
     facts = {
@@ -56,8 +57,8 @@ def close(request: HttpRequest, session: HolderSession, now: datetime) -> HttpRe
 def keep(request: HttpRequest, session: HolderSession, now: datetime) -> HttpResponse:
     """Undo it. Whoever is signed in may: it takes nothing away, and a day is short."""
     with suppress(ClosingError):  # a second click
-        closure = closing.undo(session.wallet, now=now)
-        closing_sweep.send_owed(closure, now=now)
+        closure = closures.undo(session.wallet, now=now)
+        sweeping.send_owed(closure, now=now)
     rotate_token(request)
     return see_other(_onwards(request))
 

@@ -13,15 +13,16 @@ from infra.again import again_after
 from infra.limits import Limit, LimitReachedError
 from infra.personal_data import Person
 from infra.reading import only_read
-from wallet.account import download, fresh
+from wallet.account import fresh
+from wallet.account.download import formats
 from wallet.models import HolderSession
 from wallet.pages import for_signed_in
 
 DOWNLOADS = Limit("wallet-downloads", most=10, window=timedelta(hours=1))  # per wallet
 # Format → media type, and the function that writes it.
 FORMATS: dict[str, tuple[str, Callable[..., Iterator[str]]]] = {
-    "json": ("application/json", download.as_json),
-    "html": ("text/html; charset=utf-8", download.as_html),
+    "json": ("application/json", formats.as_json),
+    "html": ("text/html; charset=utf-8", formats.as_html),
 }
 
 
