@@ -27,9 +27,10 @@ from wallet.account.recovery import stopping
 from wallet.account.recovery.recoveries import RecoveryOverError
 from wallet.claims import Identity
 from wallet.evidence import Evidence
-from wallet.forms import AskAgainForm, ClosingForm, IdentityForm, ReasonForm
+from wallet.forms import ClosingForm, ReasonForm
 from wallet.identity import review
 from wallet.identity.enrollment import HeldError
+from wallet.identity.forms import AskAgainForm, IdentityForm
 from wallet.identity.review import NotClaimedError, SamePersonError
 from wallet.identity.state_machine import ForbiddenMoveError
 from wallet.models import Credential, IdentityVerification, Recovery, StatusEntry, Wallet, WalletClosure

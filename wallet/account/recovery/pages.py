@@ -16,8 +16,8 @@ from infra.again import again_after
 from infra.limits import LimitReachedError
 from infra.reading import only_read
 from wallet import errands, sessions, sign_in_allowances
-from wallet.account.address.forms import LostAddressForm, OwnNewAddressForm
 from wallet.account.recovery import recoveries, stopping
+from wallet.account.recovery.forms import LostAddressForm, OwnNewAddressForm
 from wallet.account.recovery.recoveries import RecoveryOverError
 from wallet.models import HolderSession
 from wallet.pages import for_signed_in, see_other
