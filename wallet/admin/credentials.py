@@ -18,7 +18,7 @@ from wallet.models import (
     StatusEntry,
     StatusEvent,
 )
-from wallet.operations import OF_CREDENTIALS, OF_PRESENTED
+from wallet.operations.credentials import OF_CREDENTIALS, OF_PRESENTED
 from wallet.status_lists.standing import standing, unexpired
 from wallet.validity import Validity, for_operators
 

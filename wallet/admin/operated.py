@@ -7,7 +7,7 @@ from django.utils.text import capfirst
 from infra.admin.operations import OperationsAdmin
 from infra.admin.read_only import FilteredOnly, ReadOnly
 from infra.admin.row_ids import short
-from wallet.operations import REFUSALS
+from wallet.operations.refusals import REFUSALS
 
 
 class OperatedAdmin(FilteredOnly, ReadOnly, OperationsAdmin):

@@ -27,7 +27,8 @@ from wallet.models import (
     IdentityVerificationTransition,
     Picture,
 )
-from wallet.operations import OF_VERIFICATIONS, REFUSALS
+from wallet.operations.refusals import REFUSALS
+from wallet.operations.verifications import OF_VERIFICATIONS
 from wallet.providers.in_person import as_case_number
 
 

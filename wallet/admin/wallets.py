@@ -13,7 +13,7 @@ from wallet.models import (
     Wallet,
     WalletClosure,
 )
-from wallet.operations import OF_RECOVERIES, OF_WALLETS
+from wallet.operations.wallets import OF_RECOVERIES, OF_WALLETS
 from wallet.validity import for_operators
 
 
