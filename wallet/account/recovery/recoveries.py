@@ -3,7 +3,7 @@
 The person opens a new wallet, names the old address, and is verified again. The wallet of that address moves
 if it holds an identity with the same document or provider's subject, verified no better than now. Name and
 birth date never suffice. Nothing is said about the old wallet before the check. The old mailbox and signed-in
-holders can stop the move for WAITING_TIME. The move itself is in `recovery_move`.
+holders can stop the move for WAITING_TIME. The move itself is in `moving`.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from django.utils.crypto import constant_time_compare, salted_hmac
 from infra.limits import Limit
 from infra.sealing import SealError
 from wallet import credentials
-from wallet.account.reserved_addresses import undoable
+from wallet.account.address.reserved import undoable
 from wallet.evidence import Assurance, Evidence, at_least
 from wallet.identity import duplicates
 from wallet.models import Credential, IdentityVerification, Recovery, Wallet
@@ -153,4 +153,5 @@ def _wait(asked: Recovery, old: Wallet, verification: IdentityVerification, *, n
 def _digest(new: Wallet, address: str) -> str:
     """Keyed, because addresses can be guessed; of this wallet, so that two digests do not compare."""
     text = f"{new.id}:{address}"
+    # The salt is fixed: with another one, the addresses that were named would not be found.
     return salted_hmac("wallet.account.recovery", text, algorithm="sha256").hexdigest()

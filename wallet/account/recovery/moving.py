@@ -12,8 +12,9 @@ from django.db import transaction
 
 from infra.sealing import seal_column, unseal_column
 from wallet import credentials
-from wallet.account import merging, recovery, ways_in
-from wallet.account.email_change import set_address
+from wallet.account import merging, ways_in
+from wallet.account.address.changes import set_address
+from wallet.account.recovery import recoveries
 from wallet.identity import state_machine
 from wallet.identity.state_machine import MOVES, OPEN, move_to
 from wallet.models import (
@@ -53,7 +54,7 @@ def move(waiting: Recovery, *, now: datetime) -> tuple[str, str] | None:
             raise MovedError
         why = "the new wallet is gone" if old is None or new is None else _why_not(current, old, new, now=now)
         if old is None or new is None or why:
-            recovery.stop(current, by="sweep", reason=why, now=now)
+            recoveries.stop(current, by="sweep", reason=why, now=now)
             return None
         row.update(state=State.MOVED, ended_at=now, decided_by="sweep")
         addresses = old.email, new.email
@@ -79,7 +80,7 @@ def _why_not(current: Recovery, old: Wallet, new: Wallet, *, now: datetime) -> s
     if fresh.verification_id != current.verification_id:
         return "the new wallet was verified anew since"
     before = Credential.objects.filter(wallet=old).first()
-    return recovery.why_not(old, before, credentials.assurance(fresh))
+    return recoveries.why_not(old, before, credentials.assurance(fresh))
 
 
 def _merge(source: Wallet, into: Wallet, *, now: datetime) -> None:

@@ -16,8 +16,8 @@ from django.utils.crypto import constant_time_compare, salted_hmac
 
 from infra.limits import Limit, LimitReachedError, RollingLimit, take
 from wallet import known_browsers, letters
-from wallet.account import reserved_addresses
-from wallet.account.reserved_addresses import AddressReservedError
+from wallet.account.address import reserved
+from wallet.account.address.reserved import AddressReservedError
 from wallet.models import EmailChange, FormerAddress, HolderSession, LoginCode, LoginLink, Recovery, Wallet
 from wallet.sign_in import (
     RESEND_AFTER,
@@ -109,7 +109,7 @@ def set_address(wallet: Wallet, email: str, *, now: datetime) -> None:
     try:
         with transaction.atomic():
             wallet.save(update_fields=["email"])
-            reserved_addresses.check(email, but_for=wallet, now=now)
+            reserved.check(email, but_for=wallet, now=now)
     except (IntegrityError, AddressReservedError) as error:
         wallet.email = before
         raise AddressTakenError from error
@@ -132,7 +132,7 @@ def _change(wallet: Wallet, email: str, *, now: datetime) -> FormerAddress:
 
 def _is_free(email: str, wallet: Wallet, *, now: datetime) -> bool:
     try:
-        reserved_addresses.check(email, but_for=wallet, now=now)
+        reserved.check(email, but_for=wallet, now=now)
     except AddressReservedError:
         return False
     return not Wallet.objects.filter(email=email).exists()
@@ -162,4 +162,5 @@ def _remember(wallet: Wallet, email: str, *, browser: str, now: datetime) -> tup
 def _digest(wallet: Wallet, email: str, code: str) -> str:
     """Keyed, because a plain hash of six digits is easily reversed; of one wallet and address."""
     text = f"{wallet.id}:{email}:{code}"
+    # The salt is fixed: with another one, the codes that wait would not be right.
     return salted_hmac("wallet.account.email_change", text, algorithm="sha256").hexdigest()

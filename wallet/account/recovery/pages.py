@@ -16,12 +16,11 @@ from infra.again import again_after
 from infra.limits import LimitReachedError
 from infra.reading import only_read
 from wallet import errands, sessions, sign_in_allowances
-from wallet.account import recovery, recovery_stop
-from wallet.account.email_change_forms import LostAddressForm, OwnNewAddressForm
-from wallet.account.email_change_pages import for_signed_in
-from wallet.account.recovery import RecoveryOverError
+from wallet.account.recovery import recoveries, stopping
+from wallet.account.recovery.forms import LostAddressForm, OwnNewAddressForm
+from wallet.account.recovery.recoveries import RecoveryOverError
 from wallet.models import HolderSession
-from wallet.pages import see_other
+from wallet.pages import for_signed_in, see_other
 
 
 @never_cache
@@ -55,6 +54,7 @@ def begin(request: HttpRequest) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
 @for_signed_in
 def ask(request: HttpRequest, session: HolderSession, now: datetime) -> HttpResponse:
     """Asks for the address of the lost mailbox; on POST, leads to the identity check."""
@@ -62,7 +62,7 @@ def ask(request: HttpRequest, session: HolderSession, now: datetime) -> HttpResp
     if not form.is_valid():
         return _show(request, "ask", session, form=form, status=422 if form.is_bound else 200)
     try:
-        recovery.ask(session.wallet, form.cleaned_data["email"], now=now)
+        recoveries.ask(session.wallet, form.cleaned_data["email"], now=now)
     except LimitReachedError as limit:
         form.add_error(None, _("This was tried too often. Please wait and try again."))
         page = _show(request, "ask", session, form=form, retry_at=limit.retry_at, status=429)
@@ -73,6 +73,7 @@ def ask(request: HttpRequest, session: HolderSession, now: datetime) -> HttpResp
 
 
 @require_POST
+@never_cache
 @for_signed_in
 def check(request: HttpRequest, session: HolderSession, now: datetime) -> HttpResponse:
     """Leads to the identity check again, for somebody who has left it."""
@@ -80,21 +81,23 @@ def check(request: HttpRequest, session: HolderSession, now: datetime) -> HttpRe
 
 
 @only_read
+@never_cache
 @for_signed_in
 def state(request: HttpRequest, session: HolderSession, now: datetime) -> HttpResponse:
     """What became of the recovery, after the identity check and later."""
-    latest = recovery.latest(session.wallet)
+    latest = recoveries.latest(session.wallet)
     if latest is None:
         return see_other("wallet_recovery_ask")
     return _show(request, "state", session, recovery=latest)
 
 
 @require_POST
+@never_cache
 @for_signed_in
 def stop_here(request: HttpRequest, session: HolderSession, now: datetime) -> HttpResponse:
     """Stops the move of or to the wallet of this browser."""
     try:
-        stopped = recovery_stop.by_holder(session.wallet, now=now)
+        stopped = stopping.by_holder(session.wallet, now=now)
     except RecoveryOverError:
         return _show(request, "stop_gone", session, status=410)
     if stopped.new_id == session.wallet.id:
@@ -109,8 +112,8 @@ def stop(request: HttpRequest, secret: str) -> HttpResponse:
     now = timezone.now()
     try:
         if request.method != "POST":
-            return _page(request, "stop", recovery=recovery_stop.find(secret, now=now))
-        recovery_stop.by_link(secret, now=now)
+            return _page(request, "stop", recovery=stopping.find(secret, now=now))
+        stopping.by_link(secret, now=now)
     except RecoveryOverError:
         return _page(request, "stop_gone", status=410)
     return _page(request, "stopped")

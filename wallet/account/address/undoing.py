@@ -13,9 +13,10 @@ from django.urls import reverse
 from infra.email_addresses import EmailAddressError
 from infra.sealing import sha256_hex
 from wallet import letters, sessions
-from wallet.account import closing, ways_in
-from wallet.account.email_change import set_address
-from wallet.account.reserved_addresses import undoable
+from wallet.account import ways_in
+from wallet.account.address.changes import set_address
+from wallet.account.address.reserved import undoable
+from wallet.account.closing import closures
 from wallet.identity.batches import each
 from wallet.models import EmailChange, FormerAddress, Wallet, WalletClosure
 
@@ -88,7 +89,7 @@ def undo(secret: str, *, now: datetime) -> FormerAddress:
         ways_in.remove_since(wallet, former.left_at - sessions.ABSOLUTE)
         asked_since = WalletClosure.objects.filter(wallet=wallet.id, undone_at=None, operator_id=None)
         if asked_since.filter(asked_at__gte=former.left_at).exists():
-            closing.undo(wallet, now=now)
+            closures.undo(wallet, now=now)
     log.info("address_change_undone", wallet=str(wallet.id))
     _tell_the_other(wallet, left)
     return former

@@ -1,4 +1,4 @@
-"""Addresses that nobody else gets for now: their mailbox can still undo a change (`email_change`)."""
+"""Addresses that nobody else gets for now: their mailbox can still undo a change (`undoing`)."""
 
 from datetime import datetime
 

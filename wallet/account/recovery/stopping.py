@@ -10,7 +10,7 @@ from django.db import transaction
 from infra.email_addresses import EmailAddressError
 from infra.sealing import sha256_hex
 from wallet import audit, letters
-from wallet.account.recovery import RecoveryOverError, State, latest, stop, waiting_for
+from wallet.account.recovery.recoveries import RecoveryOverError, State, latest, stop, waiting_for
 from wallet.models import Recovery, StopLink, Wallet
 
 log = structlog.get_logger(__name__)

@@ -1,4 +1,4 @@
-"""The forms for the addresses that a holder types: a new one, and one that is lost."""
+"""The forms for the addresses of a recovery: the new one, and the one that is lost."""
 
 from typing import Any
 
@@ -6,25 +6,6 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from wallet.forms import EmailForm
-
-
-class NewAddressForm(EmailForm):
-    """The new e-mail address of a wallet, in lower case."""
-
-    field_order = ("email",)
-
-    def __init__(self, *args: Any, present: str = "", **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.present = present
-        self.fields["email"].label = _("New e-mail address")
-        self.fields["email"].help_text = _("We send a code there.")
-
-    def clean_email(self) -> str:
-        email = super().clean_email()
-        if email == self.present:
-            text = _("This is the address you have now. Enter another one.")
-            raise forms.ValidationError(text, code="same")
-        return email
 
 
 class OwnNewAddressForm(EmailForm):

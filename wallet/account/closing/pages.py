@@ -1,7 +1,7 @@
 """The pages on which holders close their wallet, and keep it after all."""
 
 from contextlib import suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.conf import settings
@@ -14,11 +14,13 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from infra import browser
 from infra.limits import Limit, LimitReachedError
-from wallet import errands, sessions
-from wallet.account import closing, closing_sweep, fresh
-from wallet.account.closing import ClosingError
+from wallet import errands
+from wallet.account import fresh
+from wallet.account.closing import closures, sweeping
+from wallet.account.closing.closures import ClosingError
 from wallet.errands import ErrandGoneError
-from wallet.pages import see_other
+from wallet.models import HolderSession
+from wallet.pages import for_signed_in, see_other
 
 # Each makes an e-mail and a row that stays.
 CLOSINGS = Limit("closings-per-wallet", most=5, window=timedelta(days=1))
@@ -26,20 +28,17 @@ CLOSINGS = Limit("closings-per-wallet", most=5, window=timedelta(days=1))
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
-def close(request: HttpRequest) -> HttpResponse:
+@for_signed_in
+def close(request: HttpRequest, session: HolderSession, now: datetime) -> HttpResponse:
     """Says what closing does; on POST, lets the wallet close in a day. Needs a fresh factor."""
-    now = timezone.now()
-    session = sessions.current(request, now=now)
-    if session is None:
-        return see_other("wallet_front_door")
     wallet = session.wallet
     if wallet.closes_at is None and not fresh.is_fresh(session, now=now):
         return fresh.confirm_first(request, session, "wallet_close", now=now)
     if request.method == "POST":
         with suppress(ClosingError, LimitReachedError):  # a second click; the page says how it stands
             CLOSINGS.take(str(wallet.id), now=now)
-            closure = closing.ask(wallet, now=now, closes_at=closing.earliest(wallet, now=now))
-            closing_sweep.send_owed(closure, now=now)
+            closure = closures.ask(wallet, now=now, closes_at=closures.earliest(wallet, now=now))
+            sweeping.send_owed(closure, now=now)
         rotate_token(request)
         return see_other("wallet_close")
     facts = {
@@ -54,15 +53,12 @@ def close(request: HttpRequest) -> HttpResponse:
 
 @never_cache
 @require_POST
-def keep(request: HttpRequest) -> HttpResponse:
+@for_signed_in
+def keep(request: HttpRequest, session: HolderSession, now: datetime) -> HttpResponse:
     """Undo it. Whoever is signed in may: it takes nothing away, and a day is short."""
-    now = timezone.now()
-    session = sessions.current(request, now=now)
-    if session is None:
-        return see_other("wallet_front_door")
     with suppress(ClosingError):  # a second click
-        closure = closing.undo(session.wallet, now=now)
-        closing_sweep.send_owed(closure, now=now)
+        closure = closures.undo(session.wallet, now=now)
+        sweeping.send_owed(closure, now=now)
     rotate_token(request)
     return see_other(_onwards(request))
 

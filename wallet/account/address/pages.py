@@ -1,8 +1,6 @@
 """The pages for changing the e-mail address of a wallet, and for undoing that."""
 
-from collections.abc import Callable
 from datetime import datetime
-from functools import wraps
 from typing import Any
 
 import structlog
@@ -19,35 +17,22 @@ from infra.again import again_after
 from infra.limits import LimitReachedError
 from infra.reading import only_read
 from wallet import sessions
-from wallet.account import email_change, email_change_undo, fresh
-from wallet.account.email_change import AddressTakenError
-from wallet.account.email_change_forms import NewAddressForm
-from wallet.account.email_change_undo import UndoGoneError
+from wallet.account import fresh
+from wallet.account.address import changes, undoing
+from wallet.account.address.changes import AddressTakenError
+from wallet.account.address.forms import NewAddressForm
+from wallet.account.address.undoing import UndoGoneError
 from wallet.forms import CodeForm
 from wallet.models import FormerAddress, HolderSession
-from wallet.pages import see_other
+from wallet.pages import for_signed_in, see_other
 from wallet.sign_in import NoCodeError, NotSentError, WalletSuspendedError, WrongCodeError
 from wallet.sign_in_words import wrong_code
 
 log = structlog.get_logger(__name__)
 
-View = Callable[[HttpRequest, HolderSession, datetime], HttpResponse]
-
-
-def for_signed_in(view: View) -> Callable[[HttpRequest], HttpResponse]:
-    """A page for a signed-in holder: `view(request, session, now)`; others are redirected to the sign-in."""
-
-    @never_cache
-    @wraps(view)
-    def page(request: HttpRequest) -> HttpResponse:
-        now = timezone.now()
-        session = sessions.current(request, now=now)
-        return view(request, session, now) if session else see_other("wallet_front_door")
-
-    return page
-
 
 @require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
 @for_signed_in
 def begin(request: HttpRequest, session: HolderSession, now: datetime) -> HttpResponse:
     """Asks for the new address; on POST, sends a code to it. Needs a fresh factor.
@@ -64,7 +49,7 @@ def begin(request: HttpRequest, session: HolderSession, now: datetime) -> HttpRe
     secret, digest = browser.ensure(request)
     email, client = form.cleaned_data["email"], browser.address(request)
     try:
-        email_change.ask(session.wallet, email, browser=digest, client=client, now=now)
+        changes.ask(session.wallet, email, browser=digest, client=client, now=now)
     except LimitReachedError as limit:
         form.add_error(None, _("Too many codes were sent. Please wait and try again."))
         page = _show(request, "begin", session, form=form, retry_at=limit.retry_at, status=429)
@@ -78,18 +63,19 @@ def begin(request: HttpRequest, session: HolderSession, now: datetime) -> HttpRe
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
 @for_signed_in
 def confirm(request: HttpRequest, session: HolderSession, now: datetime) -> HttpResponse:
     """Asks for the code from the new mailbox; on POST, changes the address and keeps this browser only."""
     digest = browser.digest(request)
-    asked = email_change.pending(session.wallet, browser=digest, now=now)
+    asked = changes.pending(session.wallet, browser=digest, now=now)
     if asked is None:
         return see_other("wallet_email_change")
     form = CodeForm(request.POST or None)
     if form.is_valid():
         code, client = form.cleaned_data["code"], browser.address(request)
         try:
-            former = email_change.confirm(session.wallet, code, browser=digest, client=client, now=now)
+            former = changes.confirm(session.wallet, code, browser=digest, client=client, now=now)
         except (NoCodeError, WalletSuspendedError):
             return see_other("wallet_email_change")
         except WrongCodeError as wrong:
@@ -105,6 +91,7 @@ def confirm(request: HttpRequest, session: HolderSession, now: datetime) -> Http
 
 
 @only_read
+@never_cache
 @for_signed_in
 def changed(request: HttpRequest, session: HolderSession, now: datetime) -> HttpResponse:
     """The page after the change: what happens now."""
@@ -121,9 +108,9 @@ def undo(request: HttpRequest, secret: str) -> HttpResponse:
     now = timezone.now()
     try:
         if request.method != "POST":
-            former = email_change_undo.find(secret, now=now)
+            former = undoing.find(secret, now=now)
             return _page(request, "undo", former=former)
-        former = email_change_undo.undo(secret, now=now)
+        former = undoing.undo(secret, now=now)
     except UndoGoneError:
         return _page(request, "undo_gone", status=410)
     except AddressTakenError:
@@ -142,7 +129,7 @@ def _changed(
     sessions.start(request, response, session.wallet, now=now)
     rotate_token(request)
     try:
-        email_change_undo.tell(former, now=now)
+        undoing.tell(former, now=now)
     except OSError:  # the sweep sends it later
         log.exception("address_notice_not_sent", wallet=str(session.wallet_id))
     return response

@@ -17,8 +17,9 @@ from django.utils.translation import gettext as _t
 
 from infra.sealing import seal_column, unseal_column
 from wallet import revocation
-from wallet.account import recovery, ways_in
-from wallet.account.reserved_addresses import undoable
+from wallet.account import ways_in
+from wallet.account.address.reserved import undoable
+from wallet.account.recovery import recoveries
 from wallet.models import (
     Credential,
     EmailChange,
@@ -126,7 +127,7 @@ def _end_ways_in(wallet: Wallet, *, now: datetime) -> None:
     ways_in.remove_all(wallet)
     EmailChange.objects.filter(wallet=wallet).delete()
     FormerAddress.objects.filter(wallet=wallet, closed_at=None).update(closed_at=now)
-    recovery.end_all(wallet, now=now)
+    recoveries.end_all(wallet, now=now)
 
 
 def _end(credential: Credential, *, actor: str, now: datetime) -> None:

@@ -5,7 +5,6 @@ from datetime import datetime, timedelta
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import render
-from django.utils import timezone
 from django.utils.translation import get_language, override
 from django.views.decorators.cache import never_cache
 
@@ -14,42 +13,34 @@ from infra.again import again_after
 from infra.limits import Limit, LimitReachedError
 from infra.personal_data import Person
 from infra.reading import only_read
-from wallet import sessions
-from wallet.account import download, fresh
+from wallet.account import fresh
+from wallet.account.download import formats
 from wallet.models import HolderSession
-from wallet.pages import see_other
+from wallet.pages import for_signed_in
 
 DOWNLOADS = Limit("wallet-downloads", most=10, window=timedelta(hours=1))  # per wallet
 # Format → media type, and the function that writes it.
 FORMATS: dict[str, tuple[str, Callable[..., Iterator[str]]]] = {
-    "json": ("application/json", download.as_json),
-    "html": ("text/html; charset=utf-8", download.as_html),
+    "json": ("application/json", formats.as_json),
+    "html": ("text/html; charset=utf-8", formats.as_html),
 }
 
 
 @never_cache
 @only_read
-def data(request: HttpRequest) -> HttpResponse:
+@for_signed_in
+@fresh.factor_first("wallet_data")
+def data(request: HttpRequest, session: HolderSession, now: datetime) -> HttpResponse:
     """Says what the download contains; in a browser without a fresh factor, asks for one first."""
-    now = timezone.now()
-    session = sessions.current(request, now=now)
-    if session is None:
-        return see_other("wallet_front_door")
-    if not fresh.is_fresh(session, now=now):
-        return fresh.confirm_first(request, session, "wallet_data", now=now)
     return _page(request, session)
 
 
 @never_cache
 @only_read
-def save(request: HttpRequest, kind: str) -> HttpResponseBase:
+@for_signed_in
+@fresh.factor_first("wallet_data")
+def save(request: HttpRequest, session: HolderSession, now: datetime, kind: str) -> HttpResponseBase:
     """A download. Its name says nothing of the person, because it stays in lists of downloads."""
-    now = timezone.now()
-    session = sessions.current(request, now=now)
-    if session is None:
-        return see_other("wallet_front_door")
-    if not fresh.is_fresh(session, now=now):
-        return fresh.confirm_first(request, session, "wallet_data", now=now)
     if request.method == "HEAD":
         return HttpResponse()
     try:

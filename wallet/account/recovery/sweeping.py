@@ -19,9 +19,9 @@ from infra.email_addresses import EmailAddressError
 from infra.retention import delete
 from infra.sealing import SealError, sha256_hex
 from wallet import letters
-from wallet.account import recovery_move
-from wallet.account.recovery import ASKED_FOR, WAITING_TIME
-from wallet.account.recovery_move import MovedError, NotNowError
+from wallet.account.recovery import moving
+from wallet.account.recovery.moving import MovedError, NotNowError
+from wallet.account.recovery.recoveries import ASKED_FOR, WAITING_TIME
 from wallet.identity.batches import each
 from wallet.identity.erasure import ATTEMPTS_KEPT
 from wallet.models import Recovery, StopLink
@@ -97,7 +97,7 @@ def _deliver(recovery: Recovery, email: str, notice: str, *, now: datetime) -> b
 def _move(recovery: Recovery, *, now: datetime) -> bool:
     """Move one wallet and tell both addresses; a recovery that cannot move must not stop the others."""
     try:
-        addresses = recovery_move.move(recovery, now=now)
+        addresses = moving.move(recovery, now=now)
     except (MovedError, NotNowError):
         return False
     except SealError:

@@ -10,8 +10,8 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from infra.personal_data import Entry, Person, Section, in_batches
-from wallet.account.export import BATCH, time
-from wallet.account.recovery import STOPPERS
+from wallet.account.download.entries import BATCH, time
+from wallet.account.recovery.recoveries import STOPPERS
 from wallet.account.user_agents import UserAgent
 from wallet.models import EmailChange, FormerAddress, HolderSession, Passkey, Recovery
 

@@ -16,7 +16,7 @@ from infra.email_addresses import EmailAddressError
 from infra.personal_data import Person
 from infra.sealing import SealError
 from wallet import letters
-from wallet.account import closing
+from wallet.account.closing import closures
 from wallet.identity.batches import each
 from wallet.models import Credential, FormerAddress, IdentityVerification, StatusEntry, Wallet, WalletClosure
 
@@ -37,7 +37,7 @@ def sweep(*, now: datetime, batch: int = 500) -> Counter[str]:
     unfinished = WalletClosure.objects.filter(finished_at=None, undone_at=None)
     for closure in each(unfinished.filter(closes_at__lte=now), batch):
         try:
-            done["closed wallets"] += closure.closed_at is None and closing.close(closure, now=now)
+            done["closed wallets"] += closure.closed_at is None and closures.close(closure, now=now)
             done["erased wallets"] += _finish(closure, now=now, batch=batch)
         except Exception:
             log.exception("wallet_not_closed", closure=str(closure.id))
@@ -63,7 +63,7 @@ def _people(closure: WalletClosure, closed_at: datetime) -> list[Person]:
     """The person by each address that the wallet had lately, the last one at the end."""
     former = FormerAddress.objects.filter(wallet=closure.wallet).order_by("left_at")
     earlier = [Person(closure.wallet, each.email, each.left_at) for each in former]
-    return [*earlier, Person(closure.wallet, closing.address_of(closure), closed_at)]
+    return [*earlier, Person(closure.wallet, closures.address_of(closure), closed_at)]
 
 
 def _forget_row(closure: WalletClosure, *, now: datetime) -> bool:
@@ -101,7 +101,7 @@ def _deliver(closure: WalletClosure, notice: str, *, now: datetime) -> bool:
     """Whether the e-mail needs no further attempt."""
     begun = closure.closed_at or closure.undone_at or closure.asked_at
     try:
-        address = closing.address_of(closure)
+        address = closures.address_of(closure)
         wallet = Wallet.objects.filter(id=closure.wallet).only("language").first()
         with letters.language_of(wallet):
             when = f"{localised.moment(localtime(closure.closes_at))} UTC"
