@@ -4,11 +4,15 @@ Events contain ids and outcomes; no code passes codes, keys, tokens or personal 
 of libraries may contain personal values nevertheless, so a filter removes them from messages and tracebacks.
 """
 
+import json
 import logging
 import re
 from typing import Any
 
+import orjson
 import structlog
+
+from infra.request_log import with_reference
 
 # A database names the refused row, a mail server the recipient.
 _ROW = re.compile(r"^(DETAIL|CONTEXT):.*?(?=\n\n|\Z)", re.MULTILINE | re.DOTALL)
@@ -21,6 +25,21 @@ def without_personal_values(logger: Any, method: str, event: dict[str, Any]) -> 
         if isinstance(text := event.get(key), str):
             event[key] = _ADDRESS.sub("(address)", _ROW.sub(r"\1: (left out)", text))
     return event
+
+
+# `repr` decides what is shown of these, as of all other objects: some leave personal values out.
+_NOT_BY_MEMBERS = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
+
+
+def as_line(event: dict[str, Any], default: Any) -> str:
+    """The event as JSON in ASCII, which any collector of logs reads; `default` writes what JSON has not."""
+    try:
+        written = orjson.dumps(event, default, _NOT_BY_MEMBERS)
+    except TypeError:  # half of a surrogate pair, or a number of more than 64 bits
+        written = None
+    if written is None or not written.isascii():
+        return json.dumps(event, default=default, separators=(",", ":"))
+    return written.decode()
 
 
 class WithoutPath(logging.Filter):
@@ -37,7 +56,7 @@ class WithoutPath(logging.Filter):
 
 
 _SHARED: list[Any] = [
-    structlog.contextvars.merge_contextvars,
+    with_reference,
     structlog.stdlib.add_log_level,
     structlog.stdlib.add_logger_name,
     structlog.processors.TimeStamper(fmt="iso", utc=True),
@@ -86,6 +105,6 @@ def _formatter(*, as_json: bool) -> dict[str, Any]:
             structlog.stdlib.ProcessorFormatter.remove_processors_meta,
             structlog.processors.format_exc_info,
             without_personal_values,
-            structlog.processors.JSONRenderer() if as_json else for_people,
+            structlog.processors.JSONRenderer(as_line) if as_json else for_people,
         ],
     }

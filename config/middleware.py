@@ -1,7 +1,6 @@
-"""Middleware: the request log, the check of paths, the language, the CSP, and the operators' sessions."""
+"""Middleware: what every request gets, and who answers it."""
 
 import re
-import secrets
 from collections.abc import Callable
 from time import perf_counter
 from typing import Any
@@ -11,12 +10,14 @@ from django.conf import settings
 from django.contrib.auth.middleware import AuthenticationMiddleware
 from django.contrib.messages.middleware import MessageMiddleware
 from django.contrib.sessions.middleware import SessionMiddleware
-from django.http import Http404, HttpRequest, HttpResponse
+from django.core.handlers.exception import convert_exception_to_response
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponsePermanentRedirect
+from django.middleware.common import CommonMiddleware
 from django.utils.cache import patch_vary_headers
-from django.utils.deprecation import MiddlewareMixin
-from django.utils.translation import activate, get_language, override
+from django.utils.translation import activate, deactivate, get_language
+from whitenoise.middleware import WhiteNoiseMiddleware
 
-from infra import languages
+from infra import languages, request_log
 
 log = structlog.get_logger(__name__)
 GetResponse = Callable[[HttpRequest], HttpResponse]
@@ -27,22 +28,30 @@ SIMULATED_CHECK = "/sandbox/identity/"  # a step of the holder's flow, and so in
 _SESSION_KEY = re.compile("[a-z0-9]{32}")
 
 
-class RequestLogMiddleware:
-    """Logs one line per request: method, route, status, milliseconds, and a reference that people can quote.
+class EveryRequest:
+    """Gives every request a reference and a language, and every response its headers and a line in the log.
 
-    The path and the query are left out, because they contain e-mail addresses, nonces and payments.
+    The line has method, route, status and milliseconds, and what `infra.request_log.note` adds. The path and
+    the query are left out, because they contain e-mail addresses, nonces and payments.
     """
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
+        self.headers = _constant_headers()
+        self.policy = serialise(settings.SECURE_CSP)
+        self.hsts = _hsts()
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         started = perf_counter()
-        reference = secrets.token_hex(4).upper()
-        request.reference = reference  # type: ignore[attr-defined]
-        structlog.contextvars.bind_contextvars(reference=reference)
+        line = request_log.begin()
+        request.reference = line.reference  # type: ignore[attr-defined]
+        language = _language(request)
+        request.page_language = language  # type: ignore[attr-defined]
+        activate(language or settings.LANGUAGE_CODE)
         try:
             response = self.get_response(request)
+            self._add_headers(request, response)
+            _name_language(response, language)
             match = request.resolver_match
             log.info(
                 "request",
@@ -50,80 +59,61 @@ class RequestLogMiddleware:
                 route=match.route if match else None,
                 status=response.status_code,
                 milliseconds=round((perf_counter() - started) * 1000, 1),
+                **line.facts,
             )
             return response
         finally:
-            structlog.contextvars.unbind_contextvars("reference")
-
-
-class ReadablePathMiddleware:
-    """Answers 404 to paths with NUL: none of our URLs has one, and PostgreSQL cannot store it."""
-
-    def __init__(self, get_response: GetResponse) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        if "\0" in request.path_info:
-            raise Http404
-        return self.get_response(request)
-
-
-class LanguageMiddleware:
-    """Activates the language of the page, and names it in `Content-Language` (RFC 9110 §8.5).
-
-    Sets `request.page_language`, which is empty on pages that exist only in English.
-    """
-
-    def __init__(self, get_response: GetResponse) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        path = request.path_info
-        english = path.startswith(ENGLISH) and not path.startswith(SIMULATED_CHECK)
-        language = "" if english else languages.of_request(request)
-        request.page_language = language  # type: ignore[attr-defined]
-        with override(language or settings.LANGUAGE_CODE):
-            response = self.get_response(request)
-            if response.headers.get("Content-Type", "").startswith("text/html"):
-                response.headers.setdefault("Content-Language", str(get_language()))
-                if language and "no-store" not in response.headers.get("Cache-Control", ""):
-                    patch_vary_headers(response, ("Accept-Language", "Cookie"))
-        return response
+            deactivate()
+            request_log.end()
 
     def process_view(self, request: HttpRequest, view: Any, *arguments: Any) -> None:
         """Endpoints for machines (`machine_errors.for_machines`) answer in English."""
         if getattr(view, "for_machines", False):
             activate(settings.LANGUAGE_CODE)
 
+    def _add_headers(self, request: HttpRequest, response: HttpResponse) -> None:
+        """Sets what the view has not set. It may also set `response._csp_config`, as with Django 6.0."""
+        own = getattr(response, "_csp_config", None)
+        headers = response.headers
+        headers.setdefault("Content-Security-Policy", self.policy if own is None else serialise(own))
+        for name, value in self.headers.items():
+            headers.setdefault(name, value)
+        if self.hsts and request.is_secure():
+            headers.setdefault("Strict-Transport-Security", self.hsts)
 
-class ContentSecurityPolicyMiddleware:
-    """Sends SECURE_CSP with every response (W3C CSP Level 3); a view may set `response._csp_config` instead.
 
-    The names are those of Django 6.0, which has such a middleware.
+class Entrance:
+    """Decides who answers: nobody, the static files, the admin behind its sessions, or another page.
+
+    Holders have `wallet.sessions`, so Django's sessions, accounts and messages are for the admin only.
     """
 
     def __init__(self, get_response: GetResponse) -> None:
-        self.get_response = get_response
-        self.default = serialise(settings.SECURE_CSP)
+        self.pages = self.admin = get_response
+        for middleware in (MessageMiddleware, AuthenticationMiddleware, OperatorSession):
+            self.admin = convert_exception_to_response(middleware(self.admin))
+        self.common = CommonMiddleware(get_response)
+        self.static_files = WhiteNoiseMiddleware(self._page)
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        response = self.get_response(request)
-        own = getattr(response, "_csp_config", None)
-        response.headers.setdefault(
-            "Content-Security-Policy", self.default if own is None else serialise(own)
-        )
-        return response
+        if settings.SECURE_SSL_REDIRECT and not request.is_secure():
+            return HttpResponsePermanentRedirect(f"https://{request.get_host()}{request.get_full_path()}")
+        if "\0" in request.path_info:  # none of our URLs has one, and PostgreSQL cannot store it
+            raise Http404
+        return self.static_files(request)  # calls `_page` if there is no such file
+
+    def _page(self, request: HttpRequest) -> HttpResponse:
+        request.get_host()  # raises DisallowedHost, which is answered with 400
+        answer = self.admin if request.path_info.startswith(ADMIN) else self.pages
+        response = answer(request)
+        response.headers.setdefault("X-Frame-Options", settings.X_FRAME_OPTIONS)
+        # Sets Content-Length, and leads from a 404 to the page whose URL ends with a slash.
+        return self.common.process_response(request, response)
 
 
-class _InTheAdmin(MiddlewareMixin):
-    """Runs a middleware of Django for the admin only; holders have `wallet.sessions` instead."""
+class OperatorSession(SessionMiddleware):
+    """Django's sessions, for the operators in the admin."""
 
-    def __call__(self, request: HttpRequest) -> Any:
-        answer = super().__call__ if request.path_info.startswith(ADMIN) else self.get_response
-        return answer(request)
-
-
-class OperatorSessionMiddleware(_InTheAdmin, SessionMiddleware):
     def process_request(self, request: HttpRequest) -> None:
         """Ignores cookies that Django cannot have sent: a cookie can contain NUL, spelt `"\\000"`."""
         if not _SESSION_KEY.fullmatch(request.COOKIES.get(settings.SESSION_COOKIE_NAME, "")):
@@ -137,14 +127,39 @@ class OperatorSessionMiddleware(_InTheAdmin, SessionMiddleware):
         return response
 
 
-class OperatorAuthenticationMiddleware(_InTheAdmin, AuthenticationMiddleware):
-    pass
-
-
-class OperatorMessageMiddleware(_InTheAdmin, MessageMiddleware):
-    pass
-
-
 def serialise(policy: dict[str, list[str]]) -> str:
-    """The policy as the value of the header."""
-    return "; ".join(f"{directive} {' '.join(sources)}" for directive, sources in policy.items())
+    """The policy as the value of the header (W3C CSP Level 3)."""
+    return "; ".join([f"{directive} {' '.join(sources)}" for directive, sources in policy.items()])
+
+
+def _constant_headers() -> dict[str, str]:
+    return {
+        "X-Content-Type-Options": "nosniff",
+        "Referrer-Policy": settings.SECURE_REFERRER_POLICY,
+        "Cross-Origin-Opener-Policy": settings.SECURE_CROSS_ORIGIN_OPENER_POLICY,
+    }
+
+
+def _hsts() -> str:
+    """The value of Strict-Transport-Security (RFC 6797 §6.1) for responses over TLS; empty for none."""
+    if not settings.SECURE_HSTS_SECONDS:
+        return ""
+    subdomains = "; includeSubDomains" if settings.SECURE_HSTS_INCLUDE_SUBDOMAINS else ""
+    preload = "; preload" if settings.SECURE_HSTS_PRELOAD else ""
+    return f"max-age={settings.SECURE_HSTS_SECONDS}{subdomains}{preload}"
+
+
+def _language(request: HttpRequest) -> str:
+    """The language of the page; empty for a page that exists only in English."""
+    path = request.path_info
+    english = path.startswith(ENGLISH) and not path.startswith(SIMULATED_CHECK)
+    return "" if english else languages.of_request(request)
+
+
+def _name_language(response: HttpResponse, language: str) -> None:
+    """Names the language of a page in `Content-Language` (RFC 9110 §8.5)."""
+    headers = response.headers
+    if headers.get("Content-Type", "").startswith("text/html"):
+        headers.setdefault("Content-Language", str(get_language()))
+        if language and "no-store" not in headers.get("Cache-Control", ""):
+            patch_vary_headers(response, ("Accept-Language", "Cookie"))

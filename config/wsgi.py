@@ -18,7 +18,7 @@ from django.core.signals import request_finished, request_started
 from django.utils.http import parse_header_parameters
 
 from infra.database.kept_connections import close_dead_connections
-from infra.database.prepared_statements import drop_cursors
+from infra.database.prepared.cursors import drop_cursors
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 GUNICORN_GIVES_UP = 3  # exit status; after any other one gunicorn restarts the worker without end

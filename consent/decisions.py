@@ -8,25 +8,29 @@ import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from typing import Any
 
-from django.db.models import F
+from django.db.models import F, Subquery
 from django.db.models.functions import Greatest
+from django.db.models.lookups import Exact
 
 from consent.models import Consent
 from consent.question import Requester
 from consent.transactions import seal_in
-from infra.database.prepared_statements import PreparedInsert, PreparedRead, PreparedUpdate
+from infra.database.prepared.composition import WithoutIndex
+from infra.database.prepared.reads import PreparedRead
+from infra.database.prepared.writes import PreparedInsert, PreparedUpdate
 from wallet.models import Wallet
 
 Paths = Sequence[Sequence[str]]  # as JSON has them
 
 EMAIL_DUE_FOR = timedelta(days=1)  # an e-mail about an older answer would be no news
 
-_new = PreparedInsert(Consent)
-_open_question = PreparedUpdate(
+NEW = PreparedInsert(Consent)
+ANSWER = PreparedUpdate(
     lambda value: Consent.objects.filter(
+        WithoutIndex(Exact(F("wallet"), value("wallet"))),
         id=value("id"),
-        wallet=value("wallet"),
         decision=Consent.Decision.ASKED,
         expires_at__gt=value("now"),
     ),
@@ -34,11 +38,13 @@ _open_question = PreparedUpdate(
     "decided_at",
     "switched_on",
 )
-_granted_last = PreparedRead(
+QUESTION = PreparedRead(lambda value: Consent.objects.filter(id=value("id")))
+# How the asked wallet last answered the requester of a question with yes.
+LAST_SHARED = PreparedRead(
     lambda value: (
         Consent.objects.filter(
-            wallet=value("wallet"),
-            requester_id=value("requester"),
+            wallet=Subquery(Consent.objects.filter(id=value("id")).values("wallet")),
+            requester_id=Subquery(Consent.objects.filter(id=value("id")).values("requester_id")),
             decision=Consent.Decision.GRANTED,
             undelivered_at=None,
         )
@@ -73,7 +79,12 @@ class Sharing:
     claims: frozenset[tuple[str, ...]]
 
 
-def ask(
+def ask(consent: Consent) -> None:
+    """Store a `question`; its page is `consent_review` with the ID of the row."""
+    NEW.run(consent)
+
+
+def question(
     *,
     wallet: Wallet,
     requester_id: str,
@@ -92,7 +103,7 @@ def ask(
     requester_is_unchecked: bool = False,
     fresh_since: datetime | None = None,
 ) -> Consent:
-    """Store a question to the holder of `wallet`; its page is `consent_review` with the ID of the row.
+    """A question to the holder of `wallet`, to be stored by `ask`.
 
     transactions: `question.Transaction`s as JSON. transaction_hashes: the hash of the value of each, as
     received. request_hash: identifies the request; the answer counts for no other request. optional: those of
@@ -120,7 +131,6 @@ def ask(
         fresh_since=fresh_since,
     )
     seal_in(consent, transactions, transaction_hashes)
-    _new.run(consent)
     return consent
 
 
@@ -167,12 +177,11 @@ def note_undelivered(consent_id: uuid.UUID, *, now: datetime) -> None:
     granted.update(undelivered_at=now)
 
 
-def granted_for(consent: Consent, *, request_hash: str, wallet: Wallet) -> bool:
-    """Whether this holder agreed to this very request."""
+def granted_for(consent: Consent, *, request_hash: str, wallet: Wallet, agrees: bool = False) -> bool:
+    """Whether this holder agreed to this very request, or agrees to it now."""
+    wanted = Consent.Decision.ASKED if agrees else Consent.Decision.GRANTED
     return (
-        consent.decision == Consent.Decision.GRANTED
-        and consent.request_hash == request_hash
-        and consent.wallet_id == wallet.pk
+        consent.decision == wanted and consent.request_hash == request_hash and consent.wallet_id == wallet.pk
     )
 
 
@@ -187,12 +196,11 @@ def shared_by(consent: Consent) -> list[tuple[str, ...]]:
     return shared(consent.claims, consent.optional_claims, consent.switched_on)
 
 
-def last_shared(wallet: Wallet, requester_id: str) -> Sharing | None:
-    """The last time at which this wallet shared with this requester; None if it never did."""
-    newest = _granted_last.first(wallet=wallet.pk, requester=requester_id)
-    if newest is None or newest[0] is None:
+def last_sharing(row: tuple[Any, ...] | None) -> Sharing | None:
+    """The sharing that `LAST_SHARED` found; None if there was none."""
+    if row is None:
         return None
-    return Sharing(at=newest[0], claims=frozenset(shared(*newest[1:])))
+    return Sharing(at=row[0], claims=frozenset(shared(*row[1:])))
 
 
 def _decide(
@@ -204,7 +212,7 @@ def _decide(
     now: datetime,
 ) -> None:
     """Store the answer by one conditional update, so that of concurrent answers only the first counts."""
-    changed = _open_question.run(
+    changed = ANSWER.run(
         id=consent_id,
         wallet=wallet.pk,
         now=now,

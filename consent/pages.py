@@ -11,6 +11,7 @@ from django.utils.timezone import localdate
 from consent import decisions, transactions
 from consent.approval import LONGEST_NAME, Approval
 from consent.blocks import Transaction
+from consent.decisions import Sharing
 from consent.models import Consent
 from consent.question import Requester
 from consent.transactions import KeptTransaction
@@ -29,7 +30,6 @@ class Question:
     """An unanswered question as its page shows it."""
 
     consent: Consent
-    requester: Requester
     transactions: tuple[Transaction, ...]
     claims: tuple[ClaimPreview, ...]
     optional: frozenset[tuple[str, ...]]  # claims that are shared only if they are switched on
@@ -38,17 +38,15 @@ class Question:
     deadline: Deadline
 
     @classmethod
-    def of(cls, consent: Consent, credential: Credential) -> Self:
+    def of(cls, consent: Consent, credential: Credential, before: Sharing | None) -> Self:
         """The question about the claims of `credential`; ages are those of the day on which it was asked.
 
-        Makes one query, for the last time the holder shared with the requester. Raises `SealError` if the
+        before: the last time at which the holder shared with the requester. Raises `SealError` if the
         identity or the transactions cannot be unsealed.
         """
         paths = [tuple(path) for path in consent.claims]
-        before = decisions.last_shared(credential.wallet, consent.requester_id)
         return cls(
             consent=consent,
-            requester=Requester.from_json(consent.requester),
             transactions=transactions.shown(consent),
             claims=tuple(credentials.preview(credential, paths, today=localdate(consent.asked_at))),
             last_shared_at=before.at if before else None,
@@ -56,6 +54,10 @@ class Question:
             new=frozenset(set(paths) - before.claims) if before else frozenset(),
             deadline=Deadline(consent.expires_at, consent.extendable_until, consent.return_to),
         )
+
+    @cached_property
+    def requester(self) -> Requester:
+        return Requester.from_json(self.consent.requester)
 
     @property
     def not_shared(self) -> tuple[str, ...]:

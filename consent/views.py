@@ -1,6 +1,7 @@
 """The page that asks a holder to share, and what its form does."""
 
 import uuid
+from collections.abc import Callable
 from datetime import datetime
 from http import HTTPStatus
 from typing import Any
@@ -14,10 +15,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from consent import decisions, question_page, switches
-from consent.decisions import Paths
+from consent.decisions import Paths, Sharing
 from consent.models import Consent
 from consent.pages import REVIEW_CSP, Question
-from infra.database.prepared_statements import PreparedRead
 from infra.reading import only_read
 from infra.sealing import SealError
 from wallet import credentials, sessions
@@ -27,6 +27,7 @@ from wallet.passkeys import assertion
 from wallet.passkeys.errors import PasskeyError
 from wallet.passkeys.pages import POSTED, problem
 
+AtOnce = Callable[[Paths], bool]
 MORE_TIME = "more_time"  # leaves the question unanswered; the view at `return_to` extends it
 SHARE, BY_CODE = "share", "code"
 DECISIONS = {SHARE: Consent.Decision.GRANTED, "decline": Consent.Decision.DECLINED}
@@ -36,27 +37,33 @@ class CodeWantedError(Exception):
     """The holder has to confirm with a code before sharing: there is no passkey, or none was used."""
 
 
-_by_id = PreparedRead(lambda value: Consent.objects.filter(id=value("id")))
-
-
 @only_read
 def review(request: HttpRequest, consent_id: uuid.UUID) -> HttpResponse:
     """Show a question to its holder. The forms of the page are submitted to the question's `return_to`."""
     now = timezone.now()
+    consent, last_shared = sessions.read_with(
+        request, decisions.QUESTION, decisions.LAST_SHARED, now=now, id=consent_id
+    )
     session = sessions.current(request, now=now)
-    consent = _by_id.first(id=consent_id)
     if consent is None:
         raise Http404
     if session is None:
         return _onwards(consent)
-    return _ask(request, consent, session, now=now)
+    return _ask(request, consent, session, decisions.last_sharing(last_shared), now=now)
 
 
 def take_decision(
-    request: HttpRequest, consent: Consent, session: HolderSession, *, now: datetime
+    request: HttpRequest,
+    consent: Consent,
+    session: HolderSession,
+    *,
+    now: datetime,
+    at_once: AtOnce | None = None,
 ) -> HttpResponse | None:
     """Process a submitted form of the consent page; called by the view at `return_to`.
 
+    at_once: stores the holder's yes together with what follows from it; it takes the optional claims that are
+    switched on, and returns False if the yes is to be stored here.
     Returns None if the answer is stored, now also in `consent`, so that the view can act on it. Otherwise
     returns the response for the browser: a page that says why nothing was decided, or a redirect after the
     sign-out. Rotating the CSRF token keeps the back button from showing the page from the browser's memory.
@@ -78,7 +85,7 @@ def take_decision(
     if chosen == SHARE and (refused := _confirm(request, consent, session, now=now)):
         return refused
     try:
-        consent.switched_on = _decide(request, consent, session.wallet, decision, now=now)
+        consent.switched_on = _decide(request, consent, session.wallet, decision, at_once, now=now)
     except decisions.ExpiredError:
         return _closed(request, consent, session, "lapsed")
     except decisions.AlreadyDecidedError as error:
@@ -90,7 +97,13 @@ def take_decision(
 
 
 def _decide(
-    request: HttpRequest, consent: Consent, wallet: Wallet, decision: Consent.Decision, *, now: datetime
+    request: HttpRequest,
+    consent: Consent,
+    wallet: Wallet,
+    decision: Consent.Decision,
+    at_once: AtOnce | None,
+    *,
+    now: datetime,
 ) -> Paths:
     """Stores the answer, and gives the optional claims that it switches on; raises BadRequest for others."""
     if decision == Consent.Decision.DECLINED:
@@ -102,8 +115,10 @@ def _decide(
             chosen = switches.switched_on(names, map(tuple, consent.optional_claims))
         except switches.SwitchError as error:
             raise BadRequest(str(error)) from None
-    decisions.grant(consent.id, wallet, switched_on=chosen, now=now)
-    return [list(path) for path in chosen]
+    paths = [list(path) for path in chosen]
+    if at_once is None or not at_once(paths):
+        decisions.grant(consent.id, wallet, switched_on=chosen, now=now)
+    return paths
 
 
 def _confirm(
@@ -127,7 +142,14 @@ def _needs_factor(consent: Consent, session: HolderSession) -> bool:
     return consent.fresh_since is not None and session.signed_in_at < consent.fresh_since
 
 
-def _ask(request: HttpRequest, consent: Consent, session: HolderSession, *, now: datetime) -> HttpResponse:
+def _ask(
+    request: HttpRequest,
+    consent: Consent,
+    session: HolderSession,
+    last_shared: Sharing | None,
+    *,
+    now: datetime,
+) -> HttpResponse:
     if consent.wallet_id != session.wallet_id:
         return _closed(request, consent, session, "other")
     if consent.decision != Consent.Decision.ASKED:
@@ -138,7 +160,7 @@ def _ask(request: HttpRequest, consent: Consent, session: HolderSession, *, now:
     if credential is None:
         return _onwards(consent)
     try:
-        question = Question.of(consent, credential)
+        question = Question.of(consent, credential, last_shared)
     except SealError:  # the view at `return_to` meets the same error and ends the request
         return _onwards(consent)
     email, asks_passkey = session.wallet.email, _needs_factor(consent, session)

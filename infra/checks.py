@@ -48,6 +48,13 @@ def database_mark(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 
 @register(Tags.security, deploy=True)
+def tls_only(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """Browsers are told to accept TLS only. Django's own check of this needs its SecurityMiddleware."""
+    message = "SECURE_HSTS_SECONDS is 0, so the first request of each visit may go out without TLS."
+    return [] if settings.SECURE_HSTS_SECONDS else [Warning(message, id="infra.W003")]
+
+
+@register(Tags.security, deploy=True)
 def pooler(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """DATABASE_POOLER fits, and limits that cannot be sent through a pooler are set in the database."""
     found: list[CheckMessage] = []

@@ -4,6 +4,7 @@ import uuid
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime
+from functools import partial
 
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404
@@ -13,7 +14,8 @@ from django.views.decorators.cache import cache_control
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_http_methods
 
-from consent.views import MORE_TIME, CodeWantedError, take_decision
+from consent.decisions import Paths
+from consent.views import MORE_TIME, SHARE, AtOnce, CodeWantedError, take_decision
 from infra import browser, languages
 from infra.outbound.calls import OutboundError
 from infra.reading import only_read
@@ -22,12 +24,13 @@ from presentation import pages
 from presentation.errors import AccessDeniedError, AuthorizationError, UntrustedRequestError
 from presentation.models import Interaction, RelyingParty
 from presentation.relying_parties.metadata import logos
-from presentation.requests import answers, interactions, more_time
+from presentation.requests import answers, interactions, more_time, settlement
 from presentation.requests.carriers.browsers import receive
 from presentation.requests.client import CarriedRequest, Client, ReturnAddress, identify
 from presentation.requests.delivery import deliveries, posting
 from presentation.requests.interactions import (
     COUNTED_ALREADY,
+    INTERACTION,
     InteractionGoneError,
     OpenInteraction,
     path_of,
@@ -37,6 +40,8 @@ from presentation.requests.parameters import Parameters
 from wallet import sessions
 from wallet.models import HolderSession
 from wallet.pages import NOT_ME, TRY_AGAIN, page_of
+from wallet.status_lists import allocation
+from wallet.status_lists.allocation import FREE_PLACE
 
 
 @only_read
@@ -48,7 +53,7 @@ def authorize(request: HttpRequest) -> HttpResponse:
         carried = CarriedRequest(parameters)
         if parameters.carriers():
             carried = receive(parameters, network_address=network_address, now=now)
-        client = identify(carried)
+        client = identify(carried, first=partial(sessions.read_first_with, request, now=now))
     except UntrustedRequestError as error:
         return pages.untrusted(request, error)
     secret, digest = browser.ensure(request)
@@ -79,9 +84,12 @@ def resume(request: HttpRequest, interaction_id: uuid.UUID) -> HttpResponse:
     The consent page submits its form here, so that one request stores the decision and sends the answer.
     """
     now = timezone.now()
+    shares = request.method == "POST" and request.POST.get("decision") == SHARE
+    also, values = ([FREE_PLACE], allocation.draw()) if shares else ([], {})
+    row, *places = sessions.read_with(request, INTERACTION, *also, now=now, id=interaction_id, **values)
     session = sessions.current(request, now=now)
     try:
-        opened = interactions.recall(interaction_id, browser=browser.digest(request), now=now)
+        opened = interactions.recall(row, browser=browser.digest(request), now=now)
         if request.method == "GET" and TRY_AGAIN in request.GET and opened.row.consent_id:
             # After a form without a decision; the consent page also shows a decision made meanwhile.
             return _on_to(reverse("consent_review", args=[opened.row.consent_id], query={TRY_AGAIN: 1}))
@@ -90,7 +98,7 @@ def resume(request: HttpRequest, interaction_id: uuid.UUID) -> HttpResponse:
             asked_on = page_of(opened.row.errand_id, request.POST.get("page", ""))
             return _on_to(asked_on or path_of(opened.row))
         try:
-            stopped = _decided(request, opened.row, session, now=now)
+            stopped = _decided_at_once(request, opened, session, *places, now=now)
         except CodeWantedError:
             return _go_on(request, opened, session, by_code=True, now=now)
         return stopped or _go_on(request, opened, session, now=now)
@@ -113,7 +121,8 @@ def leave(request: HttpRequest, interaction_id: uuid.UUID) -> HttpResponse:
     """Refuses the request with `access_denied`: the link to leave on the pages of sign-in and enrolment."""
     now = timezone.now()
     try:
-        opened = interactions.recall(interaction_id, browser=browser.digest(request), now=now)
+        row = INTERACTION.first(id=interaction_id)
+        opened = interactions.recall(row, browser=browser.digest(request), now=now)
         return _refuse(opened, AccessDeniedError(), now=now)
     except InteractionGoneError as gone:
         return _expired(gone) or _straight_back(gone) or _gone(request, gone)
@@ -156,15 +165,41 @@ def _asks_for_more_time(request: HttpRequest) -> bool:
     return request.method == "POST" and request.POST.get("decision") == MORE_TIME
 
 
+def _decided_at_once(
+    request: HttpRequest,
+    opened: OpenInteraction,
+    session: HolderSession | None,
+    place: settlement.Place | None = None,
+    *,
+    now: datetime,
+) -> HttpResponse | None:
+    """As `_decided`; sends the answer if it could be stored together with the decision."""
+    answer: dict[str, str] | None = None
+
+    def at_once(switched_on: Paths) -> bool:
+        nonlocal answer
+        if session is not None:
+            answer = settlement.answer_at_once(opened, session, place, switched_on=switched_on, now=now)
+        return answer is not None
+
+    stopped = _decided(request, opened.row, session, at_once, now=now)
+    return _redirect_home(opened.return_address, answer) if answer else stopped
+
+
 def _decided(
-    request: HttpRequest, interaction: Interaction | None, session: HolderSession | None, *, now: datetime
+    request: HttpRequest,
+    interaction: Interaction | None,
+    session: HolderSession | None,
+    at_once: AtOnce | None = None,
+    *,
+    now: datetime,
 ) -> HttpResponse | None:
     """Stores the decision of a submitted form; returns the response if the interaction stops here."""
     if request.method != "POST" or _asks_for_more_time(request):
         return None
     if session is None or interaction is None or interaction.consent is None:
         return None
-    return take_decision(request, interaction.consent, session, now=now)
+    return take_decision(request, interaction.consent, session, now=now, at_once=at_once)
 
 
 def _go_on(

@@ -19,7 +19,7 @@ def work(number: int, begin: Barrier) -> Counter[str]:
     from django.contrib.auth.models import User
     from django.db import connection, transaction
 
-    from infra.database.prepared_statements import PreparedRead
+    from infra.database.prepared.reads import PreparedRead
 
     # The statements differ from thread to thread, so that equal names mean different statements.
     by_name = PreparedRead(

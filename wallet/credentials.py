@@ -162,42 +162,57 @@ def disclosed(credential: Credential, *, today: date) -> dict[str, Any]:
     return claims.values(_identity(credential), today=today)
 
 
-def present(
-    credential: Credential,
-    paths: Sequence[ClaimPath],
-    *,
-    audience: str,
-    nonce: str,
-    transaction_data: Sequence[str],
-    reference: UUID | None = None,
-    today: date,
-    now: datetime,
-) -> str:
-    """A presentation of the claims at `paths` for one request: a compact SD-JWT VC with key binding.
+@dataclass(frozen=True)
+class Binding:
+    """What a presentation is bound to: the relying party and its nonce, and what the holder approved.
 
     transaction_data: the strings as received. reference: the ID of what it is presented for, by which its
     status can be changed later. today: the day on which the holder was asked, which decides ages, so that the
-    signed values are those that were shown, even after midnight. Raises CredentialNotUsableError,
-    NoSigningKeyError, BrokenChainError and SealError.
+    signed values are those that were shown, even after midnight.
     """
-    if not _is_usable(credential, now):
-        raise CredentialNotUsableError("The credential is not valid now.")
-    paths = _requested(paths, credential)
-    # Every group has its digest, an empty one too, so that all presentations have the same number of them.
-    empty: dict[str, Any] = {name: {} for (name,) in claims.GROUPS}
-    values = empty | claims.values(_identity(credential), today=today)
-    term = _term(credential, reference, now=now)
-    facts = {"iss": settings.BASE_URL, "vct": credential_type(), "status": term.status}
-    return mint(
-        {**facts, **issuance.all_withheld(values)},
-        paths,
-        issuer_key=term.issuer_key,
-        expires_at=term.expires_at,
-        audience=audience,
-        nonce=nonce,
-        transaction_data=transaction_data,
-        now=now,
-    )
+
+    audience: str
+    nonce: str
+    transaction_data: Sequence[str]
+    today: date
+    reference: UUID | None = None
+
+
+@dataclass(frozen=True)
+class Term:
+    """The signing key of a presentation and its expiry; they are stored with its status-list entry."""
+
+    issuer_key: IssuerKey
+    expires_at: datetime
+
+
+def present(credential: Credential, paths: Sequence[ClaimPath], binding: Binding, *, now: datetime) -> str:
+    """A presentation of the claims at `paths` for one request: a compact SD-JWT VC with key binding.
+
+    Raises CredentialNotUsableError, NoSigningKeyError, BrokenChainError and SealError.
+    """
+    paths = _presentable(credential, paths, now=now)
+    term = _term(credential, now=now)
+    try:
+        place = _reserved(credential, term, binding.reference, now=now)
+    except allocation.KeyMovedOnError:
+        term = _term(credential, now=now, fresh=True)
+        place = _reserved(credential, term, binding.reference, now=now)
+    return _minted(credential, paths, binding, term, place, now=now)
+
+
+def present_at(
+    place: tuple[int, int],
+    credential: Credential,
+    paths: Sequence[ClaimPath],
+    binding: Binding,
+    *,
+    now: datetime,
+) -> tuple[str, Term]:
+    """As `present`, with a status-list entry that the caller takes before the presentation leaves."""
+    paths = _presentable(credential, paths, now=now)
+    term = _term(credential, now=now)
+    return _minted(credential, paths, binding, term, place, now=now), term
 
 
 def mint(
@@ -230,35 +245,57 @@ def mint(
     )
 
 
-@dataclass(frozen=True)
-class _Term:
-    """The signing key of a presentation, its expiry, and its `status` claim."""
-
-    issuer_key: IssuerKey
-    expires_at: datetime
-    status: dict[str, Any]
+def _presentable(credential: Credential, paths: Sequence[ClaimPath], *, now: datetime) -> list[ClaimPath]:
+    """The paths without repetitions; raises CredentialNotUsableError if they cannot be presented."""
+    if not _is_usable(credential, now):
+        raise CredentialNotUsableError("The credential is not valid now.")
+    return _requested(paths, credential)
 
 
-def _term(credential: Credential, reference: UUID | None, *, now: datetime, fresh: bool = False) -> _Term:
-    """Reserves the status-list entry. Keep it last before signing: from here on the presentation is issued.
-
-    fresh: reads the signing key from the database. Raises CredentialNotUsableError and the errors of `keys`.
-    """
+def _term(credential: Credential, *, now: datetime, fresh: bool = False) -> Term:
+    """fresh: reads the signing key from the database. Raises CredentialNotUsableError and those of `keys`."""
     issuer_key = active_issuer_key(now=now, fresh=fresh)
     expires_at = min(now + TOKEN_LIFETIME, credential.expires_at, issuer_key.not_after)
     if _rounded(expires_at) <= now.timestamp():
         raise CredentialNotUsableError("The credential or the signing key expires within the hour.")
+    return Term(issuer_key, expires_at)
+
+
+def _reserved(
+    credential: Credential, term: Term, reference: UUID | None, *, now: datetime
+) -> tuple[int, int]:
+    """Reserves the status-list entry. Keep it last before signing: from here on it counts as issued."""
     try:
-        place = allocation.take(
-            credential, kid=issuer_key.kid, reference=reference, expires_at=expires_at, now=now
+        return allocation.take(
+            credential, kid=term.issuer_key.kid, reference=reference, expires_at=term.expires_at, now=now
         )
     except allocation.SetAsideError as error:
         raise CredentialNotUsableError("The credential was suspended or revoked just now.") from error
-    except allocation.KeyMovedOnError:
-        if fresh:
-            raise
-        return _term(credential, reference, now=now, fresh=True)
-    return _Term(issuer_key, expires_at, token.place(*place))
+
+
+def _minted(
+    credential: Credential,
+    paths: Collection[ClaimPath],
+    binding: Binding,
+    term: Term,
+    place: tuple[int, int],
+    *,
+    now: datetime,
+) -> str:
+    # Every group has its digest, an empty one too, so that all presentations have the same number of them.
+    empty: dict[str, Any] = {name: {} for (name,) in claims.GROUPS}
+    values = empty | claims.values(_identity(credential), today=binding.today)
+    facts = {"iss": settings.BASE_URL, "vct": credential_type(), "status": token.place(*place)}
+    return mint(
+        {**facts, **issuance.all_withheld(values)},
+        paths,
+        issuer_key=term.issuer_key,
+        expires_at=term.expires_at,
+        audience=binding.audience,
+        nonce=binding.nonce,
+        transaction_data=binding.transaction_data,
+        now=now,
+    )
 
 
 def _is_usable(credential: Credential, now: datetime) -> bool:

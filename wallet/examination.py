@@ -7,7 +7,7 @@ from typing import Any
 
 from django.conf import settings
 
-from infra.database.prepared_statements import PreparedRead
+from infra.database.prepared.reads import PreparedRead
 from keys import key_set
 from wallet.credentials import credential_type, plain_claims
 from wallet.models import StatusEntry

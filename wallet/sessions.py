@@ -8,6 +8,7 @@ import re
 import secrets
 import uuid
 from datetime import datetime, timedelta
+from functools import cache
 from typing import Any
 
 from django.conf import settings
@@ -17,7 +18,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import get_language
 
 from infra import browser
-from infra.database.prepared_statements import PreparedRead
+from infra.database.prepared.reads import Joinable, JoinedRead, PreparedRead
 from infra.sealing import sha256_hex
 from wallet.account import user_agents
 from wallet.models import HolderSession, Wallet
@@ -28,13 +29,12 @@ SEEN_EVERY = timedelta(minutes=1)  # the resolution of `last_seen_at`, which sav
 
 _SECRET = re.compile(r"[A-Za-z0-9_-]{43}")
 _UNKNOWN = object()
+# Conditions on the wallet are in `_seen`: without statistics PostgreSQL would search the wallets by them.
 _living = PreparedRead(
     lambda value: HolderSession.objects.select_related("wallet__credential").filter(
         digest=value("digest"),
         expires_at__gt=value("now"),
         last_seen_at__gt=value("idle_since"),
-        wallet__state=Wallet.State.ACTIVE,
-        wallet__closed_at=None,
     )
 )
 
@@ -49,6 +49,23 @@ def current(request: HttpRequest, *, now: datetime) -> HolderSession | None:
         session = _find(request, now=now)
         _keep(request, session)
     return session  # type: ignore[return-value]
+
+
+def read_with(request: HttpRequest, *reads: Joinable, now: datetime, **values: Any) -> tuple[Any, ...]:
+    """The row of each read, or None, in one statement with the session, which `current` gives from then on.
+
+    The reads and their values are those of a `JoinedRead`.
+    """
+    joined = _with_living(reads)
+    session, *rows = joined.first(now=now, **_values(request, now=now), **values)
+    _keep(request, _seen(session, now=now))
+    return tuple(rows)
+
+
+def read_first_with(request: HttpRequest, read: Joinable, *, now: datetime, **values: Any) -> Any:
+    """As `read_with`, of one read."""
+    (row,) = read_with(request, read, now=now, **values)
+    return row
 
 
 def start(request: HttpRequest, response: HttpResponse, wallet: Wallet, *, now: datetime) -> HolderSession:
@@ -100,13 +117,28 @@ def living(wallet: Wallet, *, now: datetime) -> QuerySet[HolderSession]:
     return HolderSession.objects.filter(wallet=wallet, expires_at__gt=now, last_seen_at__gt=now - IDLE)
 
 
+@cache
+def _with_living(reads: tuple[Joinable, ...]) -> JoinedRead:
+    return JoinedRead(_living, *reads)
+
+
+def _values(request: HttpRequest, *, now: datetime) -> dict[str, Any]:
+    """What `_living` is read by, but for `now`; no session has an empty digest."""
+    return {"digest": _received(request) or "", "idle_since": now - IDLE}
+
+
 def _find(request: HttpRequest, *, now: datetime) -> HolderSession | None:
-    digest = _received(request)
-    if digest is None:
+    if _received(request) is None:
         return None
-    session = _living.first(digest=digest, now=now, idle_since=now - IDLE)
-    if session is not None and session.last_seen_at <= now - SEEN_EVERY:
-        stale = HolderSession.objects.filter(digest=digest, last_seen_at=session.last_seen_at)
+    return _seen(_living.first(now=now, **_values(request, now=now)), now=now)
+
+
+def _seen(session: HolderSession | None, *, now: datetime) -> HolderSession | None:
+    """The session, after its last use is written down; None if its wallet is suspended or closed."""
+    if session is None or session.wallet.state != Wallet.State.ACTIVE or session.wallet.closed_at:
+        return None
+    if session.last_seen_at <= now - SEEN_EVERY:
+        stale = HolderSession.objects.filter(digest=session.digest, last_seen_at=session.last_seen_at)
         stale.update(last_seen_at=now)
         session.last_seen_at = now
     return session

@@ -1,6 +1,6 @@
 """Whether code that depends on Django's internals may run: only with a version of Django it was tested with.
 
-With any other version `prepared_statements` uses Django's public interfaces instead, which give the same
+With any other version the package `prepared` uses Django's public interfaces instead, which give the same
 results in more time.
 """
 

@@ -1,9 +1,9 @@
 """Ends an interaction with a token or an error, once, from rows that this HTTP request has read."""
 
 import json
-from collections.abc import Sequence
 from contextlib import nullcontext
 from datetime import datetime
+from typing import Any
 
 import structlog
 from django.conf import settings
@@ -12,7 +12,8 @@ from django.utils.timezone import localdate
 
 from consent import decisions
 from consent.models import Consent
-from infra.database.prepared_statements import PreparedUpdate
+from infra import request_log
+from infra.database.prepared.writes import PreparedUpdate
 from presentation.errors import (
     AccessDeniedError,
     AuthorizationError,
@@ -27,12 +28,12 @@ from presentation.requests.carriers import pushed_requests
 from presentation.requests.client import ReturnAddress
 from presentation.requests.delivery import deliveries
 from presentation.requests.interactions import NONCE_USED, InteractionGoneError, OpenInteraction, our_fault
-from presentation.requests.next_step import NextStep, Step
+from presentation.requests.next_step import Match, NextStep, Step
 from presentation.webhooks import telling
 from wallet import credentials
 
 log = structlog.get_logger(__name__)
-_unanswered = PreparedUpdate(
+CLOSE = PreparedUpdate(
     lambda value: Interaction.objects.filter(id=value("id"), outcome=Interaction.Outcome.NONE),
     "outcome",
     "error",
@@ -55,8 +56,11 @@ def answer(opened: OpenInteraction, ready: NextStep, *, now: datetime) -> dict[s
     try:
         with our_fault("presentation_failed", interaction=str(row.id)):
             address = opened.checked_address
-            presentation, query_ids = _present(opened, ready, now=now)
-            answer = _with_token(presentation, query_ids, RelyingParty.WireFormat(party.wire_format))
+            match, consent = presentable(opened, ready)
+            presentation = credentials.present(
+                match.credential, decisions.shared_by(consent), binding_of(opened, consent), now=now
+            )
+            answer = with_token(presentation, match, party)
             _close_with(answer, opened, address, now=now)
     except credentials.CredentialNotUsableError as error:
         raise AccessDeniedError from error
@@ -65,7 +69,7 @@ def answer(opened: OpenInteraction, ready: NextStep, *, now: datetime) -> dict[s
     except (OperationalError, InterfaceError) as error:
         log.exception("presentation_failed", interaction=str(row.id))
         raise TemporarilyUnavailableError from error
-    log.info("answered", interaction=str(row.id), client_id=party.client_id)
+    request_log.note("answered", interaction=str(row.id), client_id=party.client_id)
     return answer
 
 
@@ -79,7 +83,7 @@ def refuse(opened: OpenInteraction, error: AuthorizationError, *, now: datetime)
         answer = refusal(error)
         if address.posted:
             deliveries.keep(row, address, answer, now=now)
-    log.info("refused", interaction=str(row.id), error=error.error)
+    request_log.note("refused", interaction=str(row.id), error=error.error)
     return answer
 
 
@@ -93,46 +97,47 @@ def issuer() -> dict[str, str]:
     return {"iss": settings.BASE_URL}
 
 
-def _with_token(
-    presentation: str, query_ids: Sequence[str], wire_format: RelyingParty.WireFormat
-) -> dict[str, str]:
+def with_token(presentation: str, match: Match, party: RelyingParty) -> dict[str, str]:
     """`vp_token`: the SD-JWT VC itself (the contract), or a JSON object (OpenID4VP 1.0 §8.1).
 
-    query_ids: the credential queries that it answers. Several scopes may ask for the same credential; the
-    object then has the presentation under each id.
+    The presentation may answer several credential queries, because several scopes may ask for the same
+    credential; the object then has it under the id of each.
     """
-    if wire_format == RelyingParty.WireFormat.STRING:
+    if party.wire_format == RelyingParty.WireFormat.STRING:
         return {"vp_token": presentation}
-    by_query = {query_id: [presentation] for query_id in query_ids}
+    by_query = {query_id: [presentation] for query_id in match.selection.query_ids}
     return {"vp_token": json.dumps(by_query, separators=(",", ":")), **issuer()}
 
 
-def _present(opened: OpenInteraction, ready: NextStep, *, now: datetime) -> tuple[str, tuple[str, ...]]:
-    """A new presentation of exactly the claims in the consent, and the ids of the queries it answers."""
+def presentable(opened: OpenInteraction, ready: NextStep) -> tuple[Match, Consent]:
+    """What may be presented, and the consent that covers it; raises `AuthorizationError`.
+
+    The consent covers the claims and values that the holder saw, not those of a scope that was redefined or
+    of an identity that was verified since.
+    """
     row, consent, match = opened.row, opened.row.consent, ready.match
     if parameters_hash(opened.parameters) != row.request_hash:
         raise ServerError
     if ready.step is not Step.ANSWER or consent is None or match is None:
         raise AccessDeniedError
-    # The consent covers the claims and values that the holder saw, not those of a scope that was redefined or
-    # of an identity that was verified since.
     optional = tuple(tuple(path) for path in consent.optional_claims)
-    shown, credential = tuple(tuple(path) for path in consent.claims), match.credential
+    shown = tuple(tuple(path) for path in consent.claims)
     if (shown, optional) != (match.selection.claims, match.selection.optional):
         raise AccessDeniedError
-    if credential.issued_at > consent.asked_at:
+    if match.credential.issued_at > consent.asked_at:
         raise AccessDeniedError
-    presentation = credentials.present(
-        credential,
-        decisions.shared_by(consent),
+    return match, consent
+
+
+def binding_of(opened: OpenInteraction, consent: Consent) -> credentials.Binding:
+    """What the presentation of this interaction is bound to."""
+    return credentials.Binding(
         audience=opened.relying_party.client_id,
         nonce=opened.request.nonce,
         transaction_data=[value.received for value in opened.request.transaction_data],
         reference=consent.id,
         today=localdate(consent.asked_at),
-        now=now,
     )
-    return presentation, match.selection.query_ids
 
 
 def _close_with(
@@ -145,25 +150,35 @@ def _close_with(
             deliveries.keep(opened.row, address, answer, opened.request.recipient, now=now)
 
 
+def notifies(interaction: Interaction) -> bool:
+    """Whether closing it sends a webhook. For a posted answer that is sent after delivery (`deliveries`)."""
+    return bool(interaction.relying_party.webhook_events and not interaction.response_uri)
+
+
+def closing(
+    interaction: Interaction, outcome: Interaction.Outcome, *, error: str = "", now: datetime
+) -> dict[str, Any]:
+    """The values of `CLOSE`."""
+    return {
+        "id": interaction.id,
+        "outcome": outcome,
+        "error": error,
+        "answered_at": now,
+        "parameters": {},
+        "sealed_transaction_data": None,
+        "errand": None,
+    }
+
+
 def _close(interaction: Interaction, outcome: Interaction.Outcome, *, error: str = "", now: datetime) -> None:
     """Closes the interaction once and erases its parameters, which hold personal data."""
     pushed = interaction.parameters.get("request_uri")
-    # For a posted answer the webhook is sent after delivery (`deliveries`), not here.
-    notified = interaction.relying_party.webhook_events and not interaction.response_uri
+    notified = notifies(interaction)
     with transaction.atomic() if pushed or notified else nullcontext():
         first = pushed is None or pushed_requests.use_up(pushed, now=now)
         if outcome == Interaction.Outcome.TOKEN and not first:
             raise InvalidRequestUriError("request_uri was used already; every request is pushed anew")
-        closed = _unanswered.run(
-            id=interaction.id,
-            outcome=outcome,
-            error=error,
-            answered_at=now,
-            parameters={},
-            sealed_transaction_data=None,
-            errand=None,
-        )
-        if closed != 1:
+        if CLOSE.run(**closing(interaction, outcome, error=error, now=now)) != 1:
             interaction.refresh_from_db()
             raise InteractionGoneError(interaction, own=True)
         if notified:

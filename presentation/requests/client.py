@@ -11,10 +11,11 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
-from django.db.models import Exists, OuterRef, QuerySet, Subquery
+from django.db.models import Exists, OuterRef, Subquery
 from django.utils.translation import gettext as _
 
-from infra.database.prepared_statements import PreparedRead
+from infra.database.prepared.composition import Literal
+from infra.database.prepared.reads import PreparedRead
 from presentation.errors import AuthorizationError, InvalidRequestError, UntrustedRequestError
 from presentation.models import Interaction, RedirectURI, RelyingParty, ResponseURI
 from presentation.requests.authorization_request import nonce_digest
@@ -117,31 +118,38 @@ class Client:
     scopes_stamp: int | None = None  # tells whether the scopes in memory are those of the database
 
 
-def _addresses(model: type[RedirectURI] | type[ResponseURI], *, of_known_party: bool) -> PreparedRead[Any]:
-    """Reads a relying party's addresses of one kind, and whether the nonce gave it a token before.
+def _with_nonce(rows: Any, party: str, value: Callable[[str], Any]) -> Any:
+    """Adds whether the nonce gave the relying party a token before, and the stamp of the scopes."""
+    used = Interaction.objects.filter(
+        relying_party=OuterRef(party), nonce_digest=value("nonce_digest"), outcome=Literal("token")
+    )
+    return rows.annotate(nonce_used=Exists(used), scopes_stamp=Subquery(catalogue.stamps()))
 
-    of_known_party: the relying party is read already; otherwise it is read with its addresses.
-    """
 
-    def rows(value: Callable[[str], Any]) -> QuerySet[Any]:
-        used = Interaction.objects.filter(
-            relying_party=OuterRef("relying_party"),
-            nonce_digest=value("nonce_digest"),
-            outcome=Interaction.Outcome.TOKEN,
-        )
-        found = model.objects.annotate(nonce_used=Exists(used), scopes_stamp=Subquery(catalogue.stamps()))
-        if of_known_party:
-            return found.filter(relying_party=value("party"))
-        return found.filter(relying_party__client_id=value("client_id")).select_related("relying_party")
+def _with_address(model: type[RedirectURI] | type[ResponseURI]) -> PreparedRead[Any]:
+    """Reads a relying party, and whether the address is registered for it, exactly so."""
+
+    def rows(value: Callable[[str], Any]) -> Any:
+        registered = model.objects.filter(relying_party=OuterRef("pk"), uri=value("uri"))
+        found = RelyingParty.objects.filter(client_id=value("client_id"))
+        return _with_nonce(found.annotate(is_registered=Exists(registered)), "pk", value)
 
     return PreparedRead(rows)
 
 
-_with_redirect_uris = _addresses(RedirectURI, of_known_party=False)
-_with_response_uris = _addresses(ResponseURI, of_known_party=False)
-_redirect_uris = _addresses(RedirectURI, of_known_party=True)
-_response_uris = _addresses(ResponseURI, of_known_party=True)
-_by_client_id = {"redirect_uri": _with_redirect_uris, "response_uri": _with_response_uris}
+def _addresses(model: type[RedirectURI] | type[ResponseURI]) -> PreparedRead[Any]:
+    """Reads all addresses of a relying party that is read already."""
+
+    def rows(value: Callable[[str], Any]) -> Any:
+        found = model.objects.filter(relying_party=value("party"))
+        return _with_nonce(found, "relying_party", value)
+
+    return PreparedRead(rows)
+
+
+_with_redirect_uri, _with_response_uri = _with_address(RedirectURI), _with_address(ResponseURI)
+_redirect_uris, _response_uris = _addresses(RedirectURI), _addresses(ResponseURI)
+_by_client_id = {"redirect_uri": _with_redirect_uri, "response_uri": _with_response_uri}
 _by_party = {"redirect_uri": _redirect_uris, "response_uri": _response_uris}
 _active = PreparedRead(
     lambda value: RelyingParty.objects.filter(client_id=value("client_id"), state=RelyingParty.State.ACTIVE)
@@ -151,23 +159,27 @@ _uris = PreparedRead(
 )
 
 
-def identify(carried: CarriedRequest) -> Client:
+def identify(carried: CarriedRequest, *, first: Callable[..., Any] = PreparedRead.first) -> Client:
     """The active relying party of `client_id` and the return address, checked against its registered URIs.
 
-    Raises `UntrustedRequestError` (RFC 6749 §4.2.2.1: inform the holder, never redirect).
+    first: as `PreparedRead.first`; it may read more in the same statement. Raises `UntrustedRequestError`
+    (RFC 6749 §4.2.2.1: inform the holder, never redirect).
     """
-    parameters, party = carried.parameters, carried.relying_party
+    parameters = carried.parameters
+    party: Any = carried.relying_party
     client_id = usable(parameters, "client_id")
     response_mode = _response_mode(parameters)
     where = "response_uri" if response_mode in POSTED else "redirect_uri"
     uri = usable(parameters, where)
-    # One statement reads the relying party (unless it is known), its addresses and the use of the nonce.
     digest = nonce_digest(parameters.values.get("nonce", ""))
     if party is None:
-        rows = _by_client_id[where].all(client_id=client_id, nonce_digest=digest)
-        party = rows[0].relying_party if rows else None
-    else:
-        rows = _by_party[where].all(party=party.pk, nonce_digest=digest)
+        # One statement reads the relying party, its address and the use of the nonce.
+        party = first(_by_client_id[where], client_id=client_id, uri=uri, nonce_digest=digest)
+        if party is not None and party.state == RelyingParty.State.ACTIVE and party.is_registered:
+            address = ReturnAddress(uri, parameters.values.get("state"), response_mode)
+            return Client(party, address, digest, party.nonce_used, party.scopes_stamp)
+    # The relying party is known from the carrier, or the address is not registered exactly so.
+    rows = _by_party[where].all(party=party.pk, nonce_digest=digest) if party else []
     if not rows or party is None or party.state != RelyingParty.State.ACTIVE:
         raise not_active(
             f"client_id must name an active relying party with a {where.replace('_uri', ' URI')}"

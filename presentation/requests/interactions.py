@@ -17,7 +17,7 @@ from django.db.models import Exists, OuterRef
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from infra.database.prepared_statements import PreparedRead
+from infra.database.prepared.reads import PreparedRead
 from infra.limits import Limit, LimitReachedError
 from keys.issuer_key import CANNOT_SIGN
 from keys.private_keys.signer import SignerUnavailableError
@@ -58,7 +58,7 @@ UNAUTHENTICATED = Limit(
     "requests-of-strangers", most=settings.REQUESTS_PER_CLIENT, window=timedelta(minutes=15)
 )
 
-_by_id = PreparedRead(
+INTERACTION = PreparedRead(
     lambda value: (
         Interaction.objects.filter(id=value("id"))
         .select_related("relying_party", "consent")
@@ -179,14 +179,14 @@ def begin(
     return opened
 
 
-def recall(interaction_id: uuid.UUID, *, browser: str | None, now: datetime) -> OpenInteraction:
-    """The open interaction of this browser; raises `InteractionGoneError`."""
-    row = _by_id.first(id=interaction_id)
+def recall(row: Interaction | None, *, browser: str | None, now: datetime) -> OpenInteraction:
+    """The open interaction of this browser, whose row `INTERACTION` read; raises `InteractionGoneError`."""
     if row is None or row.browser != browser:
         raise InteractionGoneError(row)
     if row.outcome or row.expires_at <= now:
         raise InteractionGoneError(row, own=True)
-    return OpenInteraction(row, return_address_of(row), still_registered=row.still_registered)
+    registered: bool = row.still_registered  # type: ignore[attr-defined] # annotated by INTERACTION
+    return OpenInteraction(row, return_address_of(row), still_registered=registered)
 
 
 def expired(row: Interaction, *, now: datetime) -> OpenInteraction | None:
@@ -198,7 +198,7 @@ def expired(row: Interaction, *, now: datetime) -> OpenInteraction | None:
 
 def answered(interaction_id: uuid.UUID, *, browser: str | None) -> Interaction:
     """This browser's answered interaction, if its answer is posted; raises `InteractionGoneError`."""
-    row = _by_id.first(id=interaction_id)
+    row = INTERACTION.first(id=interaction_id)
     if row is None or row.browser != browser:
         raise InteractionGoneError(row)
     if not row.answer_is_posted:

@@ -17,7 +17,7 @@ from django.utils.timezone import localdate
 from consent import decisions, transactions
 from consent.models import Consent
 from consent.question import Requester
-from infra.database.prepared_statements import PreparedInsert
+from infra.database.prepared.writes import JoinedInsert, PreparedInsert
 from keys.issuer_key import active_issuer_key
 from presentation.dcql import evaluation
 from presentation.dcql.evaluation import Offer, Selection
@@ -42,6 +42,7 @@ from wallet.models import Credential, HolderSession
 FRESH_FACTOR = fresh.FRESH_FOR  # how old a sign-in may be when a request has a payment
 
 _new = PreparedInsert(Interaction)
+_question_and_interaction = JoinedInsert(decisions.NEW, _new)
 
 
 class Step(Enum):
@@ -78,12 +79,17 @@ class NextStep:
 
 
 def next_step(
-    opened: OpenInteraction, session: HolderSession | None, *, now: datetime, by_code: bool = False
+    opened: OpenInteraction,
+    session: HolderSession | None,
+    *,
+    now: datetime,
+    by_code: bool = False,
+    agrees: bool = False,
 ) -> NextStep:
     """The next step of this interaction for the holder of the session; raises `AuthorizationError`.
 
-    by_code: a holder whose sign-in is too old for a payment confirms with a code, and not with a passkey on
-    the consent page.
+    agrees: the holder says yes to the open question, and nothing is stored of it yet. by_code: a holder whose
+    sign-in is too old for a payment confirms with a code, and not with a passkey on the consent page.
     """
     consent = opened.row.consent
     if consent is not None and consent.decision == Consent.Decision.DECLINED:
@@ -93,7 +99,7 @@ def next_step(
         return NextStep(Step.SIGN_IN)
     fresh_since = earliest_sign_in(opened)
     too_old = fresh_since is not None and session.signed_in_at < fresh_since
-    if too_old and (by_code or not _confirms_on_page(consent, session)):
+    if too_old and (by_code or agrees or not _confirms_on_page(consent, session)):
         return NextStep(Step.SIGN_IN)
     credential = credentials.valid_credential(session.wallet, now=now)
     if credential is None:
@@ -106,7 +112,9 @@ def next_step(
     if consent is None or _asks_somebody_else(consent, request, session):
         found = _match(request, credential, today=localdate(now))
         return NextStep(Step.CONSENT if found else Step.UNAVAILABLE, found)
-    if decisions.granted_for(consent, request_hash=opened.row.request_hash, wallet=session.wallet):
+    if decisions.granted_for(
+        consent, request_hash=opened.row.request_hash, wallet=session.wallet, agrees=agrees
+    ):
         return NextStep(Step.ANSWER, _match(request, credential, today=localdate(consent.asked_at)))
     if consent.decision == Consent.Decision.ASKED:
         with our_fault():
@@ -158,12 +166,17 @@ def prepare(opened: OpenInteraction, following: NextStep, *, now: datetime) -> N
     A new interaction is inserted in the same transaction.
     """
     row, step = opened.row, following.step
+    if opened.is_new and step is Step.CONSENT and following.match is not None:
+        row.consent = _question(opened, following.match, now=now)
+        _question_and_interaction.run(row.consent, row)
+        return
     before = (row.consent_id, row.errand_id)
     with transaction.atomic():
         if step is Step.CONSENT and following.match is not None:
             # A question that was put to another holder ends before this one is asked.
             if row.consent is None or decisions.withdraw(row.consent.id, now=now):
-                row.consent = _ask(opened, following.match, now=now)
+                row.consent = _question(opened, following.match, now=now)
+                decisions.ask(row.consent)
         elif step in (Step.SIGN_IN, Step.ENROLL) and row.errand is None:
             row.errand = errands.open_errand(
                 browser=row.browser,
@@ -187,11 +200,11 @@ def prepare(opened: OpenInteraction, following: NextStep, *, now: datetime) -> N
             row.save(update_fields=["consent", "errand"])
 
 
-def _ask(opened: OpenInteraction, found: Match, *, now: datetime) -> Consent:
-    """A new consent that asks the holder of the matching credential."""
+def _question(opened: OpenInteraction, found: Match, *, now: datetime) -> Consent:
+    """A new consent that asks the holder of the matching credential; not stored yet."""
     row, transaction_data = opened.row, opened.request.transaction_data
     selection = found.selection
-    return decisions.ask(
+    return decisions.question(
         wallet=found.credential.wallet,
         requester_id=opened.relying_party.client_id,
         requester=_requester(opened),

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from infra.database.prepared_statements import PreparedInsert
+from infra.database.prepared.writes import PreparedInsert
 from presentation.models import Interaction
 from presentation.webhooks.models import WebhookEvent
 from presentation.webhooks.pace import TRIED_FOR

@@ -6,6 +6,7 @@ from typing import Any
 from django.utils import timezone
 
 from consent import decisions
+from consent.decisions import Sharing
 from consent.models import Consent
 from consent.question import Requester
 from wallet.models import Wallet
@@ -52,4 +53,14 @@ def put(wallet: Wallet, *, now: datetime | None = None, **changes: Any) -> Conse
     }
     question |= changes
     question.setdefault("transaction_hashes", [HASH] * len(question["transactions"]))
-    return decisions.ask(wallet=wallet, now=now, **question)
+    consent = decisions.question(wallet=wallet, now=now, **question)
+    decisions.ask(consent)
+    return consent
+
+
+def last_shared(wallet: Wallet, requester_id: str) -> Sharing | None:
+    """What the page of a new question would say of the last sharing."""
+    question = put(wallet, requester_id=requester_id)
+    found = decisions.last_sharing(decisions.LAST_SHARED.first(id=question.id))
+    Consent.objects.filter(id=question.id).delete()
+    return found

@@ -12,7 +12,7 @@ from consent.decisions import AlreadyDecidedError, ExpiredError, NotAskedError
 from consent.models import Consent
 from consent.question import QuestionFormatError
 from infra.database.append_only import AppendOnlyError
-from tests.consent.questions import WIRE, put
+from tests.consent.questions import WIRE, last_shared, put
 from wallet.models import Wallet
 
 
@@ -120,7 +120,7 @@ def test_the_row_holds_no_claim_value(alice: Wallet) -> None:
 
 def test_the_last_sharing_is_the_newest_yes_to_the_same_requester(alice: Wallet, bob: Wallet) -> None:
     now = timezone.now()
-    assert decisions.last_shared(alice, "acme") is None
+    assert last_shared(alice, "acme") is None
     for days, requester, decide, wallet in [
         (5, "acme", decisions.grant, alice),
         (4, "acme", decisions.grant, alice),
@@ -131,7 +131,7 @@ def test_the_last_sharing_is_the_newest_yes_to_the_same_requester(alice: Wallet,
         then = now - timedelta(days=days)
         decide(put(wallet, requester_id=requester, now=then, claims=[("given_name",)]).id, wallet, now=then)
     put(alice)
-    last = decisions.last_shared(alice, "acme")
+    last = last_shared(alice, "acme")
     assert last is not None
     assert (last.at, last.claims) == (now - timedelta(days=4), {("given_name",)})
 

@@ -8,7 +8,7 @@ from django.core.signals import request_finished
 from django.db import ProgrammingError, connection
 
 from infra.database import internals
-from infra.database.prepared_statements import drop_cursors, kept_cursor
+from infra.database.prepared.cursors import drop_cursors, kept_cursor
 from wallet.models import Wallet
 
 pytestmark = [pytest.mark.postgresql, pytest.mark.django_db(transaction=True)]

@@ -16,8 +16,10 @@ from structlog.testing import capture_logs
 
 from consent.models import Consent
 from infra.checks import django_version
-from infra.database import internals, prepared_statements
-from infra.database.prepared_statements import PreparedInsert, PreparedRead, PreparedUpdate
+from infra.database import internals
+from infra.database.prepared import cursors, reads, writes
+from infra.database.prepared.reads import PreparedRead
+from infra.database.prepared.writes import PreparedInsert, PreparedUpdate
 from presentation.models import Interaction, PushedRequest, RedirectURI, RelyingParty, ResponseURI
 from presentation.relying_parties.authentication import client_secrets
 from tests.consent.questions import put
@@ -212,7 +214,8 @@ def test_with_an_untried_django_every_statement_is_djangos_own(
         raise AssertionError("it leans on Django’s internals")
 
     monkeypatch.setattr(internals, "DJANGO_IS_KNOWN_TO_WORK", False)
-    monkeypatch.setattr(prepared_statements, "kept_cursor", composes)
+    for module in (cursors, reads, writes):
+        monkeypatch.setattr(module, "kept_cursor", composes)
 
     test_the_second_use_has_other_values(asked.consent.wallet, bob)
     test_an_update_writes_json_and_null_as_django_does(asked)

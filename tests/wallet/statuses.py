@@ -9,6 +9,7 @@ from django.utils import timezone
 from keys.jws import decode_segment
 from tests.relying_party import status_at, status_reference
 from wallet import credentials
+from wallet.credentials import Binding
 from wallet.models import StatusEntry, StatusList, Wallet
 from wallet.status_lists import publication, upkeep
 
@@ -22,11 +23,13 @@ def present(wallet: Wallet, *, reference: UUID | None = None, now: datetime | No
     return credentials.present(
         wallet.credential,
         [("given_name",)],
-        audience="acme-bank",
-        nonce="n-0S6_WzA2MjAzNDU2Nzg5MA",
-        transaction_data=[],
-        reference=reference,
-        today=timezone.localdate(moment),
+        Binding(
+            audience="acme-bank",
+            nonce="n-0S6_WzA2MjAzNDU2Nzg5MA",
+            transaction_data=[],
+            reference=reference,
+            today=timezone.localdate(moment),
+        ),
         now=moment,
     )
 

@@ -17,7 +17,7 @@ from tests.people import enroll
 from tests.wallet.conftest import together
 from wallet import credentials, revocation
 from wallet.claims import CLAIMS, Identity
-from wallet.credentials import CredentialNotUsableError
+from wallet.credentials import Binding, CredentialNotUsableError
 from wallet.models import Credential, IdentityVerification, StatusEntry, Wallet
 from wallet.revocation import CredentialMoveError
 from wallet.sd_jwt.issuance import digest
@@ -34,15 +34,19 @@ SAID: dict[str, Any] = {
 }
 
 
+def bound(now: datetime, **facts: Any) -> Binding:
+    """What a presentation to Acme Bank is bound to."""
+    request = {"audience": AUDIENCE, "nonce": NONCE, "transaction_data": [], "today": timezone.localdate(now)}
+    return Binding(**(request | facts))
+
+
 @pytest.fixture
 def present(alice: Wallet, signing_key: SigningKey) -> Callable[..., str]:
     """A presentation of Alice's credential to Acme Bank."""
 
     def present(paths: Any = BASIC, *, of: Any = None, **facts: Any) -> str:
-        request: dict[str, Any] = {"audience": AUDIENCE, "nonce": NONCE, "transaction_data": []}
-        now = facts.get("now", timezone.now())
-        day = {"now": now, "today": timezone.localdate(now)}
-        return credentials.present(of or alice.credential, paths, **(request | day | facts))
+        now = facts.pop("now", timezone.now())
+        return credentials.present(of or alice.credential, paths, bound(now, **facts), now=now)
 
     return present
 
@@ -153,15 +157,8 @@ def test_age_is_that_of_the_day_of_presentation(signing_key: SigningKey, read: A
     said = []
     for day in (birthday - timedelta(days=1), birthday):
         moment = datetime.combine(day, time(12), UTC)
-        token = credentials.present(
-            tom.credential,
-            [("age_equal_or_over", "18")],
-            audience=AUDIENCE,
-            nonce=NONCE,
-            transaction_data=[],
-            today=day,
-            now=moment,
-        )
+        binding = bound(moment, today=day)
+        token = credentials.present(tom.credential, [("age_equal_or_over", "18")], binding, now=moment)
         said.append(read(token, now=moment)["age_equal_or_over"]["18"])
     assert said == [False, True]
 
@@ -265,14 +262,14 @@ def test_two_presentations_share_nothing_that_links_them(present: Any):
 
 def test_what_two_presentations_share_is_shared_by_everybody(present: Any, bob: Wallet, alice: Wallet):
     now = timezone.now()
-    request: dict[str, Any] = {"audience": AUDIENCE, "nonce": NONCE, "transaction_data": []}
-    request |= {"today": timezone.localdate(now), "now": now}
     bob.credential.sealed_identity = seal(  # by an earlier release, which kept nothing of how he was verified
         Identity("Bob", "Baker", date(1985, 12, 24)).to_json(),
         context=f"wallet_credential.sealed_identity:{bob.credential.id}",
     )
     payloads = [
-        decode_segment(parse(credentials.present(wallet.credential, BASIC, **request)).jwt.split(".")[1])
+        decode_segment(
+            parse(credentials.present(wallet.credential, BASIC, bound(now), now=now)).jwt.split(".")[1]
+        )
         for wallet in (alice, alice, bob)
     ]
     for payload in payloads:
@@ -341,15 +338,7 @@ def test_a_new_verification_takes_the_place_of_the_old_credential(alice: Wallet,
 
 def test_without_a_signing_key_nothing_is_presented(alice: Wallet):
     with pytest.raises(NoSigningKeyError):
-        credentials.present(
-            alice.credential,
-            [],
-            audience=AUDIENCE,
-            nonce=NONCE,
-            transaction_data=[],
-            today=timezone.localdate(),
-            now=timezone.now(),
-        )
+        credentials.present(alice.credential, [], bound(now := timezone.now()), now=now)
 
 
 # --- Suspending, reinstating, revoking --------------------------------------------------------------------

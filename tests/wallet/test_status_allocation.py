@@ -93,7 +93,7 @@ def test_a_list_of_which_every_place_but_one_is_taken_gives_the_last(alice: Wall
     fill(full, 8)
     fill(free, 7)
     key = active_issuer_key(now=timezone.now()).kid
-    places = {place for _ in range(200) if (place := allocation._take(alice.credential.pk, key, None, NOON))}
+    places = {place for _ in range(200) if (place := allocation._take(alice.credential, key, None, NOON))}
 
     assert places == {(free.pk, 7)}
     assert StatusEntry.objects.filter(status_list=free).count() == 8

@@ -14,6 +14,7 @@ from uuid import UUID
 
 from django.db import connection
 
+from infra.database.prepared.reads import SqlRead
 from keys.issuer_key import NoSigningKeyError
 from keys.models import SigningKey
 from wallet.models import Credential, StatusEntry, Wallet
@@ -22,34 +23,50 @@ from wallet.status_lists import upkeep
 DRAWN = 16  # in a half-full list, all of them are taken in one of 65,536 cases
 TRIES = 5
 
-# Claims the first free index of those drawn, if the credential can be presented and the key is active. The
-# holder's rows are locked until the entry is committed, so that a revocation either comes before, and then no
-# entry is allocated, or after, and then finds the entry. No row that other presentations use is locked.
-_TAKE = """
-    WITH holder AS MATERIALIZED (
-        SELECT credential.id FROM wallet_credential credential
-        JOIN wallet_wallet wallet ON wallet.id = credential.wallet_id
-        WHERE credential.id = %s AND credential.state = 'valid'
-        AND wallet.state = 'active' AND wallet.closes_at IS NULL AND wallet.closed_at IS NULL {share}
-    )
-    INSERT INTO wallet_statusentry
-        (status_list_id, idx, credential_id, signing_key_id, reference, status, expires_at)
-    SELECT list.id, drawn.number %% list.size, holder.id, signs.id, {reference}, 0, %s
+# The credential, if it can be presented. Its rows are locked until the entry is committed, so that a
+# revocation either comes before, and then no entry is allocated, or after, and then finds the entry. No row
+# that other presentations use is locked. Both ids, because the index of the wallet's is certain to be used.
+HOLDER = """
+    SELECT credential.id FROM wallet_credential credential
+    JOIN wallet_wallet wallet ON wallet.id = credential.wallet_id
+    WHERE credential.id = %s AND wallet.id = %s AND credential.state = 'valid'
+    AND wallet.state = 'active' AND wallet.closes_at IS NULL AND wallet.closed_at IS NULL {share}
+"""
+_COLUMNS = "status_list_id, idx, credential_id, signing_key_id, reference, status, expires_at"
+# The first free index of those drawn.
+_FREE = """
+    SELECT list.id AS list, drawn.number %% list.size AS idx
     FROM {drawn}
     JOIN wallet_statuslist list ON list.slot = %s AND list.closed_at IS NULL
-    CROSS JOIN holder
-    JOIN keys_signingkey signs ON signs.id = %s AND signs.state = 'active'
     WHERE NOT EXISTS (
         SELECT 1 FROM wallet_statusentry taken
         WHERE taken.status_list_id = list.id AND taken.idx = drawn.number %% list.size
     )
     ORDER BY drawn.turn LIMIT 1
-    ON CONFLICT DO NOTHING
-    RETURNING status_list_id, idx
 """
+# Claims it, if the key is active.
+_TAKE = f"""
+    WITH holder AS MATERIALIZED ({HOLDER})
+    INSERT INTO wallet_statusentry ({_COLUMNS})
+    SELECT free.list, free.idx, holder.id, signs.id, {{reference}}, 0, %s
+    FROM ({_FREE}) free
+    CROSS JOIN holder
+    JOIN keys_signingkey signs ON signs.id = %s AND signs.state = 'active'
+    WHERE TRUE ON CONFLICT DO NOTHING
+    RETURNING status_list_id, idx
+"""  # noqa: S608
+# The same at an index that was read before as `FREE_PLACE`; `holder` stands for HOLDER.
+AT_PLACE = f"""
+    INSERT INTO wallet_statusentry ({_COLUMNS})
+    SELECT list.id, %s, holder.id, signs.id, {{reference}}, 0, %s
+    FROM {{holder}}
+    JOIN wallet_statuslist list ON list.id = %s AND list.closed_at IS NULL
+    JOIN keys_signingkey signs ON signs.id = %s AND signs.state = 'active'
+    WHERE {{condition}} ON CONFLICT DO NOTHING
+"""  # noqa: S608
 # Any order but that of drawing would prefer some indexes. PostgreSQL knows that `turn` is sorted, so it stops
 # at the first free index. SQLite has one writer at a time and needs no lock.
-_DIALECTS = {
+DIALECTS = {
     "postgresql": {
         "share": "FOR SHARE",
         "reference": "CAST(%s AS uuid)",
@@ -61,6 +78,8 @@ _DIALECTS = {
         "drawn": "(SELECT value AS number, key AS turn FROM json_each(%s)) drawn",
     },
 }
+# A list and a free index in it, or nothing; it is read with `draw()`, and taken by AT_PLACE.
+FREE_PLACE = SqlRead(lambda vendor: _FREE.format_map(DIALECTS[vendor]), "drawn", "slot", width=2)
 
 
 class SetAsideError(Exception):
@@ -80,7 +99,7 @@ def take(
     is allocated.
     """
     for _ in range(TRIES):
-        if taken := _take(credential.pk, UUID(kid), reference, expires_at):
+        if taken := _take(credential, UUID(kid), reference, expires_at):
             return taken
         if not _can_be_presented(credential):
             raise SetAsideError("The credential or its wallet is suspended or revoked.")
@@ -90,17 +109,30 @@ def take(
     raise RuntimeError("No status list has a free entry.")
 
 
-def _take(
-    credential_id: UUID, kid: UUID, reference: UUID | None, expires_at: datetime
-) -> tuple[int, int] | None:
+def draw() -> dict[str, Any]:
+    """The values by which `FREE_PLACE` is read: random indexes, as JSON, and one of the open lists."""
     drawn = [number >> 1 for number in unpack(f"{DRAWN}I", secrets.token_bytes(4 * DRAWN))]
+    return {"drawn": json.dumps(drawn), "slot": secrets.choice(upkeep.SLOTS)}
+
+
+def stored(column: str, value: Any) -> Any:
+    """The value as the database takes it in this column of an entry."""
+    field: Any = StatusEntry._meta.get_field(column)
+    return field.get_db_prep_save(value, connection)
+
+
+def _take(
+    credential: Credential, kid: UUID, reference: UUID | None, expires_at: datetime
+) -> tuple[int, int] | None:
+    drawn = draw()
     values = [
-        _stored("credential", credential_id),
-        _stored("reference", reference),
-        _stored("expires_at", expires_at),
-        json.dumps(drawn),
-        secrets.choice(upkeep.SLOTS),
-        _stored("signing_key", kid),
+        stored("credential", credential.pk),
+        stored("credential", credential.wallet_id),
+        stored("reference", reference),
+        stored("expires_at", expires_at),
+        drawn["drawn"],
+        drawn["slot"],
+        stored("signing_key", kid),
     ]
     with connection.cursor() as cursor:
         cursor.execute(_statement(connection.vendor), values)
@@ -108,14 +140,9 @@ def _take(
         return place
 
 
-def _stored(column: str, value: Any) -> Any:
-    field: Any = StatusEntry._meta.get_field(column)
-    return field.get_db_prep_save(value, connection)
-
-
 @cache
 def _statement(vendor: str) -> str:
-    return _TAKE.format_map(_DIALECTS[vendor])
+    return _TAKE.format_map(DIALECTS[vendor])
 
 
 def _can_be_presented(credential: Credential) -> bool:

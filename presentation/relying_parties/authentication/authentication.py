@@ -12,7 +12,7 @@ from functools import partial
 from django.conf import settings
 from django.db import connection
 
-from infra.database.prepared_statements import PreparedRead
+from infra.database.prepared.reads import PreparedRead
 from infra.sealing import sha256_hex
 from presentation import metadata
 from presentation.machine_errors import InvalidClientError, MalformedRequestError, UnavailableError

@@ -8,7 +8,8 @@ from typing import Any
 import structlog
 from django.utils.translation import gettext_lazy as _
 
-from infra.database.prepared_statements import PreparedInsert, PreparedRead
+from infra.database.prepared.reads import PreparedRead
+from infra.database.prepared.writes import PreparedInsert
 from infra.limits import Limit
 from infra.sealing import SealError, sha256_hex
 from presentation.errors import (

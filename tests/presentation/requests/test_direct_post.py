@@ -24,6 +24,7 @@ from presentation.models import Delivery, Interaction, RelyingParty, ResponseURI
 from presentation.relying_parties.metadata import public_keys
 from presentation.requests.delivery import deliveries, posting
 from presentation.webhooks.models import WebhookEvent
+from tests.consent.questions import last_shared
 from tests.forgery import new_key, public_jwk
 from tests.people import register
 from tests.presentation.far_ends import answers, far_end
@@ -424,7 +425,7 @@ def test_when_nothing_was_sent_the_receipt_says_so(
     gone = client.post(f"{interaction_url}delivery/", {"choice": "give_up"}, follow=True).content.decode()
 
     assert "Nothing was shared." in gone
-    assert decisions.last_shared(alice, bank.client_id) is None
+    assert last_shared(alice, bank.client_id) is None
     assert "You said yes, but nothing was shared" in client.get("/wallet/history/").content.decode()
 
 
@@ -436,7 +437,7 @@ def test_when_it_may_have_arrived_the_receipt_says_shared(
 
     client.post(f"{interaction_url}delivery/", {"choice": "give_up"})
 
-    assert decisions.last_shared(alice, bank.client_id) is not None
+    assert last_shared(alice, bank.client_id) is not None
 
 
 @pytest.mark.parametrize("status", [201, 204, 302, 400, 404, 429, 500])
@@ -740,7 +741,7 @@ def test_a_yes_that_expired_before_it_was_answered_shares_nothing_and_says_so(
     client.get(interaction_url)
 
     assert "error=access_denied" in receiver.posted[0].body
-    assert decisions.last_shared(alice, bank.client_id) is None
+    assert last_shared(alice, bank.client_id) is None
 
 
 def test_another_browser_causes_no_notification(

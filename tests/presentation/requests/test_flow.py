@@ -17,6 +17,7 @@ from consent import decisions
 from consent.models import Consent
 from presentation.models import Interaction, RelyingParty
 from presentation.requests.interactions import path_of
+from tests.consent.questions import last_shared
 from tests.infra.django_versions import either_django  # noqa: F401
 from tests.people import ALICE, BOB, enroll
 from tests.presentation.requests.test_authorize import PATH, asked, encoded, fragment, session_data
@@ -329,7 +330,7 @@ def test_the_receipt_of_an_undelivered_consent_says_that_nothing_was_shared(
 
     assert "You said yes, but nothing was shared" in receipts
     assert "You shared" not in receipts
-    assert decisions.last_shared(alice, acme_bank.client_id) is None
+    assert last_shared(alice, acme_bank.client_id) is None
 
 
 def test_an_age_is_signed_as_it_was_shown_over_midnight_too(

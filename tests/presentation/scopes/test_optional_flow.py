@@ -15,6 +15,7 @@ from consent import decisions
 from consent.models import Consent
 from presentation.models import RelyingParty, Scope
 from presentation.scopes import catalogue
+from tests.consent.questions import last_shared
 from tests.consent.shown import claims_on, optional_on, withheld_on
 from tests.presentation.dcql.test_dcql_flow import path, query, with_query
 from tests.presentation.requests.test_authorize import fragment
@@ -83,7 +84,7 @@ def test_the_token_and_the_receipt_have_only_what_was_switched_on(
     assert record.claims == [["given_name"], ["birth_date"], ["nationalities"]]
     assert record.optional_claims == [["birth_date"], ["nationalities"]]
     assert {name for (name,) in record.switched_on} == set(switched_on)
-    last = decisions.last_shared(alice, bank.client_id)
+    last = last_shared(alice, bank.client_id)
     assert last
     assert last.claims == {("given_name",), *((name,) for name in switched_on)}
 

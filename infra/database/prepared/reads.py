@@ -1,0 +1,212 @@
+"""Prepared reads, alone or several in one statement."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, Generic, Protocol
+
+from django.db import DEFAULT_DB_ALIAS, connections
+from django.db.models import QuerySet
+
+from infra.database import internals
+from infra.database.prepared.composition import (
+    Parameters,
+    Place,
+    PlainPlace,
+    Row,
+    Value,
+    bind_places_to_columns,
+    check_names,
+    preparable,
+    with_values,
+)
+from infra.database.prepared.cursors import kept_cursor
+from infra.database.prepared.instances import maker_of_instances
+
+
+class Composed(Protocol):
+    """SQL with `%s` for its parameters, the number of its columns, and how its rows are converted."""
+
+    @property
+    def sql(self) -> str: ...
+    @property
+    def parameters(self) -> Parameters: ...
+    @property
+    def width(self) -> int: ...
+
+    def make(self, row: Sequence[Any]) -> Any:
+        """What the read gives for a row."""
+
+
+class Joinable(Protocol):
+    """A read that can be part of a `JoinedRead`."""
+
+    @property
+    def composed(self) -> Composed:
+        """The statement of the read. Its first column must never be NULL."""
+
+    def by_the_orm(self, values: Mapping[str, Any]) -> tuple[Sequence[Any], set[str]]:
+        """What the read gives without prepared SQL, and the names of the values that it takes."""
+
+
+class PreparedRead(Generic[Row]):
+    """A queryset that is read many times with different values.
+
+    `rows` makes the queryset, with `value("name")` in the place of each value that differs:
+
+        wallets = PreparedRead(lambda value: Wallet.objects.filter(email=value("email")))
+        wallets.first(email="alice@example.org")
+    """
+
+    def __init__(self, rows: Callable[[Value], QuerySet[Any, Row]]) -> None:
+        self._rows = rows
+
+    def all(self, **values: Any) -> list[Row]:
+        """The rows, in one statement. Takes exactly the values that the queryset names.
+
+        Raises TypeError for missing or additional values, ValueError for None.
+        """
+        if internals.DJANGO_IS_KNOWN_TO_WORK:
+            composed = self.composed
+            return [composed.make(row) for row in _read(composed, values)]
+        rows, named = with_values(self._rows, values)
+        check_names(named, values)
+        return list(rows)
+
+    def first(self, **values: Any) -> Row | None:
+        """The first row of `all`, or None. Slice a queryset that may have many rows with `[:1]`."""
+        found = self.all(**values)
+        return found[0] if found else None
+
+    @cached_property
+    def composed(self) -> "_ComposedQueryset":
+        """See `Joinable`."""
+        return _ComposedQueryset(self._rows(Place))
+
+    def by_the_orm(self, values: Mapping[str, Any]) -> tuple[Sequence[Row], set[str]]:
+        """See `Joinable`."""
+        rows, named = with_values(self._rows, values)
+        return list(rows), named
+
+
+class SqlRead:
+    """A read that no queryset can express, as a part of a `JoinedRead`: one row at most, as a tuple.
+
+    sql: gives the statement for a vendor of databases, with `%s` for each of `names`. width: the number of
+    its columns.
+    """
+
+    def __init__(self, sql: Callable[[str], str], *names: str, width: int) -> None:
+        self._sql, self._names, self.width = sql, names, width
+
+    @property
+    def composed(self) -> Composed:
+        """See `Joinable`."""
+        return self
+
+    @property
+    def sql(self) -> str:
+        """The statement for the database in use."""
+        return self._sql(connections[DEFAULT_DB_ALIAS].vendor)
+
+    @property
+    def parameters(self) -> Parameters:
+        """Places for the named values."""
+        return Parameters([PlainPlace(name) for name in self._names])
+
+    def make(self, row: Sequence[Any]) -> Any:
+        """The row."""
+        return tuple(row)
+
+    def by_the_orm(self, values: Mapping[str, Any]) -> tuple[Sequence[Any], set[str]]:
+        """See `Joinable`."""
+        with connections[DEFAULT_DB_ALIAS].cursor() as cursor:
+            cursor.execute(self.sql, [values.get(name) for name in self._names])
+            return cursor.fetchall(), set(self._names)
+
+
+class JoinedRead:
+    """Several reads in one statement, each of at most one row.
+
+        session_and_question = JoinedRead(by_digest, by_id)
+        session, question = session_and_question.first(digest=digest, id=id)
+
+    Values of the same name are the same value. A queryset of `values_list` must begin with a column that is
+    never NULL, because a NULL there means that the read found no row.
+    """
+
+    def __init__(self, *reads: Joinable) -> None:
+        self._reads = reads
+
+    def first(self, **values: Any) -> tuple[Any, ...]:
+        """What each read gives, or None; takes exactly the values that they name, as `PreparedRead.all`."""
+        if not internals.DJANGO_IS_KNOWN_TO_WORK:
+            return self._one_by_one(values)
+        (row,) = _read(self._joined, values)
+        return self._joined.make(row)
+
+    @cached_property
+    def _joined(self) -> "_Joined":
+        return _Joined([read.composed for read in self._reads])
+
+    def _one_by_one(self, values: Mapping[str, Any]) -> tuple[Any, ...]:
+        found = [read.by_the_orm(values) for read in self._reads]
+        check_names(set().union(*(named for _, named in found)), values)
+        return tuple(next(iter(rows), None) for rows, _ in found)
+
+
+class _ComposedQueryset:
+    """The SQL of a queryset, and how its rows are converted to what the queryset gives."""
+
+    def __init__(self, rows: QuerySet[Any, Any]) -> None:
+        from django.db.models.query import FlatValuesListIterable, ModelIterable
+
+        query = preparable(rows).query
+        bind_places_to_columns(query)
+        compiler = query.get_compiler(DEFAULT_DB_ALIAS)
+        # Each column has a name of its own, because the statement may become a part of another one.
+        self.sql, parameters = compiler.as_sql(with_col_aliases=True)
+        self.parameters = Parameters(parameters)
+        self.width = len(compiler.select)
+        self._converters = list(compiler.get_converters([column for column, *_ in compiler.select]).items())
+        self._instance: Callable[[Sequence[Any]], Any] = tuple
+        if rows._iterable_class is FlatValuesListIterable:
+            self._instance = lambda row: row[0]
+        elif rows._iterable_class is ModelIterable:
+            self._instance = maker_of_instances(compiler)
+
+    def make(self, row: Sequence[Any]) -> Any:
+        """The instance or tuple of a row."""
+        if self._converters:
+            connection, row = connections[DEFAULT_DB_ALIAS], list(row)
+            for position, (steps, expression) in self._converters:
+                for step in steps:
+                    row[position] = step(row[position], expression, connection)
+        return self._instance(row)
+
+
+class _Joined:
+    """The statement of several reads: one row, in which the columns of a read without a row are NULL."""
+
+    def __init__(self, parts: Sequence[Composed]) -> None:
+        joins = " ".join(f"LEFT JOIN ({part.sql}) AS part{n} ON TRUE" for n, part in enumerate(parts))
+        columns = ", ".join(f"part{n}.*" for n in range(len(parts)))
+        self.sql = f"SELECT {columns} FROM (SELECT 1 AS one) AS one {joins}"  # noqa: S608
+        self.parameters = Parameters([one for part in parts for one in part.parameters.sequence])
+        self.width = sum(part.width for part in parts)
+        self._slices, start = [], 0
+        for part in parts:
+            self._slices.append((start, start + part.width, part.make))
+            start += part.width
+
+    def make(self, row: Sequence[Any]) -> tuple[Any, ...]:
+        """What each read gives."""
+        return tuple(
+            None if row[start] is None else make(row[start:end]) for start, end, make in self._slices
+        )
+
+
+def _read(statement: Composed, values: Mapping[str, Any]) -> list[Any]:
+    cursor = kept_cursor(connections[DEFAULT_DB_ALIAS])
+    cursor.execute(statement.sql, statement.parameters.filled(values))
+    rows: list[Any] = cursor.fetchall()
+    return rows

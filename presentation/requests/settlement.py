@@ -1,0 +1,151 @@
+"""The holder's yes and the answer in one statement, for the requests that need no more than that.
+
+`answers` stores the yes, takes a place in a status list and closes the interaction by a statement each; that
+is the careful way. Here the presentation is minted first, for a place that was read as free, and then one
+statement does all three, each on the condition that the one before it changed its row. Whatever does not
+fit, or was done by another request meanwhile, goes on in the careful way.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from functools import cache
+from typing import Any
+from uuid import UUID
+
+from django.db import IntegrityError, connection, transaction
+
+from consent import decisions
+from consent.decisions import Paths
+from consent.models import Consent
+from infra import request_log
+from infra.database.prepared.cursors import kept_cursor
+from keys.issuer_key import CANNOT_SIGN
+from keys.private_keys.signer import SignerUnavailableError
+from presentation.errors import AuthorizationError, UntrustedRequestError
+from presentation.models import Interaction
+from presentation.requests import answers
+from presentation.requests.interactions import OpenInteraction
+from presentation.requests.next_step import Step, next_step
+from wallet import credentials
+from wallet.credentials import Term
+from wallet.models import Credential, HolderSession
+from wallet.status_lists import allocation
+
+Place = tuple[int, int]
+CANNOT_ANSWER = (
+    AuthorizationError,
+    UntrustedRequestError,
+    credentials.CredentialNotUsableError,
+    SignerUnavailableError,
+    *CANNOT_SIGN,
+)
+# The lock on the holder's rows comes first, as for every process that locks them and then their consents.
+_SETTLE = """
+    WITH holder AS MATERIALIZED ({holder}),
+    granted AS ({grant} AND EXISTS (SELECT FROM holder) RETURNING 1),
+    placed AS ({place} RETURNING 1),
+    closed AS ({close} AND EXISTS (SELECT FROM placed) RETURNING 1)
+    SELECT (SELECT count(*) FROM granted) + (SELECT count(*) FROM placed) + (SELECT count(*) FROM closed)
+"""
+
+
+def answer_at_once(
+    opened: OpenInteraction,
+    session: HolderSession,
+    place: Place | None,
+    *,
+    switched_on: Paths,
+    now: datetime,
+) -> dict[str, str] | None:
+    """Stores that the holder shares, closes the interaction, and returns the parameters of the answer.
+
+    place: what `allocation.FREE_PLACE` found. switched_on: the optional claims that the holder shares too.
+    None if the careful way has to go on: nothing is stored then, or the yes, or the yes and the place.
+    """
+    row, party = opened.row, opened.relying_party
+    if place is None or _needs_more(opened):
+        return None
+    try:
+        ready = next_step(opened, session, now=now, agrees=True)
+        if ready.step is not Step.ANSWER:
+            return None
+        match, consent = answers.presentable(opened, ready)
+        binding = answers.binding_of(opened, consent)
+        paths = decisions.shared(consent.claims, consent.optional_claims, switched_on)
+        presentation, term = credentials.present_at(place, match.credential, paths, binding, now=now)
+        opened.checked_address  # noqa: B018 (raises if it is no longer registered)
+    except CANNOT_ANSWER:  # the careful way meets the same, and says so
+        return None
+    values = {"id": consent.id, "wallet": session.wallet_id, "now": now, "decided_at": now}
+    grant = values | {"decision": Consent.Decision.GRANTED, "switched_on": switched_on}
+    if not _settle(grant, match.credential, term, place, row, now=now):
+        return None
+    request_log.note("answered", interaction=str(row.id), client_id=party.client_id)
+    return answers.with_token(presentation, match, party)
+
+
+def _needs_more(opened: OpenInteraction) -> bool:
+    """Whether closing the interaction has to write other rows too."""
+    pushed = opened.row.parameters.get("request_uri")
+    return bool(pushed or opened.return_address.posted or answers.notifies(opened.row))
+
+
+def _settle(
+    grant: dict[str, Any],
+    credential: Credential,
+    term: Term,
+    place: Place,
+    row: Interaction,
+    *,
+    now: datetime,
+) -> bool:
+    """Whether all three rows were written. On PostgreSQL in one statement, on SQLite in one transaction."""
+    kid = UUID(term.issuer_key.kid)
+    holder = [allocation.stored("credential", one) for one in (credential.pk, credential.wallet_id)]
+    granting, granted = decisions.ANSWER.statement(grant)
+    closing, closed = answers.CLOSE.statement(answers.closing(row, Interaction.Outcome.TOKEN, now=now))
+    placed = [
+        place[1],
+        allocation.stored("reference", grant["id"]),
+        allocation.stored("expires_at", term.expires_at),
+        place[0],
+        allocation.stored("signing_key", kid),
+    ]
+    try:
+        if connection.vendor == "postgresql":
+            cursor = kept_cursor(connection)
+            cursor.execute(_composed(granting, closing), [*holder, *granted, *placed, *closed])
+            return bool(cursor.fetchone()[0] == 3)
+        placing = _placing(connection.vendor)
+        return _one_by_one([(granting, granted), (placing, [*holder, *placed]), (closing, closed)])
+    except IntegrityError:  # the nonce gave a token meanwhile
+        return False
+
+
+@cache
+def _composed(granting: str, closing: str) -> str:
+    dialect = allocation.DIALECTS["postgresql"]
+    place = allocation.AT_PLACE.format_map(
+        {**dialect, "holder": "holder", "condition": "EXISTS (SELECT FROM granted)"}
+    )
+    return _SETTLE.format(
+        holder=allocation.HOLDER.format_map(dialect), grant=granting, place=place, close=closing
+    )
+
+
+@cache
+def _placing(vendor: str) -> str:
+    dialect = allocation.DIALECTS[vendor]
+    holder = f"holder AS MATERIALIZED ({allocation.HOLDER.format_map(dialect)})"
+    place = allocation.AT_PLACE.format_map({**dialect, "holder": "holder", "condition": "TRUE"})
+    return f"WITH {holder} {place}"
+
+
+def _one_by_one(statements: Sequence[tuple[str, list[Any]]]) -> bool:
+    """Executes them until one changes no row."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        for statement in statements:
+            cursor.execute(*statement)
+            if cursor.rowcount != 1:
+                return False
+    return True
