@@ -30,7 +30,6 @@ from presentation.requests.client import CarriedRequest, Client, ReturnAddress, 
 from presentation.requests.delivery import deliveries, posting
 from presentation.requests.interactions import (
     COUNTED_ALREADY,
-    INTERACTION,
     InteractionGoneError,
     OpenInteraction,
     path_of,
@@ -86,7 +85,9 @@ def resume(request: HttpRequest, interaction_id: uuid.UUID) -> HttpResponse:
     now = timezone.now()
     shares = request.method == "POST" and request.POST.get("decision") == SHARE
     also, values = ([FREE_PLACE], allocation.draw()) if shares else ([], {})
-    row, *places = sessions.read_with(request, INTERACTION, *also, now=now, id=interaction_id, **values)
+    row, *places = sessions.read_with(
+        request, interactions.INTERACTION, *also, now=now, id=interaction_id, **values
+    )
     session = sessions.current(request, now=now)
     try:
         opened = interactions.recall(row, browser=browser.digest(request), now=now)
@@ -121,7 +122,7 @@ def leave(request: HttpRequest, interaction_id: uuid.UUID) -> HttpResponse:
     """Refuses the request with `access_denied`: the link to leave on the pages of sign-in and enrolment."""
     now = timezone.now()
     try:
-        row = INTERACTION.first(id=interaction_id)
+        row = interactions.INTERACTION.first(id=interaction_id)
         opened = interactions.recall(row, browser=browser.digest(request), now=now)
         return _refuse(opened, AccessDeniedError(), now=now)
     except InteractionGoneError as gone:

@@ -144,8 +144,8 @@ def _placing(vendor: str) -> str:
 def _one_by_one(statements: Sequence[tuple[str, list[Any]]]) -> bool:
     """Executes them until one changes no row."""
     with transaction.atomic(), connection.cursor() as cursor:
-        for statement in statements:
-            cursor.execute(*statement)
-            if cursor.rowcount != 1:
+        for sql, parameters in statements:
+            cursor.execute(f"{sql} RETURNING 1", parameters)
+            if cursor.fetchone() is None:
                 return False
     return True

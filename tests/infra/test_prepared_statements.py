@@ -79,8 +79,8 @@ def test_every_prepared_read_gives_what_its_queryset_gives(asked: Any, acme_bank
     holder = {"digest": HolderSession.objects.get().digest, "now": now, "idle_since": now - timedelta(1)}
     values: dict[str, dict[str, Any]] = {
         "wallet.sessions._living": holder,
-        "consent.decisions._granted_last": {"wallet": wallet, "requester": acme_bank.client_id},
-        "consent.views._by_id": {"id": asked.consent_id},
+        "consent.decisions.LAST_SHARED": {"id": asked.consent_id},
+        "consent.decisions.QUESTION": {"id": asked.consent_id},
         "wallet.examination._at_place": {"status_list": entry.status_list_id, "idx": entry.idx},
         "presentation.relying_parties.authentication.authentication._known_by_secret": {
             "client_id": acme_bank.client_id,
@@ -89,10 +89,10 @@ def test_every_prepared_read_gives_what_its_queryset_gives(asked: Any, acme_bank
         "presentation.relying_parties.authentication.authentication._active": {
             "client_id": acme_bank.client_id
         },
-        "presentation.requests.interactions._by_id": {"id": asked.id},
+        "presentation.requests.interactions.INTERACTION": {"id": asked.id},
         "presentation.requests.carriers.pushed_requests._by_digest": {"digest": "f" * 64},
-        "presentation.requests.client._with_redirect_uris": asks,
-        "presentation.requests.client._with_response_uris": asks,
+        "presentation.requests.client._with_redirect_uri": asks | {"uri": "https://bank.example/callback"},
+        "presentation.requests.client._with_response_uri": asks | {"uri": "https://bank.example/response"},
         "presentation.requests.client._redirect_uris": of_party,
         "presentation.requests.client._response_uris": of_party,
         "presentation.requests.client._uris": {"party": party},

@@ -163,8 +163,7 @@ class _ComposedQueryset:
         query = preparable(rows).query
         bind_places_to_columns(query)
         compiler = query.get_compiler(DEFAULT_DB_ALIAS)
-        # Each column has a name of its own, because the statement may become a part of another one.
-        self.sql, parameters = compiler.as_sql(with_col_aliases=True)
+        self.sql, parameters = compiler.as_sql()
         self.parameters = Parameters(parameters)
         self.width = len(compiler.select)
         self._converters = list(compiler.get_converters([column for column, *_ in compiler.select]).items())
