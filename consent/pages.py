@@ -30,7 +30,6 @@ class Question:
     """An unanswered question as its page shows it."""
 
     consent: Consent
-    requester: Requester
     transactions: tuple[Transaction, ...]
     claims: tuple[ClaimPreview, ...]
     optional: frozenset[tuple[str, ...]]  # claims that are shared only if they are switched on
@@ -48,7 +47,6 @@ class Question:
         paths = [tuple(path) for path in consent.claims]
         return cls(
             consent=consent,
-            requester=Requester.from_json(consent.requester),
             transactions=transactions.shown(consent),
             claims=tuple(credentials.preview(credential, paths, today=localdate(consent.asked_at))),
             last_shared_at=before.at if before else None,
@@ -56,6 +54,10 @@ class Question:
             new=frozenset(set(paths) - before.claims) if before else frozenset(),
             deadline=Deadline(consent.expires_at, consent.extendable_until, consent.return_to),
         )
+
+    @cached_property
+    def requester(self) -> Requester:
+        return Requester.from_json(self.consent.requester)
 
     @property
     def not_shared(self) -> tuple[str, ...]:

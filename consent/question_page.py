@@ -19,7 +19,6 @@ from consent import page_pieces
 from consent.models import Consent
 from consent.page_pieces import Pieces
 from consent.pages import Question
-from consent.question import Requester
 from infra.templatetags.moments import clock, moment
 from wallet import claims
 from wallet.claims import ClaimPath, ClaimPreview
@@ -38,7 +37,7 @@ class Shape:
     """
 
     language: str
-    requester: Requester
+    requester: tuple[tuple[str, str], ...]  # its members, as they are stored with the question
     requester_since: date | None
     requester_is_unchecked: bool
     alternatives: bool
@@ -47,15 +46,15 @@ class Shape:
     new: frozenset[ClaimPath]
     several: frozenset[ClaimPath]  # the claims with several values, whose labels are in the plural
     shared_before: bool
+    extendable: bool  # whether there is, or was, more time for who asks for it
     may_have_more_time: bool
-    is_final: bool
 
     @classmethod
     def of(cls, question: Question) -> Self:
         """The shape of a question without transactions, in the language of the page."""
         return cls(
             language=get_language() or "",
-            requester=question.requester,
+            requester=tuple(question.consent.requester.items()),
             requester_since=question.consent.requester_since,
             requester_is_unchecked=question.consent.requester_is_unchecked,
             alternatives=question.consent.alternatives,
@@ -64,8 +63,8 @@ class Shape:
             new=question.new,
             several=frozenset([claim.path for claim in question.claims if claim.several]),
             shared_before=question.last_shared_at is not None,
+            extendable=question.deadline.extendable_until is not None,
             may_have_more_time=question.deadline.may_have_more_time,
-            is_final=question.deadline.is_final,
         )
 
 
@@ -135,12 +134,12 @@ def _sample_question(shape: Shape, samples: _Samples) -> Question:
         samples["last_shared_at"] = moment(_LAST_SHARED)
     return Question(
         consent=Consent(
+            requester=dict(shape.requester),
             return_to=samples["return_to"],
             alternatives=shape.alternatives,
             requester_since=shape.requester_since,
             requester_is_unchecked=shape.requester_is_unchecked,
         ),
-        requester=shape.requester,
         transactions=(),
         claims=tuple(
             ClaimPreview(
@@ -159,8 +158,7 @@ def _sample_question(shape: Shape, samples: _Samples) -> Question:
 
 
 def _sample_deadline(shape: Shape, samples: _Samples) -> Deadline:
-    later = {(True, False): _ENDS + timedelta(1), (False, True): _ENDS, (False, False): None}
+    latest = _ENDS + timedelta(hours=1) if shape.may_have_more_time else _ENDS
     seconds = secrets.randbits(256)
     samples["ends"], samples["seconds_left"] = clock(_ENDS), str(seconds)
-    extendable_until = later[shape.may_have_more_time, shape.is_final]
-    return _SampleDeadline(_ENDS, extendable_until, samples["return_to"], seconds)
+    return _SampleDeadline(_ENDS, latest if shape.extendable else None, samples["return_to"], seconds)
