@@ -61,9 +61,7 @@ def verified_anew(wallet: Wallet, assurance: Assurance, now: Any) -> None:
         wallet=wallet, state="processing", provider="national", created_at=now, changed_at=now
     )
     identity = claims.Identity("Alice", "Archer", date(1990, 4, 1), ("GB",))
-    settling.settle(
-        attempt, Verified(identity, evidence_of(assurance=assurance, verified_at=now)), now=now
-    )
+    settling.settle(attempt, Verified(identity, evidence_of(assurance=assurance, verified_at=now)), now=now)
 
 
 def leads_to_identity(page: str) -> bool:
