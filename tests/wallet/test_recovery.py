@@ -30,7 +30,8 @@ from wallet.account.recovery.recoveries import RecoveryOverError
 from wallet.claims import Identity
 from wallet.evidence import Assurance
 from wallet.identity import duplicates, review
-from wallet.identity.state_machine import settle, to_review
+from wallet.identity.settling import settle
+from wallet.identity.state_machine import to_review
 from wallet.models import (
     AuditEntry,
     Credential,
