@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 else:
     Words = str | Promise  # the package with the type is installed for development only
 
+PAGES = 100  # that one query of `pages` finds
 Clear = Callable[..., int]  # takes `now` and `batch`; gives the number of rows it cleared
 
 
@@ -128,15 +129,18 @@ def table(
 def pages(rows: QuerySet[Any], *, by: str, batch: int) -> Iterator[QuerySet[Any]]:
     """The rows in querysets of `batch` rows each, the oldest by the column `by` first.
 
-    A page is found when the one before has been dealt with, and begins where that ended. So no page passes
-    again what was deleted before it, or what stays. An index on `by` must give the rows, and none may be null
-    there; conditions that the index does not have belong to what is done with each page.
+    One query finds many pages, and the next begins where it ended. So none passes again what was deleted
+    before it, or what stays. An index on `by` must give the rows, and none may be null there; conditions that
+    the index does not have belong to what is done with each page.
     """
     after = Q()
-    while found := list(rows.filter(after).order_by(by, "pk").values_list(by, "pk")[:batch]):
-        first, last, key = found[0][0], *found[-1]
-        # With the bounds an index on `by` leads to no more rows than the keys do, whichever is chosen.
-        yield rows.filter(**{f"{by}__gte": first, f"{by}__lte": last}, pk__in=[key for _, key in found])
+    while found := list(rows.filter(after).order_by(by, "pk").values_list(by, "pk")[: PAGES * batch]):
+        for start in range(0, len(found), batch):
+            page = found[start : start + batch]
+            # With the bounds an index on `by` leads to no more rows than the keys do, whichever is chosen.
+            between = {f"{by}__gte": page[0][0], f"{by}__lte": page[-1][0]}
+            yield rows.filter(**between, pk__in=[key for _, key in page])
+        last, key = found[-1]
         after = Q(**{f"{by}__gte": last}) & (Q(**{f"{by}__gt": last}) | Q(pk__gt=key))
 
 

@@ -76,4 +76,4 @@ def clear_attempts(*, now: datetime, batch: int) -> int:
     """Delete attempts that ended ATTEMPTS_KEPT ago, with their logs, except that of the wallet's identity."""
     old = IdentityVerification.objects.filter(changed_at__lte=now - ATTEMPTS_KEPT)
     verifies = Exists(Credential.objects.filter(verification=OuterRef("pk")))
-    return delete(old, by="changed_at", batch=batch, where=~Q(state__in=OPEN) & ~verifies)
+    return delete(old, by="changed_at", batch=batch, where=~Q(verifies) & ~Q(state__in=OPEN))

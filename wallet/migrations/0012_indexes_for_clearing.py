@@ -32,6 +32,10 @@ class Migration(migrations.Migration):
 
     operations = [
         AddedConcurrently(
+            model_name='statusentry',
+            index=models.Index(condition=models.Q(('expires_at', None)), fields=['status_list', 'idx'], name='wallet_status_entries_blank'),
+        ),
+        AddedConcurrently(
             model_name='credential',
             index=models.Index(condition=models.Q(('erased_at', None)), fields=['expires_at'], name='wallet_identities_to_erase'),
         ),

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 import structlog
-from django.db.models import QuerySet
 
 from wallet.models import StatusEntry, StatusList
 
@@ -16,8 +15,7 @@ log = structlog.get_logger(__name__)
 KEPT = timedelta(hours=1)  # after the expiry, for relying parties whose clocks are slow
 # An uncommitted transaction may still insert an entry for this long after a list was closed.
 CLOSED_FOR = timedelta(hours=1)
-READ = 100  # batches of ended credentials that one query finds
-WINDOW = 2**14  # indexes of a closed list that one query looks at
+READ = 100  # batches of rows that one query finds
 
 
 def forget_ended(*, now: datetime, batch: int) -> int:
@@ -28,7 +26,7 @@ def forget_ended(*, now: datetime, batch: int) -> int:
     ended = StatusEntry.objects.filter(expires_at__lte=now - KEPT)
     forgotten = 0
     blank = {"credential": None, "signing_key": None, "reference": None, "status": 0, "expires_at": None}
-    # Many expire in the same hour. Each query passes the rows that were blanked before it, so there are few.
+    # A query passes the rows of the same hour that were blanked before it, so there are few queries.
     while found := list(ended.order_by("expires_at").values_list("pk", flat=True)[: READ * batch]):
         for ids in _portions(found, batch):
             forgotten += ended.filter(pk__in=ids).update(**blank)
@@ -42,17 +40,12 @@ def retire_closed(*, now: datetime, batch: int) -> int:
     """
     retired = 0
     for row in StatusList.objects.filter(closed_at__lte=now - CLOSED_FOR, retired_at=None):
-        for first in range(0, row.size, WINDOW):
-            _delete_blank(row.entries.filter(idx__range=(first, first + WINDOW - 1)), batch)
+        blank = row.entries.filter(expires_at=None)
+        while found := list(blank.order_by("idx").values_list("pk", flat=True)[: READ * batch]):
+            for ids in _portions(found, batch):
+                StatusEntry.objects.filter(pk__in=ids, expires_at=None).delete()
         retired += _retire(row, now)
     return retired
-
-
-def _delete_blank(entries: QuerySet[StatusEntry], batch: int) -> None:
-    blank = StatusEntry.objects.filter(expires_at=None)
-    found = list(entries.filter(expires_at=None).order_by("idx").values_list("pk", flat=True))
-    for ids in _portions(found, batch):
-        blank.filter(pk__in=ids).delete()
 
 
 def _portions(ids: list[int], batch: int) -> Iterator[list[int]]:

@@ -10,7 +10,7 @@ from django.utils import timezone
 from infra import retention, runs
 from wallet.status_lists import upkeep
 
-BATCH = 200  # so few that no row is locked for as long as a tenth of a second
+BATCH = 100  # so few that no row is locked for as long as a tenth of a second
 
 
 class Command(BaseCommand):
