@@ -83,7 +83,12 @@ class Browser:
         if form is None:
             request = RequestFactory().get(path, headers=known)
         else:
-            request = RequestFactory().post(path, form, headers=known | {"origin": self.origin})
+            request = RequestFactory().post(
+                path,
+                urlencode(form),  # as browsers send it
+                content_type="application/x-www-form-urlencoded",
+                headers=known | {"origin": self.origin},
+            )
         status, headers = 0, {}
 
         def start(line: str, pairs: list[tuple[str, str]], _information: Any = None) -> None:
