@@ -22,7 +22,7 @@ WEBHOOKS_KEPT = timedelta(days=30)
 
 def clear_interactions(*, now: datetime, batch: int) -> int:
     """Deletes rows that are no longer needed, `batch` per transaction; returns their number."""
-    # Two queries, because each has an index of its own, and one index would have all that is remembered.
+    # Two queries, because what is remembered for more than a year has an index apart from what goes sooner.
     ended = _without_token(before=now - WAY_BACK_KEPT)
     forgotten = Interaction.objects.filter(
         outcome=Interaction.Outcome.TOKEN, expires_at__lt=now - NONCE_REMEMBERED

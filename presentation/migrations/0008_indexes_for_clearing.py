@@ -1,4 +1,4 @@
-"""Indexes by which `clear_expired` finds interactions, in place of one that has all of them."""
+"""Indexes by which `clear_expired` finds what goes after a day, and one of errands without empty entries."""
 
 from typing import Any
 
@@ -60,20 +60,11 @@ class Migration(migrations.Migration):
         ),
         AddedConcurrently(
             model_name='interaction',
-            index=models.Index(condition=models.Q(('outcome', 'token')), fields=['expires_at'], name='presentation_nonces_by_expiry'),
-        ),
-        AddedConcurrently(
-            model_name='interaction',
             index=models.Index(condition=models.Q(('errand__isnull', False)), fields=['errand'], name='presentation_requests_sent_on'),
         ),
         AddedConcurrently(
             model_name='webhooksecret',
             index=models.Index(condition=models.Q(('ends_at__isnull', False)), fields=['ends_at'], name='presentation_secrets_ending'),
-        ),
-        WithoutItsIndexConcurrently(
-            model_name='interaction',
-            name='expires_at',
-            field=models.DateTimeField(editable=False, verbose_name='open until'),
         ),
         WithoutItsIndexConcurrently(
             model_name='interaction',
