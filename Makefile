@@ -36,15 +36,16 @@ $(VENV)/production: requirements/production.txt
 $(VENV)/sandbox $(VENV)/development: $(VENV)/%: requirements/%.txt | $(VENV)/production
 	$(call install,$*)
 
-tests/node/node_modules: tests/node/package-lock.json
-	@if command -v npm >/dev/null; then cd tests/node && npm ci --silent --no-progress && touch node_modules; \
-	 else echo "npm is not installed: tests that verify with npm packages will be listed as not run"; fi
+PACKAGES := tests/node/node_modules tests/benchmarks/node/node_modules
+$(PACKAGES): %/node_modules: %/package-lock.json
+	@if command -v npm >/dev/null; then cd $* && npm ci --silent --no-progress && touch node_modules; \
+	 else echo "npm is not installed: tests that need the packages of $* will be listed as not run"; fi
 
 sandbox: $(VENV)/sandbox ## run the sandbox on http://localhost:8000 (PORT= changes it, FRESH=1 starts over)
 	@echo "Preparing the database, the keys and the demo relying parties (a few seconds) …"
 	@ENVIRONMENT=sandbox exec $(PY) manage.py sandbox $(if $(FRESH),--fresh)
 
-install: $(VENV)/development tests/node/node_modules
+install: $(VENV)/development $(PACKAGES)
 
 test: install ## run every test: PostgreSQL, then SQLite, Chromium and npm where installed (about 20 minutes on two cores)
 	@.ci/parts "PostgreSQL=$(MAKE) --no-print-directory test-postgresql" "SQLite=$(MAKE) --no-print-directory test-sqlite"
@@ -88,7 +89,7 @@ texts: $(VENV)/development ## extract the texts for people anew and compile thei
 screenshots: $(VENV)/development ## take the pictures of docs/screenshots again
 	$(PY) -m tests.screenshots
 
-bench: $(VENV)/development ## compare speed with public implementations, as ratios
+bench: $(VENV)/development tests/benchmarks/node/node_modules ## compare speed with public implementations, as ratios
 	$(PY) -m tests.benchmarks
 
 fuzz: $(VENV)/development ## send malformed requests to every address (COUNT=200000; SEED= repeats a run)
@@ -98,4 +99,4 @@ mutants: $(VENV)/development ## break each security check in a copy; a test must
 	$(PY) -m tests.mutants $(NAME)
 
 clean: ## delete the sandbox, the virtual environment and the npm packages
-	rm -rf var $(VENV) tests/node/node_modules
+	rm -rf var $(VENV) $(PACKAGES)

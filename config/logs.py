@@ -12,8 +12,6 @@ from typing import Any
 import orjson
 import structlog
 
-from infra.request_log import with_reference
-
 # A database names the refused row, a mail server the recipient.
 _ROW = re.compile(r"^(DETAIL|CONTEXT):.*?(?=\n\n|\Z)", re.MULTILINE | re.DOTALL)
 _ADDRESS = re.compile(r"[^\s@'\"<>(){}\[\]=,:;]{1,254}@[^\s@'\"<>(){}\[\],:;]+")
@@ -56,7 +54,7 @@ class WithoutPath(logging.Filter):
 
 
 _SHARED: list[Any] = [
-    with_reference,
+    structlog.contextvars.merge_contextvars,
     structlog.stdlib.add_log_level,
     structlog.stdlib.add_logger_name,
     structlog.processors.TimeStamper(fmt="iso", utc=True),

@@ -1,9 +1,10 @@
 """Middleware: what every request gets, and who answers it."""
 
 import re
+import secrets
 from collections.abc import Callable
 from time import perf_counter
-from typing import Any
+from typing import Any, cast
 
 import structlog
 from django.conf import settings
@@ -15,9 +16,10 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponsePermanen
 from django.middleware.common import CommonMiddleware
 from django.utils.cache import patch_vary_headers
 from django.utils.translation import activate, deactivate, get_language
+from structlog.contextvars import bind_contextvars, clear_contextvars
 from whitenoise.middleware import WhiteNoiseMiddleware
 
-from infra import languages, request_log
+from infra import languages
 
 log = structlog.get_logger(__name__)
 GetResponse = Callable[[HttpRequest], HttpResponse]
@@ -31,8 +33,8 @@ _SESSION_KEY = re.compile("[a-z0-9]{32}")
 class EveryRequest:
     """Gives every request a reference and a language, and every response its headers and a line in the log.
 
-    The line has method, route, status and milliseconds, and what `infra.request_log.note` adds. The path and
-    the query are left out, because they contain e-mail addresses, nonces and payments.
+    The line has method, route, status and milliseconds, and what views bind with `bind_contextvars`. The path
+    and the query are left out, because they contain e-mail addresses, nonces and payments.
     """
 
     def __init__(self, get_response: GetResponse) -> None:
@@ -43,8 +45,10 @@ class EveryRequest:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         started = perf_counter()
-        line = request_log.begin()
-        request.reference = line.reference  # type: ignore[attr-defined]
+        reference = secrets.token_hex(4).upper()  # error pages show it, so that people can quote it
+        request.reference = reference  # type: ignore[attr-defined]
+        clear_contextvars()
+        bind_contextvars(reference=reference)
         language = _language(request)
         request.page_language = language  # type: ignore[attr-defined]
         activate(language or settings.LANGUAGE_CODE)
@@ -59,12 +63,11 @@ class EveryRequest:
                 route=match.route if match else None,
                 status=response.status_code,
                 milliseconds=round((perf_counter() - started) * 1000, 1),
-                **line.facts,
             )
             return response
         finally:
             deactivate()
-            request_log.end()
+            clear_contextvars()
 
     def process_view(self, request: HttpRequest, view: Any, *arguments: Any) -> None:
         """Endpoints for machines (`machine_errors.for_machines`) answer in English."""
@@ -89,11 +92,12 @@ class Entrance:
     """
 
     def __init__(self, get_response: GetResponse) -> None:
-        self.pages = self.admin = get_response
+        admin: Any = get_response
         for middleware in (MessageMiddleware, AuthenticationMiddleware, OperatorSession):
-            self.admin = convert_exception_to_response(middleware(self.admin))
+            admin = convert_exception_to_response(middleware(admin))
+        self.pages, self.admin = get_response, admin
         self.common = CommonMiddleware(get_response)
-        self.static_files = WhiteNoiseMiddleware(self._page)
+        self.static_files: GetResponse = WhiteNoiseMiddleware(self._page)
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if settings.SECURE_SSL_REDIRECT and not request.is_secure():
@@ -108,7 +112,7 @@ class Entrance:
         response = answer(request)
         response.headers.setdefault("X-Frame-Options", settings.X_FRAME_OPTIONS)
         # Sets Content-Length, and leads from a 404 to the page whose URL ends with a slash.
-        return self.common.process_response(request, response)
+        return cast(HttpResponse, self.common.process_response(request, response))
 
 
 class OperatorSession(SessionMiddleware):

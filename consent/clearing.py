@@ -1,9 +1,13 @@
 """Deletes unanswered questions, and erases the content of transactions after their retention time."""
 
+import uuid
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 
+from django.db.models import Q
+
 from consent.models import Consent
-from infra.retention import delete
+from infra.retention import delete, pages
 
 UNANSWERED_KEPT = timedelta(days=1)  # after the question expired
 
@@ -15,10 +19,14 @@ def clear_unanswered(*, now: datetime, batch: int) -> int:
     the reference is gone.
     """
     unreferenced = {f"{relation.name}__isnull": True for relation in Consent._meta.related_objects}
-    unanswered = Consent.objects.filter(
-        decision=Consent.Decision.ASKED, expires_at__lt=now - UNANSWERED_KEPT, **unreferenced
-    )
-    return delete(unanswered, by="expires_at", batch=batch)
+    unanswered = Consent.objects.filter(decision=Consent.Decision.ASKED, expires_at__lt=now - UNANSWERED_KEPT)
+    return delete(unanswered, by="expires_at", batch=batch, where=Q(**unreferenced))
+
+
+def note_undelivered(consents: Iterable[uuid.UUID], *, now: datetime) -> None:
+    """Store of many consents at once what `decisions.note_undelivered` stores of one."""
+    granted = Consent.objects.filter(decision=Consent.Decision.GRANTED, undelivered_at=None)
+    granted.filter(id__in=list(consents)).update(undelivered_at=now)
 
 
 def erase_transactions(*, asked_before: datetime, now: datetime, batch: int) -> int:
@@ -30,8 +38,8 @@ def erase_transactions(*, asked_before: datetime, now: datetime, batch: int) -> 
     """
     erased = 0
     old = Consent.objects.filter(asked_at__lt=asked_before, sealed_transactions__isnull=False)
-    while ids := list(old.order_by("asked_at").values_list("id", flat=True)[:batch]):
-        erased += old.filter(id__in=ids).update(sealed_transactions=None, erased_at=now)
+    for page in pages(old, by="asked_at", batch=batch):
+        erased += page.update(sealed_transactions=None, erased_at=now)
     return erased
 
 

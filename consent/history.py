@@ -8,9 +8,8 @@ from http import HTTPStatus
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
-from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
 from consent import receipts
@@ -19,19 +18,16 @@ from consent.models import Consent
 from consent.pages import Receipt
 from consent.receipts import Place
 from infra.reading import only_read
-from wallet import sessions
-from wallet.models import Wallet
+from wallet.models import HolderSession, Wallet
+from wallet.pages import for_signed_in_302
 from wallet.status_lists import changes
 from wallet.status_lists.standing import standings
 
 
 @only_read
-def history(request: HttpRequest) -> HttpResponse:
+@for_signed_in_302
+def history(request: HttpRequest, session: HolderSession, now: datetime) -> HttpResponse:
     """The holder's receipts, newest first: requests that were granted or declined, and match the search."""
-    now = timezone.now()
-    session = sessions.current(request, now=now)
-    if session is None:
-        return redirect("wallet_front_door")
     form = SearchForm(request.GET)
     if not form.is_valid():
         return _page(request, "history", _of(session.wallet) | {"form": form}, status=422)
@@ -47,24 +43,22 @@ def history(request: HttpRequest) -> HttpResponse:
 
 
 @only_read
-def receipt(request: HttpRequest, consent_id: uuid.UUID) -> HttpResponse:
+@for_signed_in_302
+def receipt(
+    request: HttpRequest, session: HolderSession, now: datetime, consent_id: uuid.UUID
+) -> HttpResponse:
     """One receipt of the holder with all its details, to read and to print."""
-    now = timezone.now()
-    session = sessions.current(request, now=now)
-    if session is None:
-        return redirect("wallet_front_door")
     consent = get_object_or_404(Consent, id=consent_id, wallet=session.wallet_id, decided_at__isnull=False)
     (found,) = _receipts([consent], session.wallet, now=now)
     return _page(request, "receipt", _of(session.wallet) | {"receipt": found})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-def invalidate(request: HttpRequest, consent_id: uuid.UUID) -> HttpResponse:
+@for_signed_in_302
+def invalidate(
+    request: HttpRequest, session: HolderSession, now: datetime, consent_id: uuid.UUID
+) -> HttpResponse:
     """Ask for confirmation; on POST, invalidate the credential that was presented with this consent."""
-    now = timezone.now()
-    session = sessions.current(request, now=now)
-    if session is None:
-        return redirect("wallet_front_door")
     consent = get_object_or_404(Consent, id=consent_id, wallet=session.wallet_id)
     (found,) = _receipts([consent], session.wallet, now=now)
     if request.method != "POST" and found.can_be_taken_back:

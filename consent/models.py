@@ -39,7 +39,12 @@ class Consent(AppendOnly):
     id = models.UUIDField(_("ID"), primary_key=True, default=uuid.uuid4, editable=False)
     # None once the wallet is closed: the record then says what a requester was told, and not by whom.
     wallet = models.ForeignKey(
-        Wallet, null=True, on_delete=models.PROTECT, related_name="consents", editable=False
+        Wallet,
+        null=True,
+        on_delete=models.PROTECT,
+        related_name="consents",
+        db_index=False,  # `consent_last_shared_with` begins with it
+        editable=False,
     )
     requester_id = models.CharField(_("client ID of the requester"), max_length=100, editable=False)
     requester = models.JSONField(editable=False)  # question.Requester as shown at that time

@@ -6,13 +6,15 @@ compares them with the table in docs/operate.md, and searches for columns withou
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from django.apps import apps
-from django.db.models import QuerySet
+from django.db import connection
+from django.db.models import Q, QuerySet
 from django.utils.functional import Promise
 from django.utils.module_loading import module_has_submodule
 from django.utils.translation import gettext_lazy as _
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 else:
     Words = str | Promise  # the package with the type is installed for development only
 
+PAGES = 100  # that one query of `pages` finds
 Clear = Callable[..., int]  # takes `now` and `batch`; gives the number of rows it cleared
 
 
@@ -123,15 +126,53 @@ def table(
     return tuple(found)
 
 
-def delete(rows: QuerySet[Any], *, by: str, batch: int) -> int:
+def pages(rows: QuerySet[Any], *, by: str, batch: int) -> Iterator[QuerySet[Any]]:
+    """The rows in querysets of `batch` rows each, the oldest by the column `by` first.
+
+    One query finds many pages, and the next begins where it ended. So none passes again what was deleted
+    before it, or what stays. An index on `by` must give the rows, and none may be null there; conditions that
+    the index does not have belong to what is done with each page.
+    """
+    after = Q()
+    while found := list(rows.filter(after).order_by(by, "pk").values_list(by, "pk")[: PAGES * batch]):
+        for start in range(0, len(found), batch):
+            page = found[start : start + batch]
+            # With the bounds an index on `by` leads to no more rows than the keys do, whichever is chosen.
+            between = {f"{by}__gte": page[0][0], f"{by}__lte": page[-1][0]}
+            yield rows.filter(**between, pk__in=[key for _, key in page])
+        last, key = found[-1]
+        after = Q(**{f"{by}__gte": last}) & (Q(**{f"{by}__gt": last}) | Q(pk__gt=key))
+
+
+def delete(rows: QuerySet[Any], *, by: str, batch: int, where: Q | None = None) -> int:
     """Deletes the rows, the oldest by the column `by` first, `batch` per transaction; gives their number.
 
-    Rows deleted with them because of a foreign key are not counted.
+    where: what else must be true of a row, tested for each of the `pages`. Rows deleted with them because of
+    a foreign key are not counted.
     """
     deleted, label = 0, rows.model._meta.label
-    while found := list(rows.order_by(by).values_list("pk", flat=True)[:batch]):
-        deleted += rows.filter(pk__in=found).delete()[1].get(label, 0)
+    for page in pages(rows, by=by, batch=batch):
+        deleted += (page.filter(where) if where else page).delete()[1].get(label, 0)
     return deleted
+
+
+@contextmanager
+def planned_with_values() -> Iterator[None]:
+    """Within the block PostgreSQL plans each statement for its values, as partial indexes need.
+
+    A statement that is prepared may be planned for any values, and then it cannot use an index that contains
+    the rows of one state only.
+    """
+    connection.ensure_connection()
+    raw = connection.connection
+    if connection.vendor != "postgresql":
+        yield
+        return
+    before, raw.prepare_threshold = raw.prepare_threshold, None
+    try:
+        yield
+    finally:
+        raw.prepare_threshold = before
 
 
 def expired(rows: QuerySet[Any], *, kept: timedelta = timedelta(0), by: str = "expires_at") -> Clear:

@@ -9,6 +9,8 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat,
 from infra import base64url
 from keys.jws import JwsError, octets
 
+_P256 = ec.SECP256R1()
+
 
 def public_jwk(public_key: ec.EllipticCurvePublicKey) -> dict[str, str]:
     """`kty`, `crv`, `x` and `y` of a key on P-256."""
@@ -29,11 +31,11 @@ def public_key_of(jwk: Mapping[str, Any]) -> ec.EllipticCurvePublicKey:
         raise JwsError("not a P-256 key")
     if "d" in jwk:
         raise JwsError("a private key in the place of a public key")
-    coordinates = [octets(x), octets(y)]
-    if any(len(coordinate) != 32 for coordinate in coordinates):
+    point = b"\x04", octets(x), octets(y)
+    if [len(part) for part in point] != [1, 32, 32]:
         raise JwsError("not the coordinates of a P-256 key")
     try:
-        return ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), b"\x04" + b"".join(coordinates))
+        return ec.EllipticCurvePublicKey.from_encoded_point(_P256, b"".join(point))
     except ValueError:
         raise JwsError("not a point on P-256") from None
 

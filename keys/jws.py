@@ -95,10 +95,10 @@ def take_apart(token: str, *, longest: int = MAX_LENGTH) -> UnverifiedJws:
     # The signature covers ASCII (RFC 7515 §5.2) and is verified before the payload is decoded.
     if not token.isascii():
         raise JwsError("a character that no token has")
-    if token.count(".") != 2:
-        raise JwsError("not three segments")
     signed, _, signature = token.rpartition(".")
-    header, _, payload = signed.partition(".")
+    header, dot, payload = signed.partition(".")
+    if not dot or "." in payload:
+        raise JwsError("not three segments")
     return UnverifiedJws(dict(_header(header)), signed, payload, signature)
 
 

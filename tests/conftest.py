@@ -19,6 +19,7 @@ from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
 from tests import emptying, pgbouncer, softhsm
+from tests.benchmarks import provider
 from tests.programs import chromium, nginx
 
 SECOND_DATABASE = os.environ.get("SECOND_DATABASE") == "1"
@@ -46,6 +47,8 @@ def _missing(item: pytest.Item) -> str | None:
         return "Chromium"
     if item.get_closest_marker("node") and not (shutil.which("node") and NODE_PACKAGES.is_dir()):
         return "Node.js with the packages of tests/node"
+    if item.get_closest_marker("node_provider") and not provider.INSTALLED:
+        return provider.MISSING
     if item.get_closest_marker("curl") and not shutil.which("curl"):
         return "curl"
     if item.get_closest_marker("gettext") and not shutil.which("xgettext"):
@@ -61,7 +64,7 @@ def _missing(item: pytest.Item) -> str | None:
 
 def _differs_on_sqlite(item: pytest.Item) -> bool:
     """Whether the test has to run on SQLite too: it uses Django's database and no other program."""
-    apart = ("postgresql", "browser", "node", "curl", "nginx", "softhsm", "pgbouncer")
+    apart = ("postgresql", "browser", "node", "node_provider", "curl", "nginx", "softhsm", "pgbouncer")
     asks = {"db", "transactional_db", "live_server"} & set(getattr(item, "fixturenames", ()))
     asks = asks or item.get_closest_marker("django_db")
     return bool(asks) and not any(item.get_closest_marker(name) for name in apart)

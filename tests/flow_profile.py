@@ -3,14 +3,16 @@
 The three requests (authorize, consent page, decision) go through the WSGI application on the test database,
 after two flows that fill every cache. `sys.setprofile` sees each Python call. A module of the packages `OURS`
 counts if its code runs. A switch is a direct call from code of one such module to code of another. Calls
-that a library makes (Django calls a view) are not switches.
+that a library makes (Django calls a view) are not switches. All calls within the application are counted too,
+those of built-in functions included, as cProfile counts them.
 """
 
 import re
 import secrets
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import timedelta
 from types import FrameType
@@ -25,8 +27,9 @@ DECISION = re.compile(r'<form method="post" action="([^"]+/interactions/[^"]+)"'
 
 @dataclass
 class Profile:
-    """The entered modules, and the number of calls from each module to each other one."""
+    """The entered modules, the number of calls from each module to each other one, and of all calls."""
 
+    calls: int = 0
     modules: set[str] = field(default_factory=set)
     switches: Counter[tuple[str, str]] = field(default_factory=Counter)
 
@@ -36,6 +39,7 @@ class Profile:
 
     def note(self, frame: FrameType, event: str, _argument: Any) -> None:
         """A profile function as `sys.setprofile` takes it."""
+        self.calls += event in ("call", "c_call")
         if event != "call" or (entered := _module(frame)) is None:
             return
         self.modules.add(entered)
@@ -43,10 +47,20 @@ class Profile:
         if before is not None and before != entered:
             self.switches[before, entered] += 1
 
+    @contextmanager
+    def noting(self) -> Iterator[None]:
+        """Notes every call while the block runs."""
+        before = sys.getprofile()
+        sys.setprofile(self.note)
+        try:
+            yield
+        finally:
+            sys.setprofile(before)
+
     def table(self, largest: int = 25) -> str:
         """The modules, and the pairs of modules with the most switches."""
         pairs = [f"{count:5}  {one} > {other}" for (one, other), count in self.switches.most_common(largest)]
-        head = f"{len(self.modules)} modules, {self.number_of_switches} switches"
+        head = f"{len(self.modules)} modules, {self.number_of_switches} switches, {self.calls} calls"
         return "\n".join([head, "", *sorted(self.modules), "", *pairs])
 
 
@@ -56,16 +70,25 @@ class Browser:
 
     application: Callable[..., Any]
     cookies: dict[str, str]
+    origin: str = ORIGIN
+    profile: Profile | None = None  # notes what the application does
 
     def send(self, path: str, form: dict[str, str] | None = None) -> tuple[int, dict[str, str], str]:
         """Status, headers and body of the response to a GET or, with `form`, a POST."""
         from django.test import RequestFactory
 
-        factory, known = RequestFactory(), {"cookie": "; ".join(f"{n}={v}" for n, v in self.cookies.items())}
+        scheme, _, host = self.origin.partition("://")
+        known = {"host": host, "x-forwarded-proto": scheme}
+        known["cookie"] = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
         if form is None:
-            request = factory.get(path, headers=known)
+            request = RequestFactory().get(path, headers=known)
         else:
-            request = factory.post(path, form, headers=known | {"origin": ORIGIN})
+            request = RequestFactory().post(
+                path,
+                urlencode(form),  # as browsers send it
+                content_type="application/x-www-form-urlencoded",
+                headers=known | {"origin": self.origin},
+            )
         status, headers = 0, {}
 
         def start(line: str, pairs: list[tuple[str, str]], _information: Any = None) -> None:
@@ -77,9 +100,10 @@ class Browser:
                     self.cookies[key] = rest.partition(";")[0]
                 headers[name] = value
 
-        response = self.application(request.environ, start)
-        body = b"".join(response)
-        response.close()
+        with self.profile.noting() if self.profile else nullcontext():
+            response = self.application(request.environ, start)
+            body = b"".join(response)
+            response.close()
         return status, headers, body.decode()
 
 
@@ -95,20 +119,17 @@ def flow(browser: Browser, request: dict[str, str]) -> str:
     return headers["Location"]
 
 
-def measure(cookies: dict[str, str], request: Callable[[], dict[str, str]]) -> Profile:
+def measure(
+    cookies: dict[str, str], request: Callable[[], dict[str, str]], *, origin: str = ORIGIN
+) -> Profile:
     """The profile of one flow of a signed-in holder with these cookies, after two flows without profile."""
     from config.wsgi import application
 
-    browser, profile = Browser(application, dict(cookies)), Profile()
+    browser, profile = Browser(application, dict(cookies), origin), Profile()
     for _ in range(2):  # from the second flow on, the consent page shows the last sharing
         assert "#vp_token=" in flow(browser, request())
-    before = sys.getprofile()
-    sys.setprofile(profile.note)
-    try:
-        home = flow(browser, request())
-    finally:
-        sys.setprofile(before)
-    assert "#vp_token=" in home
+    browser.profile = profile
+    assert "#vp_token=" in flow(browser, request())
     return profile
 
 

@@ -40,7 +40,9 @@ from tests.wallet.authenticator import Authenticator
 from tests.wallet.conftest import code_in
 from tests.wallet.operators import reviewer
 from wallet import audit, known_browsers, sign_in_links
-from wallet.account import closing, closing_sweep, email_change, email_change_undo, recovery
+from wallet.account.address import changes, undoing
+from wallet.account.closing import closures, sweeping
+from wallet.account.recovery import recoveries
 from wallet.claims import Identity
 from wallet.identity import duplicates, pictures, state_machine
 from wallet.models import (
@@ -157,12 +159,12 @@ def _changed_the_address(client: Client, bank: RelyingParty, wallet: Wallet) -> 
     known = browsers.digest(_with_cookies(client))
     for to in (ADDRESS, NEXT):
         wallet.refresh_from_db()
-        email_change.ask(wallet, to, browser=known or "", client="192.0.2.7", now=now)
+        changes.ask(wallet, to, browser=known or "", client="192.0.2.7", now=now)
         now += timedelta(minutes=2)
         if to == ADDRESS:
             code = code_in(str(mail.outbox[-1].body))
-            former = email_change.confirm(wallet, code, browser=known, client="192.0.2.7", now=now)
-            email_change_undo.tell(former, now=now)
+            former = changes.confirm(wallet, code, browser=known, client="192.0.2.7", now=now)
+            undoing.tell(former, now=now)
     known_browsers.remember(known or "", BEFORE, now=now)  # as a release before this one left it
 
 
@@ -184,7 +186,7 @@ def _may_be_moved(wallet: Wallet) -> None:
         due_at=now + 7 * DAY,
     )
     StopLink.objects.create(digest=sha256_hex("stop"), recovery=moving, expires_at=now + 14 * DAY)
-    recovery.ask(wallet, "petronella.lost@example.org", now=now)
+    recoveries.ask(wallet, "petronella.lost@example.org", now=now)
 
 
 def _adds_a_passkey(client: Client) -> None:
@@ -264,11 +266,11 @@ def _asked_and_pushed(client: Client, bank: RelyingParty) -> None:
 def closed(wallet: Wallet) -> None:
     """Asked for, closed a day later, and finished when what was presented has been forgotten."""
     then = timezone.now() + DAY
-    closing.ask(wallet, now=then - DAY)
-    closing_sweep.sweep(now=then)
+    closures.ask(wallet, now=then - DAY)
+    sweeping.sweep(now=then)
     revocations.collect(now=timezone.now())
     StatusEntry.objects.update(credential=None, signing_key=None, expires_at=None, reference=None, status=0)
-    closing_sweep.sweep(now=then + DAY)
+    sweeping.sweep(now=then + DAY)
 
 
 def test_before_the_wallet_is_closed_the_search_finds_everything(petronella: Wallet) -> None:
@@ -309,11 +311,11 @@ def test_the_search_finds_something_when_one_eraser_is_left_out(
     assert len(erasers) == 5
     traces = PERSON | set(Interaction.objects.values_list("browser", flat=True))
     traces |= searched_texts() - {_plain(text) for text in NOT_SEARCHED}
-    closing.ask(petronella, now=timezone.now())
+    closures.ask(petronella, now=timezone.now())
 
     del erasers[number]
     monkeypatch.setattr(personal_data, "erasers", lambda: erasers)
-    closing_sweep.sweep(now=timezone.now() + DAY)
+    sweeping.sweep(now=timezone.now() + DAY)
 
     # Before the row of the wallet goes, and what refers to it with it.
     found = in_the_database(traces)
@@ -322,9 +324,9 @@ def test_the_search_finds_something_when_one_eraser_is_left_out(
 
 
 def test_all_erasers_together_leave_only_the_address_for_the_last_email(petronella: Wallet) -> None:
-    closing.ask(petronella, now=timezone.now())
+    closures.ask(petronella, now=timezone.now())
 
-    closing_sweep.sweep(now=timezone.now() + DAY)
+    sweeping.sweep(now=timezone.now() + DAY)
 
     assert set(in_the_database(PERSON)) == {"wallet_walletclosure"}
     assert not Consent.objects.filter(email_due=True).exists()

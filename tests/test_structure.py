@@ -25,6 +25,12 @@ def modules() -> Iterator[tuple[str, Path]]:
                 yield ".".join(path.relative_to(ROOT).with_suffix("").parts), path
 
 
+def migrations() -> Iterator[tuple[str, Path]]:
+    """The dotted name and the path of every migration of the service."""
+    for path in sorted(ROOT.glob("*/migrations/*.py")):
+        yield ".".join(path.relative_to(ROOT).with_suffix("").parts), path
+
+
 def imports(path: Path) -> Iterator[str]:
     """Every module that a file imports, also inside functions."""
     for node in ast.walk(ast.parse(path.read_text())):
@@ -164,9 +170,9 @@ def test_nothing_outside_imports_the_sandbox() -> None:
 
 
 def users() -> dict[str, set[str]]:
-    """For each module of `infra`, the modules that import it."""
+    """For each module of `infra`, the modules and migrations that import it."""
     found: dict[str, set[str]] = {name: set() for name, path in modules() if path.name != "__init__.py"}
-    for name, path in modules():
+    for name, path in [*modules(), *migrations()]:
         for imported in set(imports(path)) & found.keys() - {name}:
             found[imported].add(name)
     return {name: by for name, by in found.items() if name.startswith("infra.")}

@@ -1,4 +1,4 @@
-"""Decorators for the pages of an errand: they look up the errand and the holder, and prevent caching."""
+"""Decorators for pages: they look up the errand or the holder of a page, or lead to the sign-in."""
 
 import uuid
 from collections.abc import Callable
@@ -6,8 +6,8 @@ from datetime import datetime
 from functools import wraps
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.shortcuts import render, resolve_url
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
+from django.shortcuts import redirect, render, resolve_url
 from django.urls import Resolver404, resolve, reverse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
@@ -34,6 +34,7 @@ PAGES_WITH_DEADLINE = {
 }
 
 View = Callable[[HttpRequest, uuid.UUID], HttpResponse]
+Page = Callable[..., HttpResponseBase]
 
 
 def see_other(to: str, *args: Any) -> HttpResponse:
@@ -85,6 +86,26 @@ def for_holder(view: Callable[[HttpRequest, Errand, Wallet, datetime], HttpRespo
         return view(request, errand, session.wallet, now)
 
     return on_errand(page)
+
+
+def for_signed_in(view: Page) -> Page:
+    """A page for a signed-in holder: `view(request, session, now, …)`; others go to the sign-in (303)."""
+    return _for_signed_in(view, see_other)
+
+
+def for_signed_in_302(view: Page) -> Page:
+    """The same for the pages of the menu, which send others to the sign-in with the status 302."""
+    return _for_signed_in(view, redirect)
+
+
+def _for_signed_in(view: Page, lead_to: Callable[[str], HttpResponse]) -> Page:
+    @wraps(view)
+    def page(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        now = timezone.now()
+        session = sessions.current(request, now=now)
+        return view(request, session, now, *args, **kwargs) if session else lead_to("wallet_front_door")
+
+    return page
 
 
 def show(

@@ -4,10 +4,11 @@ from django.utils.html import format_html
 from django.utils.translation import ngettext
 
 from infra.personal_data import Person
-from wallet.account import erasing, export, export_security
+from wallet.account.closing import erasing
+from wallet.account.download import entries, security
 from wallet.models import HolderSession, IdentityVerification, Picture
 
-SECTIONS = (*export.SECTIONS, *export_security.SECTIONS)
+SECTIONS = (*entries.SECTIONS, *security.SECTIONS)
 ERASERS = (erasing.erase_sign_ins, erasing.erase_identity_checks, erasing.erase_addresses)
 
 

@@ -4,7 +4,9 @@ from datetime import timedelta
 
 from infra.retention import expired, table
 from wallet import known_browsers, sessions
-from wallet.account import email_change, recovery, recovery_sweep
+from wallet.account.address import changes
+from wallet.account.recovery import recoveries
+from wallet.account.recovery import sweeping as recovery_sweeping
 from wallet.identity import erasure, pictures
 from wallet.models import (
     EmailChange,
@@ -102,8 +104,8 @@ wallet.StatusEvent: subject_id actor reason | history of status changes: which c
     periods={
         "sessions": sessions.ABSOLUTE,
         "challenges": challenges.LIFETIME,
-        "undo_for": email_change.UNDO_FOR,
-        "asked_for": recovery.ASKED_FOR,
+        "undo_for": changes.UNDO_FOR,
+        "asked_for": recoveries.ASKED_FOR,
         "errands_kept": ERRANDS_KEPT,
         "known_for": known_browsers.KNOWN_FOR,
         "pictures": pictures.KEPT,
@@ -120,7 +122,7 @@ wallet.StatusEvent: subject_id actor reason | history of status changes: which c
         "address changes": expired(EmailChange.objects.all()),
         "former addresses": expired(FormerAddress.objects.all()),
         "stop links": expired(StopLink.objects.all()),
-        "recoveries": recovery_sweep.clear,
+        "recoveries": recovery_sweeping.clear,
         "browsers": expired(KnownBrowser.objects.all()),
         "ended identities": erasure.clear_identities,
         "documents": erasure.clear_documents,

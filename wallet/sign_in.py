@@ -18,7 +18,7 @@ from django.utils.crypto import constant_time_compare, salted_hmac
 from infra.email_addresses import EmailAddressError
 from infra.limits import LimitReachedError, take
 from wallet import known_browsers, letters, sign_in_links
-from wallet.account import reserved_addresses
+from wallet.account.address import reserved
 from wallet.models import Errand, LoginCode, Wallet
 from wallet.sign_in_allowances import CODE_LIFETIME, TRIES, TRIES_PER_CLIENT, take_code
 
@@ -86,7 +86,7 @@ def redeem(errand: Errand, code: str, *, client: str, now: datetime) -> Wallet:
 
     A try is counted before the code is compared, and the code is used up by a conditional update, so that
     concurrent requests have no additional tries or uses. Raises `NoCodeError`, `WrongCodeError`,
-    `WalletSuspendedError`, `reserved_addresses.AddressReservedError` or `limits.LimitReachedError`.
+    `WalletSuspendedError`, `reserved.AddressReservedError` or `limits.LimitReachedError`.
     """
     usable = LoginCode.objects.filter(errand=errand, used_at=None, expires_at__gt=now)
     sent = usable.first()
@@ -112,7 +112,7 @@ def redeem_link(errand: Errand, secret: str, *, now: datetime) -> Wallet:
     """Use the link, and return the wallet of the errand's address; see `sign_in_links.errand_for`.
 
     Raises `sign_in_links.LinkGoneError`, `WalletSuspendedError` or
-    `reserved_addresses.AddressReservedError`.
+    `reserved.AddressReservedError`.
     """
     with transaction.atomic():
         sign_in_links.use(secret, now=now)
@@ -190,7 +190,7 @@ def _wait_for_link(errand: Errand, until: datetime | None) -> None:
 def _wallet_of(errand: Errand, *, now: datetime) -> Wallet:
     wallet, new = Wallet.objects.get_or_create(email=errand.email, defaults={"created_at": now})
     if new:
-        reserved_addresses.check(errand.email, now=now)
+        reserved.check(errand.email, now=now)
     return wallet
 
 

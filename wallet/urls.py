@@ -3,16 +3,11 @@
 from django.urls import path
 
 from wallet import views
-from wallet.account import (
-    browsers,
-    closing_pages,
-    email_change_pages,
-    export_pages,
-    home,
-    recovery_pages,
-    security,
-    share_emails,
-)
+from wallet.account import browsers, home, security, share_emails
+from wallet.account.address import pages as address_pages
+from wallet.account.closing import pages as closing_pages
+from wallet.account.download import pages as download_pages
+from wallet.account.recovery import pages as recovery_pages
 from wallet.identity import messages as identity_messages
 from wallet.identity import own as identity_own
 from wallet.identity import upload as identity_upload
@@ -29,15 +24,15 @@ urlpatterns = [
     path("security/", security.security, name="wallet_security"),
     path("security/browsers/sign-out/", browsers.end_all, name="wallet_browsers_end_all"),
     path("security/browsers/<uuid:public_id>/sign-out/", browsers.end, name="wallet_browsers_end"),
-    path("data/", export_pages.data, name="wallet_data"),
-    path("data/json/", export_pages.save, {"kind": "json"}, name="wallet_data_json"),
-    path("data/html/", export_pages.save, {"kind": "html"}, name="wallet_data_html"),
+    path("data/", download_pages.data, name="wallet_data"),
+    path("data/json/", download_pages.save, {"kind": "json"}, name="wallet_data_json"),
+    path("data/html/", download_pages.save, {"kind": "html"}, name="wallet_data_html"),
     path("close/", closing_pages.close, name="wallet_close"),
     path("close/keep/", closing_pages.keep, name="wallet_close_keep"),
-    path("security/address/", email_change_pages.begin, name="wallet_email_change"),
-    path("security/address/confirm/", email_change_pages.confirm, name="wallet_email_change_confirm"),
-    path("security/address/changed/", email_change_pages.changed, name="wallet_email_change_done"),
-    path("address-undo/<str:secret>/", email_change_pages.undo, name="wallet_email_change_undo"),
+    path("security/address/", address_pages.begin, name="wallet_email_change"),
+    path("security/address/confirm/", address_pages.confirm, name="wallet_email_change_confirm"),
+    path("security/address/changed/", address_pages.changed, name="wallet_email_change_done"),
+    path("address-undo/<str:secret>/", address_pages.undo, name="wallet_email_change_undo"),
     path("lost-mailbox/", recovery_pages.begin, name="wallet_recovery"),
     path("lost-mailbox/old-address/", recovery_pages.ask, name="wallet_recovery_ask"),
     path("lost-mailbox/move/", recovery_pages.state, name="wallet_recovery_state"),

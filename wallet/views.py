@@ -21,7 +21,7 @@ from infra.reading import only_read
 from wallet import errands, known_browsers, sending, sessions, sign_in_allowances, sign_in_links
 from wallet import sign_in as signing_in
 from wallet.account import new_browser
-from wallet.account.reserved_addresses import AddressReservedError
+from wallet.account.address.reserved import AddressReservedError
 from wallet.errands import ErrandGoneError
 from wallet.forms import CodeForm, EmailForm
 from wallet.models import Errand, HolderSession, Wallet

@@ -2,44 +2,12 @@
 
 from typing import Any
 
-from django.contrib.postgres.operations import AddIndexConcurrently, RemoveIndexConcurrently
 from django.db import migrations, models
 
 from consent.question import sought
+from infra.database.concurrent_indexes import AddedConcurrently, RemovedConcurrently
 
 BATCH = 1000
-
-
-class AddedConcurrently(AddIndexConcurrently):
-    """Writers do not wait for it on PostgreSQL; a sandbox's SQLite builds it at once."""
-
-    def database_forwards(self, app_label: str, schema_editor: Any, before: Any, after: Any) -> None:
-        if schema_editor.connection.vendor == 'postgresql':
-            super().database_forwards(app_label, schema_editor, before, after)
-        else:
-            migrations.AddIndex.database_forwards(self, app_label, schema_editor, before, after)
-
-    def database_backwards(self, app_label: str, schema_editor: Any, before: Any, after: Any) -> None:
-        if schema_editor.connection.vendor == 'postgresql':
-            super().database_backwards(app_label, schema_editor, before, after)
-        else:
-            migrations.AddIndex.database_backwards(self, app_label, schema_editor, before, after)
-
-
-class RemovedConcurrently(RemoveIndexConcurrently):
-    """The same for an index that another takes the place of."""
-
-    def database_forwards(self, app_label: str, schema_editor: Any, before: Any, after: Any) -> None:
-        if schema_editor.connection.vendor == 'postgresql':
-            super().database_forwards(app_label, schema_editor, before, after)
-        else:
-            migrations.RemoveIndex.database_forwards(self, app_label, schema_editor, before, after)
-
-    def database_backwards(self, app_label: str, schema_editor: Any, before: Any, after: Any) -> None:
-        if schema_editor.connection.vendor == 'postgresql':
-            super().database_backwards(app_label, schema_editor, before, after)
-        else:
-            migrations.RemoveIndex.database_backwards(self, app_label, schema_editor, before, after)
 
 
 def fill(apps: Any, schema_editor: Any) -> None:

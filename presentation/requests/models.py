@@ -94,18 +94,29 @@ class Interaction(KeepsParameters, models.Model):
     request_hash = models.CharField(max_length=64, editable=False)  # SHA-256 hex over the parameters
     nonce_digest = models.CharField(max_length=64, editable=False)
     consent = models.OneToOneField(Consent, null=True, on_delete=models.PROTECT, editable=False)
-    errand = models.ForeignKey(Errand, null=True, on_delete=models.SET_NULL, editable=False)
+    errand = models.ForeignKey(Errand, null=True, on_delete=models.SET_NULL, db_index=False, editable=False)
     outcome = models.CharField(
         max_length=5, choices=Outcome, default=Outcome.NONE, blank=True, editable=False
     )
     error = models.CharField(max_length=40, blank=True, editable=False)
     created_at = models.DateTimeField(_("asked"), editable=False)
-    expires_at = models.DateTimeField(_("open until"), editable=False, db_index=True)
+    expires_at = models.DateTimeField(_("open until"), editable=False)
     answered_at = models.DateTimeField(_("answered"), null=True, editable=False)
 
     class Meta:
         indexes = [
             models.Index(fields=["relying_party", "nonce_digest"], name="presentation_interaction_asked"),
+            # For `clear_expired`: what goes after a day apart from what is remembered for more than a year.
+            models.Index(
+                fields=["expires_at"], condition=~Q(outcome="token"), name="presentation_requests_ended"
+            ),
+            models.Index(
+                fields=["expires_at"], condition=Q(outcome="token"), name="presentation_nonces_by_expiry"
+            ),
+            # Few interactions have an errand, and none once it is answered.
+            models.Index(
+                fields=["errand"], condition=Q(errand__isnull=False), name="presentation_requests_sent_on"
+            ),
             # For `reseal` and `check --deploy`, because the table keeps answered interactions for long.
             models.Index(
                 fields=["id"],

@@ -113,6 +113,11 @@ class WebhookSecret(models.Model):
     class Meta:
         ordering = ["-created_at"]
         default_permissions = []
+        indexes = [
+            models.Index(
+                fields=["ends_at"], condition=Q(ends_at__isnull=False), name="presentation_secrets_ending"
+            )
+        ]
 
     def __str__(self) -> str:
         return f"webhook secret {self.pk}"

@@ -8,7 +8,19 @@ from dataclasses import dataclass
 import django
 
 from tests import softhsm
-from tests.benchmarks import documents, flows, minting, signatures, status_lists, tokens, verifying
+from tests.benchmarks import (
+    calls,
+    cold_start,
+    documents,
+    latency,
+    memory,
+    minting,
+    signatures,
+    speed,
+    status_lists,
+    tokens,
+    verifying,
+)
 from tests.benchmarks.servers import MissingProgramError, servers
 from tests.benchmarks.table import Row, render
 
@@ -22,10 +34,12 @@ class Length:
     requests: int  # in a burst
     early: int  # flows before memory is first measured
     late: int  # flows before memory is measured again
+    alone: int  # flows on the clock, one at a time
+    starts: int  # of each server
 
 
-FULL = Length(bursts=24, flows=80, requests=1500, early=1_000, late=10_000)
-QUICK = Length(bursts=2, flows=8, requests=100, early=20, late=40)
+FULL = Length(bursts=24, flows=80, requests=1500, early=1_000, late=10_000, alone=300, starts=9)
+QUICK = Length(bursts=2, flows=8, requests=100, early=20, late=40, alone=5, starts=1)
 
 
 def measure(length: Length, benches: str = "bcdeg") -> list[Row]:
@@ -33,11 +47,14 @@ def measure(length: Length, benches: str = "bcdeg") -> list[Row]:
     rows: list[Row] = []
     with servers() as where:
         if "b" in benches:
-            rows += flows.speed(where, bursts=length.bursts, size=length.flows)
+            rows += speed.run(where, bursts=length.bursts, size=length.flows)
+            rows += calls.run(where)
+            rows += latency.run(where, flows=length.alone)
         if "c" in benches:
             rows += documents.run(where, bursts=length.bursts, size=length.requests)
         if "d" in benches:
-            rows += flows.memory(where, early=length.early, late=length.late)
+            rows += memory.run(where, early=length.early, late=length.late)
+            rows += cold_start.run(where, starts=length.starts)
         if "e" in benches:
             rows += status_lists.run(where, bursts=length.bursts, size=length.requests)
         if "g" in benches:

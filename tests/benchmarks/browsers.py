@@ -32,7 +32,7 @@ class Browser:
     """Talks to 127.0.0.1:`port` as if a proxy had taken TLS off, which is how both sites are deployed."""
 
     def __init__(self, port: int, cookies: dict[str, str] | None = None, *, host: str = HOST) -> None:
-        self.cookies, self._host = dict(cookies or {}), host
+        self.cookies, self._host, self.requests = dict(cookies or {}), host, 0
         self._socket = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
@@ -73,9 +73,10 @@ class Browser:
     def _follow(self, target: str, answer: Answer) -> tuple[str, Answer]:
         """Follow redirects as long as they stay here."""
         for _ in range(MOST_REDIRECTS):
-            if answer.location is None or not answer.location.startswith("/"):
+            location = (answer.location or "").removeprefix(f"https://{self._host}")
+            if not location.startswith("/"):
                 return target, answer
-            target = answer.location
+            target = location
             answer = self.get(target)
         raise RuntimeError(f"more than {MOST_REDIRECTS} redirects, last to {target}")
 
@@ -87,6 +88,7 @@ class Browser:
         return head.encode()
 
     def _exchange(self, message: bytes) -> Answer:
+        self.requests += 1
         self._socket.sendall(message)
         received = b""
         while (end := received.find(b"\r\n\r\n")) < 0:
@@ -117,7 +119,10 @@ class Browser:
 
     def _keep(self, cookie: str) -> None:
         name, _, value = cookie.partition(";")[0].partition("=")
-        self.cookies[name] = value
+        if value:
+            self.cookies[name] = value
+        else:  # the server deletes it
+            self.cookies.pop(name, None)
 
 
 def _field(tag: bytes) -> tuple[str, str]:

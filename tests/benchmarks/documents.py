@@ -22,13 +22,14 @@ def run(servers: Servers, *, bursts: int, size: int) -> list[Row]:
                 for path, body in bodies.items()
                 for site in (service, bare)
             ]
-            rates = alternate(contenders, bursts=bursts, size=size)
+            measured = alternate(contenders, bursts=bursts, size=size)
     rows = []
     for number, label in enumerate(DOCUMENTS):
-        ours, baseline = rates[2 * number : 2 * number + 2]
+        ours, bare_view = 2 * number, 2 * number + 1
+        unit, ratio = "requests per CPU second", measured.ratio(ours, bare_view)
         note = "against a bare Django view"
-        rows.append(Row("c", label, ours, "requests per CPU second", ours / baseline, TARGET, note=note))
-        rows.append(Row("c", f"{label}, from the bare view", baseline, "requests per CPU second"))
+        rows.append(Row("c", label, measured.rate(ours), unit, ratio, TARGET, note=note))
+        rows.append(Row("c", f"{label}, from the bare view", measured.rate(bare_view), unit))
     return rows
 
 

@@ -17,7 +17,7 @@ from typing import Any, Self
 import psycopg
 
 from tests.benchmarks.browsers import ORIGIN
-from tests.benchmarks.sites import ROOT, Site
+from tests.benchmarks.sites import ROOT, Site, tree_seconds
 from tests.pgcluster import Cluster, binaries
 
 HOLDERS = 4
@@ -45,6 +45,11 @@ class Servers:
     service: Prepared
     toolkit: Prepared
     folder: Path
+    cluster: Cluster
+
+    def database_seconds(self) -> float:
+        """User and system time of all processes of the PostgreSQL cluster so far."""
+        return tree_seconds(self.cluster.process.pid)
 
     def bare(self, documents: Mapping[str, bytes]) -> Prepared:
         """A Django project with one view that serves these bytes at these paths."""
@@ -72,7 +77,7 @@ def servers() -> Iterator[Servers]:
     cluster = Cluster(bindir)
     try:
         service, toolkit = _prepared(cluster, folder)
-        yield Servers(service, toolkit, folder)
+        yield Servers(service, toolkit, folder, cluster)
     finally:
         cluster.stop()
         shutil.rmtree(folder, ignore_errors=True)
@@ -81,8 +86,10 @@ def servers() -> Iterator[Servers]:
 def _prepared(cluster: Cluster, folder: Path) -> tuple[Prepared, Prepared]:
     """Prepares the databases of both servers in parallel."""
     with psycopg.connect(cluster.url, autocommit=True) as connection:
-        for name in ("service", "toolkit"):
+        for name in ("service", "toolkit", "provider"):
             connection.execute(f'CREATE DATABASE "{name}"')
+            # The cluster of the tests does not wait for the log of a commit; an operator's does.
+            connection.execute(f'ALTER DATABASE "{name}" SET synchronous_commit = on')
     ours = _service_environment(cluster, folder)
     # Measured as production, but prepared as a sandbox, whose authority certifies the signing key.
     sandbox = {**ours, "ENVIRONMENT": "sandbox"}

@@ -32,10 +32,16 @@ def run(*, bursts: int, size: int) -> list[Row]:
             for how, burst in (("", _alone), (f", {THREADS} threads", lambda s: _by(threads, s)))
             for where, signer in signers
         ]
-        rates = alternate(contenders, bursts=bursts, size=size)
+        measured = alternate(contenders, bursts=bursts, size=size)
     return [
-        Row("f", contender.label, rate, "per CPU second", rate / rates[index - 1] if index % 2 else None)
-        for index, (contender, rate) in enumerate(zip(contenders, rates, strict=True))
+        Row(
+            "f",
+            contender.label,
+            measured.rate(index),
+            "per CPU second",
+            measured.ratio(index, index - 1) if index % 2 else None,
+        )
+        for index, contender in enumerate(contenders)
     ]
 
 

@@ -11,7 +11,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -42,25 +42,49 @@ def cpu_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / TICKS
 
 
+def tree_seconds(pid: int) -> float:
+    """User and system time of a process and its children so far, those that have ended included."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    own = sum(int(field) for field in fields[11:15]) / TICKS
+    return own + sum(_seconds_or_none(child) for child in children(pid))
+
+
+def _seconds_or_none(pid: int) -> float:
+    try:
+        return cpu_seconds(pid)
+    except OSError:  # it has just ended; its parent counts it from now on
+        return 0.0
+
+
+def keep_to_one_core(pid: int) -> None:
+    """Every thread of the process runs on the same core from now on, and so do those that it starts later."""
+    core = max(os.sched_getaffinity(0))
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        os.sched_setaffinity(int(task.name), {core})
+
+
 def resident_megabytes(pid: int) -> float:
     """The resident memory of a process (VmRSS)."""
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * PAGE / 1e6
 
 
-class Site:
-    """One running gunicorn on its own loopback port; a context manager that stops it."""
+class Server:
+    """One running server on its own loopback port; a context manager that stops it.
+
+    `command` gives the command for the number of the open file that listens. The server answers 200 on the
+    path `ready` once it is up.
+    """
 
     def __init__(
-        self, application: str, environment: Mapping[str, str], *, ready: str, options: Sequence[str] = ()
+        self, command: Callable[[int], Sequence[str]], environment: Mapping[str, str], *, ready: str
     ) -> None:
         listener = socket.create_server(("127.0.0.1", 0), backlog=64)
         self.port: int = listener.getsockname()[1]
         self.log = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `stop`
-        ours = ["--config", "deploy/gunicorn.conf.py", "--bind", f"fd://{listener.fileno()}"]
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "gunicorn", application, *ours, *options],
+            command(listener.fileno()),
             cwd=ROOT,
-            env={"WEB_CONCURRENCY": "1", **environment, "PATH": os.environ["PATH"]},
+            env={**environment, "PATH": os.environ["PATH"]},
             stdout=self.log,
             stderr=self.log,
             pass_fds=[listener.fileno()],
@@ -75,9 +99,8 @@ class Site:
 
     @property
     def worker(self) -> int:
-        """The worker's process id; there is one, and it lives as long as the site."""
-        (worker,) = children(self.process.pid)
-        return worker
+        """The number of the process that answers."""
+        return self.process.pid
 
     def stop(self) -> None:
         self.process.send_signal(signal.SIGTERM)
@@ -111,6 +134,25 @@ class Site:
     def _tail(self) -> str:
         self.log.seek(0)
         return self.log.read().decode(errors="replace")[-6000:]
+
+
+class Site(Server):
+    """One running gunicorn, as deploy/gunicorn.conf.py has it."""
+
+    def __init__(
+        self, application: str, environment: Mapping[str, str], *, ready: str, options: Sequence[str] = ()
+    ) -> None:
+        def command(listener: int) -> list[str]:
+            ours = ["--config", "deploy/gunicorn.conf.py", "--bind", f"fd://{listener}"]
+            return [sys.executable, "-m", "gunicorn", application, *ours, *options]
+
+        super().__init__(command, {"WEB_CONCURRENCY": "1", **environment}, ready=ready)
+
+    @property
+    def worker(self) -> int:
+        """The worker's process id; there is one, and it lives as long as the site."""
+        (worker,) = children(self.process.pid)
+        return worker
 
 
 def _die_with_parent() -> None:

@@ -61,11 +61,11 @@ def _served(servers: Servers, number: int, bursts: int, size: int) -> list[Row]:
                 Contender(str(site.port), _reader(site, path, len(body)), _accounts(site))
                 for site in (service, bare)
             ]
-            ours, baseline = alternate(contenders, bursts=bursts, size=size)
+            measured = alternate(contenders, bursts=bursts, size=size)
     unit, note = "requests per CPU second", f"{len(body):,} bytes, against a bare Django view"
     return [
-        Row("e", "a status list served", ours, unit, ours / baseline, TARGET, note=note),
-        Row("e", "the same from the bare view", baseline, unit),
+        Row("e", "a status list served", measured.rate(0), unit, measured.ratio(0, 1), TARGET, note=note),
+        Row("e", "the same from the bare view", measured.rate(1), unit),
     ]
 
 

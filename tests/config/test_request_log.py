@@ -1,14 +1,22 @@
 """The request log, what it must not contain, and the headers of every page."""
 
+import json
 import logging
+from dataclasses import dataclass, field
 from io import StringIO
 from typing import Any
 
 import pytest
+import structlog
 from django.conf import settings
 from django.test import Client
+from django.utils.translation import get_language
+from hypothesis import given, strategies
+from structlog.contextvars import bind_contextvars
 
-from presentation.models import RelyingParty
+from config.logs import as_line
+from presentation.models import Interaction, RelyingParty
+from presentation.requests.interactions import path_of
 from tests.people import ALICE
 from tests.presentation.requests.test_authorize import PATH, asked
 from tests.presentation.requests.test_flow import ask, decide
@@ -46,6 +54,112 @@ def test_the_reference_on_an_error_page_is_the_one_in_the_log(
 
     reference = next(r.msg["reference"] for r in caplog.records if isinstance(r.msg, dict))  # type: ignore[call-overload]
     assert reference in page.content.decode()
+
+
+ANY_TEXT = strategies.text(strategies.characters())  # halves of surrogate pairs, too
+
+
+def lines(caplog: pytest.LogCaptureFixture) -> list[dict[str, Any]]:
+    """The events of our own code, in the order in which they were logged."""
+    return [dict(record.msg) for record in caplog.records if isinstance(record.msg, dict)]
+
+
+def test_each_request_of_a_flow_is_one_line_and_the_last_says_who_got_the_answer(
+    client: Client,
+    alice: Wallet,
+    acme_bank: RelyingParty,
+    signing_key: Any,
+    sign_in: Any,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    sign_in(alice)
+    caplog.set_level(logging.INFO)
+
+    client.get(ask(client, acme_bank))
+    client.post(path_of(Interaction.objects.get()), {"decision": "share"})
+
+    # The first answer of all opens the status lists.
+    written = [line for line in lines(caplog) if line["event"] != "status_lists_kept_open"]
+    assert [line["event"] for line in written] == ["request"] * 3
+    assert len({line["reference"] for line in written}) == 3
+    assert [(line["method"], line["status"]) for line in written] == [
+        ("GET", 303),
+        ("GET", 200),
+        ("POST", 303),
+    ]
+    interaction = Interaction.objects.get()
+    assert [line.get("outcome") for line in written] == [None, None, "answered"]
+    assert (written[-1]["interaction"], written[-1]["client_id"]) == (
+        str(interaction.id),
+        acme_bank.client_id,
+    )
+
+
+def test_the_line_of_a_refusal_says_its_error(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    sign_in(alice)
+    ask(client, acme_bank)
+    caplog.set_level(logging.INFO)
+
+    client.post(path_of(Interaction.objects.get()), {"decision": "decline"})
+
+    line = lines(caplog)[-1]
+    said = [line[name] for name in ("event", "outcome", "interaction", "error", "status")]
+    assert said == ["request", "refused", str(Interaction.objects.get().id), "access_denied", 303]
+
+
+def test_the_line_of_a_request_has_nothing_of_what_this_thread_did_before(
+    client: Client, db: None, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    bind_contextvars(outcome="answered", interaction="1")
+
+    client.get("/")
+
+    (line,) = lines(caplog)
+    assert "outcome" not in line
+    assert "interaction" not in line
+
+
+def test_a_request_that_fails_has_a_line_and_leaves_nothing_to_the_next(
+    db: None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    monkeypatch.setattr("config.views.render", None)
+    failing = Client(raise_request_exception=False)
+
+    failed = failing.get("/", headers={"accept-language": "es"})
+
+    (line,) = lines(caplog)
+    assert (line["status"], failed.status_code) == (500, 500)
+    assert line["reference"] in failed.content.decode()
+    assert get_language() == settings.LANGUAGE_CODE
+    structlog.get_logger("tests").info("something_later")
+    assert "reference" not in lines(caplog)[-1]
+
+
+@given(
+    strategies.dictionaries(
+        strategies.text(strategies.characters()), strategies.text(strategies.characters())
+    )
+)
+def test_every_text_is_logged_as_a_line_of_json_in_ascii(event: dict[str, str]) -> None:
+    line = as_line(event, default=repr)
+
+    assert line.isascii()
+    assert line.isprintable()
+    assert json.loads(line) == event
+
+
+def test_objects_are_logged_as_they_show_themselves() -> None:
+    @dataclass
+    class Person:
+        name: str = field(default="Archer", repr=False)
+
+    for name in ("value", "Größe"):
+        assert "Archer" not in as_line({name: Person()}, default=repr)
+        assert json.loads(as_line({name: 2**70}, default=repr)) == {name: 2**70}
 
 
 def test_every_page_is_sent_with_the_strict_policy(client: Client, db: None) -> None:

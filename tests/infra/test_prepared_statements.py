@@ -67,7 +67,7 @@ def asked(client: Client, alice: Wallet, acme_bank: RelyingParty, signing_key: A
 def test_every_prepared_read_gives_what_its_queryset_gives(asked: Any, acme_bank: RelyingParty) -> None:
     now = timezone.now()
     answered = Interaction.objects.get(outcome="token")
-    wallet, party = asked.consent.wallet_id, acme_bank.pk
+    party = acme_bank.pk
     PushedRequest.objects.create(
         digest="f" * 64, client_id=acme_bank.client_id, parameters={"nonce": "n"}, signed=True, expires_at=now
     )

@@ -14,7 +14,7 @@ from playwright.sync_api import expect
 from sandbox.models import Letter
 from tests.code_page import enter_code
 from tests.journeys.test_self_service import NARROWEST, overflow
-from wallet.account import recovery_sweep
+from wallet.account.recovery import sweeping
 from wallet.models import HolderSession, Recovery, Wallet
 
 pytestmark = pytest.mark.browser
@@ -168,11 +168,11 @@ def test_a_wallet_moves_after_its_mailbox_was_lost(service: Any, signing_key: An
 
     now = timezone.now()
     for days in (0, 3.5, 6):
-        recovery_sweep.sweep(now=now + days * DAY)
+        sweeping.sweep(now=now + days * DAY)
     page.goto(link_to(OLD))
     look(page, "recovery-stop", "Stop the move of your wallet?")
     page.goto(f"{service.url}/wallet/lost-mailbox/move/")
-    recovery_sweep.sweep(now=now + 7 * DAY)
+    sweeping.sweep(now=now + 7 * DAY)
     assert Recovery.objects.get().state == "moved"
     page.reload()
     expect(page.get_by_role("heading", level=1)).to_contain_text("Sign in to your wallet")
@@ -191,7 +191,7 @@ def test_whoever_reads_the_old_mailbox_stops_the_move(service: Any, signing_key:
     Recovery.objects.create(old=wallet, new=new, **facts)
     page.goto(f"{service.url}/wallet/security/")
     look(page, "banner", "Sign-in and security")
-    recovery_sweep.sweep(now=now)
+    sweeping.sweep(now=now)
     page.get_by_role("button", name="Stop this").click()
     look(page, "recovery-stopped", "The move is stopped")
     page.goto(link_to(OLD))

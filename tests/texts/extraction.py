@@ -16,7 +16,7 @@ OTHER_READERS = (
     *("keys/*", "deploy/*", "docs/*", "tests/*", "var/*", "locale/*", ".venv/*", ".ci/*", "requirements/*"),
     *("infra/outbound/*", "config/operator_*", "config/admin.py", "infra/checks.py", "infra/operations.py"),
     *("presentation/relying_parties/*", "presentation/webhooks/*", "presentation/metadata.py"),
-    *("wallet/operations.py", "wallet/suspension.py", "wallet/status_lists/*", "wallet/identity/dossier.py"),
+    *("wallet/operations/*", "wallet/suspension.py", "wallet/status_lists/*", "wallet/identity/dossier.py"),
     *("wallet/identity/review.py", "wallet/audit.py"),
     *("sandbox/api.py", "sandbox/checks.py", "sandbox/context.py", "sandbox/guide/*", "sandbox/holder/*"),
     *("sandbox/mailbox.py", "sandbox/playground/*", "sandbox/self_service/*", "sandbox/static/*"),

@@ -18,7 +18,7 @@ from tests.people import ALICE, BOB, enroll
 from tests.presentation.requests.test_authorize import fragment
 from tests.presentation.requests.test_flow import SignIn, ask, decide
 from wallet import known_browsers
-from wallet.account import closing, closing_sweep
+from wallet.account.closing import closures, sweeping
 from wallet.identity.enrollment import HeldError, check_not_held
 from wallet.models import Credential, Errand, HolderSession, StatusEntry, StatusEvent, Wallet, WalletClosure
 
@@ -32,8 +32,8 @@ A_DAY = timedelta(days=1)
 def close_now(wallet: Wallet, *, now: datetime | None = None) -> datetime:
     """Ask for it, and sweep a day later; gives the time of the sweep."""
     then = (now or timezone.now()) + A_DAY
-    closing.ask(wallet, now=then - A_DAY)
-    closing_sweep.sweep(now=then)
+    closures.ask(wallet, now=then - A_DAY)
+    sweeping.sweep(now=then)
     return then
 
 
@@ -121,12 +121,12 @@ def test_a_wallet_that_is_about_to_close_shares_nothing_and_can_be_kept(
 
 def test_the_sweep_leaves_a_wallet_alone_until_its_day_is_over(alice: Wallet) -> None:
     now = timezone.now()
-    closing.ask(alice, now=now)
+    closures.ask(alice, now=now)
 
-    closing_sweep.sweep(now=now + A_DAY - timedelta(seconds=1))
+    sweeping.sweep(now=now + A_DAY - timedelta(seconds=1))
 
     assert Wallet.objects.get().closed_at is None
-    closing_sweep.sweep(now=now + A_DAY)
+    sweeping.sweep(now=now + A_DAY)
     assert Wallet.objects.get().closed_at == now + A_DAY
 
 
@@ -154,7 +154,7 @@ def test_a_closed_wallet_is_revoked_and_gone(
     assert client.get("/wallet/history/").headers["Location"] == "/wallet/sign-in/"
     assert [(letter.to, letter.subject) for letter in mail.outbox] == [([ALICE], "Your wallet is closed")]
     StatusEntry.objects.filter(id=entry.id).delete()  # as the sweep of ended entries does
-    closing_sweep.sweep(now=then + TWO_HOURS)
+    sweeping.sweep(now=then + TWO_HOURS)
     assert not Wallet.objects.exists()
     fact = WalletClosure.objects.get()
     assert fact.finished_at == then + TWO_HOURS
@@ -169,7 +169,7 @@ def test_the_address_may_open_another_wallet_that_has_nothing_of_the_old_one(
     then = close_now(alice)
 
     again = enroll(ALICE, given_name="Alma", family_name="Later", birth_date=timezone.now().date())
-    closing_sweep.sweep(now=then + TWO_HOURS)
+    sweeping.sweep(now=then + TWO_HOURS)
 
     sign_in(again)
     assert "Nothing here yet" in client.get("/wallet/history/").content.decode()
@@ -178,7 +178,7 @@ def test_the_address_may_open_another_wallet_that_has_nothing_of_the_old_one(
 
 
 def test_the_command_closes_wallets(alice: Wallet, capsys: pytest.CaptureFixture[str]) -> None:
-    closing.ask(alice, now=timezone.now() - A_DAY)
+    closures.ask(alice, now=timezone.now() - A_DAY)
 
     call_command("sweep_identity_verifications")
 
@@ -215,7 +215,7 @@ def test_an_errand_that_is_not_of_this_browser_leads_nowhere(
 
 
 def test_a_check_that_is_approved_meanwhile_gives_no_identity(alice: Wallet, now: datetime) -> None:
-    closing.ask(alice, now=now)
+    closures.ask(alice, now=now)
     alice.refresh_from_db()
 
     with pytest.raises(HeldError):
@@ -241,7 +241,7 @@ def test_sign_ins_that_began_after_the_closing_go_on(client: Client, alice: Wall
     client.post("/wallet/sign-in/", {"email": ALICE})
     assert Errand.objects.get().created_at > then
 
-    closing_sweep.sweep(now=timezone.now() + TWO_HOURS)
+    sweeping.sweep(now=timezone.now() + TWO_HOURS)
 
     assert Errand.objects.count() == 1
 

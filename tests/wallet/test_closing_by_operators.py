@@ -15,7 +15,7 @@ from tests.presentation.requests.test_flow import SignIn
 from tests.wallet.operators import address, operate
 from tests.wallet.statuses import presented
 from wallet import suspension
-from wallet.account import closing_sweep
+from wallet.account.closing import sweeping
 from wallet.models import AuditEntry, Wallet, WalletClosure
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("signing_key")]
@@ -69,7 +69,7 @@ def test_a_wallet_is_closed_by_an_operator(
     logged = LogEntry.objects.get()
     assert ALICE not in logged.object_repr + logged.change_message
     assert [letter.subject for letter in mail.outbox] == ["Your wallet will be closed"]
-    closing_sweep.sweep(now=timezone.now() + timedelta(days=1))
+    sweeping.sweep(now=timezone.now() + timedelta(days=1))
     alice.refresh_from_db()
     assert alice.closed_at is not None
     listed = olga.get("/admin/wallet/walletclosure/").content.decode()
@@ -91,7 +91,7 @@ def test_an_operator_or_the_holder_keeps_it(
     assert [fact.undone_by for fact in facts] == [User.objects.get(username="olga").pk, None]
     actions = AuditEntry.objects.order_by("id").values_list("action", flat=True)
     assert list(actions) == ["closing_asked", "closing_undone", "closing_asked"]
-    closing_sweep.sweep(now=timezone.now() + timedelta(days=3))
+    sweeping.sweep(now=timezone.now() + timedelta(days=3))
     alice.refresh_from_db()
     assert (alice.closes_at, alice.closed_at) == (None, None)
 
@@ -104,7 +104,7 @@ def test_a_suspended_wallet_is_closed_and_its_holder_cannot_undo_it(
     sign_in(alice)
 
     assert client.post("/wallet/close/keep/").headers["Location"] == "/wallet/sign-in/"
-    closing_sweep.sweep(now=timezone.now() + timedelta(days=1))
+    sweeping.sweep(now=timezone.now() + timedelta(days=1))
     assert Wallet.objects.get().closed_at is not None
     page = olga.get(address(alice)).content.decode()
     for name in ("suspend", "reinstate", "close", "keep"):

@@ -14,8 +14,8 @@ from tests.people import ALICE
 from tests.presentation.requests.test_authorize import fragment
 from tests.presentation.requests.test_flow import SignIn, ask, decide
 from tests.wallet.conftest import code_in, together
-from wallet.account import closing, closing_sweep
-from wallet.account.closing import ClosingError
+from wallet.account.closing import closures, sweeping
+from wallet.account.closing.closures import ClosingError
 from wallet.models import HolderSession, StatusEntry, Wallet, WalletClosure
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.postgresql]
@@ -31,9 +31,9 @@ def beside(*works: Callable[[], Any]) -> list[Any]:
 @pytest.mark.parametrize("turn", ROUNDS)
 def test_keeping_it_and_the_sweep_never_both_win(alice: Wallet, turn: int) -> None:
     now = timezone.now()
-    closing.ask(alice, now=now - DAY)
+    closures.ask(alice, now=now - DAY)
 
-    results = beside(lambda: closing.undo(alice, now=now), lambda: closing_sweep.sweep(now=now))
+    results = beside(lambda: closures.undo(alice, now=now), lambda: sweeping.sweep(now=now))
 
     wallet, fact = Wallet.objects.get(id=alice.id), WalletClosure.objects.get()
     undone = [result for result in results if isinstance(result, WalletClosure)]
@@ -49,7 +49,7 @@ def test_keeping_it_and_the_sweep_never_both_win(alice: Wallet, turn: int) -> No
 def test_of_many_who_close_it_at_once_one_does(alice: Wallet, turn: int) -> None:
     now = timezone.now()
 
-    results = beside(lambda: closing.ask(alice, now=now))
+    results = beside(lambda: closures.ask(alice, now=now))
 
     assert sum(isinstance(result, ClosingError) for result in results) == 1
     assert WalletClosure.objects.count() == 1
@@ -57,12 +57,12 @@ def test_of_many_who_close_it_at_once_one_does(alice: Wallet, turn: int) -> None
 
 def test_of_many_sweeps_at_once_each_step_happens_once(alice: Wallet) -> None:
     now = timezone.now()
-    closing.ask(alice, now=now - DAY)
+    closures.ask(alice, now=now - DAY)
 
-    results = together(lambda _: closing_sweep.sweep(now=now))
+    results = together(lambda _: sweeping.sweep(now=now))
 
     assert sum(result["closed wallets"] for result in results) == 1
-    closing_sweep.sweep(now=now)
+    sweeping.sweep(now=now)
     assert [letter.subject for letter in mail.outbox].count("Your wallet is closed") == 1
 
 
@@ -73,10 +73,10 @@ def test_a_sign_in_beside_the_sweep_meets_the_old_wallet_or_a_new_one_never_a_mi
     browser, now = Client(), timezone.now()
     to = browser.post("/wallet/sign-in/", {"email": ALICE}).headers["Location"]
     code = code_in(str(mail.outbox[-1].body))
-    closing.ask(alice, now=now - DAY)
+    closures.ask(alice, now=now - DAY)
 
     answered, _swept = together(
-        lambda number: closing_sweep.sweep(now=now) if number else browser.post(to, {"code": code}), 2
+        lambda number: sweeping.sweep(now=now) if number else browser.post(to, {"code": code}), 2
     )
 
     assert answered.status_code in (200, 303, 410, 404), answered.content
@@ -87,7 +87,7 @@ def test_a_sign_in_beside_the_sweep_meets_the_old_wallet_or_a_new_one_never_a_mi
         assert Wallet.objects.get(email=ALICE).id != alice.id
     else:
         assert seen.headers["Location"] == "/wallet/sign-in/"
-    closing_sweep.sweep(now=now + timedelta(hours=2))
+    sweeping.sweep(now=now + timedelta(hours=2))
     assert not Wallet.objects.filter(id=alice.id).exists()
 
 
@@ -110,9 +110,9 @@ def test_a_decision_beside_it_never_leaves_a_valid_token_of_a_closed_wallet(
 
     def end() -> Any:
         if ends == "asked":
-            return closing.ask(alice, now=now)
-        closing.ask(alice, now=now - DAY)
-        return closing_sweep.sweep(now=now)
+            return closures.ask(alice, now=now)
+        closures.ask(alice, now=now - DAY)
+        return sweeping.sweep(now=now)
 
     answered, _ended = together(lambda number: end() if number else client.get(onwards), 2)
 

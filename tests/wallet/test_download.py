@@ -21,7 +21,7 @@ from tests.people import ALICE, BOB
 from tests.presentation.requests.test_flow import SignIn, ask, decide
 from tests.test_personal_data_at_rest import TRANSACTION_DATA
 from tests.wallet.conftest import passkey_of
-from wallet.account import closing
+from wallet.account.closing import closures
 from wallet.models import EmailChange, FormerAddress, HolderSession, IdentityVerification, Recovery, Wallet
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("signing_key")]
@@ -273,7 +273,7 @@ def test_the_page_has_words_and_no_codes(client: Client, alice: Wallet, sign_in:
         created_at=timezone.now(),
         changed_at=timezone.now(),
     )
-    closing.ask(alice, now=timezone.now())
+    closures.ask(alice, now=timezone.now())
 
     page = content(client.get(HTML))
 

@@ -16,10 +16,11 @@ from infra.limits import LimitReachedError
 from tests.people import ALICE, BOB
 from tests.wallet.conftest import SECRET, code_in, make_errand, masked, passkey_of, together
 from wallet import known_browsers, sign_in
-from wallet.account import closing, closing_sweep, email_change, email_change_undo, reserved_addresses
-from wallet.account.email_change import UNDO_FOR, AddressTakenError
-from wallet.account.email_change_undo import UndoGoneError
-from wallet.account.reserved_addresses import AddressReservedError
+from wallet.account.address import changes, reserved, undoing
+from wallet.account.address.changes import UNDO_FOR, AddressTakenError
+from wallet.account.address.reserved import AddressReservedError
+from wallet.account.address.undoing import UndoGoneError
+from wallet.account.closing import closures, sweeping
 from wallet.models import (
     EmailChange,
     FormerAddress,
@@ -43,18 +44,18 @@ DAY = timedelta(days=1)
 
 def ask(wallet, now, email=NEW, browser=BROWSER):
     """Have a code sent to the new address, and return it."""
-    email_change.ask(wallet, email, browser=browser, client=CLIENT, now=now)
+    changes.ask(wallet, email, browser=browser, client=CLIENT, now=now)
     return code_in(mail.outbox[-1].body)
 
 
 def confirm(wallet, code, now, browser=BROWSER):
-    return email_change.confirm(wallet, code, browser=browser, client=CLIENT, now=now)
+    return changes.confirm(wallet, code, browser=browser, client=CLIENT, now=now)
 
 
 def change(wallet, now, email=NEW):
     """Change the address, and return the secret of the link in the e-mail to the old one."""
     former = confirm(wallet, ask(wallet, now, email), now)
-    email_change_undo.tell(former, now=now)
+    undoing.tell(former, now=now)
     wallet.refresh_from_db()
     return secret_in(mail.outbox[-1])
 
@@ -146,13 +147,13 @@ def test_a_taken_address_costs_the_same_queries(alice, bob, now, django_assert_n
         with CaptureQueriesContext(
             connection,
         ) as queries:
-            email_change.ask(wallet, email, browser=BROWSER, client=CLIENT, now=now)
+            changes.ask(wallet, email, browser=BROWSER, client=CLIENT, now=now)
         counts.append(len(queries))
     assert counts[0] == counts[1]
 
 
 def test_the_mailbox_of_a_taken_address_is_told_and_gets_no_code(alice, bob, now):
-    email_change.ask(alice, BOB, browser=BROWSER, client=CLIENT, now=now)
+    changes.ask(alice, BOB, browser=BROWSER, client=CLIENT, now=now)
     assert mail.outbox[-1].to == [BOB]
     assert not re.search(r"\d{6}", mail.outbox[-1].body)
     assert ALICE not in mail.outbox[-1].body
@@ -199,7 +200,7 @@ def test_a_mail_server_that_refuses_leaves_nothing_behind(alice, now, settings):
     settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
     settings.EMAIL_PORT = 1  # nobody listens there
     with pytest.raises(NotSentError):
-        email_change.ask(alice, NEW, browser=BROWSER, client=CLIENT, now=now)
+        changes.ask(alice, NEW, browser=BROWSER, client=CLIENT, now=now)
     assert not EmailChange.objects.exists()
     settings.EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
     assert ask(alice, now)  # the minute between two codes was given back
@@ -321,10 +322,10 @@ def test_a_request_for_the_old_address_is_not_a_dead_end(client, alice, now):
 
 def test_nobody_else_gets_the_old_address_while_the_change_can_be_undone(client, alice, bob, now):
     change(alice, now)
-    email_change.ask(bob, ALICE, browser=BROWSER, client=CLIENT, now=now)
+    changes.ask(bob, ALICE, browser=BROWSER, client=CLIENT, now=now)
     assert "cannot be used" in mail.outbox[-1].subject
     with pytest.raises(AddressTakenError):
-        email_change.set_address(bob, ALICE, now=now)
+        changes.set_address(bob, ALICE, now=now)
     errand = make_errand(client, now=now, email=ALICE)
     sign_in.send_code(errand, client=CLIENT, now=now)
     with pytest.raises(AddressReservedError):
@@ -366,7 +367,7 @@ def test_undoing_signs_out_every_browser_and_ends_a_change_under_way(alice, now,
     secret = change(alice, now)
     sign_in(alice)
     code = ask(alice, now + timedelta(minutes=2), "third@example.net")
-    email_change_undo.undo(secret, now=now + timedelta(minutes=3))
+    undoing.undo(secret, now=now + timedelta(minutes=3))
     assert not HolderSession.objects.exists()
     with pytest.raises(NoCodeError):
         confirm(alice, code, now + timedelta(minutes=3))
@@ -378,13 +379,13 @@ def test_undoing_removes_the_passkeys_that_were_added_since_and_keeps_the_others
     passkey_of(alice, "of the thief, earlier in the same session", now - timedelta(minutes=1))
     passkey_of(alice, "of the thief", now)
     passkey_of(alice, "of the thief, later", now + DAY)
-    email_change_undo.undo(secret, now=now + 2 * DAY)
+    undoing.undo(secret, now=now + 2 * DAY)
     assert [passkey.name for passkey in Passkey.objects.all()] == ["of the holder"]
 
 
 def test_the_address_of_a_wallet_that_is_about_to_close_stays(client, alice, at_home, now):
     code = ask(alice, now)
-    closing.ask(alice, now=now)
+    closures.ask(alice, now=now)
     for response in (client.get(BEGIN), client.post(BEGIN, {"email": NEW})):
         assert (response.status_code, response.url) == (303, reverse("wallet_close"))
     with pytest.raises(WalletSuspendedError):
@@ -394,11 +395,11 @@ def test_the_address_of_a_wallet_that_is_about_to_close_stays(client, alice, at_
 
 def test_undoing_a_change_keeps_a_wallet_that_was_to_close_since(alice, now):
     secret = change(alice, now, "thief@example.net")
-    closing.ask(alice, now=now)  # by the thief
-    email_change_undo.undo(secret, now=now + timedelta(hours=3))
+    closures.ask(alice, now=now)  # by the thief
+    undoing.undo(secret, now=now + timedelta(hours=3))
     kept = Wallet.objects.get()
     assert (kept.email, kept.closes_at) == (ALICE, None)
-    assert closing_sweep.sweep(now=now + 2 * DAY)["closed wallets"] == 0
+    assert sweeping.sweep(now=now + 2 * DAY)["closed wallets"] == 0
 
 
 def test_who_changes_the_address_and_then_closes_waits_until_that_cannot_be_undone(client, alice, sign_in):
@@ -407,20 +408,20 @@ def test_who_changes_the_address_and_then_closes_waits_until_that_cannot_be_undo
     client.post(reverse("wallet_close"))
     closes_at = Wallet.objects.get().closes_at
     assert closes_at == FormerAddress.objects.get().expires_at
-    assert closing_sweep.sweep(now=closes_at - timedelta(seconds=1))["closed wallets"] == 0
+    assert sweeping.sweep(now=closes_at - timedelta(seconds=1))["closed wallets"] == 0
 
 
 def test_nothing_brings_back_the_address_of_a_closed_wallet(client, alice, now):
     secret = change(alice, now - DAY)
     code = ask(alice, now - timedelta(minutes=1), "third@example.net")
-    closing.ask(alice, now=now - DAY)
-    assert closing.close(WalletClosure.objects.get(), now=now)
+    closures.ask(alice, now=now - DAY)
+    assert closures.close(WalletClosure.objects.get(), now=now)
     assert client.post(reverse("wallet_email_change_undo", args=[secret])).status_code == 410
     with pytest.raises(NoCodeError):
         confirm(alice, code, now)
-    assert email_change_undo.tell_all(now=now) == 0
+    assert undoing.tell_all(now=now) == 0
     assert Wallet.objects.get().email == f"closed:{alice.id}"
-    reserved_addresses.check(ALICE, now=now)  # the address it had before is free as well
+    reserved.check(ALICE, now=now)  # the address it had before is free as well
 
 
 def test_the_browsers_that_signed_in_with_the_old_address_are_forgotten(alice, now):
@@ -438,27 +439,27 @@ def test_an_unknown_link_is_gone(client, db, secret):
 def test_an_address_that_was_not_told_yet_has_no_link(client, alice, now):
     confirm(alice, ask(alice, now), now)
     with pytest.raises(UndoGoneError):
-        email_change_undo.undo("", now=now)
+        undoing.undo("", now=now)
     assert FormerAddress.objects.get().undo_digest == ""
 
 
 def test_a_link_undoes_once_and_for_seven_days(client, alice, now):
     secret = change(alice, now)
     with pytest.raises(UndoGoneError):
-        email_change_undo.undo(secret, now=now + UNDO_FOR)
-    email_change_undo.undo(secret, now=now + UNDO_FOR - timedelta(seconds=1))
+        undoing.undo(secret, now=now + UNDO_FOR)
+    undoing.undo(secret, now=now + UNDO_FOR - timedelta(seconds=1))
     with pytest.raises(UndoGoneError):
-        email_change_undo.undo(secret, now=now)
+        undoing.undo(secret, now=now)
     assert client.get(reverse("wallet_email_change_undo", args=[secret])).status_code == 410
 
 
 def test_the_first_mailbox_undoes_a_chain_of_changes_and_the_thief_cannot_undo_that(alice, now):
     of_alice = change(alice, now, "thief@example.net")
     of_thief = change(alice, now + timedelta(minutes=20), "thief2@example.net")
-    email_change_undo.undo(of_alice, now=now + timedelta(minutes=30))
+    undoing.undo(of_alice, now=now + timedelta(minutes=30))
     assert Wallet.objects.get().email == ALICE
     with pytest.raises(UndoGoneError):
-        email_change_undo.undo(of_thief, now=now + timedelta(minutes=31))
+        undoing.undo(of_thief, now=now + timedelta(minutes=31))
     assert Wallet.objects.get().email == ALICE
 
 
@@ -475,10 +476,10 @@ def test_an_address_that_another_wallet_has_against_the_rule_is_not_taken_from_i
 def test_a_notice_that_could_not_be_sent_is_sent_by_the_sweep_once(alice, now):
     confirm(alice, ask(alice, now), now)
     count = len(mail.outbox)
-    assert email_change_undo.tell_all(now=now) == 1
-    assert email_change_undo.tell_all(now=now) == 0
+    assert undoing.tell_all(now=now) == 1
+    assert undoing.tell_all(now=now) == 0
     assert len(mail.outbox) == count + 1
-    email_change_undo.undo(secret_in(mail.outbox[-1]), now=now)
+    undoing.undo(secret_in(mail.outbox[-1]), now=now)
 
 
 def test_a_change_of_address_stops_a_move_of_the_wallet(alice, bob, now):
@@ -488,7 +489,7 @@ def test_a_change_of_address_stops_a_move_of_the_wallet(alice, bob, now):
 
 
 def test_nothing_in_the_log_names_an_address(alice, now, caplog, capsys):
-    email_change_undo.undo(change(alice, now), now=now)
+    undoing.undo(change(alice, now), now=now)
     said = capsys.readouterr().out + caplog.text
     assert "example" not in said
 
@@ -543,7 +544,7 @@ def test_an_undo_and_a_further_change_at_once_leave_one_address(alice, now):
     def act(number: int) -> Any:
         if number:
             return confirm(alice, code, later)
-        return email_change_undo.undo(secret, now=later)
+        return undoing.undo(secret, now=later)
 
     results = together(act, 2)
     assert isinstance(results[0], FormerAddress)
@@ -555,7 +556,7 @@ def test_an_undo_and_a_further_change_at_once_leave_one_address(alice, now):
 @pytest.mark.django_db(transaction=True)
 def test_a_link_that_is_posted_twice_at_once_undoes_once(alice, now):
     secret = change(alice, now)
-    results = together(lambda _: email_change_undo.undo(secret, now=now), 4)
+    results = together(lambda _: undoing.undo(secret, now=now), 4)
     assert sum(isinstance(result, FormerAddress) for result in results) == 1
     assert sum(isinstance(result, UndoGoneError) for result in results) == 3
 

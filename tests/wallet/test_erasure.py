@@ -10,7 +10,8 @@ from tests.wallet.conftest import together
 from tests.wallet.test_identity_verification import NORA_NEW, attempt_in
 from wallet import credentials, revocation
 from wallet.identity import erasure, pictures
-from wallet.identity.state_machine import move_to, settle
+from wallet.identity.settling import settle
+from wallet.identity.state_machine import move_to
 from wallet.models import (
     Credential,
     Evidence,

@@ -14,7 +14,7 @@ from tests.wallet.test_identity_verification import NORA_NEW, attempt_in
 from wallet import credentials
 from wallet.evidence import DOCUMENT_KINDS, METHODS, Assurance, Evidence, EvidenceError
 from wallet.identity import found, review
-from wallet.identity.state_machine import settle
+from wallet.identity.settling import settle
 from wallet.models import Credential
 from wallet.providers.findings import NeedsReview, Verified
 

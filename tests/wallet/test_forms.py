@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from tests.people import evidence_of
 from wallet.claims import Identity
-from wallet.forms import CodeForm, EmailForm, IdentityForm
+from wallet.forms import CodeForm, EmailForm
+from wallet.identity.forms import IdentityForm
 
 SEPARATORS = st.sampled_from(["", " ", "-", "  ", "\t", "\u00a0", "."])
 

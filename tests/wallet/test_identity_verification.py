@@ -17,16 +17,8 @@ from wallet.claims import Identity
 from wallet.identity import attempts, progress, review, state_machine
 from wallet.identity.attempts import COOL_DOWN, CoolDownError
 from wallet.identity.enrollment import HeldError, enroll
-from wallet.identity.state_machine import (
-    FINAL,
-    MOVES,
-    OPEN,
-    ForbiddenMoveError,
-    State,
-    move_to,
-    settle,
-    submit,
-)
+from wallet.identity.settling import settle
+from wallet.identity.state_machine import FINAL, MOVES, OPEN, ForbiddenMoveError, State, move_to, submit
 from wallet.models import Credential, IdentityVerification, IdentityVerificationTransition, Wallet
 from wallet.providers.findings import Failed, NeedsReview, Pending, Refused, SubmitAgain, Verified
 

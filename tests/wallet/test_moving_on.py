@@ -13,7 +13,8 @@ from tests.people import BOB, evidence_of
 from tests.wallet.conftest import make_errand, together
 from tests.wallet.test_identity_verification import NORA_NEW, attempt_in, log_of
 from wallet.identity import attempts, messages, progress, state_machine, sweeping
-from wallet.identity.state_machine import SUBMISSIONS, ForbiddenMoveError, settle
+from wallet.identity.settling import settle
+from wallet.identity.state_machine import SUBMISSIONS, ForbiddenMoveError
 from wallet.models import Credential, IdentityVerification, Wallet
 from wallet.providers.contract import (
     MessageRefusedError,

@@ -18,7 +18,7 @@ from tests.wallet.operators import claimed, reviewer
 from tests.wallet.test_identity_verification import NORA_NEW, SEEN, attempt_in, in_review
 from wallet import credentials, letters, revocation
 from wallet.identity import notices, progress, review
-from wallet.identity.state_machine import settle
+from wallet.identity.settling import settle
 from wallet.identity.sweeping import sweep
 from wallet.models import Credential, IdentityVerification, Wallet
 from wallet.providers.findings import Verified

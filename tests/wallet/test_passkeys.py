@@ -17,7 +17,7 @@ from infra.sealing import sha256_hex
 from tests.people import ALICE, BOB, NORA
 from tests.wallet.authenticator import BACKED_UP, CAN_BACK_UP, PRESENT, VERIFIED, Authenticator
 from tests.wallet.conftest import make_errand, masked, together
-from wallet.account import closing
+from wallet.account.closing import closures
 from wallet.account.fresh import FRESH_FOR
 from wallet.models import HolderSession, KnownBrowser, Passkey, PasskeyChallenge, Wallet, WalletClosure
 from wallet.passkeys import assertion, challenges, registration, views
@@ -302,13 +302,13 @@ def test_a_passkey_signs_in_at_the_front_door_to_its_own_wallet(client, passkey,
 def test_a_passkey_of_a_closing_wallet_signs_in_and_that_of_a_closed_one_never_does(
     client, passkey, authenticator, now
 ):
-    closing.ask(passkey.wallet, now=now - timedelta(days=1))
+    closures.ask(passkey.wallet, now=now - timedelta(days=1))
     assert enter(client, authenticator).url == reverse("wallet_home")
     assert client.post(reverse("wallet_close_keep")).status_code == 303
-    closing.ask(Wallet.objects.get(), now=now - timedelta(days=1))
+    closures.ask(Wallet.objects.get(), now=now - timedelta(days=1))
     client.post(reverse("wallet_sign_out"))
 
-    closing.close(WalletClosure.objects.get(undone_at=None), now=now)
+    closures.close(WalletClosure.objects.get(undone_at=None), now=now)
     assert not Passkey.objects.exists()
     passkey.save(force_insert=True)  # as if it had been added at that moment
 

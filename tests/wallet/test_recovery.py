@@ -21,21 +21,17 @@ from tests.wallet.operators import address, operate, reviewer
 from tests.wallet.statuses import presented
 from tests.wallet.test_identity_verification import attempt_in
 from wallet import credentials, letters, revocation, suspension
-from wallet.account import (
-    closing,
-    closing_sweep,
-    email_change,
-    recovery,
-    recovery_move,
-    recovery_stop,
-    recovery_sweep,
-)
-from wallet.account.recovery import RecoveryOverError
-from wallet.account.recovery_move import MovedError, NotNowError
+from wallet.account.address import changes
+from wallet.account.closing import closures
+from wallet.account.closing import sweeping as closing
+from wallet.account.recovery import moving, recoveries, stopping, sweeping
+from wallet.account.recovery.moving import MovedError, NotNowError
+from wallet.account.recovery.recoveries import RecoveryOverError
 from wallet.claims import Identity
 from wallet.evidence import Assurance
 from wallet.identity import duplicates, review
-from wallet.identity.state_machine import settle, to_review
+from wallet.identity.settling import settle
+from wallet.identity.state_machine import to_review
 from wallet.models import (
     AuditEntry,
     Credential,
@@ -90,7 +86,7 @@ def as_held(evidence, now):
 
 def recover(new, now, evidence=PASSPORT, named=ALICE):
     """Ask, and be verified; returns the recovery."""
-    asked = recovery.ask(new, named, now=now)
+    asked = recoveries.ask(new, named, now=now)
     verify(new, now, evidence)
     asked.refresh_from_db()
     return asked
@@ -99,7 +95,7 @@ def recover(new, now, evidence=PASSPORT, named=ALICE):
 def wait(now, days=7, every=timedelta(hours=12)):
     """Sweep regularly until that many days later; gives the time."""
     for number in range(int(days * DAY / every) + 1):
-        recovery_sweep.sweep(now=now + number * every)
+        sweeping.sweep(now=now + number * every)
     return now + days * DAY
 
 
@@ -194,7 +190,7 @@ def test_nobody_is_moved_who_did_not_ask(old, new, now):
 
 def test_a_check_from_before_the_question_does_not_count(old, new, now):
     attempt = attempt_in("processing", new, now - DAY)
-    asked = recovery.ask(new, ALICE, now=now)
+    asked = recoveries.ask(new, ALICE, now=now)
     settle(attempt, Verified(PERSON, PASSPORT), now=now)
     asked.refresh_from_db()
     assert asked.state == "asked"
@@ -205,7 +201,7 @@ def test_a_check_from_before_the_question_does_not_count(old, new, now):
 
 
 def test_a_question_is_forgotten_after_seven_days(old, new, now):
-    recovery.ask(new, ALICE, now=now - 7 * DAY)
+    recoveries.ask(new, ALICE, now=now - 7 * DAY)
     verify(new, now)
     assert Recovery.objects.get().state == "asked"
     call_command("clear_expired")
@@ -213,7 +209,7 @@ def test_a_question_is_forgotten_after_seven_days(old, new, now):
 
 
 def test_what_an_operator_approves_counts_like_what_a_provider_found(old, new, now):
-    asked = recovery.ask(new, ALICE, now=now)
+    asked = recoveries.ask(new, ALICE, now=now)
     attempt = attempt_in("processing", new, now)
     to_review(attempt, "unsure", PERSON, PASSPORT, now=now)
     review.claim(attempt, operator=reviewer(), now=now)
@@ -225,7 +221,7 @@ def test_what_an_operator_approves_counts_like_what_a_provider_found(old, new, n
 def test_an_operator_who_corrects_the_identity_drops_the_subject_of_the_provider(new, now):
     old = Wallet.objects.create(email=ALICE, created_at=now - DAY)
     verify(old, now - DAY, SUBJECT)
-    asked = recovery.ask(new, ALICE, now=now)
+    asked = recoveries.ask(new, ALICE, now=now)
     attempt = attempt_in("processing", new, now)
     to_review(attempt, "unsure", PERSON, SUBJECT, now=now)
     review.claim(attempt, operator=reviewer(), now=now)
@@ -236,7 +232,7 @@ def test_an_operator_who_corrects_the_identity_drops_the_subject_of_the_provider
 
 
 def test_the_named_address_is_kept_as_a_keyed_digest_and_only_until_it_is_decided(old, new, now):
-    asked = recovery.ask(new, ALICE, now=now)
+    asked = recoveries.ask(new, ALICE, now=now)
     assert re.fullmatch("[0-9a-f]{64}", asked.named)
     verify(new, now)
     assert Recovery.objects.get().named == ""
@@ -278,7 +274,7 @@ def test_a_new_wallet_that_is_suspended_or_verified_anew_gets_nothing(old, new, 
 
 
 def test_a_wallet_that_is_about_to_close_cannot_be_recovered(old, new, now):
-    closing.ask(old, now=now)
+    closures.ask(old, now=now)
     asked = recover(new, now)
     assert (asked.state, "about to be closed" in asked.reason) == ("refused", True)
 
@@ -286,7 +282,7 @@ def test_a_wallet_that_is_about_to_close_cannot_be_recovered(old, new, now):
 def test_nothing_moves_to_a_new_wallet_that_is_about_to_close(old, new, now):
     waiting = recover(new, now)
     wait(now, 6.5)
-    closing.ask(new, now=now + 6.5 * DAY)
+    closures.ask(new, now=now + 6.5 * DAY)
     wait(now + 7 * DAY, 0)
     waiting.refresh_from_db()
     old.refresh_from_db()
@@ -298,8 +294,8 @@ def test_nothing_moves_to_a_new_wallet_that_is_about_to_close(old, new, now):
 def test_a_wallet_that_is_closed_while_it_waits_for_its_move_does_not_move(old, new, now, hours):
     waiting = recover(new, now)
     wait(now, 6.5)
-    closing.ask(old, now=now + 7 * DAY - timedelta(hours=hours))
-    closing_sweep.sweep(now=now + 7 * DAY)
+    closures.ask(old, now=now + 7 * DAY - timedelta(hours=hours))
+    closing.sweep(now=now + 7 * DAY)
     wait(now + 7 * DAY, 1)
     old.refresh_from_db()
     new.refresh_from_db()
@@ -311,8 +307,8 @@ def test_a_wallet_that_is_closed_while_it_waits_for_its_move_does_not_move(old, 
 
 
 def test_a_wallet_that_was_closed_cannot_be_recovered(old, new, now):
-    closing.ask(old, now=now - DAY)
-    assert closing.close(WalletClosure.objects.get(), now=now)
+    closures.ask(old, now=now - DAY)
+    assert closures.close(WalletClosure.objects.get(), now=now)
     refused = recover(new, now)
     assert (refused.state, refused.old) == ("refused", None)
 
@@ -394,7 +390,7 @@ def test_a_check_that_is_just_handed_in_puts_the_move_off(old, new, now):
     attempt = attempt_in("submitted", old, now)
     later = now + 7 * DAY
     with pytest.raises(NotNowError):
-        recovery_move.move(Recovery.objects.get(), now=later)
+        moving.move(Recovery.objects.get(), now=later)
     assert Recovery.objects.get().state == "waiting"
     IdentityVerification.objects.filter(id=attempt.id).update(state="error")
     wait(later, 0)
@@ -416,9 +412,9 @@ def test_a_second_sweep_changes_nothing(old, new, now):
     recover(new, now)
     later = wait(now)
     count = len(mail.outbox)
-    assert recovery_sweep.sweep(now=later) == []
+    assert sweeping.sweep(now=later) == []
     with pytest.raises(MovedError):
-        recovery_move.move(Recovery.objects.get(), now=later)
+        moving.move(Recovery.objects.get(), now=later)
     assert len(mail.outbox) == count
 
 
@@ -437,7 +433,7 @@ def test_the_old_address_is_told_at_the_beginning_midway_and_a_day_before_and_af
     told = []
     for hours in range(0, 8 * 24, 6):
         before = len(subjects(to=ALICE))
-        recovery_sweep.sweep(now=now + timedelta(hours=hours))
+        sweeping.sweep(now=now + timedelta(hours=hours))
         if len(subjects(to=ALICE)) > before:
             told.append(hours / 24)
     assert told == [0, 3.5, 6, 7]
@@ -455,10 +451,10 @@ def test_a_sweep_that_did_not_run_for_weeks_does_not_move_without_having_told(ol
     recover(new, now)
     late = now + 20 * DAY
     for number in range(3):
-        recovery_sweep.sweep(now=late + number * timedelta(minutes=1))
+        sweeping.sweep(now=late + number * timedelta(minutes=1))
     assert len(subjects(to=ALICE)) == 3
     assert Recovery.objects.get().state == "waiting"
-    recovery_sweep.sweep(now=late + DAY + timedelta(minutes=2))
+    sweeping.sweep(now=late + DAY + timedelta(minutes=2))
     assert Recovery.objects.get().state == "moved"
 
 
@@ -486,16 +482,16 @@ def test_a_mailbox_that_does_not_exist_any_more_counts_as_told(old, new, now, mo
 
 def test_nobody_can_flood_a_mailbox_with_recoveries(old, new, now):
     for _ in range(5):
-        recovery.ask(new, ALICE, now=now)
+        recoveries.ask(new, ALICE, now=now)
     with pytest.raises(LimitReachedError):
-        recovery.ask(new, ALICE, now=now)
+        recoveries.ask(new, ALICE, now=now)
     assert mail.outbox == []  # nothing is sent before the identity is verified
 
 
 def test_after_a_stop_only_an_operator_helps_for_thirty_days(old, new, now):
     recover(new, now)
     wait(now, 0)
-    recovery_stop.by_link(secret_in(mail.outbox[-1]), now=now)
+    stopping.by_link(secret_in(mail.outbox[-1]), now=now)
     verify(new, now + DAY)
     again = recover(new, now + 2 * DAY)
     assert (again.state, again.reason) == ("refused", "a move of this wallet was stopped lately")
@@ -587,13 +583,13 @@ def test_an_operator_finds_and_stops_a_move_with_a_reason_and_an_audit_entry(olg
 @pytest.mark.parametrize("who", ["link", "holder", "operator"])
 def test_who_asked_for_a_move_is_told_that_somebody_else_stopped_it(olga, old, new, now, who):
     waiting = recover(new, now)
-    recovery_sweep.sweep(now=now)
+    sweeping.sweep(now=now)
     if who == "link":
-        recovery_stop.by_link(secret_in(mail.outbox[-1]), now=now)
+        stopping.by_link(secret_in(mail.outbox[-1]), now=now)
     elif who == "holder":
-        recovery_stop.by_holder(old, now=now)
+        stopping.by_holder(old, now=now)
     else:
-        recovery_stop.by_operator(waiting, operator=User.objects.get(), reason="a call", now=now)
+        stopping.by_operator(waiting, operator=User.objects.get(), reason="a call", now=now)
     assert (mail.outbox[-1].to, mail.outbox[-1].subject) == ([NEW], "Your wallet does not move")
 
 
@@ -607,9 +603,9 @@ def test_an_auditor_sees_moves_and_stops_none(audrey, old, new, now):
 
 def test_changing_the_address_of_the_old_wallet_stops_it(old, new, now):
     recover(new, now)
-    email_change.ask(old, "third@example.net", browser="b" * 64, client="192.0.2.1", now=now)
+    changes.ask(old, "third@example.net", browser="b" * 64, client="192.0.2.1", now=now)
     code = code_in(mail.outbox[-1].body)
-    email_change.confirm(old, code, browser="b" * 64, client="192.0.2.1", now=now)
+    changes.confirm(old, code, browser="b" * 64, client="192.0.2.1", now=now)
     assert Recovery.objects.get().state == "stopped"
 
 
@@ -649,10 +645,10 @@ def test_naming_a_wallet_costs_the_same_queries_whether_it_exists_or_not(old, ne
     from django.test.utils import CaptureQueriesContext
 
     counts = []
-    recovery.ask(new, "first@example.org", now=now)
+    recoveries.ask(new, "first@example.org", now=now)
     for named in (ALICE, "nobody@example.org"):
         with CaptureQueriesContext(connection) as queries:
-            recovery.ask(new, named, now=now)
+            recoveries.ask(new, named, now=now)
         counts.append(len(queries))
     assert counts[0] == counts[1]
 
@@ -699,8 +695,8 @@ def test_a_stop_and_the_move_at_once_have_one_winner(old, new, now):
 
     def act(number: int) -> Any:
         if number:
-            return recovery_stop.by_link(link, now=later)
-        return recovery_move.move(Recovery.objects.get(), now=later)
+            return stopping.by_link(link, now=later)
+        return moving.move(Recovery.objects.get(), now=later)
 
     moved, stopped = together(act, 2)
     state, email = Recovery.objects.get().state, Wallet.objects.get(id=old.id).email
@@ -717,7 +713,7 @@ def test_a_stop_and_the_move_at_once_have_one_winner(old, new, now):
 def test_sweeps_at_once_send_each_email_once_and_move_once(old, new, now):
     recover(new, now)
     for days in (0, 3.5, 6, 7):
-        together(lambda _, days=days: recovery_sweep.sweep(now=now + days * DAY), 4)
+        together(lambda _, days=days: sweeping.sweep(now=now + days * DAY), 4)
     assert len(subjects(to=ALICE)) == 4
     assert len(subjects(to=NEW)) == 1
     assert Wallet.objects.get().email == NEW
@@ -729,7 +725,7 @@ def test_sweeps_at_once_send_each_email_once_and_move_once(old, new, now):
 def test_two_recoveries_of_one_wallet_at_once_leave_one_that_waits(old, new, now):
     second = Wallet.objects.create(email="second@example.net", created_at=now)
     for wallet in (new, second):
-        recovery.ask(wallet, ALICE, now=now)
+        recoveries.ask(wallet, ALICE, now=now)
     attempts = [attempt_in("processing", wallet, now) for wallet in (new, second)]
     together(lambda number: settle(attempts[number], Verified(PERSON, PASSPORT), now=now), 2)
     assert sorted(Recovery.objects.values_list("state", flat=True)) == ["refused", "waiting"]
@@ -747,7 +743,7 @@ def test_a_renewal_and_the_move_at_once_leave_one_identity(old, new, now):
     def act(number: int) -> Any:
         if number:
             return settle(attempt, Verified(replace(PERSON, given_name="Eve"), PASSPORT), now=later)
-        return recovery_move.move(Recovery.objects.get(), now=later)
+        return moving.move(Recovery.objects.get(), now=later)
 
     together(act, 2)
     assert IdentityVerification.objects.filter(wallet=old, state="approved").count() == 1

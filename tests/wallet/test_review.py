@@ -19,7 +19,8 @@ from wallet.claims import Identity
 from wallet.evidence import Assurance
 from wallet.identity import review
 from wallet.identity.review import NotClaimedError, SamePersonError
-from wallet.identity.state_machine import ForbiddenMoveError, move_to, settle, submit
+from wallet.identity.settling import settle
+from wallet.identity.state_machine import ForbiddenMoveError, move_to, submit
 from wallet.models import AuditEntry, Credential, Evidence, IdentityMark, IdentityVerification, Wallet
 from wallet.providers.findings import NeedsReview, Verified
 

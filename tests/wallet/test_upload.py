@@ -16,8 +16,8 @@ from tests.wallet.operators import address, operate
 from tests.wallet.test_admin import TYPED
 from tests.wallet.test_pictures import picture
 from tests.wallet.test_review import seen
-from wallet.forms import UploadForm
 from wallet.identity import pictures, review, upload
+from wallet.identity.forms import UploadForm
 from wallet.identity.upload import UPLOADS
 from wallet.models import AuditEntry, Evidence, IdentityVerification, Picture, Wallet
 

@@ -6,14 +6,13 @@ from datetime import datetime
 
 from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import rotate_token
-from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
 from wallet import sessions
 from wallet.account.user_agents import UserAgent
 from wallet.models import HolderSession, Wallet
-from wallet.pages import see_other
+from wallet.pages import for_signed_in, see_other
 
 MOST_SHOWN = 50
 
@@ -53,11 +52,9 @@ def sign_out_everywhere(wallet: Wallet) -> None:
 
 @never_cache
 @require_POST
-def end(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
+@for_signed_in
+def end(request: HttpRequest, session: HolderSession, now: datetime, public_id: uuid.UUID) -> HttpResponse:
     """Signs out one browser of the signed-in holder; that of another wallet stays signed in."""
-    session = sessions.current(request, now=timezone.now())
-    if session is None:
-        return see_other("wallet_front_door")
     if public_id == session.public_id:
         return _leave(request)
     sign_out_one(session.wallet, public_id)
@@ -66,11 +63,9 @@ def end(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
 
 @never_cache
 @require_POST
-def end_all(request: HttpRequest) -> HttpResponse:
+@for_signed_in
+def end_all(request: HttpRequest, session: HolderSession, now: datetime) -> HttpResponse:
     """Signs out all other browsers of the holder; with the button “everywhere”, this one too."""
-    session = sessions.current(request, now=timezone.now())
-    if session is None:
-        return see_other("wallet_front_door")
     if request.POST.get("where") == "everywhere":
         sign_out_everywhere(session.wallet)
         return _leave(request)

@@ -4,15 +4,18 @@ A factor is a code, a link or a passkey. It is needed by everything that changes
 data away, or that ends the wallet; `presentation` needs it for payments.
 """
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
+from functools import wraps
+from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.urls import reverse
 
 from infra import browser
 from wallet import errands
 from wallet.models import Errand, HolderSession
-from wallet.pages import see_other
+from wallet.pages import Page, see_other
 
 FRESH_FOR = timedelta(minutes=5)
 
@@ -20,6 +23,23 @@ FRESH_FOR = timedelta(minutes=5)
 def is_fresh(session: HolderSession, *, now: datetime) -> bool:
     """Whether the holder proved a factor within the last minutes."""
     return session.signed_in_at >= now - FRESH_FOR
+
+
+def factor_first(place: str) -> Callable[[Page], Page]:
+    """For a view of `for_signed_in`: without a fresh factor, `confirm_first`, which then leads to `place`."""
+
+    def needs_factor(view: Page) -> Page:
+        @wraps(view)
+        def page(
+            request: HttpRequest, session: HolderSession, now: datetime, *args: Any, **kwargs: Any
+        ) -> HttpResponseBase:
+            if not is_fresh(session, now=now):
+                return confirm_first(request, session, place, now=now)
+            return view(request, session, now, *args, **kwargs)
+
+        return page
+
+    return needs_factor
 
 
 def confirm_first(request: HttpRequest, session: HolderSession, page: str, *, now: datetime) -> HttpResponse:

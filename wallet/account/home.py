@@ -5,17 +5,17 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
-from django.utils import timezone
+from django.shortcuts import render
 from django.utils.timezone import localdate
 from django.views.decorators.cache import never_cache
 
 from infra.reading import only_read
-from wallet import credentials, sessions
+from wallet import credentials
 from wallet.claims import ClaimPreview
 from wallet.evidence import METHODS
 from wallet.identity import attempts, state_machine
-from wallet.models import Credential, Evidence, IdentityVerification, Wallet
+from wallet.models import Credential, Evidence, HolderSession, IdentityVerification, Wallet
+from wallet.pages import for_signed_in_302
 from wallet.validity import Validity, validity
 
 ENDS_SOON = timedelta(days=30)  # the first e-mail about the end is sent then, see `identity.notices`
@@ -49,13 +49,10 @@ class Check:
 
 @never_cache
 @only_read
-def home(request: HttpRequest) -> HttpResponse:
+@for_signed_in_302
+def home(request: HttpRequest, session: HolderSession, now: datetime) -> HttpResponse:
     """The card of the signed-in holder. The wallet of a suspended holder has no session: they sign in anew,
     and that page says that it is suspended."""
-    now = timezone.now()
-    session = sessions.current(request, now=now)
-    if session is None:
-        return redirect("wallet_front_door")
     return render(request, "wallet/home.html", _card(session.wallet, now=now))
 
 

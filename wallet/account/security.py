@@ -1,23 +1,22 @@
 """The page on which holders see and change how they sign in."""
 
+from datetime import datetime
+
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
-from django.utils import timezone
+from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 
 from infra.reading import only_read
-from wallet import sessions
 from wallet.account import browsers
+from wallet.models import HolderSession
+from wallet.pages import for_signed_in_302
 
 
 @never_cache
 @only_read
-def security(request: HttpRequest) -> HttpResponse:
+@for_signed_in_302
+def security(request: HttpRequest, session: HolderSession, now: datetime) -> HttpResponse:
     """Passkeys, signed-in browsers and the e-mail address of the signed-in holder."""
-    now = timezone.now()
-    session = sessions.current(request, now=now)
-    if session is None:
-        return redirect("wallet_front_door")
     context = {
         "here": "security",
         "wallet": session.wallet,

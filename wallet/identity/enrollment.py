@@ -8,7 +8,7 @@ from django.db import transaction
 
 from wallet import credentials
 from wallet import evidence as evidences
-from wallet.account import recovery
+from wallet.account.recovery import recoveries
 from wallet.claims import Identity
 from wallet.identity import duplicates
 from wallet.models import Credential, Evidence, IdentityVerification, Wallet
@@ -42,7 +42,7 @@ def enroll(
     Evidence.objects.update_or_create(verification=verification, defaults=_columns(evidence))
     credential = credentials.issue(wallet, identity, verification, ends=evidence.document_expires_on, now=now)
     duplicates.remember(credential, identity, evidence)
-    recovery.on_verified(verification, evidence, now=now)
+    recoveries.on_verified(verification, evidence, now=now)
     return credential
 
 

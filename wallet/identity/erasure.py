@@ -1,12 +1,14 @@
 """Erasing what a verified identity leaves behind: its claims after its end, and old attempts."""
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
+from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from infra.retention import delete
+from infra.retention import delete, pages
 from wallet.identity.state_machine import OPEN
 from wallet.models import Credential, Evidence, IdentityMark, IdentityVerification
 
@@ -21,39 +23,57 @@ def clear_identities(*, now: datetime, batch: int) -> int:
 
     The row of the credential stays: it says until when there was an identity, and status lists refer to it.
     """
-    revoked = Credential.objects.filter(state=Credential.State.REVOKED)
+    kept = Credential.objects.filter(erased_at=None)
+    revoked = kept.filter(state=Credential.State.REVOKED)
     revoked.filter(revoked_at=None).update(revoked_at=now)  # by an earlier release, which did not write when
     before = now - settings.IDENTITY_KEPT
-    due = Credential.objects.filter(Q(expires_at__lte=before) | Q(revoked_at__lte=before), erased_at=None)
-    cleared = 0
-    while count := _erase(due, now=now, batch=batch):
-        cleared += count
-    return cleared
+    return sum(
+        _erase(page, now=now)
+        for due, by in (
+            (kept.filter(expires_at__lte=before), "expires_at"),
+            (revoked.filter(revoked_at__lte=before), "revoked_at"),
+        )
+        for page in pages(due, by=by, batch=batch)
+    )
 
 
 @transaction.atomic
-def _erase(due: QuerySet[Credential], *, now: datetime, batch: int) -> int:
-    """Locks the rows first: an identity that is renewed at the same time is not due any more."""
-    found = list(due.select_for_update().order_by("id").values_list("id", flat=True)[:batch])
+def _erase(due: QuerySet[Credential], *, now: datetime) -> int:
+    """Locks the rows first: an identity that is renewed at the same time is not due any more.
+
+    The documents that were shown go in the same transaction.
+    """
+    found = dict(due.select_for_update().order_by("id").values_list("id", "verification_id"))
     IdentityMark.objects.filter(credential__in=found).delete()
+    _erase_documents(found.values())
     return due.filter(id__in=found).update(sealed_identity=b"", erased_at=now)
 
 
 def clear_documents(*, now: datetime, batch: int) -> int:
-    """Erase which document was shown for identities that are erased, or were replaced as long ago."""
-    erased = Credential.objects.exclude(erased_at=None).values("verification_id")
-    replaced = Q(
-        verification__state=State.EXPIRED, verification__changed_at__lte=now - settings.IDENTITY_KEPT
+    """Erase which document was shown for identities that are erased, or were replaced as long ago.
+
+    `clear_identities` does the former at once; here it is done for what an earlier release has erased.
+    """
+    replaced = IdentityVerification.objects.filter(
+        state=State.EXPIRED, changed_at__lte=now - settings.IDENTITY_KEPT
     )
-    due = Evidence.objects.exclude(**DOCUMENT).filter(replaced | Q(verification__in=erased))
-    cleared = 0
-    while found := list(due.order_by("id").values_list("id", flat=True)[:batch]):
-        cleared += Evidence.objects.filter(id__in=found).update(**DOCUMENT)
+    cleared = sum(
+        _erase_documents(page.values_list("id", flat=True))
+        for page in pages(replaced, by="changed_at", batch=batch)
+    )
+    erased = Credential.objects.filter(erased_at__isnull=False)
+    for page in pages(erased, by="erased_at", batch=batch):
+        cleared += _erase_documents(page.values_list("verification_id", flat=True))
     return cleared
+
+
+def _erase_documents(verifications: Iterable[UUID]) -> int:
+    shown = Evidence.objects.exclude(**DOCUMENT)
+    return shown.filter(verification__in=list(verifications)).update(**DOCUMENT)
 
 
 def clear_attempts(*, now: datetime, batch: int) -> int:
     """Delete attempts that ended ATTEMPTS_KEPT ago, with their logs, except that of the wallet's identity."""
-    ended = IdentityVerification.objects.exclude(state__in=OPEN).filter(changed_at__lte=now - ATTEMPTS_KEPT)
-    verified_by = Credential.objects.values("verification_id")
-    return delete(ended.exclude(id__in=verified_by), by="changed_at", batch=batch)
+    old = IdentityVerification.objects.filter(changed_at__lte=now - ATTEMPTS_KEPT)
+    verifies = Exists(Credential.objects.filter(verification=OuterRef("pk")))
+    return delete(old, by="changed_at", batch=batch, where=~Q(verifies) & ~Q(state__in=OPEN))

@@ -4,28 +4,24 @@ from datetime import datetime
 
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
-from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from infra import browser
-from wallet import errands, sessions
-from wallet.models import Credential, Errand, Wallet
-from wallet.pages import see_other
+from wallet import errands
+from wallet.models import Credential, Errand, HolderSession, Wallet
+from wallet.pages import for_signed_in, see_other
 
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
-def own_identity(request: HttpRequest) -> HttpResponse:
+@for_signed_in
+def own_identity(request: HttpRequest, session: HolderSession, now: datetime) -> HttpResponse:
     """On POST, leads to a check that renews; what the holder has stays valid until that is approved.
 
     Otherwise redirects to the home page, which shows the identity: checks return here, and old e-mails and
     bookmarks lead here.
     """
-    now = timezone.now()
-    session = sessions.current(request, now=now)
-    if session is None:
-        return see_other("wallet_front_door")
     if request.method == "POST":
         return _renew(request, session.wallet, now)
     return see_other("wallet_home")

@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 from django.db import transaction
+from django.db.models import Q
 
+from infra.retention import delete
 from infra.sealing import seal_column, unseal_column
 from wallet.identity.state_machine import OPEN
 from wallet.models import IdentityVerification, Picture
@@ -29,9 +31,5 @@ def opened(picture: Picture) -> bytes:
 
 def clear(*, now: datetime, batch: int) -> int:
     """Erase the pictures of attempts that ended KEPT ago or earlier; how many."""
-    ended = Picture.objects.exclude(verification__state__in=OPEN)
-    due = ended.filter(verification__changed_at__lte=now - KEPT)
-    cleared = 0
-    while found := list(due.order_by("id").values_list("id", flat=True)[:batch]):
-        cleared += Picture.objects.filter(id__in=found).delete()[0]
-    return cleared
+    ended = ~Q(verification__state__in=OPEN) & Q(verification__changed_at__lte=now - KEPT)
+    return delete(Picture.objects.all(), by="id", batch=batch, where=ended)

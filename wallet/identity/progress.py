@@ -18,7 +18,8 @@ from django.urls import reverse
 
 from infra.sealing import SealError, seal_column, unseal_column
 from wallet.identity import notices, state_machine
-from wallet.identity.state_machine import MOVES, WAITING, ForbiddenMoveError, move_to, settle
+from wallet.identity.settling import settle
+from wallet.identity.state_machine import MOVES, WAITING, ForbiddenMoveError, move_to
 from wallet.models import IdentityVerification
 from wallet.providers import registry
 from wallet.providers.contract import (

@@ -14,8 +14,8 @@ from infra.again import again_after
 from infra.limits import Limit, LimitReachedError
 from wallet import errands
 from wallet import pictures as picture_files
-from wallet.forms import UploadForm
 from wallet.identity import attempts, pictures, progress, state_machine
+from wallet.identity.forms import UploadForm
 from wallet.identity.state_machine import ForbiddenMoveError
 from wallet.models import Errand, IdentityVerification, Wallet
 from wallet.pages import for_holder, see_other

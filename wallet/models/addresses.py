@@ -116,7 +116,13 @@ class Recovery(models.Model):
                 name="wallet_one_recovery_by_a_wallet",
             ),
         ]
-        indexes = [models.Index(fields=["due_at"], condition=Q(state="waiting"), name="wallet_moves_due")]
+        indexes = [
+            models.Index(fields=["due_at"], condition=Q(state="waiting"), name="wallet_moves_due"),
+            models.Index(fields=["asked_at"], condition=Q(state="asked"), name="wallet_recoveries_asked"),
+            models.Index(
+                fields=["ended_at"], condition=Q(ended_at__isnull=False), name="wallet_recoveries_ended"
+            ),
+        ]
 
     def __str__(self) -> str:
         return str(self.id)

@@ -130,6 +130,7 @@ class IdentityVerification(models.Model):
         ]
         indexes = [
             models.Index(fields=["state", "changed_at"], name="wallet_verification_idle"),
+            models.Index(fields=["changed_at"], name="wallet_verification_oldest"),
             models.Index(fields=["wallet", "-created_at"], name="wallet_verification_newest"),
             models.Index(fields=["provider", "provider_reference"], name="wallet_verification_reference"),
             models.Index(
@@ -220,7 +221,19 @@ class Credential(models.Model):
             ),
         ]
         indexes = [
-            models.Index(fields=["id"], condition=Q(state="suspended"), name="wallet_credentials_suspended")
+            models.Index(fields=["id"], condition=Q(state="suspended"), name="wallet_credentials_suspended"),
+            # For `clear_expired`.
+            models.Index(
+                fields=["expires_at"], condition=Q(erased_at=None), name="wallet_identities_to_erase"
+            ),
+            models.Index(
+                fields=["revoked_at"],
+                condition=Q(state="revoked", erased_at=None),
+                name="wallet_revoked_to_erase",
+            ),
+            models.Index(
+                fields=["erased_at"], condition=Q(erased_at__isnull=False), name="wallet_identities_erased"
+            ),
         ]
 
     def __str__(self) -> str:

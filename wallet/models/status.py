@@ -109,7 +109,7 @@ class StatusEntry(models.Model):
                 name="wallet_swept_status_entry_is_blank",
             ),
         ]
-        # No index contains blank entries.
+        # Only the last of these contains blank entries; `sweeping` deletes them when the list is closed.
         indexes = [
             models.Index(
                 fields=["expires_at"],
@@ -123,6 +123,11 @@ class StatusEntry(models.Model):
             ),
             models.Index(
                 fields=["status_list"], condition=~Q(status=0), name="wallet_status_entries_changed"
+            ),
+            models.Index(
+                fields=["status_list", "idx"],
+                condition=Q(expires_at=None),
+                name="wallet_status_entries_blank",
             ),
         ]
 

@@ -1,57 +1,49 @@
 """The pages on which a signed-in holder adds, names and removes passkeys."""
 
 import uuid
-from collections.abc import Callable
 from datetime import datetime
 from functools import wraps
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
-from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from wallet import sessions
 from wallet.account import fresh
 from wallet.models import HolderSession, Passkey, Wallet
-from wallet.pages import see_other
+from wallet.pages import Page, for_signed_in, see_other
 from wallet.passkeys import pages, registration
 from wallet.passkeys.errors import PasskeyError
 from wallet.passkeys.forms import PasskeyNameForm
 from wallet.passkeys.pages import POSTED
 
 SECURITY = "wallet_security"
-View = Callable[..., HttpResponse]
 
 
-def _for_own_passkey(view: Callable[[HttpRequest, Passkey], HttpResponse]) -> View:
-    """A page about a passkey of the signed-in holder; 404 for those of others."""
+def _for_own_passkey(view: Page) -> Page:
+    """A page about a passkey of the signed-in holder, or 404: `view(request, session, now, passkey)`."""
 
     @never_cache
+    @for_signed_in
     @wraps(view)
-    def page(request: HttpRequest, passkey_id: uuid.UUID) -> HttpResponse:
-        session = sessions.current(request, now=timezone.now())
-        if session is None:
-            return see_other("wallet_front_door")
+    def page(
+        request: HttpRequest, session: HolderSession, now: datetime, passkey_id: uuid.UUID
+    ) -> HttpResponseBase:
         passkey = session.wallet.passkeys.filter(id=passkey_id).first()
         if passkey is None:
             raise Http404
-        return view(request, passkey)
+        return view(request, session, now, passkey)
 
     return page
 
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
-def add(request: HttpRequest) -> HttpResponse:
+@for_signed_in
+@fresh.factor_first("wallet_passkey_add")
+def add(request: HttpRequest, session: HolderSession, now: datetime) -> HttpResponse:
     """Explains passkeys; on POST, adds the one that the browser has made. Needs a fresh factor."""
-    now = timezone.now()
-    session = sessions.current(request, now=now)
-    if session is None:
-        return see_other("wallet_front_door")
-    if not fresh.is_fresh(session, now=now):
-        return fresh.confirm_first(request, session, "wallet_passkey_add", now=now)
     if request.method == "POST":
         return _add(request, session, now)
     return render(request, "wallet/passkeys/add.html", {"signed_in_as": session.wallet.email})
@@ -59,19 +51,16 @@ def add(request: HttpRequest) -> HttpResponse:
 
 @never_cache
 @require_POST
-def close_offer(request: HttpRequest) -> HttpResponse:
+@for_signed_in
+def close_offer(request: HttpRequest, session: HolderSession, now: datetime) -> HttpResponse:
     """The holder does not want a passkey now; the offer is not made again."""
-    now = timezone.now()
-    session = sessions.current(request, now=now)
-    if session is None:
-        return see_other("wallet_front_door")
     Wallet.objects.filter(id=session.wallet_id, passkey_offered_at=None).update(passkey_offered_at=now)
     return see_other("wallet_home")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @_for_own_passkey
-def rename(request: HttpRequest, passkey: Passkey) -> HttpResponse:
+def rename(request: HttpRequest, session: HolderSession, now: datetime, passkey: Passkey) -> HttpResponse:
     """The form for the name of a passkey."""
     form = PasskeyNameForm(request.POST or None, initial={"name": passkey.name})
     if form.is_valid():
@@ -84,12 +73,9 @@ def rename(request: HttpRequest, passkey: Passkey) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @_for_own_passkey
-def remove(request: HttpRequest, passkey: Passkey) -> HttpResponse:
+@fresh.factor_first(SECURITY)
+def remove(request: HttpRequest, session: HolderSession, now: datetime, passkey: Passkey) -> HttpResponse:
     """Asks for confirmation; on POST, removes the passkey. Needs a fresh factor."""
-    now = timezone.now()
-    session = sessions.current(request, now=now)
-    if session is not None and not fresh.is_fresh(session, now=now):
-        return fresh.confirm_first(request, session, SECURITY, now=now)
     if request.method == "POST":
         registration.remove(passkey)
         return see_other(reverse(SECURITY, query={"passkey": "removed"}))

@@ -40,10 +40,10 @@ def parse(token: str) -> UnverifiedSdJwt:
         raise SdJwtError(f"longer than {MAX_TOKEN} characters")
     if token.encode("ascii", "replace").translate(None, _ALPHABET):
         raise SdJwtError("a character that no SD-JWT has")
-    jwt, *texts = token.split("~")
-    if not texts:
+    jwt, tilde, rest = token.partition("~")
+    if not tilde:
         raise SdJwtError("there is no ~ after the issuer-signed JWT")
-    key_binding = texts.pop()
+    *texts, key_binding = rest.split("~")
     if len(texts) > MAX_DISCLOSURES:
         raise SdJwtError(f"more than {MAX_DISCLOSURES} disclosures")
     if not _has_three_segments(jwt):
@@ -56,8 +56,9 @@ def parse(token: str) -> UnverifiedSdJwt:
 
 
 def _has_three_segments(jwt: str) -> bool:
-    segments = jwt.split(".")
-    return len(segments) == 3 and all(segments)
+    header, _, rest = jwt.partition(".")  # which finds a character several times as fast as `split`
+    payload, _, signature = rest.partition(".")
+    return bool(header and payload and signature) and "." not in signature
 
 
 def _content(text: str) -> list[Any]:

@@ -30,8 +30,9 @@ class Processing:
         digests = members.pop("_sd", [])
         if not isinstance(digests, list):
             raise SdJwtError("_sd is not an array", FORM)
-        self._note(digests)
-        if RESERVED & members.keys():
+        if digests:
+            self._note(digests)
+        if not RESERVED.isdisjoint(members):
             raise SdJwtError("a claim has a reserved name", FORM)
         result = {
             name: self._value(value, (*path, name)) if isinstance(value, _CONTAINERS) else value

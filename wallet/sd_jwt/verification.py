@@ -188,4 +188,4 @@ def _check_own_audience(payload: dict[str, Any], audience: str) -> None:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return type(value) in (int, float)  # `bool` is a kind of `int`

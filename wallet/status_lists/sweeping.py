@@ -3,10 +3,10 @@
 A closed list allocates no more entries: its blank rows are deleted, and when it is empty it is retired.
 """
 
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 import structlog
-from django.db.models import QuerySet
 
 from wallet.models import StatusEntry, StatusList
 
@@ -15,6 +15,7 @@ log = structlog.get_logger(__name__)
 KEPT = timedelta(hours=1)  # after the expiry, for relying parties whose clocks are slow
 # An uncommitted transaction may still insert an entry for this long after a list was closed.
 CLOSED_FOR = timedelta(hours=1)
+READ = 100  # batches of rows that one query finds
 
 
 def forget_ended(*, now: datetime, batch: int) -> int:
@@ -25,8 +26,10 @@ def forget_ended(*, now: datetime, batch: int) -> int:
     ended = StatusEntry.objects.filter(expires_at__lte=now - KEPT)
     forgotten = 0
     blank = {"credential": None, "signing_key": None, "reference": None, "status": 0, "expires_at": None}
-    while ids := _ids(ended, batch):
-        forgotten += ended.filter(pk__in=ids).update(**blank)
+    # A query passes the rows of the same hour that were blanked before it, so there are few queries.
+    while found := list(ended.order_by("expires_at").values_list("pk", flat=True)[: READ * batch]):
+        for ids in _portions(found, batch):
+            forgotten += ended.filter(pk__in=ids).update(**blank)
     return forgotten
 
 
@@ -37,18 +40,20 @@ def retire_closed(*, now: datetime, batch: int) -> int:
     """
     retired = 0
     for row in StatusList.objects.filter(closed_at__lte=now - CLOSED_FOR, retired_at=None):
-        while ids := _ids(row.entries.filter(expires_at=None), batch):
-            StatusEntry.objects.filter(pk__in=ids, expires_at=None).delete()
+        blank = row.entries.filter(expires_at=None)
+        while found := list(blank.order_by("idx").values_list("pk", flat=True)[: READ * batch]):
+            for ids in _portions(found, batch):
+                StatusEntry.objects.filter(pk__in=ids, expires_at=None).delete()
         retired += _retire(row, now)
     return retired
 
 
-def _ids(rows: QuerySet[StatusEntry], batch: int) -> list[int]:
-    return list(rows.order_by().values_list("pk", flat=True)[:batch])
+def _portions(ids: list[int], batch: int) -> Iterator[list[int]]:
+    return (ids[at : at + batch] for at in range(0, len(ids), batch))
 
 
 def _retire(row: StatusList, now: datetime) -> int:
-    if row.entries.exists():
+    if row.entries.order_by("idx").first():  # in the order of an index, or the whole table may be searched
         return 0
     retired = StatusList.objects.filter(pk=row.pk, retired_at=None).update(retired_at=now, token="")
     if retired:

@@ -6,7 +6,7 @@ from django import template
 from django.utils import timezone
 
 from wallet import sessions
-from wallet.account import recovery
+from wallet.account.recovery import recoveries
 
 register = template.Library()
 
@@ -16,5 +16,5 @@ def wallet_move_banner(context: Any) -> dict[str, Any]:
     """The recovery by which the wallet of this browser is to move away, if there is one."""
     request = context.get("request")
     session = sessions.current(request, now=timezone.now()) if request is not None else None
-    moving = recovery.waiting_for(session.wallet) if session is not None else None
+    moving = recoveries.waiting_for(session.wallet) if session is not None else None
     return {"moving": moving, "csrf_token": context.get("csrf_token")}

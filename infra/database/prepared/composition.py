@@ -4,11 +4,23 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from django.db import DEFAULT_DB_ALIAS, connections
-from django.db.models import BooleanField, QuerySet
+from django.db.models import BooleanField, CharField, DateTimeField, QuerySet, TextField, UUIDField
 from django.db.models.expressions import Expression, Func, Subquery
 
 Value = Callable[[str], Any]  # a placeholder for the value of this name in a queryset
 Row = TypeVar("Row")
+
+
+# Of these fields psycopg takes the values as they are; Django's way to the same values takes ten calls.
+_AS_THEY_ARE = (BooleanField, CharField, DateTimeField, TextField, UUIDField)
+
+
+def prepared(field: Any, value: Any, connection: Any) -> Any:
+    """The value as the database takes it for this field, as by Django's `get_db_prep_save`."""
+    kind = type(field.target_field if field.many_to_one or field.one_to_one else field)
+    if kind in _AS_THEY_ARE and connection.vendor == "postgresql":
+        return value
+    return field.get_db_prep_save(value, connection)
 
 
 class Place(Expression):
@@ -24,11 +36,9 @@ class Place(Expression):
 
     def adapted(self, value: Any, connection: Any) -> Any:
         """The value as the database takes it; raises ValueError for None in a comparison."""
-        if self.writes:
-            return self.column.get_db_prep_save(value, connection)
-        if value is None:
+        if value is None and not self.writes:
             raise _nothing_equals_none(self.name)
-        return self.column.get_db_prep_value(value, connection)
+        return prepared(self.column, value, connection)
 
 
 class Literal(Expression):

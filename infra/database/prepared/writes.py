@@ -15,6 +15,7 @@ from infra.database.prepared.composition import (
     bind_places_to_columns,
     check_names,
     preparable,
+    prepared,
     with_values,
 )
 from infra.database.prepared.cursors import kept_cursor
@@ -82,7 +83,7 @@ class PreparedInsert:
     def parameters(self, instance: Model) -> list[Any]:
         """The values of the columns."""
         connection = connections[DEFAULT_DB_ALIAS]
-        return [field.get_db_prep_save(field.pre_save(instance, True), connection) for field in self._fields]
+        return [prepared(field, field.pre_save(instance, True), connection) for field in self._fields]
 
 
 class JoinedInsert:

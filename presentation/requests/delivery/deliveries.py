@@ -15,8 +15,9 @@ import structlog
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from consent import decisions
+from consent import clearing
 from infra.outbound.calls import NotReachedError, OutboundError, UnusableAnswerError
+from infra.retention import pages
 from infra.sealing import SealError, seal_column, unseal_column
 from presentation.models import Delivery, Interaction, RelyingParty, ResponseURI
 from presentation.requests.client import ReturnAddress
@@ -131,8 +132,9 @@ def forget_expired(*, now: datetime, batch: int) -> int:
     """Erases expired answers, `batch` rows per transaction; returns their number."""
     forgotten = 0
     kept = ~Q(sealed_body=b"") | ~Q(sealed_onward=b"")
-    rows = Delivery.objects.filter(kept, expires_at__lte=now).order_by("expires_at")
-    while ids := list(rows.values_list("pk", flat=True)[:batch]):
+    rows = Delivery.objects.filter(kept, expires_at__lte=now)
+    for page in pages(rows, by="expires_at", batch=batch):
+        ids = list(page.values_list("pk", flat=True))
         with transaction.atomic():
             forgotten += Delivery.objects.filter(pk__in=ids).update(sealed_body=b"", sealed_onward=b"")
             _note_if_nothing_was_sent(ids, now=now)
@@ -170,6 +172,6 @@ def _learnt(before: Delivery, error: Exception, *, now: datetime) -> dict[str, A
 def _note_if_nothing_was_sent(ids: Sequence[UUID], *, now: datetime) -> None:
     """Marks the consent undelivered only if no byte was sent. Otherwise the answer may have arrived."""
     unsent = Delivery.objects.filter(pk__in=ids, delivered_at=None, left_here=False)
-    for consent_id in unsent.values_list("interaction__consent", flat=True):
-        if consent_id is not None:
-            decisions.note_undelivered(consent_id, now=now)
+    consents = unsent.exclude(interaction__consent=None).values_list("interaction__consent", flat=True)
+    if found := list(consents):
+        clearing.note_undelivered(found, now=now)

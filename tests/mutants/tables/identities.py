@@ -14,7 +14,7 @@ MUTANTS = (
     ),
     mutant(
         "identity: a result from before the person began again counts",
-        "wallet/identity/state_machine.py",
+        "wallet/identity/settling.py",
         "if begun and begun_at not in (None, verification.changed_at):",
         "if False:",
         "wallet/test_moving_on.py::test_an_old_answer_is_dropped_once_the_person_has_begun_again",
@@ -42,7 +42,7 @@ MUTANTS = (
     ),
     mutant(
         "identity: a try that came to nothing stays charged",
-        "wallet/identity/state_machine.py",
+        "wallet/identity/settling.py",
         "reason, charge = finding.reason, -1 if charged else 0",
         "reason, charge = finding.reason, 0",
         "wallet/test_moving_on.py::test_what_ends_without_a_result_is_not_charged",

@@ -57,10 +57,8 @@ MUTANTS = (
     mutant(
         "CSP: not sent",
         "config/middleware.py",
-        "        response.headers.setdefault(\n"
-        '            "Content-Security-Policy", self.default if own is None else serialise(own)\n'
-        "        )\n",
-        "",
+        'headers.setdefault("Content-Security-Policy", self.policy if own is None else serialise(own))',
+        "pass",
         "config/test_request_log.py::test_every_page_is_sent_with_the_strict_policy",
     ),
     mutant(

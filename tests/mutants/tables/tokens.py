@@ -114,7 +114,7 @@ MUTANTS = (
         "key binding: left out",
         _VERIFICATION,
         '        raise SdJwtError("there is no key binding")\n',
-        "        return _verify_issuer_signed(received, issuer_key, now, typ, required, passed)\n",
+        "        return verify_issuer_signed(received, issuer_key, now, typ, required, passed)\n",
         f"{_TESTS}::test_a_presentation_without_key_binding_is_refused",
         _BINDINGS,
     ),

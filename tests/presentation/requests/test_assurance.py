@@ -19,7 +19,7 @@ from tests.presentation.requests.test_authorize import fragment
 from tests.presentation.requests.test_flow import SignIn, ask, decide
 from wallet import claims, credentials
 from wallet.evidence import Assurance, at_least
-from wallet.identity import state_machine
+from wallet.identity import settling
 from wallet.models import Credential, Errand, IdentityVerification, Wallet
 from wallet.providers.contract import Provider
 from wallet.providers.findings import Verified
@@ -62,9 +62,7 @@ def verified_anew(wallet: Wallet, assurance: Assurance, now: Any) -> None:
         wallet=wallet, state="processing", provider="national", created_at=now, changed_at=now
     )
     identity = claims.Identity("Alice", "Archer", date(1990, 4, 1), ("GB",))
-    state_machine.settle(
-        attempt, Verified(identity, evidence_of(assurance=assurance, verified_at=now)), now=now
-    )
+    settling.settle(attempt, Verified(identity, evidence_of(assurance=assurance, verified_at=now)), now=now)
 
 
 def leads_to_identity(page: str) -> bool:

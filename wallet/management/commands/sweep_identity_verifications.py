@@ -7,7 +7,9 @@ from django.core.management.base import BaseCommand
 from django.utils import timezone
 
 from infra import runs
-from wallet.account import closing_sweep, email_change_undo, recovery_sweep
+from wallet.account.address import undoing
+from wallet.account.closing import sweeping as closing
+from wallet.account.recovery import sweeping as recovery
 from wallet.identity import notices
 from wallet.identity.sweeping import sweep
 
@@ -28,12 +30,10 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         now, batch = timezone.now(), max(options["batch"], 1)
         done = [f"{count} {state}" for state, count in sorted(sweep(now=now, batch=batch).items())]
-        sent = notices.send_due(now=now, batch=batch).total() + email_change_undo.tell_all(
-            now=now, batch=batch
-        )
-        done += recovery_sweep.sweep(now=now, batch=batch)
+        sent = notices.send_due(now=now, batch=batch).total() + undoing.tell_all(now=now, batch=batch)
+        done += recovery.sweep(now=now, batch=batch)
         if sent:
             done.append(f"{sent} e-mails")
-        done += [f"{count} {what}" for what, count in closing_sweep.sweep(now=now, batch=batch).items()]
+        done += [f"{count} {what}" for what, count in closing.sweep(now=now, batch=batch).items()]
         runs.record("sweep_identity_verifications", now=now)
         self.stdout.write(", ".join(done) or "nothing due")

@@ -1,0 +1,166 @@
+"""Changing the e-mail address of a wallet: a code proves the new mailbox, and the old one can undo it.
+
+The present mailbox, or a passkey, is proved by signing in again just before (`fresh`). Everything that
+belongs to the wallet stays. Browsers known by the old address stay known for that address alone
+(`known_browsers`): they gain nothing by that, because they still need a code.
+"""
+
+import secrets
+from contextlib import ExitStack
+from datetime import datetime, timedelta
+
+import structlog
+from django.db import IntegrityError, transaction
+from django.db.models import F
+from django.utils.crypto import constant_time_compare, salted_hmac
+
+from infra.limits import Limit, LimitReachedError, RollingLimit, take
+from wallet import known_browsers, letters
+from wallet.account.address import reserved
+from wallet.account.address.reserved import AddressReservedError
+from wallet.models import EmailChange, FormerAddress, HolderSession, LoginCode, LoginLink, Recovery, Wallet
+from wallet.sign_in import (
+    RESEND_AFTER,
+    RETRY_AFTER,
+    NoCodeError,
+    NotSentError,
+    WalletSuspendedError,
+    WrongCodeError,
+)
+from wallet.sign_in_allowances import CODE_LIFETIME, CODES_PER_CLIENT, TRIES, TRIES_PER_CLIENT, take_code
+
+log = structlog.get_logger(__name__)
+
+UNDO_FOR = timedelta(days=7)
+CODES_PER_WALLET = Limit("address-codes-per-wallet", most=10, window=timedelta(days=1))
+NEXT_CODE = RollingLimit("next-address-code", most=1, window=RESEND_AFTER)
+CHANGES_PER_WALLET = Limit("address-changes-per-wallet", most=3, window=timedelta(days=1))
+
+
+class AddressTakenError(Exception):
+    """Another wallet has the address, or had it until a few days ago."""
+
+
+def ask(wallet: Wallet, email: str, *, browser: str, client: str, now: datetime) -> EmailChange:
+    """Send a code to the new address. What was asked before ends.
+
+    If the address belongs to another wallet, an e-mail there says so, and no code works. Nothing else
+    differs, so nobody learns from this who has a wallet. Raises `LimitReachedError` or `NotSentError`, and
+    then gives the allowances back except that of the client address.
+    """
+    with ExitStack() as taken:
+        take(NEXT_CODE, str(wallet.id), now=now, taken=taken)
+        take(CODES_PER_WALLET, str(wallet.id), now=now, taken=taken)
+        if not take_code(email, browser=browser, client=client, known=False, now=now, taken=taken):
+            raise LimitReachedError(CODES_PER_CLIENT.renewed_at(now))
+        asked, code = _remember(wallet, email, browser=browser, now=now)
+        try:
+            _send(email, code, free=_is_free(email, wallet, now=now))
+        except OSError as error:
+            log.exception("email_not_sent", wallet=str(wallet.id))
+            EmailChange.objects.filter(wallet=wallet).delete()
+            raise NotSentError(now + RETRY_AFTER) from error
+        taken.pop_all()
+    log.info("address_code_sent", wallet=str(wallet.id))
+    return asked
+
+
+def pending(wallet: Wallet, *, browser: str | None, now: datetime) -> EmailChange | None:
+    """The change that this browser has asked for and can still confirm."""
+    usable = EmailChange.objects.filter(wallet=wallet, used_at=None, expires_at__gt=now, tries_left__gt=0)
+    return usable.filter(browser=browser).first() if browser else None
+
+
+def confirm(wallet: Wallet, code: str, *, browser: str | None, client: str, now: datetime) -> FormerAddress:
+    """Change the address if the code is right. Every browser is signed out.
+
+    A try is counted before the code is compared. Raises `NoCodeError`, `WrongCodeError`,
+    `AddressTakenError`, `WalletSuspendedError` or `LimitReachedError`.
+    """
+    asked = pending(wallet, browser=browser, now=now)
+    if asked is None:
+        raise NoCodeError
+    the_same = EmailChange.objects.filter(id=asked.id, digest=asked.digest, used_at=None)
+    with ExitStack() as taken:  # only a wrong code counts for the client address
+        take(TRIES_PER_CLIENT, client, now=now, taken=taken)
+        if the_same.filter(tries_left__gt=0).update(tries_left=F("tries_left") - 1) != 1:
+            raise NoCodeError
+        if not constant_time_compare(asked.digest, _digest(wallet, asked.email, code)):
+            taken.pop_all()
+            raise WrongCodeError(the_same.values_list("tries_left", flat=True).first() or 0)
+    with transaction.atomic():
+        # First the wallet, then its rows: undoing a change locks in the same order.
+        locked = Wallet.objects.select_for_update().get(id=wallet.id)
+        if the_same.update(used_at=now) != 1:
+            raise NoCodeError
+        former = _change(locked, asked.email, now=now)
+    if browser:
+        known_browsers.remember(browser, asked.email, now=now)
+    log.info("address_changed", wallet=str(wallet.id))
+    return former
+
+
+def set_address(wallet: Wallet, email: str, *, now: datetime) -> None:
+    """Write the address of a locked wallet; nobody stays signed in, and codes for the old address end.
+
+    Browsers are not known by the old address any more. Raises `AddressTakenError`. Call it in a transaction.
+    """
+    before, wallet.email = wallet.email, email
+    try:
+        with transaction.atomic():
+            wallet.save(update_fields=["email"])
+            reserved.check(email, but_for=wallet, now=now)
+    except (IntegrityError, AddressReservedError) as error:
+        wallet.email = before
+        raise AddressTakenError from error
+    HolderSession.objects.filter(wallet=wallet).delete()
+    waiting = Recovery.objects.filter(old=wallet, state=Recovery.State.WAITING)
+    waiting.update(state=Recovery.State.STOPPED, decided_by="sweep", reason="address changed", ended_at=now)
+    known_browsers.forget_all(before, until=now)
+    LoginCode.objects.filter(errand__email=before).delete()
+    LoginLink.objects.filter(email=before).delete()
+
+
+def _change(wallet: Wallet, email: str, *, now: datetime) -> FormerAddress:
+    if not wallet.can_share:
+        raise WalletSuspendedError
+    CHANGES_PER_WALLET.take(str(wallet.id), now=now)
+    old = wallet.email
+    set_address(wallet, email, now=now)
+    return FormerAddress.objects.create(wallet=wallet, email=old, left_at=now, expires_at=now + UNDO_FOR)
+
+
+def _is_free(email: str, wallet: Wallet, *, now: datetime) -> bool:
+    try:
+        reserved.check(email, but_for=wallet, now=now)
+    except AddressReservedError:
+        return False
+    return not Wallet.objects.filter(email=email).exists()
+
+
+def _send(email: str, code: str, *, free: bool) -> None:
+    if free:
+        letters.send_address_code(email, code, lifetime=CODE_LIFETIME)
+    else:
+        letters.send_notice(email, "address_taken")
+
+
+def _remember(wallet: Wallet, email: str, *, browser: str, now: datetime) -> tuple[EmailChange, str]:
+    code = f"{secrets.randbelow(1_000_000):06}"
+    facts = {
+        "browser": browser,
+        "email": email,
+        "digest": _digest(wallet, email, code),
+        "tries_left": TRIES,
+        "expires_at": now + CODE_LIFETIME,
+        "used_at": None,
+    }
+    asked, _new = EmailChange.objects.update_or_create(wallet=wallet, defaults=facts)
+    return asked, code
+
+
+def _digest(wallet: Wallet, email: str, code: str) -> str:
+    """Keyed, because a plain hash of six digits is easily reversed; of one wallet and address."""
+    text = f"{wallet.id}:{email}:{code}"
+    # The salt is fixed: with another one, the codes that wait would not be right.
+    return salted_hmac("wallet.account.email_change", text, algorithm="sha256").hexdigest()

@@ -1,0 +1,103 @@
+"""The e-mail to the address that a wallet had before a change, and the link in it that undoes the change."""
+
+import re
+import secrets
+from datetime import datetime, timedelta
+
+import structlog
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Q
+from django.urls import reverse
+
+from infra.email_addresses import EmailAddressError
+from infra.sealing import sha256_hex
+from wallet import letters, sessions
+from wallet.account import ways_in
+from wallet.account.address.changes import set_address
+from wallet.account.address.reserved import undoable
+from wallet.account.closing import closures
+from wallet.identity.batches import each
+from wallet.models import EmailChange, FormerAddress, Wallet, WalletClosure
+
+log = structlog.get_logger(__name__)
+
+LEASE = timedelta(hours=1)  # longer than sending takes; it ends the lease of a process that was killed
+_SECRET = re.compile(r"[A-Za-z0-9_-]{22}")
+
+
+class UndoGoneError(Exception):
+    """The link is unknown, or was used, or its time is over."""
+
+
+def tell(former: FormerAddress, *, now: datetime) -> bool:
+    """Send the e-mail to the old address, once. Raises OSError if the mail server does not take it."""
+    row = FormerAddress.objects.filter(id=former.id, told_at=None, closed_at=None)
+    secret = secrets.token_urlsafe(16)
+    free = Q(notice_until=None) | Q(notice_until__lte=now)
+    if row.filter(free).update(notice_until=now + LEASE, undo_digest=sha256_hex(secret)) != 1:
+        return False
+    try:
+        link = settings.BASE_URL + reverse("wallet_email_change_undo", args=[secret])
+        wallet, until = former.wallet, former.expires_at
+        letters.send_notice(former.email, "address_changed", wallet=wallet, link=link, until=until)
+    except EmailAddressError:  # of an earlier release: nobody can be reached there
+        log.warning("address_notice_not_sendable", wallet=str(former.wallet_id))
+    except OSError:
+        row.update(notice_until=None)
+        raise
+    row.update(told_at=now, notice_until=None)
+    return True
+
+
+def tell_all(*, now: datetime, batch: int = 500) -> int:
+    """Send the e-mails that are due; gives how many were sent."""
+    sent = 0
+    for former in each(undoable(now=now).filter(told_at=None), batch):
+        try:
+            sent += tell(former, now=now)
+        except OSError:
+            log.exception("address_notice_not_sent", wallet=str(former.wallet_id))
+    return sent
+
+
+def find(secret: str, *, now: datetime) -> FormerAddress:
+    """The former address that this link puts back; changes nothing. Raises `UndoGoneError`."""
+    digest = sha256_hex(secret) if _SECRET.fullmatch(secret) else ""
+    former = undoable(now=now).exclude(undo_digest="").filter(undo_digest=digest).first()
+    if former is None:
+        raise UndoGoneError
+    return former
+
+
+def undo(secret: str, *, now: datetime) -> FormerAddress:
+    """Put the address back, and end what came after: later changes, sessions, closing, new ways to sign in.
+
+    Passkeys count as new if the session that changed the address can have added them.
+    Raises `UndoGoneError`, or `AddressTakenError` if another wallet has the address against the rule.
+    """
+    former = find(secret, now=now)
+    with transaction.atomic():
+        wallet = Wallet.objects.select_for_update().get(id=former.wallet_id)
+        if undoable(now=now).filter(id=former.id).update(closed_at=now) != 1:
+            raise UndoGoneError
+        later = undoable(now=now).filter(wallet=wallet, left_at__gte=former.left_at)
+        later.update(closed_at=now)
+        EmailChange.objects.filter(wallet=wallet).delete()
+        left = wallet.email
+        set_address(wallet, former.email, now=now)
+        ways_in.remove_since(wallet, former.left_at - sessions.ABSOLUTE)
+        asked_since = WalletClosure.objects.filter(wallet=wallet.id, undone_at=None, operator_id=None)
+        if asked_since.filter(asked_at__gte=former.left_at).exists():
+            closures.undo(wallet, now=now)
+    log.info("address_change_undone", wallet=str(wallet.id))
+    _tell_the_other(wallet, left)
+    return former
+
+
+def _tell_the_other(wallet: Wallet, email: str) -> None:
+    """Best effort: who undid the change knows it, and the other one finds out when they sign in."""
+    try:
+        letters.send_notice(email, "address_put_back", wallet=wallet)
+    except (OSError, EmailAddressError):
+        log.exception("address_notice_not_sent", wallet=str(wallet.id))

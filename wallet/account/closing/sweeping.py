@@ -1,0 +1,124 @@
+"""Goes on with the wallets that close: closes those whose day is over, erases, and sends the e-mails.
+
+Each step may be repeated, so any number of sweeps may run at once and one may be stopped at any time.
+"""
+
+import smtplib
+from collections import Counter
+from datetime import datetime, timedelta
+
+import structlog
+from django.db.models import Q, QuerySet
+from django.utils.timezone import localtime
+
+from infra import localised, personal_data
+from infra.email_addresses import EmailAddressError
+from infra.personal_data import Person
+from infra.sealing import SealError
+from wallet import letters
+from wallet.account.closing import closures
+from wallet.identity.batches import each
+from wallet.models import Credential, FormerAddress, IdentityVerification, StatusEntry, Wallet, WalletClosure
+
+log = structlog.get_logger(__name__)
+
+LEASE = timedelta(minutes=10)  # of the process that erases or sends; longer than both take
+LATE = timedelta(days=7)  # an e-mail that could not be sent for so long is given up
+# Requests that began before the wallet was closed are over by then, so nothing refers to its row any more.
+ROW_KEPT = timedelta(hours=1)
+
+
+def sweep(*, now: datetime, batch: int = 500) -> Counter[str]:
+    """Does what is due; how many wallets were closed, and how many are finished.
+
+    A wallet in trouble is logged and does not stop the others.
+    """
+    done: Counter[str] = Counter()
+    unfinished = WalletClosure.objects.filter(finished_at=None, undone_at=None)
+    for closure in each(unfinished.filter(closes_at__lte=now), batch):
+        try:
+            done["closed wallets"] += closure.closed_at is None and closures.close(closure, now=now)
+            done["erased wallets"] += _finish(closure, now=now, batch=batch)
+        except Exception:
+            log.exception("wallet_not_closed", closure=str(closure.id))
+    for closure in each(WalletClosure.objects.exclude(notice_due=""), batch):
+        send_owed(closure, now=now)
+    return +done
+
+
+def _finish(closure: WalletClosure, *, now: datetime, batch: int) -> bool:
+    """Erase what is left of a closed wallet; True once nothing is."""
+    if closure.closed_at is None or not _take(closure, now=now):
+        return False
+    try:
+        for person in _people(closure, closure.closed_at):
+            for erase in personal_data.erasers():
+                erase(person, now=now, batch=batch)
+        return _forget_row(closure, now=now)
+    finally:
+        _rows(closure).update(taken_until=None)
+
+
+def _people(closure: WalletClosure, closed_at: datetime) -> list[Person]:
+    """The person by each address that the wallet had lately, the last one at the end."""
+    former = FormerAddress.objects.filter(wallet=closure.wallet).order_by("left_at")
+    earlier = [Person(closure.wallet, each.email, each.left_at) for each in former]
+    return [*earlier, Person(closure.wallet, closures.address_of(closure), closed_at)]
+
+
+def _forget_row(closure: WalletClosure, *, now: datetime) -> bool:
+    """Delete the row of the wallet once nothing refers to it and everybody who had to be told was."""
+    wallet = closure.wallet
+    waits = (
+        closure.closed_at is None
+        or closure.closed_at > now - ROW_KEPT
+        or _rows(closure).exclude(notice_due="").exists()
+        or StatusEntry.objects.filter(credential__wallet=wallet).exists()
+        or IdentityVerification.objects.filter(wallet=wallet, kept_by_provider=True).exists()
+    )
+    if waits:
+        return False
+    Credential.objects.filter(wallet=wallet).delete()
+    Wallet.objects.filter(id=wallet).exclude(closed_at=None).delete()
+    return _rows(closure).filter(finished_at=None).update(finished_at=now, sealed_address=None) == 1
+
+
+def send_owed(closure: WalletClosure, *, now: datetime) -> bool:
+    """Send the e-mail that is due, unless another process does. A failure is logged; the sweep repeats it."""
+    notice = closure.notice_due
+    if not notice or not _take(closure, now=now):
+        return False
+    settled = False
+    try:
+        settled = _deliver(closure, notice, now=now)
+    finally:
+        rows = _rows(closure).filter(notice_due=notice)
+        rows.update(**({"notice_due": ""} if settled else {}), taken_until=None)
+    return settled
+
+
+def _deliver(closure: WalletClosure, notice: str, *, now: datetime) -> bool:
+    """Whether the e-mail needs no further attempt."""
+    begun = closure.closed_at or closure.undone_at or closure.asked_at
+    try:
+        address = closures.address_of(closure)
+        wallet = Wallet.objects.filter(id=closure.wallet).only("language").first()
+        with letters.language_of(wallet):
+            when = f"{localised.moment(localtime(closure.closes_at))} UTC"
+        letters.send_notice(address, notice, wallet=wallet, when=when)
+    except EmailAddressError:  # nobody can be reached there
+        return True
+    except (OSError, SealError) as error:
+        log.warning("closing_notice_not_sent", closure=str(closure.id), why=type(error).__name__)
+        refused = isinstance(error, smtplib.SMTPRecipientsRefused)
+        return refused or begun <= now - LATE
+    return True
+
+
+def _take(closure: WalletClosure, *, now: datetime) -> bool:
+    free = Q(taken_until=None) | Q(taken_until__lte=now)
+    return _rows(closure).filter(free).update(taken_until=now + LEASE) == 1
+
+
+def _rows(closure: WalletClosure) -> QuerySet[WalletClosure]:
+    return WalletClosure.objects.filter(id=closure.id)

@@ -1,0 +1,1 @@
+"""The download of everything that is kept about a holder."""

@@ -1,0 +1,67 @@
+"""Who can stop the move of a wallet: the old mailbox, its signed-in holder, the new wallet, and operators."""
+
+import re
+from datetime import datetime
+
+import structlog
+from django.contrib.auth.models import AbstractUser
+from django.db import transaction
+
+from infra.email_addresses import EmailAddressError
+from infra.sealing import sha256_hex
+from wallet import audit, letters
+from wallet.account.recovery.recoveries import RecoveryOverError, State, latest, stop, waiting_for
+from wallet.models import Recovery, StopLink, Wallet
+
+log = structlog.get_logger(__name__)
+
+_SECRET = re.compile(r"[A-Za-z0-9_-]{22}")
+
+
+def find(secret: str, *, now: datetime) -> Recovery:
+    """The move that this link stops; changes nothing. Raises `RecoveryOverError`."""
+    digest = sha256_hex(secret) if _SECRET.fullmatch(secret) else ""
+    links = StopLink.objects.filter(digest=digest, expires_at__gt=now, recovery__state=State.WAITING)
+    link = links.select_related("recovery__old").first()
+    if link is None:
+        raise RecoveryOverError
+    return link.recovery
+
+
+def by_link(secret: str, *, now: datetime) -> Recovery:
+    """Stop the move as whoever reads the old mailbox. Raises `RecoveryOverError`."""
+    recovery = find(secret, now=now)
+    stop(recovery, by="old mailbox", reason="stopped by the link", now=now)
+    _tell(recovery)
+    return recovery
+
+
+def by_holder(wallet: Wallet, *, now: datetime) -> Recovery:
+    """Stop the move of or to this wallet as its signed-in holder. Raises `RecoveryOverError`."""
+    if away := waiting_for(wallet):
+        stop(away, by="holder", reason="stopped in the wallet", now=now)
+        _tell(away)
+        return away
+    to_it = latest(wallet)
+    if to_it is None:
+        raise RecoveryOverError
+    stop(to_it, by="new wallet", reason="withdrawn", now=now)
+    return to_it
+
+
+def by_operator(recovery: Recovery, *, operator: AbstractUser, reason: str, now: datetime) -> None:
+    """Stop the move with a reason, and write that to the audit. Raises `RecoveryOverError`."""
+    with transaction.atomic():
+        audit.record(operator, audit.Action.MOVE_STOPPED, recovery, now=now)
+        stop(recovery, by=operator.get_username(), reason=reason, now=now)
+    _tell(recovery)
+
+
+def _tell(recovery: Recovery) -> None:
+    """Best effort: who asked for the move also reads it on the page of their wallet."""
+    if recovery.new is None:
+        return
+    try:
+        letters.send_notice(recovery.new.email, "move_stopped", wallet=recovery.new)
+    except (OSError, EmailAddressError):
+        log.exception("recovery_notice_not_sent", recovery=str(recovery.id))

@@ -1,0 +1,113 @@
+"""What the sweep does for recoveries: the e-mails to the old address, the moves that are due, and clearing.
+
+A wallet moves only after the old address got all e-mails, the last of them a day before. A mailbox that
+refuses e-mail for good counts as told: a lost mailbox often does not exist any more.
+"""
+
+import secrets
+import smtplib
+from collections import Counter
+from datetime import datetime, timedelta
+
+import structlog
+from django.conf import settings
+from django.db.models import F, Q
+from django.urls import reverse
+from django.utils.timezone import localtime
+
+from infra.email_addresses import EmailAddressError
+from infra.retention import delete
+from infra.sealing import SealError, sha256_hex
+from wallet import letters
+from wallet.account.recovery import moving
+from wallet.account.recovery.moving import MovedError, NotNowError
+from wallet.account.recovery.recoveries import ASKED_FOR, WAITING_TIME
+from wallet.identity.batches import each
+from wallet.identity.erasure import ATTEMPTS_KEPT
+from wallet.models import Recovery, StopLink
+
+log = structlog.get_logger(__name__)
+State = Recovery.State
+
+LEASE = timedelta(hours=1)  # longer than sending takes; it ends the lease of a process that was killed
+LAST_NOTICE = timedelta(days=1)  # at least that long before the move
+# The e-mails to the old address, and how long after the match each is due.
+NOTICES = (
+    ("move_begun", timedelta(0)),
+    ("move_midway", WAITING_TIME / 2),
+    ("move_last", WAITING_TIME - LAST_NOTICE),
+)
+# Links outlive the move that an unreachable mail server puts off.
+LINKS_KEPT = WAITING_TIME * 2
+
+
+def sweep(*, now: datetime, batch: int = 500) -> list[str]:
+    """Send the e-mails that are due and move the wallets that are due; says how many of each."""
+    done: Counter[str] = Counter()
+    for recovery in each(Recovery.objects.filter(state=State.WAITING).select_related("old"), batch):
+        done["e-mails about moves"] += _notify(recovery, now=now)
+    due = Recovery.objects.filter(state=State.WAITING, due_at__lte=now, notices__gte=len(NOTICES))
+    for recovery in each(due.filter(notified_at__lte=now - LAST_NOTICE), batch):
+        done["wallets moved"] += _move(recovery, now=now)
+    return [f"{count} {what}" for what, count in sorted((+done).items())]
+
+
+def clear(*, now: datetime, batch: int) -> int:
+    """Delete recoveries that ended long ago, and those that nobody was verified for."""
+    ended = Recovery.objects.filter(ended_at__lte=now - ATTEMPTS_KEPT)
+    asked = Recovery.objects.filter(state=State.ASKED, asked_at__lte=now - ASKED_FOR)
+    return delete(ended, by="ended_at", batch=batch) + delete(asked, by="asked_at", batch=batch)
+
+
+def _notify(recovery: Recovery, *, now: datetime) -> bool:
+    """Send the next e-mail to the old address if it is due and no other process sends it."""
+    if recovery.notices >= len(NOTICES) or recovery.matched_at is None or recovery.old is None:
+        return False
+    notice, after = NOTICES[recovery.notices]
+    if recovery.matched_at + after > now:
+        return False
+    row = Recovery.objects.filter(id=recovery.id, state=State.WAITING, notices=recovery.notices)
+    free = Q(notice_until=None) | Q(notice_until__lte=now)
+    if row.filter(free).update(notice_until=now + LEASE) != 1:
+        return False
+    if not _deliver(recovery, recovery.old.email, notice, now=now):
+        row.update(notice_until=None)
+        return False
+    return row.update(notices=F("notices") + 1, notified_at=now, notice_until=None) == 1
+
+
+def _deliver(recovery: Recovery, email: str, notice: str, *, now: datetime) -> bool:
+    """Whether the e-mail needs no further attempt."""
+    secret = secrets.token_urlsafe(16)
+    StopLink.objects.create(digest=sha256_hex(secret), recovery=recovery, expires_at=now + LINKS_KEPT)
+    link = settings.BASE_URL + reverse("wallet_recovery_stop", args=[secret])
+    day = localtime(max(recovery.due_at or now, now + LAST_NOTICE)).date()
+    try:
+        letters.send_notice(email, notice, wallet=recovery.old, link=link, day=day)
+    except EmailAddressError:  # of an earlier release: nobody can be reached there
+        return True
+    except smtplib.SMTPRecipientsRefused as refused:
+        return all(code >= 500 for code, _text in refused.recipients.values())
+    except OSError:
+        log.exception("recovery_notice_not_sent", recovery=str(recovery.id))
+        return False
+    return True
+
+
+def _move(recovery: Recovery, *, now: datetime) -> bool:
+    """Move one wallet and tell both addresses; a recovery that cannot move must not stop the others."""
+    try:
+        addresses = moving.move(recovery, now=now)
+    except (MovedError, NotNowError):
+        return False
+    except SealError:
+        log.exception("wallet_not_moved", recovery=str(recovery.id))
+        return False
+    if addresses is None:
+        return False
+    for email, notice in zip(addresses, ("moved_away", "moved_here"), strict=True):
+        try:
+            letters.send_notice(email, notice, wallet=recovery.old)
+        except (OSError, EmailAddressError):
+            log.exception("recovery_notice_not_sent", recovery=str(recovery.id))
+    return True

@@ -1,0 +1,270 @@
+"""The forms of identity checks: what a person uploads, and what an operator decides."""
+
+from typing import Any
+
+from django import forms
+from django.utils.text import capfirst
+from django.utils.timezone import localdate
+from django.utils.translation import gettext_lazy as _
+
+from wallet import pictures
+from wallet.claims import Identity, IdentityError
+from wallet.countries import country_code
+from wallet.evidence import DOCUMENT_KINDS, Evidence
+from wallet.forms import ReasonForm
+from wallet.pictures import PictureError
+from wallet.providers.findings import REASONS
+
+PICTURE_TYPES = "image/jpeg,image/png,image/webp"
+PICTURE_PROBLEMS = {
+    "too_long": _("This picture is larger than 12 MB. Choose a smaller one."),
+    "format": _("This is not a picture that can be used. Choose a JPEG, PNG or WebP file."),
+    "heic": _("Pictures in the HEIC format cannot be used. Save it as JPEG and choose that file."),
+    "too_large": _("This picture has too many pixels. Choose a smaller one."),
+    "too_small": _("This picture is too small to read. Choose one with at least 300 pixels on each side."),
+}
+UPLOADED_KINDS = ("passport", "idcard", "residence_permit")
+COUNTRY_PROBLEM = _("Enter a country by its name or its two-letter code, such as Ireland or IE.")
+# What an operator may ask the person to do again.
+ASK_AGAIN = ("blurry", "unreadable", "document_expired", "document_unsupported", "face_mismatch")
+
+
+class IdentityForm(ReasonForm):
+    """The identity in a document, typed or confirmed by the operator who checked it."""
+
+    given_name = forms.CharField(
+        label=_("Given names"),
+        help_text=_("As in the document. Empty if the person has a single name and it is below."),
+        max_length=200,
+        required=False,
+        widget=forms.TextInput(attrs={"class": "vTextField", "autocomplete": "off"}),
+    )
+    family_name = forms.CharField(
+        label=_("Family name"),
+        max_length=200,
+        required=False,
+        widget=forms.TextInput(attrs={"class": "vTextField", "autocomplete": "off"}),
+    )
+    # A text field, because date pickers use the date format of the browser's language.
+    birth_date = forms.DateField(
+        label=_("Birth date"),
+        help_text=_("Year, month and day, such as 1990-04-12 for 12 April 1990."),
+        input_formats=["%Y-%m-%d"],
+        widget=forms.DateInput(attrs={"class": "vTextField", "autocomplete": "off"}, format="%Y-%m-%d"),
+        error_messages={"invalid": _("Enter year, month and day, such as 1990-04-12.")},
+    )
+    nationalities = forms.CharField(
+        label=_("Nationalities"),
+        help_text=_("Two-letter country codes, separated by commas, such as GB, IE."),
+        max_length=60,
+        required=False,
+        widget=forms.TextInput(attrs={"class": "vTextField", "autocomplete": "off"}),
+    )
+    document_kind = forms.ChoiceField(
+        label=_("Document"),
+        choices=[(kind, label) for kind, label in DOCUMENT_KINDS.items()],
+        required=False,
+    )
+    document_number = forms.CharField(
+        label=_("Number of the document"),
+        help_text=_("Not kept: only a keyed digest is, to find the same document in another wallet."),
+        max_length=100,
+        required=False,
+        widget=forms.TextInput(attrs={"class": "vTextField", "autocomplete": "off"}),
+    )
+    issuing_country = forms.CharField(
+        label=_("Issuing country"),
+        help_text=_("The country or its two-letter code, such as IE."),
+        max_length=60,
+        required=False,
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+    document_expires_on = forms.DateField(
+        label=_("Document expires on"),
+        help_text=_("The verified identity ends with it. Empty if the document has no end."),
+        required=False,
+        input_formats=["%Y-%m-%d"],
+        widget=forms.DateInput(attrs={"class": "vTextField", "autocomplete": "off"}, format="%Y-%m-%d"),
+        error_messages={"invalid": _("Enter year, month and day, such as 2031-04-12.")},
+    )
+    field_order = [
+        *("given_name", "family_name", "birth_date", "nationalities"),
+        *("document_kind", "document_number", "issuing_country", "document_expires_on", "reason"),
+    ]
+
+    @classmethod
+    def initial_for(cls, identity: Identity | None, evidence: Evidence) -> dict[str, Any]:
+        """What the form shows when a provider has read something already."""
+        of_evidence = {
+            "document_kind": evidence.document_kind,
+            "document_number": evidence.document_number,
+            "issuing_country": evidence.issuing_country,
+            "document_expires_on": evidence.document_expires_on,
+        }
+        if identity is None:
+            return of_evidence
+        return of_evidence | {
+            "given_name": identity.given_name,
+            "family_name": identity.family_name,
+            "birth_date": identity.birth_date,
+            "nationalities": ", ".join(identity.nationalities),
+        }
+
+    def clean(self) -> dict[str, Any]:
+        """Adds `identity` to the cleaned data."""
+        cleaned = super().clean() or {}
+        if self.errors:
+            return cleaned
+        written = cleaned["nationalities"].upper().replace(",", " ").split()
+        try:
+            cleaned["identity"] = Identity(
+                given_name=cleaned["given_name"],
+                family_name=cleaned["family_name"],
+                birth_date=cleaned["birth_date"],
+                nationalities=tuple(written),
+            )
+        except IdentityError as error:
+            raise forms.ValidationError(
+                _("This cannot be: %(why)s"), params={"why": str(error)}, code="identity"
+            ) from error
+        if cleaned["birth_date"] >= localdate():
+            self.add_error("birth_date", _("A birth date lies in the past."))
+        if (expires_on := cleaned["document_expires_on"]) and expires_on < localdate():
+            self.add_error("document_expires_on", _("This document has expired: ask for another one."))
+        country = cleaned["issuing_country"] and country_code(cleaned["issuing_country"])
+        if country is None:
+            self.add_error("issuing_country", COUNTRY_PROBLEM)
+        cleaned["document"] = {
+            "document_kind": cleaned["document_kind"],
+            "document_number": cleaned["document_number"],
+            "issuing_country": country,
+            "document_expires_on": expires_on,
+        }
+        return cleaned
+
+
+class AskAgainForm(ReasonForm):
+    """What the person has to mend, and why for the log."""
+
+    why = forms.ChoiceField(
+        label=_("What the person reads"), choices=[(code, REASONS[code]) for code in ASK_AGAIN]
+    )
+    field_order = ["why", "reason"]
+
+
+class UploadForm(forms.Form):
+    """What a person types and uploads for a check from afar."""
+
+    given_name = forms.CharField(
+        label=_("Given names"),
+        help_text=_("As in your document."),
+        max_length=150,
+        required=False,
+        widget=forms.TextInput(attrs={"autocomplete": "given-name"}),
+    )
+    family_name = forms.CharField(
+        label=_("Family name"),
+        help_text=_("As in your document."),
+        max_length=150,
+        required=False,
+        widget=forms.TextInput(attrs={"autocomplete": "family-name"}),
+    )
+    birth_date = forms.DateField(
+        label=_("Date of birth"),
+        help_text=_("Year, month and day, such as 1990-04-12 for 12 April 1990."),
+        input_formats=["%Y-%m-%d"],
+        widget=forms.DateInput(attrs={"autocomplete": "bday"}, format="%Y-%m-%d"),
+        error_messages={
+            "required": _("Enter your date of birth."),
+            "invalid": _("Enter year, month and day, such as 1990-04-12."),
+        },
+    )
+    nationality = forms.CharField(
+        label=_("Nationality"),
+        help_text=_("Your country or its two-letter code, such as Ireland or IE."),
+        max_length=60,
+        required=False,
+    )
+    document_kind = forms.ChoiceField(
+        label=_("Document"),
+        choices=lambda: [(kind, capfirst(str(DOCUMENT_KINDS[kind]))) for kind in UPLOADED_KINDS],
+    )
+    front = forms.FileField(
+        label=_("Picture of the front of your document"),
+        help_text=_("In good light, with all four corners. JPEG, PNG or WebP, at most 12 MB."),
+        widget=forms.FileInput(attrs={"accept": PICTURE_TYPES}),
+        error_messages={"required": _("Add a picture of the front of your document.")},
+    )
+    back = forms.FileField(
+        label=_("Picture of the back"),
+        help_text=_("Needed unless it is a passport."),
+        required=False,
+        widget=forms.FileInput(attrs={"accept": PICTURE_TYPES}),
+    )
+    face = forms.FileField(
+        label=_("Picture of your face"),
+        help_text=_("Without glasses or a hat."),
+        widget=forms.FileInput(attrs={"accept": PICTURE_TYPES, "capture": "user"}),
+        error_messages={"required": _("Add a picture of your face.")},
+    )
+
+    @property
+    def jpegs(self) -> dict[str, bytes]:
+        """The pictures, cleaned, by kind."""
+        found = {kind: self.cleaned_data[kind] for kind in ("front", "back", "face")}
+        return {kind: jpeg for kind, jpeg in found.items() if jpeg}
+
+    @property
+    def typed(self) -> dict[str, str]:
+        """What the provider keeps of it."""
+        identity: Identity = self.cleaned_data["identity"]
+        return {
+            "typed": identity.to_json().decode(),
+            "document_kind": self.cleaned_data["document_kind"],
+        }
+
+    def clean_nationality(self) -> str:
+        written: str = self.cleaned_data["nationality"]
+        if (code := written and country_code(written)) is None:
+            raise forms.ValidationError(COUNTRY_PROBLEM, code="country")
+        return code
+
+    def clean_front(self) -> bytes | None:
+        return self._cleaned("front")
+
+    def clean_back(self) -> bytes | None:
+        return self._cleaned("back")
+
+    def clean_face(self) -> bytes | None:
+        return self._cleaned("face")
+
+    def _cleaned(self, name: str) -> bytes | None:
+        file = self.cleaned_data[name]
+        if file is None:
+            return None
+        try:
+            return pictures.cleaned(file.read())
+        except PictureError as error:
+            raise forms.ValidationError(PICTURE_PROBLEMS[error.code], code=error.code) from error
+
+    def clean(self) -> dict[str, Any]:
+        """Adds `identity`."""
+        cleaned = super().clean() or {}
+        kind, has_back = cleaned.get("document_kind", "passport"), cleaned.get("back", b"?") is not None
+        if kind != "passport" and not has_back:
+            self.add_error("back", _("Add a picture of the back of your document."))
+        if self.errors:
+            return cleaned
+        try:
+            cleaned["identity"] = Identity(
+                given_name=cleaned["given_name"],
+                family_name=cleaned["family_name"],
+                birth_date=cleaned["birth_date"],
+                nationalities=tuple(filter(None, [cleaned["nationality"]])),
+            )
+        except IdentityError as error:
+            raise forms.ValidationError(
+                _("Check your name, date of birth and nationality: they must be as in your document."),
+                code="identity",
+            ) from error
+        return cleaned

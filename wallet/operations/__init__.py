@@ -1,0 +1,1 @@
+"""The operations of the admin on wallets, identity checks and credentials."""
