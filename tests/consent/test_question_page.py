@@ -138,6 +138,68 @@ def test_the_page_is_what_django_renders(question: Question, language: str, emai
             assert page == by_django(request, question, email, token)
 
 
+PERSON = Identity("Ada", "Lovelace", date(1990, 11, 21), ("GB", "DE"))
+
+
+def question_with(**changes: Any) -> Question:
+    """A question about the names and nationalities of a person, with changes to it or to its row."""
+    row = {"alternatives": False, "requester_since": None, "requester_is_unchecked": False}
+    row |= {"requester": ACME.to_json(), "return_to": "/there/"}
+    row |= {name: changes.pop(name) for name in row if name in changes}
+    identity = changes.pop("identity", PERSON)
+    paths = changes.pop("paths", [("given_name",), ("family_name",), ("nationalities",)])
+    parts: dict[str, Any] = {
+        "transactions": (),
+        "claims": tuple(claims.preview(identity, paths, today=NOW.date())),
+        "optional": frozenset(),
+        "last_shared_at": NOW - timedelta(days=9),
+        "new": frozenset(),
+        "deadline": Deadline(NOW + timedelta(hours=1), NOW + timedelta(hours=2), "/there/"),
+    }
+    return Question(consent=Consent(**row), **(parts | changes))
+
+
+# For every field of a shape, a question that differs from the usual one in nothing else.
+DIFFERENT: dict[str, dict[str, Any]] = {
+    "language": {},
+    "requester": {"requester": ACME.to_json() | {"purpose": "To close your account"}},
+    "requester_since": {"requester_since": date(2025, 1, 1)},
+    "requester_is_unchecked": {"requester_is_unchecked": True},
+    "alternatives": {"alternatives": True},
+    "claims": {"paths": [("given_name",), ("birth_date",), ("nationalities",)]},
+    "optional": {"optional": frozenset({("given_name",)})},
+    "new": {"new": frozenset({("given_name",)})},
+    "several": {"identity": Identity("Ada", "Lovelace", date(1990, 11, 21), ("GB",))},
+    "shared_before": {"last_shared_at": None},
+    "extendable": {"deadline": Deadline(NOW, None, "/there/")},
+    "may_have_more_time": {"deadline": Deadline(NOW, NOW, "/there/")},
+}
+
+
+def test_every_field_of_a_shape_has_a_question_below() -> None:
+    assert DIFFERENT.keys() == get_type_hints(Shape).keys()
+
+
+@pytest.mark.parametrize("field", DIFFERENT)
+def test_a_question_that_differs_in_one_thing_gets_a_page_of_its_own(field: str) -> None:
+    question, base = question_with(**DIFFERENT[field]), {}
+    if field == "extendable":  # nor was there any more time before
+        base = {"deadline": Deadline(NOW, NOW, "/there/")}
+    pieces.cache_clear()
+    pages = set()
+    for asked, language in (
+        (question_with(**base), "en-gb"),
+        (question, "es" if field == "language" else "en-gb"),
+    ):
+        request = request_for_page(language, "/consent/here/")
+        with override(language), stopped_clock():
+            page = rendered(request, asked, signed_in_email="ada@example.org", asks_passkey=False, now=NOW)
+            (token,) = set(FORM_TOKEN.findall(page))
+            assert page == by_django(request, asked, "ada@example.org", token)
+            pages.add(page.replace(token, ""))
+    assert len(pages) == pieces.cache_info().currsize == 2
+
+
 @pytest.mark.parametrize(
     "setting",
     [
@@ -204,20 +266,8 @@ def test_a_form_that_was_refused_and_a_wallet_that_closes_are_told(
 
     request = request_for_page("en-gb")
     request.wallet_closes_at = NOW  # type: ignore[attr-defined]
-    page = rendered(request, _any_question(), signed_in_email="x", asks_passkey=False, now=NOW)
+    page = rendered(request, question_with(), signed_in_email="x", asks_passkey=False, now=NOW)
     assert "Your wallet closes on" in page
-
-
-def _any_question(requester: Requester = ACME) -> Question:
-    return Question(
-        consent=Consent(requester=requester.to_json(), return_to="/there/"),
-        transactions=(),
-        claims=(),
-        optional=frozenset(),
-        last_shared_at=None,
-        new=frozenset(),
-        deadline=Deadline(NOW + timedelta(hours=1), None, "/there/"),
-    )
 
 
 def test_a_shape_has_room_for_nothing_of_a_person() -> None:
@@ -328,6 +378,6 @@ def test_nothing_of_a_person_is_kept(alice: Wallet, bob: Wallet, sign_in: Any, m
 def test_only_so_many_shapes_are_kept() -> None:
     assert pieces.cache_info().maxsize == question_page.MOST_SHAPES
     for number in range(question_page.MOST_SHAPES + 10):
-        question = _any_question(Requester(f"Shop {number}", "shop.example"))
+        question = question_with(requester=Requester(f"Shop {number}", "shop.example").to_json())
         rendered(request_for_page("en-gb"), question, signed_in_email="x", asks_passkey=False, now=NOW)
     assert pieces.cache_info().currsize == question_page.MOST_SHAPES
