@@ -12,6 +12,8 @@ from typing import Any
 import orjson
 import structlog
 
+from infra import log_context
+
 # A database names the refused row, a mail server the recipient.
 _ROW = re.compile(r"^(DETAIL|CONTEXT):.*?(?=\n\n|\Z)", re.MULTILINE | re.DOTALL)
 _ADDRESS = re.compile(r"[^\s@'\"<>(){}\[\]=,:;]{1,254}@[^\s@'\"<>(){}\[\],:;]+")
@@ -54,7 +56,7 @@ class WithoutPath(logging.Filter):
 
 
 _SHARED: list[Any] = [
-    structlog.contextvars.merge_contextvars,
+    log_context.merge,
     structlog.stdlib.add_log_level,
     structlog.stdlib.add_logger_name,
     structlog.processors.TimeStamper(fmt="iso", utc=True),

@@ -31,7 +31,7 @@ def of_request(request: HttpRequest) -> str:
     kept = request.COOKIES.get(settings.LANGUAGE_COOKIE_NAME, "").removesuffix(_BY_REQUEST)
     if kept in dict(settings.LANGUAGES):
         return kept
-    for tag, weight in parse_accept_lang_header(request.headers.get("Accept-Language", "")[:500]):
+    for tag, weight in parse_accept_lang_header(request.META.get("HTTP_ACCEPT_LANGUAGE", "")[:500]):
         if tag == "*" or not weight:
             break
         if language := supported(tag):

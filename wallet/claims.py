@@ -360,10 +360,16 @@ def _is_name(name: Any) -> bool:
         isinstance(name, str)
         and len(name) <= MAX_NAME
         and name == name.strip()
-        # Control, format (bidi overrides among them), surrogate, private and unassigned characters.
-        # The two joiners are format characters that names in Persian, Hindi and other languages contain.
-        and all(c in "\u200c\u200d" or unicodedata.category(c)[0] != "C" for c in name)
+        and (name.replace(" ", "").isalpha() or _is_printable(name))  # the first is quick, and true of most
     )
+
+
+def _is_printable(name: str) -> bool:
+    """Whether there are no control, format (bidi overrides), surrogate, private and unassigned characters.
+
+    The two joiners are format characters that names in Persian, Hindi and other languages contain.
+    """
+    return all(c in "\u200c\u200d" or unicodedata.category(c)[0] != "C" for c in name)
 
 
 def _are_countries(codes: Any) -> bool:

@@ -12,10 +12,10 @@ import structlog
 from django.conf import settings
 from django.db import IntegrityError, InterfaceError, OperationalError, transaction
 from django.utils.timezone import localdate
-from structlog.contextvars import bind_contextvars
 
 from consent import decisions
 from consent.models import Consent
+from infra import log_context
 from infra.database.prepared.writes import PreparedUpdate
 from presentation.errors import (
     AccessDeniedError,
@@ -72,7 +72,7 @@ def answer(opened: OpenInteraction, ready: NextStep, *, now: datetime) -> dict[s
     except (OperationalError, InterfaceError) as error:
         log.exception("presentation_failed", interaction=str(row.id))
         raise TemporarilyUnavailableError from error
-    bind_contextvars(outcome="answered", interaction=str(row.id), client_id=party.client_id)
+    log_context.bind(outcome="answered", interaction=str(row.id), client_id=party.client_id)
     return answer
 
 
@@ -86,7 +86,7 @@ def refuse(opened: OpenInteraction, error: AuthorizationError, *, now: datetime)
         answer = refusal(error)
         if address.posted:
             deliveries.keep(row, address, answer, now=now)
-    bind_contextvars(outcome="refused", interaction=str(row.id), error=error.error)
+    log_context.bind(outcome="refused", interaction=str(row.id), error=error.error)
     return answer
 
 

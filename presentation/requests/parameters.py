@@ -104,6 +104,8 @@ class Parameters:
 
     def first_problem(self) -> str | None:
         """The first `problem` of any parameter, in the order of LIMITS, or None."""
+        if not (self.repeated or self.unreadable or self.oversized):
+            return None
         return next((problem for name in LIMITS if (problem := self.problem(name))), None)
 
 

@@ -13,11 +13,11 @@ from typing import Any
 from uuid import UUID
 
 from django.db import IntegrityError, connection, transaction
-from structlog.contextvars import bind_contextvars
 
 from consent import decisions
 from consent.decisions import Paths
 from consent.models import Consent
+from infra import log_context
 from infra.database.prepared.cursors import kept_cursor
 from keys.issuer_key import CANNOT_SIGN
 from keys.private_keys.signer import SignerUnavailableError
@@ -80,7 +80,7 @@ def answer_at_once(
     grant = values | {"decision": Consent.Decision.GRANTED, "switched_on": switched_on}
     if not _settle(grant, match.credential, term, place, row, now=now):
         return None
-    bind_contextvars(outcome="answered", interaction=str(row.id), client_id=party.client_id)
+    log_context.bind(outcome="answered", interaction=str(row.id), client_id=party.client_id)
     return answers.with_token(presentation, match, party)
 
 

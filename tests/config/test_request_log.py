@@ -12,9 +12,9 @@ from django.conf import settings
 from django.test import Client
 from django.utils.translation import get_language
 from hypothesis import given, strategies
-from structlog.contextvars import bind_contextvars
 
 from config.logs import as_line
+from infra import log_context
 from presentation.models import Interaction, RelyingParty
 from presentation.requests.interactions import path_of
 from tests.people import ALICE
@@ -113,7 +113,7 @@ def test_the_line_of_a_request_has_nothing_of_what_this_thread_did_before(
     client: Client, db: None, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
-    bind_contextvars(outcome="answered", interaction="1")
+    log_context.begin(outcome="answered", interaction="1")
 
     client.get("/")
 
