@@ -61,8 +61,8 @@ NOTICES: dict[str, tuple[Text, Text]] = {
     "passkey_added": (
         _("A passkey was added to your wallet"),
         _(
-            "The passkey “%(name)s” was added to your wallet. Whoever has it can sign in to your wallet. If "
-            "it was not you, sign in with a code, open “Sign-in and security” and remove it."
+            "The passkey “%(name)s” was added to your wallet. Anyone who has it can sign in to your wallet. "
+            "If it was not you, sign in with a code, open “Sign-in and security” and remove it."
         ),
     ),
     "passkey_removed": (

@@ -107,7 +107,7 @@ PEOPLE = {
     ),
     "change of e-mail address: the address before, hash of the link that undoes it": ForPeople(
         _("The e-mail address that your wallet had before a change"),
-        _("Whoever reads the old mailbox can undo the change, and nobody else gets the address meanwhile."),
+        _("Anyone who can read the old mailbox can undo the change. Meanwhile nobody else gets the address."),
         _("Seven days after the change"),
     ),
     "recovery after a lost mailbox: which wallets, a keyed digest of the old address until it is decided, "

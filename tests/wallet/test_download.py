@@ -281,7 +281,7 @@ def test_the_page_has_words_and_no_codes(client: Client, alice: Wallet, sign_in:
         "about to close",
         "to be submitted again",
         "waits for the move",
-        "whoever reads the old mailbox",
+        "a person who reads the old mailbox",
     ):
         assert words in page
     for code in ("resubmit", "closing", "old mailbox<", "waiting<", "asked<", "away<"):

@@ -23,7 +23,7 @@ State = IdentityVerification.State
 COOL_DOWN = timedelta(hours=6)  # after DECLINED
 # Beginning and stopping again costs rows that are kept, and perhaps a provider's fee.
 ATTEMPTS = Limit("identity-attempts", most=10, window=timedelta(hours=6))  # per wallet
-# Whoever begins or goes on makes this service call the provider, which is there for others too.
+# Each start and each continuation calls the provider, which other people need too.
 STARTS = Limit("identity-starts", most=60, window=timedelta(hours=1))  # per wallet
 
 

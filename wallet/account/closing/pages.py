@@ -55,7 +55,7 @@ def close(request: HttpRequest, session: HolderSession, now: datetime) -> HttpRe
 @require_POST
 @for_signed_in
 def keep(request: HttpRequest, session: HolderSession, now: datetime) -> HttpResponse:
-    """Undo it. Whoever is signed in may: it takes nothing away, and a day is short."""
+    """Keeps the wallet. Needs no fresh factor, because it takes nothing away, and a day is short."""
     with suppress(ClosingError):  # a second click
         closure = closures.undo(session.wallet, now=now)
         sweeping.send_owed(closure, now=now)

@@ -150,9 +150,9 @@ SECTIONS = (
             },
             "state": dict(Recovery.State.choices),
             "decided_by": {
-                "old mailbox": _("whoever reads the old mailbox"),
+                "old mailbox": _("a person who reads the old mailbox"),
                 "holder": _("you, in your wallet"),
-                "new wallet": _("whoever asked for it"),
+                "new wallet": _("the person who asked for it"),
                 "sweep": _("this service, by its rules"),
                 "operator": _("the operator of this service"),
             },

@@ -29,7 +29,7 @@ def find(secret: str, *, now: datetime) -> Recovery:
 
 
 def by_link(secret: str, *, now: datetime) -> Recovery:
-    """Stop the move as whoever reads the old mailbox. Raises `RecoveryOverError`."""
+    """Stop the move with the link from an e-mail to the old mailbox. Raises `RecoveryOverError`."""
     recovery = find(secret, now=now)
     stop(recovery, by="old mailbox", reason="stopped by the link", now=now)
     _tell(recovery)
