@@ -49,8 +49,9 @@ def _die_with_parent() -> None:
 class Cluster:
     """One running server; `url` is what Django's DATABASE_URL takes."""
 
-    def __init__(self, bindir: Path) -> None:
-        self._bindir = bindir
+    def __init__(self, bindir: Path, **options: str) -> None:
+        """`options` are settings of PostgreSQL, in place of the ones below."""
+        self._bindir, self._options = bindir, options
         identity = _unprivileged()
         self.root = Path(tempfile.mkdtemp(prefix="pgtest-", dir="/tmp"))  # short: a socket path has 107 bytes
         if identity:
@@ -79,6 +80,7 @@ class Cluster:
             "max_connections": 100,
             "shared_buffers": "64MB",
             "timezone": "UTC",
+            **self._options,
         }
         flags = [word for name, value in options.items() for word in ("-c", f"{name}={value}")]
         with open(self.root / "log", "ab") as log:

@@ -3,7 +3,7 @@
 import argparse
 import os
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import django
 
@@ -12,6 +12,7 @@ from tests.benchmarks import (
     calls,
     cold_start,
     documents,
+    grown,
     latency,
     memory,
     minting,
@@ -36,16 +37,21 @@ class Length:
     late: int  # flows before memory is measured again
     alone: int  # flows on the clock, one at a time
     starts: int  # of each server
+    rows: int  # of each kind in the filled database
 
 
-FULL = Length(bursts=24, flows=80, requests=1500, early=1_000, late=10_000, alone=300, starts=9)
-QUICK = Length(bursts=2, flows=8, requests=100, early=20, late=40, alone=5, starts=1)
+FULL = Length(
+    bursts=24, flows=80, requests=1500, early=1_000, late=10_000, alone=300, starts=9, rows=5_000_000
+)
+QUICK = Length(bursts=2, flows=8, requests=100, early=20, late=40, alone=5, starts=1, rows=2_000)
 
 
-def measure(length: Length, benches: str = "bcdeg") -> list[Row]:
+def measure(length: Length, benches: str = "bcdegh") -> list[Row]:
     """The rows of the benchmarks that need servers."""
     rows: list[Row] = []
     with servers() as where:
+        if "h" in benches:  # first, because it compares with an empty database
+            rows += grown.run(where, rows=length.rows, bursts=length.bursts, size=length.flows)
         if "b" in benches:
             rows += speed.run(where, bursts=length.bursts, size=length.flows)
             rows += calls.run(where)
@@ -59,7 +65,7 @@ def measure(length: Length, benches: str = "bcdeg") -> list[Row]:
             rows += status_lists.run(where, bursts=length.bursts, size=length.requests)
         if "g" in benches:
             rows += tokens.run(where, bursts=length.bursts, size=length.flows)
-    return rows
+    return sorted(rows, key=lambda row: row.bench)
 
 
 def main() -> None:
@@ -67,16 +73,19 @@ def main() -> None:
     parser.add_argument(
         "--quick", action="store_true", help="a few short bursts, to see that everything runs"
     )
-    parser.add_argument("--only", default="abcdefg", help="which benchmarks, for example --only bc")
+    parser.add_argument("--only", default="abcdefgh", help="which benchmarks, for example --only bc")
+    parser.add_argument("--rows", type=int, help="rows of each kind in the filled database of (h)")
     chosen = parser.parse_args()
     length = QUICK if chosen.quick else FULL
+    if chosen.rows:
+        length = replace(length, rows=chosen.rows)
     rows: list[Row] = []
     if "a" in chosen.only:
         os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
         os.environ.setdefault("ENVIRONMENT", "sandbox")
         django.setup()
         rows += minting.run()
-    if set(chosen.only) & set("bcdeg"):
+    if set(chosen.only) & set("bcdegh"):
         try:
             rows += measure(length, chosen.only)
         except MissingProgramError as error:

@@ -9,7 +9,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -47,6 +47,17 @@ class Servers:
     folder: Path
     cluster: Cluster
 
+    @contextmanager
+    def copy_of_service(self, name: str) -> Iterator[Prepared]:
+        """The service on a copy of its database as it is now; nothing may be connected to that."""
+        _create(self.cluster, name, template="service")
+        environment = {**self.service.environment, "DATABASE_URL": _database(self.cluster, name)}
+        try:
+            yield replace(self.service, environment=environment)
+        finally:
+            with psycopg.connect(self.cluster.url, autocommit=True) as connection:
+                connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+
     def database_seconds(self) -> float:
         """User and system time of all processes of the PostgreSQL cluster so far."""
         return tree_seconds(self.cluster.process.pid)
@@ -74,7 +85,7 @@ def servers() -> Iterator[Servers]:
             "Benchmarks (b) to (g) need Linux and PostgreSQL's binaries (Debian's postgresql, or PG_BINDIR)."
         )
     folder = Path(tempfile.mkdtemp(prefix="bench-"))
-    cluster = Cluster(bindir)
+    cluster = Cluster(bindir, shared_buffers="512MB")
     try:
         service, toolkit = _prepared(cluster, folder)
         yield Servers(service, toolkit, folder, cluster)
@@ -85,11 +96,8 @@ def servers() -> Iterator[Servers]:
 
 def _prepared(cluster: Cluster, folder: Path) -> tuple[Prepared, Prepared]:
     """Prepares the databases of both servers in parallel."""
-    with psycopg.connect(cluster.url, autocommit=True) as connection:
-        for name in ("service", "toolkit", "provider"):
-            connection.execute(f'CREATE DATABASE "{name}"')
-            # The cluster of the tests does not wait for the log of a commit; an operator's does.
-            connection.execute(f'ALTER DATABASE "{name}" SET synchronous_commit = on')
+    for name in ("service", "toolkit", "provider"):
+        _create(cluster, name)
     ours = _service_environment(cluster, folder)
     # Measured as production, but prepared as a sandbox, whose authority certifies the signing key.
     sandbox = {**ours, "ENVIRONMENT": "sandbox"}
@@ -129,6 +137,13 @@ def _service_environment(cluster: Cluster, folder: Path) -> dict[str, str]:
     }
 
 
+def _create(cluster: Cluster, name: str, template: str = "template1") -> None:
+    with psycopg.connect(cluster.url, autocommit=True) as connection:
+        connection.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
+        # The cluster of the tests does not wait for the log of a commit; an operator's does.
+        connection.execute(f'ALTER DATABASE "{name}" SET synchronous_commit = on')
+
+
 def _database(cluster: Cluster, name: str) -> str:
     return cluster.url.replace("/postgres?", f"/{name}?")
 
@@ -136,8 +151,10 @@ def _database(cluster: Cluster, name: str) -> str:
 class Work:
     """A Python process whose last line of output is its result."""
 
-    def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
-        self.command = command
+    def __init__(
+        self, command: Sequence[str], environment: Mapping[str, str], *, patience: float = 120
+    ) -> None:
+        self.command, self.patience = command, patience  # in seconds
         self.process = subprocess.Popen(
             [sys.executable, *command],
             cwd=ROOT,
@@ -148,7 +165,7 @@ class Work:
         )
 
     def done(self) -> str:
-        out, err = self.process.communicate(timeout=120)
+        out, err = self.process.communicate(timeout=self.patience)
         if self.process.returncode:
             raise RuntimeError(f"{' '.join(self.command)} failed:\n{err[-6000:]}")
         return out.splitlines()[-1]

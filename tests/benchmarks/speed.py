@@ -39,20 +39,21 @@ def run(servers: Servers, *, bursts: int, size: int) -> list[Row]:
         toolkit = stack.enter_context(servers.toolkit.open())
         peers = [OURS, TOOLKIT]
         contenders = [
-            _contender(servers, service, service_holders(servers.service)),
-            _contender(servers, toolkit, toolkit_holders(servers.toolkit)),
+            contender(servers, service, service_holders(servers.service)),
+            contender(servers, toolkit, toolkit_holders(servers.toolkit)),
         ]
         if provider.INSTALLED:
             node = stack.enter_context(provider.Provider(servers))
             peers.append(PROVIDER)
-            contenders.append(_contender(servers, node, provider.provider_holders(node, HOLDERS)))
+            contenders.append(contender(servers, node, provider.provider_holders(node, HOLDERS)))
         else:
             print(f"Not compared with node-oidc-provider: {provider.MISSING} is missing.", file=sys.stderr)
         measured = alternate(contenders, bursts=bursts, size=size)
     return [row for number, peer in enumerate(peers) for row in _rows(peer, measured, number)]
 
 
-def _contender(servers: Servers, server: Server, holders: list[Holder]) -> Contender:
+def contender(servers: Servers, server: Server, holders: list[Holder]) -> Contender:
+    """Flows of these holders, one after another; the server is kept to the core of the others."""
     process = server.worker
     keep_to_one_core(process)
     flows = parallel_flows(server, holders, at_once=1)

@@ -33,9 +33,10 @@ def test_flows_documents_memory_status_lists_and_tokens_are_measured() -> None:
         "d": 4,
         "e": 11,
         "g": 4,
+        "h": 13,
     }
     assert all(row.value > 0 for row in rows if "CPU alone" not in row.label)  # few ticks
-    assert "".join(row.bench for row in rows if row.ratio and row.bench != "b") == "ccddeeeggg"
+    assert "".join(row.bench for row in rows if row.ratio and row.bench != "b") == "ccddeeeggghhhh"
 
 
 @pytest.mark.postgresql
