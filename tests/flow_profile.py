@@ -1,7 +1,7 @@
 """`python -m tests.flow_profile`: counts the modules and switches in a returning holder's three requests.
 
 The three requests (authorize, consent page, decision) go through the WSGI application on the test database,
-after two flows that fill every cache. `sys.setprofile` sees each Python call. A module of the packages `OURS`
+after three flows that fill every cache. `sys.setprofile` sees each Python call. A module of the packages `OURS`
 counts if its code runs. A switch is a direct call from code of one such module to code of another. Calls
 that a library makes (Django calls a view) are not switches. All calls within the application are counted too,
 those of built-in functions included, as cProfile counts them.
@@ -122,11 +122,11 @@ def flow(browser: Browser, request: dict[str, str]) -> str:
 def measure(
     cookies: dict[str, str], request: Callable[[], dict[str, str]], *, origin: str = ORIGIN
 ) -> Profile:
-    """The profile of one flow of a signed-in holder with these cookies, after two flows without profile."""
+    """The profile of one flow of a signed-in holder with these cookies, after three flows without profile."""
     from config.wsgi import application
 
     browser, profile = Browser(application, dict(cookies), origin), Profile()
-    for _ in range(2):  # from the second flow on, the consent page shows the last sharing
+    for _ in range(3):  # the first opens the status lists, the second is the first to show the last sharing
         assert "#vp_token=" in flow(browser, request())
     browser.profile = profile
     assert "#vp_token=" in flow(browser, request())

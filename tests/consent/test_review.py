@@ -149,12 +149,12 @@ def test_every_form_of_the_page_is_sent_to_where_the_answer_is_acted_on(client, 
         }
 
 
-def test_showing_the_page_takes_three_statements(client, alice: Wallet, sign_in, statements) -> None:
+def test_showing_the_page_takes_one_statement(client, alice: Wallet, sign_in, statements) -> None:
     sign_in(alice)
     consent = put(alice, transactions=[WIRE])
     with statements() as made:
         assert client.get(address(consent)).status_code == 200
-    assert len(made.texts) == 3, made.texts
+    assert len(made.texts) == 1, made.texts
 
 
 @pytest.mark.parametrize(("choice", "words"), [("share", "You said yes to"), ("decline", "You said no to")])

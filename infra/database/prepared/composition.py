@@ -17,10 +17,16 @@ _AS_THEY_ARE = (BooleanField, CharField, DateTimeField, TextField, UUIDField)
 
 def prepared(field: Any, value: Any, connection: Any) -> Any:
     """The value as the database takes it for this field, as by Django's `get_db_prep_save`."""
+    as_it_is = connection.vendor == "postgresql" and is_plain(field)
+    return value if as_it_is else field.get_db_prep_save(value, connection)
+
+
+def is_plain(field: Any) -> bool:
+    """Whether psycopg takes the values of this field as they are."""
     kind = type(field.target_field if field.many_to_one or field.one_to_one else field)
-    if kind in _AS_THEY_ARE and connection.vendor == "postgresql":
-        return value
-    return field.get_db_prep_save(value, connection)
+    return kind in _AS_THEY_ARE and not (
+        getattr(field, "auto_now", False) or getattr(field, "auto_now_add", False)
+    )
 
 
 class Place(Expression):

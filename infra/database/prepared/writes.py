@@ -14,8 +14,8 @@ from infra.database.prepared.composition import (
     Value,
     bind_places_to_columns,
     check_names,
+    is_plain,
     preparable,
-    prepared,
     with_values,
 )
 from infra.database.prepared.cursors import kept_cursor
@@ -66,10 +66,11 @@ class PreparedInsert:
     """New rows of a model that makes its own keys: `save(force_insert=True)` without signals."""
 
     def __init__(self, model: type[Model]) -> None:
-        self._model, self._fields = model, model._meta.local_concrete_fields
+        self._model, fields = model, model._meta.local_concrete_fields
+        self._columns = [(field, field.attname if is_plain(field) else "") for field in fields]
         quote = connections[DEFAULT_DB_ALIAS].ops.quote_name
-        columns = ", ".join(quote(str(field.column)) for field in self._fields)
-        values = ", ".join("%s" for _ in self._fields)
+        columns = ", ".join(quote(str(field.column)) for field in fields)
+        values = ", ".join("%s" for _ in fields)
         self.sql = f"INSERT INTO {quote(model._meta.db_table)} ({columns}) VALUES ({values})"  # noqa: S608
 
     def run(self, instance: Model) -> None:
@@ -83,7 +84,13 @@ class PreparedInsert:
     def parameters(self, instance: Model) -> list[Any]:
         """The values of the columns."""
         connection = connections[DEFAULT_DB_ALIAS]
-        return [prepared(field, field.pre_save(instance, True), connection) for field in self._fields]
+        as_they_are = vars(instance) if connection.vendor == "postgresql" else {}
+        return [
+            as_they_are[name]
+            if name in as_they_are
+            else field.get_db_prep_save(field.pre_save(instance, True), connection)
+            for field, name in self._columns
+        ]
 
 
 class JoinedInsert:

@@ -4,8 +4,8 @@ import pytest
 
 from tests import flow_profile
 
-MOST_MODULES = 46  # two of them for the language: which it is, and times in it
-MOST_SWITCHES = 171
+MOST_MODULES = 50
+MOST_SWITCHES = 205
 
 
 @pytest.mark.django_db(transaction=True)  # the application closes and opens connections

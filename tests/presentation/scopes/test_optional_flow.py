@@ -326,9 +326,11 @@ def test_optional_claims_and_changed_scopes_cost_no_further_statement(
     with statements() as answering:
         client.post(action, {"decision": "share", "optional": ["birth_date"]})
 
-    assert len(authorizing.texts) <= 4, authorizing.texts
-    assert len(asking.texts) <= 3, asking.texts
-    assert len(answering.texts) <= 5, answering.texts
+    # On SQLite a write is a transaction of one statement for each row.
+    writes = (1, 1) if connection.vendor == "postgresql" else (2, 3)
+    assert len(authorizing.texts) == 1 + writes[0], authorizing.texts
+    assert len(asking.texts) == 1, asking.texts
+    assert len(answering.texts) == 1 + writes[1], answering.texts
 
 
 @pytest.mark.postgresql
