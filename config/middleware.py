@@ -29,7 +29,7 @@ ENGLISH = (ADMIN, "/metrics", "/oauth/", "/playground/", "/sandbox/", "/.well-kn
 SIMULATED_CHECK = "/sandbox/identity/"  # a step of the holder's flow, and so in the language of the holder
 # Django draws each of the 32 characters of a CSRF secret or mask by a system call of its own, which took a
 # quarter of a flow's CPU time. This draws 128 bits by one. Under another name in Django it would do nothing.
-csrf._get_new_csrf_string = lambda: secrets.token_hex(csrf.CSRF_SECRET_LENGTH // 2)  # type: ignore[attr-defined]
+csrf._get_new_csrf_string = lambda: secrets.token_hex(csrf.CSRF_SECRET_LENGTH // 2)
 _SESSION_KEY = re.compile("[a-z0-9]{32}")
 
 

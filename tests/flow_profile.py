@@ -1,8 +1,8 @@
 """`python -m tests.flow_profile`: counts the modules and switches in a returning holder's three requests.
 
 The three requests (authorize, consent page, decision) go through the WSGI application on the test database,
-after three flows that fill every cache. `sys.setprofile` sees each Python call. A module of the packages `OURS`
-counts if its code runs. A switch is a direct call from code of one such module to code of another. Calls
+after three flows that fill every cache. `sys.setprofile` sees each Python call. A module of the packages
+`OURS` counts if its code runs. A switch is a direct call from code of one such module to code of another. Calls
 that a library makes (Django calls a view) are not switches. All calls within the application are counted too,
 those of built-in functions included, as cProfile counts them.
 """

@@ -23,10 +23,9 @@ def prepared(field: Any, value: Any, connection: Any) -> Any:
 
 def is_plain(field: Any) -> bool:
     """Whether psycopg takes the values of this field as they are."""
+    is_set_by_django = getattr(field, "auto_now", False) or getattr(field, "auto_now_add", False)
     kind = type(field.target_field if field.many_to_one or field.one_to_one else field)
-    return kind in _AS_THEY_ARE and not (
-        getattr(field, "auto_now", False) or getattr(field, "auto_now_add", False)
-    )
+    return kind in _AS_THEY_ARE and not is_set_by_django
 
 
 class Place(Expression):
