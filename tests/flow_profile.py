@@ -2,9 +2,9 @@
 
 The three requests (authorize, consent page, decision) go through the WSGI application on the test database,
 after three flows that fill every cache. `sys.setprofile` sees each Python call. A module of the packages
-`OURS` counts if its code runs. A switch is a direct call from code of one such module to code of another. Calls
-that a library makes (Django calls a view) are not switches. All calls within the application are counted too,
-those of built-in functions included, as cProfile counts them.
+`OURS` counts if its code runs. A switch is a direct call from code of one such module to code of another.
+Calls that a library makes (Django calls a view) are not switches. All calls within the application are
+counted too, those of built-in functions included, as cProfile counts them.
 """
 
 import re
