@@ -1,0 +1,274 @@
+"""The yes and the answer in one statement: the rows of the careful way, and no answer more than one."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.db.models import F
+from django.test import Client
+from django.utils import timezone
+
+from consent import decisions
+from consent.models import Consent
+from keys.models import SigningKey
+from presentation.models import Interaction, RedirectURI, RelyingParty
+from presentation.requests import settlement
+from tests.presentation.requests.test_authorize import fragment
+from tests.presentation.requests.test_flow import ask, url_of_interaction
+from tests.wallet.statuses import INVALID
+from wallet import revocation
+from wallet.models import Credential, StatusEntry, StatusList, Wallet
+from wallet.status_lists import allocation, standing, upkeep
+
+pytestmark = pytest.mark.usefixtures("signing_key")
+Act = Callable[[], object]
+SAID: dict[str, Any] = {"actor": "olga", "reason": "Reported stolen"}
+
+
+@pytest.fixture
+def asked(client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: Callable[..., Any]) -> Interaction:
+    """An open question to Alice, who is signed in; the status lists are open."""
+    upkeep.keep_open(now=timezone.now())
+    sign_in(alice)
+    ask(client, acme_bank)
+    return Interaction.objects.get()
+
+
+def share(client: Client, interaction: Interaction, **fields: Any) -> dict[str, str]:
+    """The answer to Alice's yes; empty for a page."""
+    response = client.post(url_of_interaction(interaction), {"decision": "share", **fields})
+    return fragment(response.headers["Location"]) if response.status_code == 303 else {}
+
+
+@contextmanager
+def before_the_statement(act: Act, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bool]]:
+    """Acts after everything was read and signed, and gives whether the one statement did all of it."""
+    settle, done = settlement._settle, []
+
+    def later(*arguments: Any, **named: Any) -> bool:
+        act()
+        done.append(settle(*arguments, **named))
+        return done[-1]
+
+    with monkeypatch.context() as patched:
+        patched.setattr(settlement, "_settle", later)
+        yield done
+
+
+def columns(row: Any, *but: str) -> dict[str, Any]:
+    """The columns of a row, except ids, times and what is random."""
+    names = [field.attname for field in row._meta.concrete_fields if field.attname not in but]
+    return {name: getattr(row, name) for name in names}
+
+
+def test_the_rows_are_those_of_the_careful_way(
+    client: Client, asked: Interaction, acme_bank: RelyingParty, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with before_the_statement(lambda: None, monkeypatch) as done:
+        at_once = share(client, asked)
+    ask(client, acme_bank, nonce="another-fresh-nonce")
+    other = Interaction.objects.get(outcome="")
+    with monkeypatch.context() as patched:
+        patched.setattr(settlement, "answer_at_once", lambda *_, **__: None)
+        carefully = share(client, other)
+
+    assert done == [True]
+    assert set(at_once) == set(carefully) == {"vp_token", "state"}
+    one, two = Interaction.objects.order_by("created_at")
+    own = ("id", "consent_id", "nonce_digest", "request_hash", "created_at", "expires_at", "answered_at")
+    assert columns(one, *own) == columns(two, *own)
+    assert one.answered_at == one.consent.decided_at
+    times = ("asked_at", "expires_at", "extendable_until", "decided_at")
+    own = ("id", "request_hash", "return_to", *times)
+    assert columns(one.consent, *own) == columns(two.consent, *own)
+    entries = {entry.reference: entry for entry in StatusEntry.objects.all()}
+    own = ("id", "reference", "status_list_id", "idx", "expires_at")
+    assert columns(entries[one.consent.id], *own) == columns(entries[two.consent.id], *own)
+    assert len(entries) == 2
+
+
+def take_every_place(asked: Interaction) -> None:
+    """Leaves no free place in the open lists but the last one of each."""
+    key, credential = SigningKey.objects.get(), Credential.objects.get()
+    for number, size in StatusList.objects.values_list("id", "size"):
+        StatusEntry.objects.bulk_create(
+            StatusEntry(
+                status_list_id=number,
+                idx=idx,
+                credential=credential,
+                signing_key=key,
+                expires_at=timezone.now(),
+            )
+            for idx in range(size - 1)
+        )
+
+
+def test_a_place_that_another_takes_meanwhile_costs_nothing_but_the_careful_way(
+    client: Client, asked: Interaction, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    StatusList.objects.update(size=64)
+    with before_the_statement(lambda: take_every_place(asked), monkeypatch) as done:
+        answer = share(client, asked)
+
+    assert set(answer) == {"vp_token", "state"}
+    assert StatusEntry.objects.filter(reference=asked.consent_id).count() == 1
+    assert Consent.objects.get().decision == "granted"
+    assert len(done) == 1  # almost always False: one place in 64 was left
+
+
+@pytest.mark.parametrize(
+    ("act", "decision"),
+    [
+        (lambda: revocation.revoke(Credential.objects.get(), now=timezone.now(), **SAID), "granted"),
+        (lambda: revocation.suspend(Credential.objects.get(), now=timezone.now(), **SAID), "granted"),
+        (lambda: Wallet.objects.update(closes_at=timezone.now()), "granted"),
+    ],
+    ids=["revoked", "suspended", "closing"],
+)
+def test_what_is_set_aside_meanwhile_is_not_shared(
+    client: Client, asked: Interaction, monkeypatch: pytest.MonkeyPatch, act: Act, decision: str
+) -> None:
+    with before_the_statement(act, monkeypatch) as done:
+        answer = share(client, asked)
+
+    assert done == [False]
+    assert answer["error"] == "access_denied"
+    consent = Consent.objects.get()
+    assert (consent.decision, consent.undelivered_at is not None) == (decision, True)
+    assert not StatusEntry.objects.filter(reference=consent.id).exists()
+
+
+def test_a_no_from_another_tab_meanwhile_stays_a_no(
+    client: Client, asked: Interaction, alice: Wallet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def decline() -> None:
+        decisions.decline(asked.consent.id, alice, now=timezone.now())  # type: ignore[union-attr]
+
+    with before_the_statement(decline, monkeypatch) as done:
+        assert share(client, asked) == {}
+
+    assert done == [False]
+    assert Consent.objects.get().decision == "declined"
+    assert not StatusEntry.objects.exists()
+
+
+def test_a_question_that_expires_meanwhile_is_not_answered(
+    client: Client, asked: Interaction, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def expire() -> None:
+        Consent.objects.update(expires_at=F("asked_at"))
+
+    with before_the_statement(expire, monkeypatch) as done:
+        assert share(client, asked) == {}
+
+    assert done == [False]
+    assert Consent.objects.get().decision == "asked"
+    assert not StatusEntry.objects.exists()
+
+
+def test_an_interaction_that_ends_meanwhile_gets_no_second_answer(
+    client: Client, asked: Interaction, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def end() -> None:
+        Interaction.objects.update(outcome="error", answered_at=timezone.now())
+
+    with before_the_statement(end, monkeypatch) as done:
+        assert share(client, asked) == {}
+
+    assert done == [False]
+    assert Interaction.objects.get().outcome == "error"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_nonce_that_gave_a_token_meanwhile_is_refused(
+    client: Client, asked: Interaction, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def use_up() -> None:
+        twin = Interaction.objects.get(id=asked.id)
+        twin.pk, twin.consent, twin.outcome, twin.answered_at = None, None, "token", timezone.now()
+        twin._state.adding = True
+        twin.save()
+
+    with before_the_statement(use_up, monkeypatch) as done:
+        answer = share(client, asked)
+
+    assert done == [False]
+    assert answer["error"] == "invalid_request"
+
+
+def test_a_key_that_is_retired_meanwhile_signs_nothing_that_leaves(
+    client: Client, asked: Interaction, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def retire() -> None:
+        SigningKey.objects.update(state=SigningKey.State.RETIRED, retired_at=timezone.now())
+
+    with before_the_statement(retire, monkeypatch) as done:
+        answer = share(client, asked)
+
+    assert done == [False]
+    assert answer["error"] == "server_error"
+    assert not StatusEntry.objects.exists()
+
+
+def test_a_redirect_uri_that_was_removed_gets_no_answer(client: Client, asked: Interaction) -> None:
+    RedirectURI.objects.all().delete()
+    response = client.post(url_of_interaction(asked), {"decision": "share"})
+    assert response.status_code == 400
+    assert not StatusEntry.objects.exists()
+    assert Interaction.objects.get().outcome == ""
+
+
+def test_without_a_free_place_it_goes_the_careful_way(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: Callable[..., Any]
+) -> None:
+    sign_in(alice)
+    ask(client, acme_bank)
+    assert not StatusList.objects.exists()
+    assert set(share(client, Interaction.objects.get())) == {"vp_token", "state"}
+
+
+def test_places_are_drawn_from_the_whole_list(asked: Interaction) -> None:
+    """A place that is free is read from anywhere in either list, not from its beginning."""
+    from infra.database.prepared.reads import JoinedRead
+
+    read, size = JoinedRead(allocation.FREE_PLACE), StatusList.objects.all()[0].size
+    places = [read.first(**allocation.draw())[0] for _ in range(200)]
+    assert len({number for number, _ in places}) == len(upkeep.SLOTS)
+    assert len({idx for _, idx in places}) > 190
+    assert max(idx for _, idx in places) > size * 3 // 4
+    assert min(idx for _, idx in places) < size // 4
+
+
+@pytest.mark.postgresql
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("attempt", range(4))
+def test_of_a_yes_and_a_revocation_at_the_same_moment_nothing_valid_stays(
+    client: Client, asked: Interaction, attempt: int
+) -> None:
+    barrier, answers = threading.Barrier(2), []
+
+    def act(number: int) -> None:
+        barrier.wait()
+        if number:
+            revocation.revoke(Credential.objects.get(), now=timezone.now(), **SAID)
+        else:
+            answers.append(share(client, asked))
+        connection.close()
+
+    threads = [threading.Thread(target=act, args=[number]) for number in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    (answer,) = answers
+    entries = StatusEntry.objects.filter(reference=asked.consent_id)
+    if "vp_token" in answer:
+        entry = entries.get()
+        assert standing.not_valid(entry.status_list_id, now=timezone.now()) == {entry.idx: INVALID}
+    else:
+        assert answer.get("error") in ("access_denied", None)  # or a redirect to the identity check
+        assert not entries.exists()
