@@ -39,21 +39,14 @@ def clear_identities(*, now: datetime, batch: int) -> int:
 
 @transaction.atomic
 def _erase(due: QuerySet[Credential], *, now: datetime) -> int:
-    """Locks the rows first: an identity that is renewed at the same time is not due any more.
-
-    The documents that were shown go in the same transaction.
-    """
-    found = dict(due.select_for_update().order_by("id").values_list("id", "verification_id"))
+    """Locks the rows first: an identity that is renewed at the same time is not due any more."""
+    found = list(due.select_for_update().order_by("id").values_list("id", flat=True))
     IdentityMark.objects.filter(credential__in=found).delete()
-    _erase_documents(found.values())
     return due.filter(id__in=found).update(sealed_identity=b"", erased_at=now)
 
 
 def clear_documents(*, now: datetime, batch: int) -> int:
-    """Erase which document was shown for identities that are erased, or were replaced as long ago.
-
-    `clear_identities` does the former at once; here it is done for what an earlier release has erased.
-    """
+    """Erase which document was shown for identities that are erased, or were replaced as long ago."""
     replaced = IdentityVerification.objects.filter(
         state=State.EXPIRED, changed_at__lte=now - settings.IDENTITY_KEPT
     )
