@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from statistics import mean, median, quantiles
 from typing import Self
 
-TICK = 0.01  # the kernel counts CPU time in ticks; a burst shorter than a tick took at most one
+TICK = 0.01  # the kernel's accounts of other processes; a burst shorter than a tick took at most one
+FINEST = 1e-6  # of the process's own clock
 
 
 def _nothing() -> float:
@@ -24,6 +25,7 @@ class Contender:
     burst: Callable[[int], None]
     cpu_seconds: Callable[[], float]  # of the server
     database_seconds: Callable[[], float] = _nothing  # of the database's processes
+    shortest: float = TICK  # what `cpu_seconds` can tell apart
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,6 @@ def alternate(contenders: Sequence[Contender], *, bursts: int, size: int) -> Mea
         for index, contender in turn if number % 2 == 0 else reversed(turn):
             server, database = contender.cpu_seconds(), contender.database_seconds()
             contender.burst(size)
-            measured.server[index].append(max(contender.cpu_seconds() - server, TICK) / size)
+            measured.server[index].append(max(contender.cpu_seconds() - server, contender.shortest) / size)
             measured.database[index].append((contender.database_seconds() - database) / size)
     return measured

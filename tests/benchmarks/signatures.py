@@ -16,7 +16,7 @@ from uuid import uuid4
 from keys.jwk import public_key_from_der
 from keys.private_keys.signer import Signer, SoftwareSigner
 from tests import softhsm
-from tests.benchmarks.bursts import Contender, alternate
+from tests.benchmarks.bursts import FINEST, Contender, alternate
 from tests.benchmarks.table import Row
 
 MESSAGE = b"m" * 3_400  # as long as what is signed of a presentation
@@ -28,7 +28,7 @@ def run(*, bursts: int, size: int) -> list[Row]:
     with in_a_module() as module, ThreadPoolExecutor(THREADS) as threads:
         signers: list[tuple[str, Signer]] = [("software", SoftwareSigner.generate()), ("SoftHSM 2", module)]
         contenders = [
-            Contender(f"signatures, {where}{how}", burst(signer), process_time)
+            Contender(f"signatures, {where}{how}", burst(signer), process_time, shortest=FINEST)
             for how, burst in (("", _alone), (f", {THREADS} threads", lambda s: _by(threads, s)))
             for where, signer in signers
         ]
