@@ -14,17 +14,21 @@ from django.test import Client
 from django.utils import timezone
 from structlog.testing import capture_logs
 
+from consent import decisions
 from consent.models import Consent
 from infra.checks import django_version
 from infra.database import internals
 from infra.database.prepared import cursors, reads, writes
-from infra.database.prepared.reads import PreparedRead
-from infra.database.prepared.writes import PreparedInsert, PreparedUpdate
+from infra.database.prepared.composition import Literal
+from infra.database.prepared.reads import JoinedRead, PreparedRead
+from infra.database.prepared.writes import JoinedInsert, PreparedInsert, PreparedUpdate
 from presentation.models import Interaction, PushedRequest, RedirectURI, RelyingParty, ResponseURI
 from presentation.relying_parties.authentication import client_secrets
+from presentation.requests import interactions
 from tests.consent.questions import put
 from tests.infra.django_versions import either_django  # noqa: F401
 from tests.presentation.requests.test_flow import ask, decide
+from wallet import sessions
 from wallet.models import Credential, HolderSession, StatusEntry, Wallet
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("either_django")]
@@ -105,6 +109,62 @@ def test_every_prepared_read_gives_what_its_queryset_gives(asked: Any, acme_bank
         expected = list(read._rows(values[name].__getitem__))
         assert [all_of(row) for row in given] == [all_of(row) for row in expected], name
         assert given, name
+
+
+def test_joined_reads_give_what_each_gives_alone(asked: Any, acme_bank: RelyingParty) -> None:
+    now = timezone.now()
+    holder = {"digest": HolderSession.objects.get().digest, "now": now, "idle_since": now - timedelta(1)}
+    reads = (sessions._living, interactions.INTERACTION, decisions.LAST_SHARED)
+    session, interaction, _ = JoinedRead(*reads).first(id=asked.id, **holder)
+    _, nothing, shared = JoinedRead(*reads).first(id=asked.consent_id, **holder)
+
+    assert all_of(session) == all_of(sessions._living.first(**holder))
+    assert all_of(interaction) == all_of(interactions.INTERACTION.first(id=asked.id))
+    assert shared == decisions.LAST_SHARED.first(id=asked.consent_id)
+    assert shared is not None
+    assert nothing is None  # no interaction has the id of a consent
+
+
+def test_of_joined_reads_those_without_a_row_are_none(alice: Wallet) -> None:
+    of_nobody = PreparedRead(lambda value: Wallet.objects.filter(email=value("other")))
+    both = JoinedRead(by_email, of_nobody)
+    assert both.first(email=alice.email, other="nobody@example.org") == (alice, None)
+    assert both.first(email="nobody@example.org", other=alice.email) == (None, alice)
+    assert both.first(email="nobody@example.org", other="") == (None, None)
+
+
+def test_joined_reads_take_exactly_the_values_that_they_name(alice: Wallet) -> None:
+    both = JoinedRead(by_email, by_email)
+    assert both.first(email=alice.email) == (alice, alice)
+    for values in ({}, {"email": alice.email, "id": 1}):
+        with pytest.raises(TypeError):
+            both.first(**values)
+
+
+def test_rows_are_inserted_together_or_not_at_all(alice: Wallet, bob: Wallet) -> None:
+    insert = JoinedInsert(PreparedInsert(Consent), PreparedInsert(Consent))
+    model = put(alice)
+    facts = {
+        field.attname: getattr(model, field.attname)
+        for field in Consent._meta.concrete_fields
+        if field.name != "id"
+    }
+    insert.run(one := Consent(**facts), two := Consent(**facts))
+    assert Consent.objects.filter(id__in=[one.id, two.id]).count() == 2
+    assert not one._state.adding
+    third = Consent(**facts)
+    with pytest.raises(IntegrityError), transaction.atomic():
+        insert.run(third, Consent(**facts | {"id": one.id}))
+    assert not Consent.objects.filter(id=third.id).exists()
+
+
+def test_a_literal_cannot_end_itself(alice: Wallet) -> None:
+    read = PreparedRead(
+        lambda value: Wallet.objects.filter(email=value("email"), suspension_reason=Literal("it's"))
+    )
+    assert read.first(email=alice.email) is None
+    Wallet.objects.update(suspension_reason="it's")
+    assert read.first(email=alice.email) == alice
 
 
 def test_the_second_use_has_other_values(alice: Wallet, bob: Wallet) -> None:
