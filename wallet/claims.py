@@ -360,7 +360,7 @@ def _is_name(name: Any) -> bool:
         isinstance(name, str)
         and len(name) <= MAX_NAME
         and name == name.strip()
-        and (name.replace(" ", "").isalpha() or _is_printable(name))  # the first is quick, and true of most
+        and (name.isprintable() or _is_printable(name))  # the first is quick, and true of most
     )
 
 

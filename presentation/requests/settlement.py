@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 from uuid import UUID
 
-from django.db import IntegrityError, connection, transaction
+from django.db import DEFAULT_DB_ALIAS, IntegrityError, connections, transaction
 
 from consent import decisions
 from consent.decisions import Paths
@@ -100,16 +100,18 @@ def _settle(
     now: datetime,
 ) -> bool:
     """Whether all three rows were written. On PostgreSQL in one statement, on SQLite in one transaction."""
-    kid = UUID(term.issuer_key.kid)
-    holder = [allocation.stored("credential", one) for one in (credential.pk, credential.wallet_id)]
-    granting, granted = decisions.ANSWER.statement(grant)
-    closing, closed = answers.CLOSE.statement(answers.closing(row, Interaction.Outcome.TOKEN, now=now))
+    connection = connections[DEFAULT_DB_ALIAS]
+    ids = (credential.pk, credential.wallet_id)
+    holder = [allocation.stored("credential", one, connection) for one in ids]
+    granting, granted = decisions.ANSWER.statement(grant, connection)
+    last = answers.closing(row, Interaction.Outcome.TOKEN, now=now)
+    closing, closed = answers.CLOSE.statement(last, connection)
     placed = [
         place[1],
-        allocation.stored("reference", grant["id"]),
-        allocation.stored("expires_at", term.expires_at),
+        allocation.stored("reference", grant["id"], connection),
+        allocation.stored("expires_at", term.expires_at, connection),
         place[0],
-        allocation.stored("signing_key", kid),
+        allocation.stored("signing_key", UUID(term.issuer_key.kid), connection),
     ]
     try:
         if connection.vendor == "postgresql":
@@ -143,7 +145,7 @@ def _placing(vendor: str) -> str:
 
 def _one_by_one(statements: Sequence[tuple[str, list[Any]]]) -> bool:
     """Executes them until one changes no row."""
-    with transaction.atomic(), connection.cursor() as cursor:
+    with transaction.atomic(), connections[DEFAULT_DB_ALIAS].cursor() as cursor:
         for sql, parameters in statements:
             cursor.execute(f"{sql} RETURNING 1", parameters)
             if cursor.fetchone() is None:

@@ -1,25 +1,8 @@
 """Indexes by which `clear_expired` finds identities, checks and recoveries, built while the service runs."""
 
-from typing import Any
-
-from django.contrib.postgres.operations import AddIndexConcurrently
 from django.db import migrations, models
 
-
-class AddedConcurrently(AddIndexConcurrently):
-    """Writers do not wait for it on PostgreSQL; a sandbox's SQLite builds it at once."""
-
-    def database_forwards(self, app_label: str, schema_editor: Any, before: Any, after: Any) -> None:
-        if schema_editor.connection.vendor == 'postgresql':
-            super().database_forwards(app_label, schema_editor, before, after)
-        else:
-            migrations.AddIndex.database_forwards(self, app_label, schema_editor, before, after)
-
-    def database_backwards(self, app_label: str, schema_editor: Any, before: Any, after: Any) -> None:
-        if schema_editor.connection.vendor == 'postgresql':
-            super().database_backwards(app_label, schema_editor, before, after)
-        else:
-            migrations.AddIndex.database_backwards(self, app_label, schema_editor, before, after)
+from infra.database.concurrent_indexes import AddedConcurrently
 
 
 class Migration(migrations.Migration):

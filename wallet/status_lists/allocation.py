@@ -14,6 +14,7 @@ from uuid import UUID
 
 from django.db import connection
 
+from infra.database.prepared.composition import prepared
 from infra.database.prepared.reads import SqlRead
 from keys.issuer_key import NoSigningKeyError
 from keys.models import SigningKey
@@ -115,10 +116,9 @@ def draw() -> dict[str, Any]:
     return {"drawn": json.dumps(drawn), "slot": secrets.choice(upkeep.SLOTS)}
 
 
-def stored(column: str, value: Any) -> Any:
+def stored(column: str, value: Any, connection: Any) -> Any:
     """The value as the database takes it in this column of an entry."""
-    field: Any = StatusEntry._meta.get_field(column)
-    return field.get_db_prep_save(value, connection)
+    return prepared(StatusEntry._meta.get_field(column), value, connection)
 
 
 def _take(
@@ -126,13 +126,13 @@ def _take(
 ) -> tuple[int, int] | None:
     drawn = draw()
     values = [
-        stored("credential", credential.pk),
-        stored("credential", credential.wallet_id),
-        stored("reference", reference),
-        stored("expires_at", expires_at),
+        stored("credential", credential.pk, connection),
+        stored("credential", credential.wallet_id, connection),
+        stored("reference", reference, connection),
+        stored("expires_at", expires_at, connection),
         drawn["drawn"],
         drawn["slot"],
-        stored("signing_key", kid),
+        stored("signing_key", kid, connection),
     ]
     with connection.cursor() as cursor:
         cursor.execute(_statement(connection.vendor), values)

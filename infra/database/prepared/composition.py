@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
-from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.models import BooleanField, CharField, DateTimeField, QuerySet, TextField, UUIDField
 from django.db.models.expressions import Expression, Func, Subquery
 
@@ -35,6 +34,7 @@ class Place(Expression):
         super().__init__()
         self.name, self.column = name, column
         self.writes = column is not None
+        self._is_plain: bool | None = None  # of the column, which is known only when the query is composed
 
     def as_sql(self, compiler: Any, connection: Any, **_: Any) -> tuple[str, Any]:
         return "%s", [self]
@@ -43,7 +43,11 @@ class Place(Expression):
         """The value as the database takes it; raises ValueError for None in a comparison."""
         if value is None and not self.writes:
             raise _nothing_equals_none(self.name)
-        return prepared(self.column, value, connection)
+        if self._is_plain is None:
+            self._is_plain = is_plain(self.column)
+        if self._is_plain and connection.vendor == "postgresql":
+            return value
+        return self.column.get_db_prep_save(value, connection)
 
 
 class Literal(Expression):
@@ -82,10 +86,9 @@ class Parameters:
         self.sequence = tuple(parameters)
         self.names = {place.name for place in parameters if isinstance(place, Place)}
 
-    def filled(self, values: Mapping[str, Any]) -> list[Any]:
+    def filled(self, values: Mapping[str, Any], connection: Any) -> list[Any]:
         """The parameters with these values; raises TypeError for missing or additional ones."""
         check_names(self.names, values)
-        connection = connections[DEFAULT_DB_ALIAS]
         return [
             parameter.adapted(values[parameter.name], connection)
             if isinstance(parameter, Place)

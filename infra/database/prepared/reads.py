@@ -167,11 +167,11 @@ class _ComposedQueryset:
         self.sql, parameters = compiler.as_sql()
         self.parameters = Parameters(parameters)
         self.width = len(compiler.select)
+        columns = [column for column, *_ in compiler.select]
         self._converters = [
-            (position, [_quicker(step) for step in steps], expression)
-            for position, (steps, expression) in compiler.get_converters(
-                [column for column, *_ in compiler.select]
-            ).items()
+            (position, _converter(step, expression))
+            for position, (steps, expression) in compiler.get_converters(columns).items()
+            for step in steps
         ]
         self._instance: Callable[[Sequence[Any]], Any] = tuple
         if rows._iterable_class is FlatValuesListIterable:
@@ -182,10 +182,9 @@ class _ComposedQueryset:
     def make(self, row: Sequence[Any]) -> Any:
         """The instance or tuple of a row."""
         if self._converters:
-            connection, row = connections[DEFAULT_DB_ALIAS], list(row)
-            for position, steps, expression in self._converters:
-                for step in steps:
-                    row[position] = step(row[position], expression, connection)
+            row = list(row)
+            for position, step in self._converters:
+                row[position] = step(row[position])
         return self._instance(row)
 
 
@@ -210,18 +209,21 @@ class _Joined:
         )
 
 
-def _quicker(step: Callable[..., Any]) -> Callable[..., Any]:
-    """The step of a conversion; for plain JSON one that reads it by orjson."""
+def _converter(step: Callable[..., Any], expression: Any) -> Callable[[Any], Any]:
+    """The step by which Django converts the values of a column; plain JSON is read by orjson instead."""
     field = getattr(step, "__self__", None)
-    return _from_json if type(field) is JSONField and field.decoder is None else step
+    if type(field) is JSONField and field.decoder is None:
+        return _from_json
+    return lambda value: step(value, expression, connections[DEFAULT_DB_ALIAS])
 
 
-def _from_json(text: str | None, *_: object) -> Any:
+def _from_json(text: str | None) -> Any:
     return None if text is None else orjson.loads(text)
 
 
 def _read(statement: Composed, values: Mapping[str, Any]) -> list[Any]:
-    cursor = kept_cursor(connections[DEFAULT_DB_ALIAS])
-    cursor.execute(statement.sql, statement.parameters.filled(values))
+    connection = connections[DEFAULT_DB_ALIAS]
+    cursor = kept_cursor(connection)
+    cursor.execute(statement.sql, statement.parameters.filled(values, connection))
     rows: list[Any] = cursor.fetchall()
     return rows

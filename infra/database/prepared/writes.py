@@ -39,14 +39,15 @@ class PreparedUpdate:
             rows, named = with_values(self._rows, values)
             check_names(named | set(self._changes), values)
             return rows.update(**{name: values[name] for name in self._changes})
-        cursor = kept_cursor(connections[DEFAULT_DB_ALIAS])
-        cursor.execute(*self.statement(values))
+        connection = connections[DEFAULT_DB_ALIAS]
+        cursor = kept_cursor(connection)
+        cursor.execute(*self.statement(values, connection))
         return int(cursor.rowcount)
 
-    def statement(self, values: Mapping[str, Any]) -> tuple[str, list[Any]]:
+    def statement(self, values: Mapping[str, Any], connection: Any) -> tuple[str, list[Any]]:
         """SQL that ends with the conditions, and its parameters; for a statement of which it is a part."""
         sql, parameters = self._composed
-        return sql, parameters.filled(values)
+        return sql, parameters.filled(values, connection)
 
     @cached_property
     def _composed(self) -> tuple[str, Parameters]:
