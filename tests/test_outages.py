@@ -79,7 +79,7 @@ def cluster() -> Iterator[Cluster]:
     bindir = binaries()
     if bindir is None:
         pytest.skip("could not run without PostgreSQL's programs")
-    running = Cluster(bindir)
+    running = Cluster(bindir, synchronous_commit="on")  # otherwise it could lose answers when it is shut down
     yield running
     running.stop()
 

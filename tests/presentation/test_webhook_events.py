@@ -16,6 +16,7 @@ from keys.jws import decode_segment
 from keys.models import SigningKey
 from keys.rotation import moves
 from presentation.models import Interaction, RelyingParty
+from presentation.requests import settlement
 from presentation.webhooks import revocations
 from presentation.webhooks.models import WebhookEvent
 from tests.people import ALICE
@@ -112,8 +113,14 @@ def test_no_event_is_sent_that_the_relying_party_has_not_chosen(
 
 
 def test_an_event_costs_one_statement_and_without_webhooks_none(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn, statements: Any
+    client: Client,
+    alice: Wallet,
+    acme_bank: RelyingParty,
+    sign_in: SignIn,
+    statements: Any,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(settlement, "answer_at_once", lambda *_, **__: None)  # which tells of nothing
     sign_in(alice)
     pass_through(client, acme_bank, nonce="warms-up-what-is-cached")
     made = []
