@@ -7,6 +7,7 @@ _INTERACTIONS, _NEXT = f"{_PACKAGE}/interactions.py", f"{_PACKAGE}/next_step.py"
 _ANSWERS, _DELIVERIES = f"{_PACKAGE}/answers.py", f"{_PACKAGE}/delivery/deliveries.py"
 _FLOW, _DECIDING = f"{_TESTS}/test_flow.py", f"{_TESTS}/test_deciding.py"
 _POSTED = f"{_TESTS}/test_direct_post.py"
+_SETTLEMENT, _SETTLING = f"{_PACKAGE}/settlement.py", f"{_TESTS}/test_settlement.py"
 
 MUTANTS = (
     mutant(
@@ -66,8 +67,8 @@ MUTANTS = (
     mutant(
         "next step: answered without consent",
         _NEXT,
-        "if decisions.granted_for(consent, request_hash=opened.row.request_hash, wallet=session.wallet):",
-        "if consent.asked_at:",
+        "    if decisions.granted_for(\n",
+        "    if consent.asked_at or decisions.granted_for(\n",
         f"{_DECIDING}::test_without_a_consent_there_is_nothing_to_decide",
         f"{_DECIDING}::test_an_unknown_decision_decides_nothing",
         f"{_TESTS}/test_instants.py::test_an_interaction_is_over_from_the_instant_at_which_it_expires",
@@ -110,8 +111,8 @@ MUTANTS = (
     mutant(
         "answer: with a credential that was issued after the question",
         _ANSWERS,
-        "if credential.issued_at > consent.asked_at:",
-        "if credential.issued_at is None:",
+        "if match.credential.issued_at > consent.asked_at:",
+        "if match.credential.issued_at is None:",
         "test_attacks.py::test_a_consent_does_not_cover_what_a_later_identity_check_found",
     ),
     mutant(
@@ -129,11 +130,38 @@ MUTANTS = (
         f"{_FLOW}::test_racing_requests_to_an_interaction_get_one_token",
     ),
     mutant(
+        "answer at once: to a redirect URI that was removed",
+        _SETTLEMENT,
+        "        opened.checked_address  # noqa: B018 (raises if it is no longer registered)\n",
+        "",
+        f"{_SETTLING}::test_a_redirect_uri_that_was_removed_gets_no_answer",
+    ),
+    mutant(
+        "answer at once: a place without a yes",
+        _SETTLEMENT,
+        '"EXISTS (SELECT FROM granted)"',
+        '"TRUE"',
+        f"{_SETTLING}::test_a_no_from_another_tab_meanwhile_stays_a_no",
+    ),
+    mutant(
+        "answer at once: closed without a place",
+        _SETTLEMENT,
+        "({close} AND EXISTS (SELECT FROM placed) RETURNING 1)",
+        "({close} RETURNING 1)",
+        f"{_SETTLING}::test_a_place_that_another_takes_meanwhile_costs_nothing_but_the_careful_way",
+    ),
+    mutant(
+        "answer at once: given although not all was written",
+        _SETTLEMENT,
+        "    if not _settle(grant, match.credential, term, place, row, now=now):\n        return None\n",
+        "    _settle(grant, match.credential, term, place, row, now=now)\n",
+        f"{_SETTLING}::test_what_is_set_aside_meanwhile_is_not_shared",
+    ),
+    mutant(
         "answer: what was asked is kept",
         _ANSWERS,
-        "            parameters={},\n            sealed_transaction_data=None,\n            errand=None,\n",
-        "            parameters=interaction.parameters,\n            sealed_transaction_data=None,\n"
-        "            errand=None,\n",
+        '        "parameters": {},\n',
+        '        "parameters": interaction.parameters,\n',
         f"{_FLOW}::test_the_answer_erases_the_parameters",
     ),
     mutant(

@@ -8,22 +8,22 @@ MUTANTS = (
     mutant(
         "consent: good for another request",
         _DECISIONS,
-        "        and consent.request_hash == request_hash\n",
+        " and consent.request_hash == request_hash",
         "",
         f"{_TESTS}::test_a_yes_is_good_for_exactly_its_request_and_wallet",
     ),
     mutant(
         "consent: of another wallet",
         _DECISIONS,
-        "        and consent.wallet_id == wallet.pk\n",
-        "",
+        " and consent.wallet_id == wallet.pk\n",
+        "\n",
         f"{_TESTS}::test_a_yes_is_good_for_exactly_its_request_and_wallet",
     ),
     mutant(
         "consent: declining counts as agreeing",
         _DECISIONS,
-        "        consent.decision == Consent.Decision.GRANTED\n        and",
-        "        consent.decision != Consent.Decision.ASKED\n        and",
+        "        consent.decision == wanted and",
+        "        consent.decision != Consent.Decision.ASKED and",
         f"{_TESTS}::test_a_no_is_good_for_nothing",
     ),
     mutant(
@@ -36,8 +36,8 @@ MUTANTS = (
     mutant(
         "consent: given from another wallet",
         _DECISIONS,
-        '        id=value("id"),\n        wallet=value("wallet"),\n',
-        '        id=value("id"),\n',
+        '        WithoutIndex(Exact(F("wallet"), value("wallet"))),\n        id=value("id"),\n',
+        '        WithoutIndex(Exact(F("wallet"), F("wallet"))),\n        id=value("id"),\n',
         f"{_TESTS}::test_a_question_cannot_be_answered_from_another_wallet",
     ),
     mutant(

@@ -40,8 +40,8 @@ MUTANTS = (
     mutant(
         "nonce: that of another relying party counts as used",
         _CLIENT,
-        '            relying_party=OuterRef("relying_party"),\n            nonce_digest',
-        "            nonce_digest",
+        'relying_party=OuterRef(party), nonce_digest=value("nonce_digest")',
+        'nonce_digest=value("nonce_digest")',
         f"{_TESTS}/test_flow.py::test_the_same_nonce_of_another_relying_party_is_no_replay",
     ),
     mutant(

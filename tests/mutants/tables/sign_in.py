@@ -114,8 +114,8 @@ MUTANTS = (
     mutant(
         "session: a suspended wallet stays signed in",
         "wallet/sessions.py",
-        "        wallet__state=Wallet.State.ACTIVE,\n",
-        "",
+        " or session.wallet.state != Wallet.State.ACTIVE or session.wallet.closed_at:\n",
+        " or session.wallet.closed_at:\n",
         "wallet/test_sessions.py::test_a_suspended_wallet_is_signed_in_nowhere",
     ),
     mutant(

@@ -62,8 +62,8 @@ MUTANTS = (
     mutant(
         "status index: given after the revocation",
         _ALLOCATION,
-        "WHERE credential.id = %s AND credential.state = 'valid'\n",
-        "WHERE credential.id = %s\n",
+        "WHERE credential.id = %s AND wallet.id = %s AND credential.state = 'valid'\n",
+        "WHERE credential.id = %s AND wallet.id = %s\n",
         "wallet/test_status_allocation.py::test_after_a_revocation_no_place_is_given",
     ),
     mutant(
@@ -76,8 +76,8 @@ MUTANTS = (
     mutant(
         "status index: signed by a key that no longer signs",
         _ALLOCATION,
-        "signs.id = %s AND signs.state = 'active'",
-        "signs.id = %s",
+        "    JOIN keys_signingkey signs ON signs.id = %s AND signs.state = 'active'\n    WHERE TRUE",
+        "    JOIN keys_signingkey signs ON signs.id = %s\n    WHERE TRUE",
         "wallet/test_status_allocation.py::test_a_key_that_has_moved_on_signs_nothing_more",
     ),
     mutant(
