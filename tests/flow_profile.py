@@ -7,6 +7,8 @@ Calls that a library makes (Django calls a view) are not switches. All calls wit
 counted too, those of built-in functions included, as cProfile counts them.
 """
 
+import gc
+import logging
 import re
 import secrets
 import sys
@@ -49,13 +51,21 @@ class Profile:
 
     @contextmanager
     def noting(self) -> Iterator[None]:
-        """Notes every call while the block runs."""
-        before = sys.getprofile()
+        """Notes every call while the block runs, but none that the tests before this one make happen.
+
+        Those are of pytest's own log handlers, whose number grows with the tests, and of finalizers.
+        """
+        root, before = logging.getLogger(), sys.getprofile()
+        handlers = root.handlers
+        root.handlers = [handler for handler in handlers if not type(handler).__module__.startswith("_pytest")]
+        gc.disable()
         sys.setprofile(self.note)
         try:
             yield
         finally:
             sys.setprofile(before)
+            gc.enable()
+            root.handlers = handlers
 
     def table(self, largest: int = 25) -> str:
         """The modules, and the pairs of modules with the most switches."""

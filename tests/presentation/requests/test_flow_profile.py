@@ -7,7 +7,7 @@ from tests import flow_profile
 
 MOST_MODULES = 50
 MOST_SWITCHES = 210
-MOST_CALLS = 8_400  # of Python and built-in functions, on PostgreSQL, with the sandbox’s log
+MOST_CALLS = 8_200  # of Python and built-in functions, on PostgreSQL, with the sandbox’s log
 
 
 @pytest.mark.django_db(transaction=True)  # the application closes and opens connections
