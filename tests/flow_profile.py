@@ -57,7 +57,7 @@ class Profile:
         """
         root, before = logging.getLogger(), sys.getprofile()
         handlers = root.handlers
-        root.handlers = [handler for handler in handlers if not type(handler).__module__.startswith("_pytest")]
+        root.handlers = [one for one in handlers if not type(one).__module__.startswith("_pytest")]
         gc.disable()
         sys.setprofile(self.note)
         try:
