@@ -51,8 +51,9 @@ class Limit:
     def take(self, subject: str, *, now: datetime) -> None:
         """Counts one more use, atomically; raises `LimitReachedError` when there is none left."""
         renewed_at = self.renewed_at(now)
+        until = connection.ops.adapt_datetimefield_value(renewed_at)
         with connection.cursor() as cursor:
-            cursor.execute(_TAKE, [self._key(subject, now), renewed_at, self.most])
+            cursor.execute(_TAKE, [self._key(subject, now), until, self.most])
             if cursor.rowcount != 1:
                 raise LimitReachedError(renewed_at)
 

@@ -133,15 +133,17 @@ def pages(rows: QuerySet[Any], *, by: str, batch: int) -> Iterator[QuerySet[Any]
     before it, or what stays. An index on `by` must give the rows, and none may be null there; conditions that
     the index does not have belong to what is done with each page.
     """
-    after = Q()
+    after, last = Q(), None
     while found := list(rows.filter(after).order_by(by, "pk").values_list(by, "pk")[: PAGES * batch]):
+        if found[-1] == last:  # SQLite compares texts: a time in another form than Django's is after itself
+            return
         for start in range(0, len(found), batch):
             page = found[start : start + batch]
             # With the bounds an index on `by` leads to no more rows than the keys do, whichever is chosen.
             between = {f"{by}__gte": page[0][0], f"{by}__lte": page[-1][0]}
             yield rows.filter(**between, pk__in=[key for _, key in page])
-        last, key = found[-1]
-        after = Q(**{f"{by}__gte": last}) & (Q(**{f"{by}__gt": last}) | Q(pk__gt=key))
+        last = moment, key = found[-1]
+        after = Q(**{f"{by}__gte": moment}) & (Q(**{f"{by}__gt": moment}) | Q(pk__gt=key))
 
 
 def delete(rows: QuerySet[Any], *, by: str, batch: int, where: Q | None = None) -> int:

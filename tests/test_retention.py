@@ -2,6 +2,7 @@
 
 from collections import Counter
 from datetime import timedelta
+from itertools import islice
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from django.db import connection, models
 from django.test import Client
 
 from infra import retention
+from infra.models import Allowance
 from presentation.models import RelyingParty
 from tests.own_databases import ROOT
 from tests.presentation.requests.test_flow import SignIn, ask, decide
@@ -191,3 +193,13 @@ def test_data_of_a_holder_is_only_in_columns_with_an_entry(
     assert found <= with_an_entry()
     for name in ("Alice", "Archer", "1990-04-01"):
         assert columns_that_hold(name) <= with_an_entry()
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="only SQLite stores times as texts")
+@pytest.mark.django_db
+def test_clearing_ends_although_a_time_is_stored_in_another_form() -> None:
+    with connection.cursor() as cursor:  # version 0.2 stored the ends of limits like this
+        values = "('a', 1, '2026-03-01 12:10:00+00:00')"
+        cursor.execute(f"INSERT INTO wallet_allowance (key, count, expires_at) VALUES {values}")  # noqa: S608
+    pages = retention.pages(Allowance.objects.all(), by="expires_at", batch=1)
+    assert len(list(islice(pages, 5))) == 1

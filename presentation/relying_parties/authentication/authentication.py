@@ -144,6 +144,6 @@ def _use_up(client_id: str, assertion: assertion.Assertion) -> None:
     """Stores that the assertion was used; raises InvalidClientError if it was used before."""
     digest = sha256_hex(f"{client_id}\n{assertion.jti}")
     with connection.cursor() as cursor:
-        cursor.execute(_USE, [digest, assertion.expires_at])
+        cursor.execute(_USE, [digest, connection.ops.adapt_datetimefield_value(assertion.expires_at)])
         if cursor.rowcount != 1:
             raise InvalidClientError("The client assertion was used before (jti).")
