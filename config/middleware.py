@@ -13,12 +13,12 @@ from django.contrib.messages.middleware import MessageMiddleware
 from django.contrib.sessions.middleware import SessionMiddleware
 from django.core.handlers.exception import convert_exception_to_response
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponsePermanentRedirect
-from django.middleware import csrf
 from django.middleware.common import CommonMiddleware
 from django.utils.cache import patch_vary_headers
 from django.utils.translation import activate, deactivate, get_language
 from whitenoise.middleware import WhiteNoiseMiddleware
 
+from config import form_tokens
 from infra import languages, log_context
 
 log = structlog.get_logger(__name__)
@@ -27,10 +27,9 @@ ADMIN = "/admin/"
 # Pages for operators and developers are in English only, as are all endpoints for machines.
 ENGLISH = (ADMIN, "/metrics", "/oauth/", "/playground/", "/sandbox/", "/.well-known/")
 SIMULATED_CHECK = "/sandbox/identity/"  # a step of the holder's flow, and so in the language of the holder
-# Django draws each of the 32 characters of a CSRF secret or mask by a system call of its own, which took a
-# quarter of a flow's CPU time. This draws 128 bits by one. Under another name in Django it would do nothing.
-csrf._get_new_csrf_string = lambda: secrets.token_hex(csrf.CSRF_SECRET_LENGTH // 2)
 _SESSION_KEY = re.compile("[a-z0-9]{32}")
+
+form_tokens.install()
 
 
 class EveryRequest:
