@@ -30,10 +30,10 @@ log = structlog.get_logger(__name__)
 KEPT = timedelta(days=90)
 MOST_OF_ONE_OWNER = 5
 MOST_IN_ALL = 2000
-MADE_BY_OWNER = Limit("self-registrations-by-owner", most=10, window=timedelta(days=1))
-MADE_BY_CLIENT = Limit("self-registrations-by-client", most=20, window=timedelta(days=1))
-SECRETS_BY_OWNER = Limit("self-registration-secrets", most=10, window=timedelta(days=1))
-CHANGES_BY_OWNER = Limit("self-registration-changes", most=60, window=timedelta(hours=1))
+MADE_BY_OWNER = Limit.from_settings("self-registrations-by-owner")
+MADE_BY_CLIENT = Limit.from_settings("self-registrations-by-client")
+SECRETS_BY_OWNER = Limit.from_settings("self-registration-secrets")
+CHANGES_BY_OWNER = Limit.from_settings("self-registration-changes")
 
 
 @dataclass(frozen=True)
