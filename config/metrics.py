@@ -17,6 +17,7 @@ from infra.database.hung_database import SHORT, bounded
 from infra.database.outages import means_away
 from keys.metrics import KeyCollector
 from presentation.machine_errors import for_machines
+from presentation.overdue_clearing import ClearingCollector
 from presentation.webhooks.metrics import WebhookCollector
 from wallet.metrics import IdentityCollector
 
@@ -44,7 +45,9 @@ class DatabaseCollector(Collector):
 
 _registry = CollectorRegistry()  # without metrics of the process, which differ between workers
 _registry.register(CountCollector())
-_registry.register(DatabaseCollector(KeyCollector(), WebhookCollector(), IdentityCollector()))
+_registry.register(
+    DatabaseCollector(KeyCollector(), WebhookCollector(), IdentityCollector(), ClearingCollector())
+)
 
 
 @for_machines

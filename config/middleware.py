@@ -13,12 +13,12 @@ from django.contrib.messages.middleware import MessageMiddleware
 from django.contrib.sessions.middleware import SessionMiddleware
 from django.core.handlers.exception import convert_exception_to_response
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponsePermanentRedirect
-from django.middleware import csrf
 from django.middleware.common import CommonMiddleware
 from django.utils.cache import patch_vary_headers
 from django.utils.translation import activate, deactivate, get_language
 from whitenoise.middleware import WhiteNoiseMiddleware
 
+from config import form_tokens
 from config.request_counts import ANSWERED, ASKED, DURATIONS, RECEIVED, SIGN_INS
 from infra import languages, log_context
 
@@ -30,13 +30,12 @@ ENGLISH = (ADMIN, "/health/", "/metrics", "/oauth/", "/playground/", "/sandbox/"
 # Asked at the port of each instance, so without TLS and by any name. The answers depend on neither.
 MONITORING = frozenset(("/health/live", "/health/ready", "/metrics"))
 SIMULATED_CHECK = "/sandbox/identity/"  # a step of the holder's flow, and so in the language of the holder
-# Django draws each of the 32 characters of a CSRF secret or mask by a system call of its own, which took a
-# quarter of a flow's CPU time. This draws 128 bits by one. Under another name in Django it would do nothing.
-csrf._get_new_csrf_string = lambda: secrets.token_hex(csrf.CSRF_SECRET_LENGTH // 2)
 _SESSION_KEY = re.compile("[a-z0-9]{32}")
 _METHODS = frozenset(("GET", "HEAD", "POST"))
 _FACTS_OF_EVERY_REQUEST = 2
 _REQUEST_ID = re.compile("[0-9a-f]{32}")  # nginx's $request_id
+
+form_tokens.install()
 
 
 class EveryRequest:
