@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from django.conf import settings
 from django.contrib.admin import AdminSite, site
@@ -10,11 +10,15 @@ from django.contrib.admin.apps import AdminConfig
 from django.core.exceptions import BadRequest, FieldDoesNotExist
 from django.db import DataError
 from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
 from django.urls import URLPattern, URLResolver
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from infra.again import again_after
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import AbstractUser
 
 
 class ServiceAdminConfig(AdminConfig):
@@ -35,7 +39,8 @@ class ServiceAdminSite(AdminSite):
 
     site_header = _("Credential presentation · operators")
     site_title = _("Operators")
-    index_title = _("What would you like to do?")
+    index_title = _("Today")
+    index_template = "admin/start_page.html"
     empty_value_display = "–"
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
@@ -61,6 +66,13 @@ class ServiceAdminSite(AdminSite):
                 raise BadRequest("There is no such field, or its value does not fit the database.") from error
 
         return super().admin_view(careful, cacheable)
+
+    def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
+        """Adds what waits for the operator, and what went wrong."""
+        from config.start_page import panels
+
+        found = panels(cast("AbstractUser", request.user), now=timezone.now())
+        return super().index(request, {"panels": found, **(extra_context or {})})
 
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """Sets the status of a refused attempt, and remembers the browser after a successful one."""
