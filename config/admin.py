@@ -11,7 +11,7 @@ from django.core.exceptions import BadRequest, FieldDoesNotExist
 from django.db import DataError
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, URLResolver
+from django.urls import URLPattern, URLResolver, path
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -52,8 +52,15 @@ class ServiceAdminSite(AdminSite):
         super().register(model_or_iterable, admin_class, **{"get_changelist": _get_changelist, **options})
 
     def get_urls(self) -> list[URLResolver | URLPattern]:
-        """Leaves out "view on site": no model has a public page, and the view raises an error for UUIDs."""
-        return [entry for entry in super().get_urls() if getattr(entry, "name", "") != "view_on_site"]
+        """Adds the support view, and leaves out "view on site", which raises an error for UUIDs."""
+        shown = [entry for entry in super().get_urls() if getattr(entry, "name", "") != "view_on_site"]
+        return [path("support/", self.admin_view(self.support), name="support"), *shown]
+
+    def support(self, request: HttpRequest) -> HttpResponse:
+        """The page that finds a holder or a request for operators who help."""
+        from presentation.admin.support.views import look_up
+
+        return look_up(request, self)
 
     def admin_view(self, view: Callable[..., Any], cacheable: bool = False) -> Any:
         """Answers 400 if the URL has an unknown field (`_to_field=`) or a value that no column can store."""
