@@ -8,7 +8,7 @@ from django.conf import settings
 from django.contrib.admin import AdminSite, site
 from django.contrib.admin.apps import AdminConfig
 from django.core.exceptions import BadRequest, FieldDoesNotExist
-from django.db import DataError
+from django.db import DataError, transaction
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, URLResolver, path
@@ -48,8 +48,14 @@ class ServiceAdminSite(AdminSite):
         return {**super().each_context(request), "environment_banner": settings.ENVIRONMENT_BANNER}
 
     def register(self, model_or_iterable: Any, admin_class: Any = None, **options: Any) -> None:
-        """Gives every list, also those of Django's own models, the class that handles unusable filters."""
-        super().register(model_or_iterable, admin_class, **{"get_changelist": _get_changelist, **options})
+        """Gives every list, also those of Django's own models, the class that handles unusable filters.
+
+        Every change and every look goes into the audit record (`config.audited`).
+        """
+        from config.audited import audited
+
+        own = {"get_changelist": _get_changelist, **options}
+        super().register(model_or_iterable, audited(admin_class), **own)
 
     def get_urls(self) -> list[URLResolver | URLPattern]:
         """Adds the support view, and leaves out "view on site", which raises an error for UUIDs."""
@@ -63,12 +69,20 @@ class ServiceAdminSite(AdminSite):
         return look_up(request, self)
 
     def admin_view(self, view: Callable[..., Any], cacheable: bool = False) -> Any:
-        """Answers 400 if the URL has an unknown field (`_to_field=`) or a value that no column can store."""
+        """Answers 400 if the URL has an unknown field (`_to_field=`) or a value that no column can store.
+
+        What the operator sees of a model is in the audit record before it is sent.
+        """
 
         @wraps(view)
         def careful(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+            from config.audited import in_one_transaction, seen
+
             try:
-                return view(request, *args, **kwargs)
+                with in_one_transaction(view, request):
+                    response = view(request, *args, **kwargs)
+                    seen(view, request, response, str(kwargs.get("object_id", "")))
+                return response
             except (OverflowError, DataError, FieldDoesNotExist) as error:
                 raise BadRequest("There is no such field, or its value does not fit the database.") from error
 
@@ -86,12 +100,34 @@ class ServiceAdminSite(AdminSite):
         response = super().login(request, extra_context)
         if request.method == "POST" and response.status_code == 302:
             from config.operator_sign_in import remember_browser
+            from infra.audit.recording import record
 
+            record(request, "signed_in")
             remember_browser(request, response, now=timezone.now())
         form = (getattr(response, "context_data", None) or {}).get("form")
         if refusal := getattr(form, "refusal", None):
             response.status_code = refusal.status
             again_after(refusal.seconds, response)
+        return response
+
+    def logout(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """Records the sign-out, of whoever was signed in."""
+        if request.user.is_authenticated:
+            from infra.audit.recording import record
+
+            record(request, "signed_out")
+        return super().logout(request, extra_context)
+
+    def password_change(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Records that an operator changed their own password, in the same transaction."""
+        from infra.audit.recording import record
+
+        with transaction.atomic():
+            response = super().password_change(request, extra_context)
+            if request.method == "POST" and response.status_code == 302:
+                record(request, "password_changed")
         return response
 
 

@@ -2,12 +2,12 @@
 
 from datetime import datetime, timedelta
 
-from django.core.management import call_command
+from django.contrib.sessions.models import Session
 from django.db.models import Q, QuerySet
 
 from consent import clearing
 from consent.models import Consent
-from infra.retention import delete, expired, pages, table
+from infra.retention import Clearing, Due, delete, expired, pages, table
 from presentation.figures import counting
 from presentation.models import Interaction, PushedRequest, RequestCount, UsedAssertion
 from presentation.requests import interactions
@@ -23,13 +23,18 @@ WEBHOOKS_KEPT = timedelta(days=30)
 
 def clear_interactions(*, now: datetime, batch: int) -> int:
     """Deletes rows that are no longer needed, `batch` per transaction; returns their number."""
+    return sum(delete(due.rows, by=due.by, batch=batch) for due in old_interactions(now))
+
+
+def old_interactions(now: datetime) -> list[Due]:
+    """What `clear_interactions` deletes."""
     # Two queries, because what is remembered for more than a year has an index apart from what goes sooner.
-    ended = _without_token(before=now - WAY_BACK_KEPT)
-    forgotten = Interaction.objects.filter(
-        outcome=Interaction.Outcome.TOKEN, expires_at__lt=now - NONCE_REMEMBERED
-    )
-    deleted = delete(ended, by="expires_at", batch=batch)
-    return deleted + delete(forgotten, by="expires_at", batch=batch)
+    ended, forgotten = now - WAY_BACK_KEPT, now - NONCE_REMEMBERED
+    with_token = Interaction.objects.filter(outcome=Interaction.Outcome.TOKEN, expires_at__lt=forgotten)
+    return [
+        Due(_without_token(before=ended), "expires_at", ended),
+        Due(with_token, "expires_at", forgotten),
+    ]
 
 
 def note_never_answered(*, now: datetime, batch: int) -> None:
@@ -53,11 +58,6 @@ def _interactions(*, now: datetime, batch: int) -> int:
     note_never_answered(now=now, batch=batch)
     counting.keep(now=now)
     return clear_interactions(now=now, batch=batch)
-
-
-def _sessions(*, now: datetime, batch: int) -> int:
-    call_command("clearsessions")
-    return 0  # the command does not say how many
 
 
 ENTRIES = table(
@@ -108,9 +108,10 @@ sessions.Session: session_key session_data | operator’s session | in clear | t
         "figures": counting.KEPT,
     },
     clear={
-        "operators’ sessions": _sessions,
-        "posted answers": deliveries.forget_expired,
-        "interactions": _interactions,
+        # As Django's `clearsessions`, but in batches.
+        "operators’ sessions": expired(Session.objects.all(), by="expire_date"),
+        "posted answers": Clearing(deliveries.forget_expired, deliveries.expired),
+        "interactions": Clearing(_interactions, old_interactions),
         "used assertions": expired(UsedAssertion.objects.all()),
         "pushed requests": expired(PushedRequest.objects.all(), kept=interactions.LONGEST),
         "figures of relying parties": expired(RequestCount.objects.all(), kept=counting.KEPT, by="hour"),
