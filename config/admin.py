@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from django.conf import settings
 from django.contrib.admin import AdminSite, site
@@ -10,11 +10,15 @@ from django.contrib.admin.apps import AdminConfig
 from django.core.exceptions import BadRequest, FieldDoesNotExist
 from django.db import DataError, transaction
 from django.http import HttpRequest, HttpResponse
-from django.urls import URLPattern, URLResolver
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, URLResolver, path
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from infra.again import again_after
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import AbstractUser
 
 
 class ServiceAdminConfig(AdminConfig):
@@ -35,7 +39,8 @@ class ServiceAdminSite(AdminSite):
 
     site_header = _("Credential presentation · operators")
     site_title = _("Operators")
-    index_title = _("What would you like to do?")
+    index_title = _("Today")
+    index_template = "admin/start_page.html"
     empty_value_display = "–"
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
@@ -53,8 +58,15 @@ class ServiceAdminSite(AdminSite):
         super().register(model_or_iterable, audited(admin_class), **own)
 
     def get_urls(self) -> list[URLResolver | URLPattern]:
-        """Leaves out "view on site": no model has a public page, and the view raises an error for UUIDs."""
-        return [entry for entry in super().get_urls() if getattr(entry, "name", "") != "view_on_site"]
+        """Adds the support view, and leaves out "view on site", which raises an error for UUIDs."""
+        shown = [entry for entry in super().get_urls() if getattr(entry, "name", "") != "view_on_site"]
+        return [path("support/", self.admin_view(self.support), name="support"), *shown]
+
+    def support(self, request: HttpRequest) -> HttpResponse:
+        """The page that finds a holder or a request for operators who help."""
+        from presentation.admin.support.views import look_up
+
+        return look_up(request, self)
 
     def admin_view(self, view: Callable[..., Any], cacheable: bool = False) -> Any:
         """Answers 400 if the URL has an unknown field (`_to_field=`) or a value that no column can store.
@@ -75,6 +87,13 @@ class ServiceAdminSite(AdminSite):
                 raise BadRequest("There is no such field, or its value does not fit the database.") from error
 
         return super().admin_view(careful, cacheable)
+
+    def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
+        """Adds what waits for the operator, and what went wrong."""
+        from config.start_page import panels
+
+        found = panels(cast("AbstractUser", request.user), now=timezone.now())
+        return super().index(request, {"panels": found, **(extra_context or {})})
 
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """Sets the status of a refused attempt, and remembers the browser after a successful one."""
