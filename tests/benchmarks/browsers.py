@@ -33,8 +33,11 @@ class Browser:
 
     def __init__(self, port: int, cookies: dict[str, str] | None = None, *, host: str = HOST) -> None:
         self.cookies, self._host, self.requests = dict(cookies or {}), host, 0
-        self._socket = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)
+        self._socket = self._connect(port)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def _connect(self, port: int) -> socket.socket:
+        return socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)
 
     def __enter__(self) -> Self:
         return self
