@@ -65,6 +65,10 @@ class Watch:
         """How many answers have arrived since the fault began."""
         return sum(moment > self.began for moment in self._answers())
 
+    def slowest(self) -> float:
+        """The longest flow that ended after the fault began, in seconds."""
+        return max((f.ended - f.begun for f in self.crowd.flows if f.ended > self.began), default=0.0)
+
     def silence(self) -> float:
         """The longest time without an answer at any relying party since the fault began, in seconds."""
         moments = [self.began, *sorted(self._answers())]

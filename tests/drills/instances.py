@@ -98,16 +98,19 @@ class Instance:
 class Proxy:
     """nginx with deploy/nginx.conf in front of the instances, with the paths and ports of a drill."""
 
-    def __init__(self, folder: Path, port: int, instances: Sequence[Instance]) -> None:
+    def __init__(
+        self, folder: Path, port: int, instances: Sequence[Instance], logs: Path | None = None
+    ) -> None:
         self.folder, self.port = folder, port
         folder.mkdir()
         made = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=localhost"
         files = ["-keyout", str(folder / "key.pem"), "-out", str(folder / "certificate.pem")]
         subprocess.run([*made.split(), *files], check=True, capture_output=True)
         shipped = (ROOT / "deploy" / "nginx.conf").read_text()
-        (folder / "site.conf").write_text(
-            configuration(shipped, folder, port, [one.port for one in instances])
-        )
+        text = configuration(shipped, folder, port, [one.port for one in instances])
+        if logs:
+            text = re.sub(r"(access_log|error_log) \S+\.log", rf"\1 {logs}", text)
+        (folder / "site.conf").write_text(text)
         kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
         paths = " ".join(f"{kind}_temp_path {folder / kind};" for kind in kinds)
         user = "user root; " if os.geteuid() == 0 else ""  # www-data could not write here
@@ -148,7 +151,8 @@ def configuration(shipped: str, folder: Path, port: int, ports: Sequence[int]) -
     text = re.sub(r"(?m)^\s*listen \[::\].*$", "", text)
     text = re.sub(r"/etc/ssl/[\w.-]+/fullchain.pem", str(folder / "certificate.pem"), text)
     text = re.sub(r"/etc/ssl/[\w.-]+/privkey.pem", str(folder / "key.pem"), text)
-    text = text.replace("/var/log/nginx", str(folder)).replace("/srv/presentation", str(ROOT))
+    text = text.replace("/var/log/nginx", str(folder))
+    text = re.sub(r"/srv/presentation(/current)?", str(ROOT), text)
     server = re.compile(r"(?m)^(\s*)server (?:127\.0\.0\.1|localhost):\d+([^;{]*);.*$")
     if found := server.search(text):
         lines = "\n".join(f"{found[1]}server 127.0.0.1:{one}{found[2]};" for one in ports)

@@ -5,7 +5,6 @@ import re
 import secrets
 import socket
 import ssl
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -48,7 +47,6 @@ class Flow:
     server_errors: int = 0  # answers with 5xx
     bare: int = 0  # of them those without a page of ours
     token: str = ""  # the presentation that the relying party received
-    received_at: float = 0.0  # by the clock on the wall
     last_page: str = ""  # status and heading of the page on which the flow ended
 
     @property
@@ -139,7 +137,7 @@ class Person:
             return Step(path)
         given: Given = self.party.read(location)
         flow.outcome = Outcome.ANSWERED if given.presentation else Outcome.GOES_ON
-        flow.token, flow.received_at = given.presentation or "", time.time()
+        flow.token = given.presentation or ""
         flow.last_page = "" if given.presentation else f"error={given.error}"
         return None
 
@@ -163,7 +161,8 @@ class Person:
 
 def _summary(answer: Answer) -> str:
     heading = _HEADING.search(answer.body.decode(errors="replace"))
-    return f"{answer.status} {html.unescape(heading[1]).strip() if heading else 'without a heading'}"
+    text = html.unescape(re.sub("<[^>]+>", "", heading[1])).strip() if heading else "without a heading"
+    return f"{answer.status} {text}"
 
 
 class Crowd:

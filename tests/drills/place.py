@@ -142,13 +142,13 @@ def installation(
     workers: int = 2,
     url: str = "",
     facts: Mapping[str, Any] | None = None,
-    log: Path | None = None,
     changes: Mapping[str, str] | None = None,
-    one_more: Mapping[str, str] | None = None,
+    nginx_logs: Path | None = None,
 ) -> Iterator[Installation]:
     """An installation that answers. `url` names its database, by default a copy of the template.
 
-    `changes` are of the environment of every instance, `one_more` of that of the last one.
+    `facts` are what `Place.fill` said of that database, `changes` are of the environment of the instances.
+    nginx writes all logs into the file `nginx_logs`, by default into its folder.
     """
     folder = Path(tempfile.mkdtemp(dir=place.folder))
     with ExitStack() as stack:
@@ -156,14 +156,13 @@ def installation(
         environment = {**place.environment(url), **(changes or {})}
         running = []
         for number in range(instances):
-            own = {**environment, **(one_more or {})} if number == instances - 1 else environment
-            instance = Instance(own, log or folder / f"instance{number}.log", workers=workers)
+            instance = Instance(environment, folder / f"instance{number}.log", workers=workers)
             stack.callback(instance.close)
             instance.start()
             running.append(instance)
         for instance in running:
             instance.wait()
-        proxy = stack.enter_context(Proxy(folder / "nginx", place.port, running))
+        proxy = stack.enter_context(Proxy(folder / "nginx", place.port, running, nginx_logs))
         yield Installation(place, url, facts or place.facts, running, proxy, environment)
 
 
