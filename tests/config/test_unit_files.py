@@ -1,4 +1,4 @@
-"""The systemd units of deploy/: what they start, how they are locked in, and that systemd understands them."""
+"""The systemd units of deploy/: what they start, how they are locked in, that systemd understands them."""
 
 import re
 import shutil
