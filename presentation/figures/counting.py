@@ -110,7 +110,7 @@ def by_party(start: datetime, end: datetime) -> dict[int, Counts]:
     sums = {name: Sum(name) for name in _OUTCOMES}
     stored = RequestCount.objects.filter(hour__gte=start, hour__lt=end)
     found: dict[int, Counts] = {}
-    parts = [stored.values("relying_party").annotate(**sums).order_by()]
+    parts: list[Any] = [stored.values("relying_party").annotate(**sums).order_by()]
     if live_from < end:
         parts.append(_live(live_from, end).values("relying_party").annotate(**_OUTCOMES).order_by())
     for row in (row for part in parts for row in part):

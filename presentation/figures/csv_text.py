@@ -5,8 +5,7 @@ from collections.abc import Iterable, Sequence
 from io import StringIO
 
 # With these a spreadsheet begins a formula, also after white space (OWASP, "CSV Injection").
-_FORMULA = ("=", "+", "-", "@", "|", "\N{FULLWIDTH EQUALS SIGN}", "\N{FULLWIDTH PLUS SIGN}")
-_FORMULA += ("\N{FULLWIDTH HYPHEN-MINUS}", "\N{FULLWIDTH COMMERCIAL AT}")
+_FORMULA = tuple("=+-@|\uff1d\uff0b\uff0d\uff20")  # the last four are full-width forms
 _SPACES = " \t\r\n\v\f\0"
 
 

@@ -40,14 +40,14 @@ class PagesOfRelyingParty:
                 "<path:object_id>/figures.csv", view(self.figures_csv), name="presentation_relyingparty_csv"
             ),
         ]
-        return own + super().get_urls()  # type: ignore[misc]
+        return [*own, *super().get_urls()]  # type: ignore[misc]
 
     def buttons(self: Any, request: HttpRequest, row: Any = None) -> list[tuple[str, Text]]:
         """The pages of a row come before its operations. They need no permission to change."""
         pages: list[tuple[str, Text]] = []
         if row is not None:
             pages = [(_page(row, "preview"), _("Consent preview")), (_page(row, "figures"), _("Figures"))]
-        return pages + super().buttons(request, row)  # type: ignore[misc]
+        return [*pages, *super().buttons(request, row)]  # type: ignore[misc]
 
     def preview(self: Any, request: HttpRequest, object_id: str) -> HttpResponse:
         """The consent page with sample values, in one of the languages, for some of the allowed scopes."""
