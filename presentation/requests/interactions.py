@@ -13,11 +13,11 @@ from functools import cached_property
 
 import structlog
 from django.db.models import Exists, OuterRef
-from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from infra.database.prepared.reads import PreparedRead
 from infra.limits import Limit, LimitReachedError
+from infra.paths import path_with_id
 from keys.issuer_key import CANNOT_SIGN
 from keys.private_keys.signer import SignerUnavailableError
 from presentation.errors import (
@@ -240,7 +240,7 @@ def return_address_of(row: Interaction) -> ReturnAddress:
 
 def path_of(row: Interaction) -> str:
     """The path of an interaction, to which the browser returns from sign-in, enrolment and consent."""
-    return reverse("resume", args=[row.id])
+    return path_with_id("resume", row.id)
 
 
 def _new_row(client: Client, parameters: Parameters, *, browser: str, now: datetime) -> Interaction:
