@@ -366,6 +366,10 @@ REST_FRAMEWORK = {
 METRICS_TOKEN = variables.text("METRICS_TOKEN")
 if METRICS_TOKEN and not re.fullmatch("[!-~]{32,}", METRICS_TOKEN):
     raise ImproperlyConfigured("METRICS_TOKEN must be 32 visible ASCII characters or more.")
+# Where the processes of an instance keep their figures; nowhere if nobody may read them.
+METRICS_DIRECTORY = (
+    Path(variables.text("METRICS_DIRECTORY", str(_var / "metrics"))) if METRICS_TOKEN else None
+)
 _level = variables.text("LOG_LEVEL", default="INFO")
 if _level not in ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"):
     raise ImproperlyConfigured("LOG_LEVEL must be DEBUG, INFO, WARNING, ERROR or CRITICAL.")
