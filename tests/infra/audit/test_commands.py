@@ -1,4 +1,4 @@
-"""The commands of the audit record: each day is signed, tampering is found, and exports need SHA-256 alone."""
+"""The commands of the audit record: days are signed, tampering is found, exports need SHA-256 alone."""
 
 import json
 from collections.abc import Callable
