@@ -128,6 +128,13 @@ PKCS11_PIN_FILE = variables.file_instead_of("PKCS11_PIN")  # read at each login
 # Where new private keys are kept: `software` (sealed in the database) or `pkcs11`.
 SIGNING_KEY_STORE = variables.text("SIGNING_KEY_STORE", default="software")
 
+# The folder for the signed heads and the lines of the audit record, and the PEM file of the key that signs
+# them (`sign_audit_record`).
+AUDIT_FOLDER = variables.text("AUDIT_FOLDER")
+AUDIT_KEY_FILE = variables.text("AUDIT_KEY_FILE")
+if bool(AUDIT_FOLDER) != bool(AUDIT_KEY_FILE):
+    raise ImproperlyConfigured("AUDIT_FOLDER and AUDIT_KEY_FILE need each other.")
+
 # --- What is installed ------------------------------------------------------------------------------------
 
 INSTALLED_APPS = [
