@@ -259,6 +259,9 @@ ENTRIES = table(
     """
 infra.Allowance: key | what was done how often, by whom | a keyed digest | to limit it | until the window
     ends | allowances
+infra.AuditLine: text hash action about | audit record: what each operator did or looked at, when and why |
+    in clear; internal IDs, and the reason that the operator typed, without e-mail addresses | to account for
+    what operators did and saw | for ever
 """,
     clear={"allowances": expired(Allowance.objects.all())},
     people={
@@ -266,6 +269,11 @@ infra.Allowance: key | what was done how often, by whom | a keyed digest | to li
             _("How often you did something lately, such as asking for a sign-in code"),
             _("So that nobody can flood your mailbox or guess your codes. Only a checksum is stored."),
             _("A day at most"),
-        )
+        ),
+        "audit record: what each operator did or looked at, when and why": ForPeople(
+            _("Which of our people looked at your data or changed your wallet, and when: internal numbers"),
+            _("So that nobody looks without a trace."),
+            _("For ever. Once your wallet is closed, the numbers lead to nobody."),
+        ),
     },
 )

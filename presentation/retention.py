@@ -8,7 +8,8 @@ from django.db.models import Q, QuerySet
 from consent import clearing
 from consent.models import Consent
 from infra.retention import Clearing, Due, delete, expired, pages, table
-from presentation.models import Interaction, PushedRequest, UsedAssertion
+from presentation.figures import counting
+from presentation.models import Interaction, PushedRequest, RequestCount, UsedAssertion
 from presentation.requests import interactions
 from presentation.requests.delivery import deliveries
 from presentation.retention_words import PEOPLE
@@ -55,6 +56,7 @@ def _without_token(*, before: datetime) -> QuerySet[Interaction]:
 
 def _interactions(*, now: datetime, batch: int) -> int:
     note_never_answered(now=now, batch=batch)
+    counting.keep(now=now)
     return clear_interactions(now=now, batch=batch)
 
 
@@ -87,6 +89,9 @@ presentation.RelyingParty: contact suspension_reason notes | relying party: cont
     as long as the relying party
 presentation.RelyingPartyEvent: action actor | history of relying parties: what was done by command, and by
     whom | in clear | to account for what operators did | as long as the relying party
+presentation.RequestCount: asked granted declined failed | figures: how many requests a relying party made in
+    an hour, and how they ended | in clear; numbers only | operators see what each application asks |
+    {figures} | figures of relying parties
 auth.User: username password first_name last_name email | operator’s account | in clear; the password as a
     salted hash | operators sign in with it | until you delete it
 admin.LogEntry: object_id object_repr change_message | operators’ history: what each did, with the reason
@@ -100,6 +105,7 @@ sessions.Session: session_key session_data | operator’s session | in clear | t
         "nonce_remembered": NONCE_REMEMBERED,
         "interactions": interactions.LONGEST,
         "webhooks_kept": WEBHOOKS_KEPT,
+        "figures": counting.KEPT,
     },
     clear={
         # As Django's `clearsessions`, but in batches.
@@ -108,6 +114,7 @@ sessions.Session: session_key session_data | operator’s session | in clear | t
         "interactions": Clearing(_interactions, old_interactions),
         "used assertions": expired(UsedAssertion.objects.all()),
         "pushed requests": expired(PushedRequest.objects.all(), kept=interactions.LONGEST),
+        "figures of relying parties": expired(RequestCount.objects.all(), kept=counting.KEPT, by="hour"),
         "webhook secrets": expired(WebhookSecret.objects.all(), by="ends_at"),
         "webhooks": expired(WebhookEvent.objects.all(), kept=WEBHOOKS_KEPT, by="created_at"),
     },
