@@ -10,6 +10,7 @@ from prometheus_client.exposition import choose_encoder
 
 from keys.metrics import KeyCollector
 from presentation.machine_errors import for_machines
+from presentation.overdue_clearing import ClearingCollector
 from presentation.webhooks.metrics import WebhookCollector
 from wallet.metrics import IdentityCollector
 
@@ -17,6 +18,7 @@ _registry = CollectorRegistry()  # without metrics of the process, which differ 
 _registry.register(KeyCollector())
 _registry.register(WebhookCollector())
 _registry.register(IdentityCollector())
+_registry.register(ClearingCollector())
 
 
 @for_machines

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 import environ
 from django.core.exceptions import ImproperlyConfigured
 
-from config import database, identity_providers, operator, origins, variables
+from config import database, identity_providers, limits, operator, origins, variables
 from config.logs import logging_config
 from infra import email_addresses
 from keys.private_keys.secret_file import SecretFileError, secrets_in
@@ -195,13 +195,8 @@ LOCALHOST_REDIRECT_URIS = _sandbox
 # that is itself on loopback, where nobody but the machine's developer can register any.
 LOOPBACK_CALLS = _sandbox and _base.hostname in ("localhost", "127.0.0.1", "::1")
 
-# Limits per client address in 15 minutes. Offices and mobile networks may share one address.
-REQUESTS_PER_CLIENT = variables.number("REQUESTS_PER_CLIENT", default=300)
-SIGN_IN_EMAILS_PER_CLIENT = variables.number("SIGN_IN_EMAILS_PER_CLIENT", default=300)
-SIGN_IN_WRONG_CODES_PER_CLIENT = variables.number("SIGN_IN_WRONG_CODES_PER_CLIENT", default=100)
-# Codes to one e-mail address in 15 minutes: for each browser that has signed in with it before, and for all
-# other browsers at one client address (`wallet.sign_in_allowances`).
-SIGN_IN_CODES_PER_ADDRESS = variables.number("SIGN_IN_CODES_PER_ADDRESS", default=5)
+# How often something may be done, by the purpose of each limit.
+LIMITS = limits.from_environment()
 
 # The sandbox certifies signing keys by an authority in the database. In production a real certificate
 # authority does, and `manage.py certify_signing_key` installs its chain.

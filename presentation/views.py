@@ -18,6 +18,7 @@ from consent.decisions import Paths
 from consent.views import MORE_TIME, SHARE, AtOnce, CodeWantedError, take_decision
 from infra import browser, languages
 from infra.outbound.calls import OutboundError
+from infra.paths import path_with_id
 from infra.reading import only_read
 from infra.waiting import NoThreadFreeError
 from presentation import pages
@@ -235,7 +236,7 @@ def _address(opened: OpenInteraction, following: NextStep) -> str:
         case Step.ENROLL:
             return reverse("wallet_identity", args=[opened.row.errand_id])
         case Step.CONSENT:
-            return reverse("consent_review", args=[opened.row.consent_id])
+            return path_with_id("consent_review", opened.row.consent_id)  # type: ignore[arg-type]
         case _:
             return path_of(opened.row)
 

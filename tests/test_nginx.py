@@ -32,14 +32,17 @@ TOKEN = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')
 class Visitor:
     """A minimal browser: cookies, `Origin`, and the host with its port."""
 
-    def __init__(self, port: int, name: str) -> None:
-        self.port, self.name, self.cookies = port, name, SimpleCookie()
+    def __init__(self, port: int, name: str, *, address: str = "127.0.0.1") -> None:
+        self.port, self.name, self.cookies, self.source = port, name, SimpleCookie(), (address, 0)
 
     def ask(self, method: str, path: str, body: str = "", **headers: str) -> tuple[HTTPResponse, str]:
         context = ssl.create_default_context()
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
         sent = {"Host": self.name, "Cookie": self.cookies.output(attrs=[], header="", sep=";").strip()}
-        with closing(HTTPSConnection("127.0.0.1", self.port, timeout=30, context=context)) as connection:
+        to_nginx = HTTPSConnection(
+            "127.0.0.1", self.port, timeout=30, context=context, source_address=self.source
+        )
+        with closing(to_nginx) as connection:
             connection.request(method, path, body, sent | headers)
             answer = connection.getresponse()
             text = answer.read().decode()
@@ -191,6 +194,31 @@ def test_neither_a_query_nor_the_secret_of_a_link_is_logged(port: int, logs: Pat
     assert "GET /wallet/link/(secret)" in written
     assert "s" * 22 not in written
     assert "nora" not in written
+
+
+@pytest.mark.parametrize("path", ["/health/live", "/health/ready", "/metrics"])
+def test_the_state_of_an_instance_is_not_for_outsiders(port: int, path: str) -> None:
+    inside, _text = Visitor(port, f"{HOST}:{port}").ask("GET", path)
+    outside, text = Visitor(port, f"{HOST}:{port}", address="127.0.0.2").ask("GET", path)
+
+    assert inside.status != 403
+    assert outside.status == 403
+    assert "checks" not in text
+
+
+def test_one_id_is_in_the_log_of_nginx_and_in_the_answer_whatever_the_client_sends(
+    port: int, logs: Path
+) -> None:
+    answer, page = Visitor(port, f"{HOST}:{port}").ask("GET", "/nowhere/", **{"X-Request-ID": "a" * 32})
+
+    used = answer.headers["X-Request-ID"]
+    assert used != "a" * 32
+    assert used[:8].upper() in page
+    for _ in range(1200):
+        if used in (written := (logs / "wallet.log").read_text()):
+            break
+        sleep(0.05)
+    assert used in written
 
 
 AWAY = ("GET", "POST")

@@ -192,6 +192,7 @@ def serves(module: str, used_by: dict[str, set[str]]) -> set[str]:
 
 # Django loads these by their place. They serve every app.
 OF_DJANGO = {
+    "infra.admin.audit_record",
     "infra.apps",
     "infra.models",
     "infra.management.commands.migrate",

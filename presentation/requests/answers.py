@@ -11,12 +11,12 @@ from typing import Any
 import structlog
 from django.conf import settings
 from django.db import IntegrityError, InterfaceError, OperationalError, transaction
-from django.utils.timezone import localdate
 
 from consent import decisions
 from consent.models import Consent
 from infra import log_context
 from infra.database.prepared.writes import PreparedUpdate
+from infra.moments import day_of
 from presentation.errors import (
     AccessDeniedError,
     AuthorizationError,
@@ -139,7 +139,7 @@ def binding_of(opened: OpenInteraction, consent: Consent) -> credentials.Binding
         nonce=opened.request.nonce,
         transaction_data=[value.received for value in opened.request.transaction_data],
         reference=consent.id,
-        today=localdate(consent.asked_at),
+        today=day_of(consent.asked_at),
     )
 
 
