@@ -22,7 +22,7 @@ from typing import Any, Self
 
 ROOT = Path(__file__).resolve().parent.parent
 UNITS = ROOT / "deploy" / "systemd"
-LONGEST = 100  # seconds
+LONGEST = 400  # seconds; a longer wait never ends
 # Descriptor 3 and the process id of the program itself, which systemd passes (sd_listen_fds(3)).
 AS_SYSTEMD = """
 import os, sys
@@ -31,7 +31,7 @@ os.environ.update(LISTEN_FDS="1", LISTEN_PID=str(os.getpid()))
 os.execv(sys.argv[2], sys.argv[2:])
 """
 SYSTEMCTL = """#!/bin/sh
-exec curl --silent --show-error --fail --max-time 90 --data "$*" http://127.0.0.1:{port}/
+exec curl --silent --show-error --fail --max-time 300 --data "$*" http://127.0.0.1:{port}/
 """
 # The state folder of each code that was installed, with its static files; collecting them takes seconds.
 _collected: dict[Path, tempfile.TemporaryDirectory[str]] = {}

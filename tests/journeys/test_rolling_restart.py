@@ -18,7 +18,7 @@ import psycopg
 import pytest
 
 from tests.benchmarks.browsers import ORIGIN
-from tests.instances import Instances
+from tests.instances import LONGEST, Instances
 from tests.journeys.load import Load
 from tests.own_databases import ROOT, own_database, production, sandbox
 from tests.ports import free_port
@@ -49,10 +49,12 @@ class Filled:
 def filled(code: Path, folder: Path) -> Iterator[Filled]:
     """Filled by this code, as a sandbox, whose authority certifies the key; then it is production's."""
     with own_database() as url:
-        ours = production(url, folder) | {"TRUSTED_PROXY_COUNT": "1", "WEB_CONCURRENCY": "2"}
+        ours = production(url, folder) | {"TRUSTED_PROXY_COUNT": "1", "WEB_CONCURRENCY": "1"}
         environment = {**ours, **sandbox(url, folder), "BASE_URL": ORIGIN}
-        command = [sys.executable, "-m", "tests.benchmarks.holders", "3"]
-        done = subprocess.run(command, cwd=code, env=environment, capture_output=True, text=True, timeout=100)
+        command = [sys.executable, "-m", "tests.benchmarks.holders", "2"]
+        done = subprocess.run(
+            command, cwd=code, env=environment, capture_output=True, text=True, timeout=LONGEST
+        )
         assert done.returncode == 0, done.stderr
         with psycopg.connect(url, autocommit=True) as connection:
             connection.execute("UPDATE keys_databasemark SET environment = 'production'")
@@ -104,7 +106,7 @@ def test_a_rolling_restart_fails_no_flow_and_answers_each_once(folder: Path, tem
         assert done.returncode == 0, done.stderr
         assert load.failed == []
         assert {instances.running[port].pid for port in instances.ports}.isdisjoint(before)
-        assert answered(url) == len(load.tokens) > 5
+        assert answered(url) == len(load.tokens) > 3
         assert instances.said[-1] == "try-restart presentation-webhooks.service"
 
 
@@ -136,7 +138,7 @@ def test_an_upgrade_from_the_previous_version_and_the_way_back_fail_no_flow(fold
         assert back.returncode == 0, back.stderr
         assert "Every instance runs releases/now." in up.stderr
         assert load.failed == []
-        assert answered(url) == len(load.tokens) > 5
+        assert answered(url) == len(load.tokens) > 3
 
 
 def broken(folder: Path) -> Path:
@@ -168,7 +170,7 @@ def test_a_version_that_does_not_start_is_taken_back_and_no_flow_fails(
         assert instances.folder.joinpath("current").readlink() == Path("releases/now")
         assert instances.running[instances.ports[1]].pid == second
         assert load.failed == []
-        assert len(load.tokens) > 5
+        assert len(load.tokens) > 3
 
 
 def test_an_instance_that_does_not_come_up_leaves_everything_to_the_other(
