@@ -150,6 +150,10 @@ OPERATORS = (
         "attempts of a known browser to sign in to the admin",
         highest=1000,
     ),
+    Setting(
+        *("LIMIT_LOOK_UPS_PER_OPERATOR", 60, HOUR, ("operator-look-ups",)),
+        "searches for a holder or a request in the support view, for each operator",
+    ),
 )
 RELYING_PARTIES = (
     Setting(
