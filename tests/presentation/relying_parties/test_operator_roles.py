@@ -44,6 +44,7 @@ LISTS = {
     "wallet/statusentry": {IDENTITY_REVIEW, AUDIT},
     "wallet/statusevent": {IDENTITY_REVIEW, AUDIT},
     "wallet/auditentry": {AUDIT},
+    "infra/auditline": {AUDIT},
     "wallet/recovery": {IDENTITY_REVIEW, AUDIT},
     "wallet/walletclosure": {IDENTITY_REVIEW, AUDIT},
     "keys/signingkey": {KEYS, AUDIT},
