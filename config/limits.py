@@ -150,6 +150,11 @@ OPERATORS = (
         "attempts of a known browser to sign in to the admin",
         highest=1000,
     ),
+    Setting(
+        *("LIMIT_LOOK_UPS_PER_OPERATOR", 60, HOUR, ("operator-look-ups",)),
+        "searches of the support view, for each operator",
+        highest=10_000,
+    ),
 )
 RELYING_PARTIES = (
     Setting(

@@ -4,7 +4,7 @@ The search is posted, so that no e-mail address gets into a URL or a log. Every 
 recorded before anything is shown.
 """
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, cast
 
 from django.contrib.admin import AdminSite
@@ -27,7 +27,7 @@ from presentation.admin.support.forms import LookUpForm
 from wallet.models import Wallet
 
 PERMISSION = "presentation.look_up_holder"
-PER_OPERATOR = Limit("operator-look-ups", most=60, window=timedelta(hours=1))
+PER_OPERATOR = Limit.from_settings("operator-look-ups")
 
 
 @sensitive_post_parameters("term")
