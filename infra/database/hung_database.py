@@ -45,8 +45,8 @@ def begin(seconds: float) -> None:
     _watch(connections[DEFAULT_DB_ALIAS])
 
 
-def end(**_: Any) -> None:
-    """Ends the limit of this thread; a receiver of `request_finished`."""
+def end() -> None:
+    """Ends the limit of this thread."""
     _thread.seconds = None
 
 
