@@ -9,10 +9,11 @@ from django.contrib.admin import AdminSite, site
 from django.contrib.admin.apps import AdminConfig
 from django.core.exceptions import BadRequest, FieldDoesNotExist
 from django.db import DataError, transaction
-from django.http import HttpRequest, HttpResponse
-from django.urls import URLPattern, URLResolver
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import URLPattern, URLResolver, path, reverse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
+from django.views.decorators.cache import never_cache
 
 from infra.again import again_after
 
@@ -54,7 +55,25 @@ class ServiceAdminSite(AdminSite):
 
     def get_urls(self) -> list[URLResolver | URLPattern]:
         """Leaves out "view on site": no model has a public page, and the view raises an error for UUIDs."""
-        return [entry for entry in super().get_urls() if getattr(entry, "name", "") != "view_on_site"]
+        from config import second_factor
+
+        own: list[URLResolver | URLPattern] = [
+            # Not `admin_view`: it would ask for what this page proves.
+            path("logout/", self.logout, name="logout"),  # also before the second step
+            path("second-factor/", never_cache(second_factor.step), name="second_factor"),
+            path(
+                "auth/user/<int:user_id>/reset-second-factor/",
+                self.admin_view(second_factor.reset),
+                name="second_factor_reset",
+            ),
+        ]
+        return own + [entry for entry in super().get_urls() if getattr(entry, "name", "") != "view_on_site"]
+
+    def has_permission(self, request: HttpRequest) -> bool:
+        """Staff who have proved their second factor in this session, where one is needed."""
+        from config.second_factor import is_proved
+
+        return super().has_permission(request) and is_proved(request)
 
     def admin_view(self, view: Callable[..., Any], cacheable: bool = False) -> Any:
         """Answers 400 if the URL has an unknown field (`_to_field=`) or a value that no column can store.
@@ -77,7 +96,14 @@ class ServiceAdminSite(AdminSite):
         return super().admin_view(careful, cacheable)
 
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        """Sets the status of a refused attempt, and remembers the browser after a successful one."""
+        """Sets the status of a refused attempt, and remembers the browser after a successful one.
+
+        A session that has shown the password goes on to the second step.
+        """
+        if request.method == "GET" and super().has_permission(request) and not self.has_permission(request):
+            from config.second_factor import address
+
+            return HttpResponseRedirect(address(request))
         response = super().login(request, extra_context)
         if request.method == "POST" and response.status_code == 302:
             from config.operator_sign_in import remember_browser
@@ -93,9 +119,11 @@ class ServiceAdminSite(AdminSite):
 
     def logout(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
         """Records the sign-out, of whoever was signed in."""
-        if request.user.is_authenticated:
-            from infra.audit.recording import record
+        from infra.audit.recording import record
 
+        if not request.user.is_authenticated:
+            return HttpResponseRedirect(reverse("admin:index"))
+        if request.method == "POST":
             record(request, "signed_out")
         return super().logout(request, extra_context)
 
