@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from django.conf import settings
 from django.contrib.admin import AdminSite, site
@@ -10,12 +10,16 @@ from django.contrib.admin.apps import AdminConfig
 from django.core.exceptions import BadRequest, FieldDoesNotExist
 from django.db import DataError, transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
 from django.urls import URLPattern, URLResolver, path, reverse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 
 from infra.again import again_after
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import AbstractUser
 
 
 class ServiceAdminConfig(AdminConfig):
@@ -36,7 +40,8 @@ class ServiceAdminSite(AdminSite):
 
     site_header = _("Credential presentation · operators")
     site_title = _("Operators")
-    index_title = _("What would you like to do?")
+    index_title = _("Today")
+    index_template = "admin/start_page.html"
     empty_value_display = "–"
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
@@ -54,26 +59,37 @@ class ServiceAdminSite(AdminSite):
         super().register(model_or_iterable, audited(admin_class), **own)
 
     def get_urls(self) -> list[URLResolver | URLPattern]:
-        """Leaves out "view on site": no model has a public page, and the view raises an error for UUIDs."""
+        """Adds the support view and the second step of the sign-in.
+
+        Leaves out "view on site", which raises an error for UUIDs.
+        """
         from config import second_factor
 
-        own: list[URLResolver | URLPattern] = [
-            # Not `admin_view`: it would ask for what this page proves.
-            path("logout/", self.logout, name="logout"),  # also before the second step
+        shown = [entry for entry in super().get_urls() if getattr(entry, "name", "") != "view_on_site"]
+        return [
+            path("support/", self.admin_view(self.support), name="support"),
+            # Not in `admin_view`, which asks for what the second step proves.
             path("second-factor/", never_cache(second_factor.step), name="second_factor"),
+            path("logout/", self.logout, name="logout"),  # also before the second step
             path(
                 "auth/user/<int:user_id>/reset-second-factor/",
                 self.admin_view(second_factor.reset),
                 name="second_factor_reset",
             ),
+            *shown,
         ]
-        return own + [entry for entry in super().get_urls() if getattr(entry, "name", "") != "view_on_site"]
 
     def has_permission(self, request: HttpRequest) -> bool:
         """Staff who have proved their second factor in this session, where one is needed."""
         from config.second_factor import is_proved
 
         return super().has_permission(request) and is_proved(request)
+
+    def support(self, request: HttpRequest) -> HttpResponse:
+        """The page that finds a holder or a request for operators who help."""
+        from presentation.admin.support.views import look_up
+
+        return look_up(request, self)
 
     def admin_view(self, view: Callable[..., Any], cacheable: bool = False) -> Any:
         """Answers 400 if the URL has an unknown field (`_to_field=`) or a value that no column can store.
@@ -94,6 +110,13 @@ class ServiceAdminSite(AdminSite):
                 raise BadRequest("There is no such field, or its value does not fit the database.") from error
 
         return super().admin_view(careful, cacheable)
+
+    def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
+        """Adds what waits for the operator, and what went wrong."""
+        from config.start_page import panels
+
+        found = panels(cast("AbstractUser", request.user), now=timezone.now())
+        return super().index(request, {"panels": found, **(extra_context or {})})
 
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """Sets the status of a refused attempt, and remembers the browser after a successful one.
