@@ -1,7 +1,7 @@
 """The configurations of nginx and gunicorn in deploy/, as in production, on a port other than 443."""
 
-import json
 import ipaddress
+import json
 import os
 import re
 import signal
@@ -148,16 +148,6 @@ def test_an_operator_signs_in_through_nginx_on_a_port_other_than_443(port: int) 
     assert (answer.status, answer.headers["Location"]) == (302, "/admin/"), page
 
 
-def test_one_client_cannot_ask_the_admin_without_end_and_holders_notice_nothing(port: int) -> None:
-    visitor = Visitor(port, f"{HOST}:{port}")
-    with ThreadPoolExecutor(8) as threads:
-        asked = threads.map(lambda _: visitor.ask("GET", "/admin/nowhere/")[0].status, range(150))
-        statuses = Counter(asked)
-
-    assert set(statuses) == {302, 429}
-    assert visitor.ask("GET", "/wallet/sign-in/")[0].status == 200
-
-
 def test_the_admin_is_only_for_the_networks_in_the_configuration() -> None:
     block = SHIPPED.split("location /admin/ {")[1].split("}")[0]
     rules = re.findall(r"^ *(allow|deny) (\S+);", block, re.MULTILINE)
@@ -253,6 +243,17 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     port = free_port()
     with proxy(tmp_path_factory.mktemp("alone"), port, free_port(), free_port()):
         yield port
+
+
+def test_one_client_cannot_ask_the_admin_without_end_and_holders_notice_nothing(alone: int) -> None:
+    """Without an instance, so that answers come faster than the rate allows, however busy the machine is."""
+    with ThreadPoolExecutor(8) as threads:
+        asked = threads.map(lambda _: Visitor(alone, HOST).ask("GET", "/admin/")[0].status, range(200))
+        statuses = Counter(asked)
+
+    assert set(statuses) == {503, 429}
+    assert statuses[503] >= 30
+    assert Visitor(alone, HOST).ask("GET", "/wallet/sign-in/")[0].status == 503
 
 
 @pytest.mark.parametrize("method", AWAY)
