@@ -135,6 +135,9 @@ AUDIT_KEY_FILE = variables.text("AUDIT_KEY_FILE")
 if bool(AUDIT_FOLDER) != bool(AUDIT_KEY_FILE):
     raise ImproperlyConfigured("AUDIT_FOLDER and AUDIT_KEY_FILE need each other.")
 
+# Whether operators need a second factor to use the admin. Production always asks for one.
+OPERATOR_SECOND_FACTOR = not _sandbox or variables.switch("OPERATOR_SECOND_FACTOR", default=False)
+
 # --- What is installed ------------------------------------------------------------------------------------
 
 INSTALLED_APPS = [

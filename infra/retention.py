@@ -262,6 +262,10 @@ infra.Allowance: key | what was done how often, by whom | a keyed digest | to li
 infra.AuditLine: text hash action about | audit record: what each operator did or looked at, when and why |
     in clear; internal IDs, and the reason that the operator typed, without e-mail addresses | to account for
     what operators did and saw | for ever
+infra.SecondFactor: sealed_secret enrolment | operator’s second factor | the secret sealed, the rest in
+    clear | operators sign in with it | as long as the account, or until a superuser resets it
+infra.RecoveryCode: digest | operator’s recovery code | a digest | to sign in once without the app | until
+    it is used
 """,
     clear={"allowances": expired(Allowance.objects.all())},
     people={

@@ -6,6 +6,34 @@ _OPERATIONS = "infra/admin/operations.py"
 
 MUTANTS = (
     mutant(
+        "operator: reaches the admin with the password alone",
+        "config/admin.py",
+        "return super().has_permission(request) and is_proved(request)",
+        "return bool(super().has_permission(request) or is_proved(request))",
+        "config/test_second_factor.py::test_with_the_password_alone_no_address_of_the_admin_is_reached",
+    ),
+    mutant(
+        "operator: a code of the app is good twice",
+        "infra/second_factors.py",
+        "used_step__lt=step",
+        "used_step__lte=step",
+        "config/test_second_factor.py::test_the_code_of_the_app_opens_the_admin_once",
+    ),
+    mutant(
+        "operator: a page that no line of the audit record names",
+        "config/admin.py",
+        'seen(view, request, response, str(kwargs.get("object_id", "")))',
+        "pass",
+        "config/test_admin_record.py::test_each_look_at_a_wallet_is_one_line_without_the_address_that_was_searched_for",
+    ),
+    mutant(
+        "audit record: a line that does not follow the one before",
+        "infra/audit/chain.py",
+        'values.get("previous") != last.hash and found.seq == last.seq + 1',
+        "False",
+        "infra/audit/test_chain.py::test_a_changed_text_with_a_hash_to_fit_is_found_at_the_next_line",
+    ),
+    mutant(
         "operator: an operation without the permission to change",
         _OPERATIONS,
         'return cast(AbstractUser, request.user).has_perm(f"{self.opts.app_label}.{action}_{model}")',
