@@ -4,6 +4,10 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from infra.mail.models import OutgoingEmail
+
+__all__ = ["Allowance", "DatabaseMark", "InternalRow", "LastRun", "OutgoingEmail"]
+
 
 class InternalRow(models.Model):
     """The base class of rows that operators do not see: without permissions, and named by their key."""

@@ -195,6 +195,7 @@ OF_DJANGO = {
     "infra.apps",
     "infra.models",
     "infra.management.commands.migrate",
+    "infra.management.commands.send_emails",
     "infra.templatetags.moments",
 }
 # Calls to outside parties know nothing of the product. So far only relying applications are left alone for
