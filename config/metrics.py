@@ -8,6 +8,7 @@ from django.views.decorators.csrf import csrf_exempt
 from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import choose_encoder
 
+from infra.mail.metrics import EmailCollector
 from keys.metrics import KeyCollector
 from presentation.machine_errors import for_machines
 from presentation.webhooks.metrics import WebhookCollector
@@ -17,6 +18,7 @@ _registry = CollectorRegistry()  # without metrics of the process, which differ 
 _registry.register(KeyCollector())
 _registry.register(WebhookCollector())
 _registry.register(IdentityCollector())
+_registry.register(EmailCollector())
 
 
 @for_machines

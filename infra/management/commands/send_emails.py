@@ -52,10 +52,8 @@ class Command(BaseCommand):
 
 def repeat(stopped: Event, *, every: float, urgent_threads: int) -> None:
     """Sends what is due until `stopped` is set; then each thread finishes its e-mail, and it returns."""
-    work: list[Callable[[Event], bool]] = [
-        partial(_send, urgent=urgent) for urgent in (*[True] * urgent_threads, False)
-    ]
-    work.append(_end_expired)
+    work: list[Callable[[Event], bool]] = [partial(_send, urgent=True)] * urgent_threads
+    work += [partial(_send, urgent=False), _end_expired]
     threads = [Thread(target=_keep_on, args=(each, stopped, every), daemon=True) for each in work]
     for thread in threads:
         thread.start()

@@ -23,6 +23,7 @@ from presentation.models import RelyingParty
 pytestmark = pytest.mark.django_db
 roles = import_module("presentation.migrations.0002_operator_roles")
 shipped_scopes = import_module("presentation.migrations.0005_shipped_scopes")
+emails = import_module("presentation.migrations.0009_operators_of_emails")
 
 RELYING_PARTIES = "Relying parties"
 IDENTITY_REVIEW = "Identity review"
@@ -47,6 +48,7 @@ LISTS = {
     "keys/signingkey": {KEYS, AUDIT},
     "keys/authority": {KEYS, AUDIT},
     "keys/keyevent": {KEYS, AUDIT},
+    "infra/outgoingemail": {IDENTITY_REVIEW, AUDIT},
     "auth/user": set(),
     "auth/group": set(),
 }
@@ -64,6 +66,7 @@ def make_roles() -> None:
     schema_editor = SimpleNamespace(connection=connection)
     roles.make_roles(apps, schema_editor)
     shipped_scopes.allow(apps, schema_editor)
+    emails.allow(apps, schema_editor)
 
 
 def operator(role: str) -> Client:
@@ -109,6 +112,7 @@ def test_a_fresh_database_has_the_groups_with_their_permissions(tmp_path: Path) 
     expected = {
         role: sum(len(actions) for models in parts.values() for actions in models.values())
         + len(shipped_scopes.ROLES.get(role, ()))
+        + len(emails.ROLES.get(role, ()))
         for role, parts in roles.ROLES.items()
     }
     assert found == expected
