@@ -13,7 +13,7 @@ import presentation.views
 import wallet.account.what_is_kept
 import wallet.endpoints
 import wallet.status_lists.endpoints
-from config import languages, views
+from config import health, languages, views
 from config.metrics import metrics
 from infra.published.documents import PublishedDocument
 from infra.published.families import PublishedFamily
@@ -39,11 +39,13 @@ PRESENTATION = "verifiable-credentials/v1/presentation"
 INSERTED_BEFORE = ("", PRESENTATION, f"{PRESENTATION}/authorize")
 
 urlpatterns = [
+    # Django tries them in this order, so those of every presentation come first.
+    path(f"{PRESENTATION}/authorize", presentation.views.authorize, name="authorize"),
+    path(f"{PRESENTATION}/interactions/<uuid:interaction_id>/", presentation.views.resume, name="resume"),
+    path("consent/<uuid:consent_id>/", consent.views.review, name="consent_review"),
     path("", views.home, name="home"),
     path("language/", languages.choose, name="language"),
-    path(f"{PRESENTATION}/authorize", presentation.views.authorize, name="authorize"),
     path(f"{PRESENTATION}/par", presentation.endpoints.push, name="push"),
-    path(f"{PRESENTATION}/interactions/<uuid:interaction_id>/", presentation.views.resume, name="resume"),
     path(f"{PRESENTATION}/interactions/<uuid:interaction_id>/leave/", presentation.views.leave, name="leave"),
     path(
         f"{PRESENTATION}/interactions/<uuid:interaction_id>/delivery/",
@@ -54,7 +56,6 @@ urlpatterns = [
     path(f"{PRESENTATION}/verify", presentation.endpoints.verify, name="verify"),
     path(f"{PRESENTATION}/outcome", presentation.endpoints.outcome, name="outcome"),
     path("oauth/v2/token", presentation.endpoints.token, name="token"),
-    path("consent/<uuid:consent_id>/", consent.views.review, name="consent_review"),
     path("wallet/history/", consent.history.history, name="consent_history"),
     path("wallet/history/<uuid:consent_id>/", consent.history.receipt, name="consent_receipt"),
     path(
@@ -66,6 +67,8 @@ urlpatterns = [
     path("operator/logo", views.operator_logo, name="operator_logo"),
     path("operator/style.css", views.operator_style, name="operator_style"),
     path("metrics", metrics, name="metrics"),
+    path("health/live", health.live, name="health_live"),
+    path("health/ready", health.ready, name="health_ready"),
     *(path(address, document) for address, document in PUBLISHED_DOCUMENTS.items()),
     *(
         path(f".well-known/{name}/{inserted_before}", presentation.metadata.discovery)

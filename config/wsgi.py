@@ -14,11 +14,7 @@ from django.conf import settings
 from django.core.checks import run_checks
 from django.core.exceptions import ImproperlyConfigured
 from django.core.handlers.wsgi import WSGIHandler, WSGIRequest
-from django.core.signals import request_finished, request_started
 from django.utils.http import parse_header_parameters
-
-from infra.database.kept_connections import close_dead_connections
-from infra.database.prepared.cursors import drop_cursors
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 GUNICORN_GIVES_UP = 3  # exit status; after any other one gunicorn restarts the worker without end
@@ -46,10 +42,9 @@ Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 def _documents_before(handler: Application) -> Application:
     # Imported here, because Django has to be set up first.
     from config.urls import PUBLISHED_DOCUMENTS, PUBLISHED_FAMILIES
-    from infra.database import hung_database
+    from infra.database import hung_database, kept_connections
 
-    request_finished.connect(hung_database.end)  # after Django's own receiver, which may query the database
-
+    kept_connections.receive_signals()
     documents: dict[str, Application] = {
         f"/{path}": document.wsgi for path, document in PUBLISHED_DOCUMENTS.items()
     }
@@ -85,6 +80,4 @@ def _checked_application() -> Application:
     return _documents_before(Handler())
 
 
-request_started.connect(close_dead_connections)
-request_finished.connect(drop_cursors)
 application = _checked_application()

@@ -6,7 +6,6 @@ from functools import cached_property
 from typing import Self
 
 from django.conf import settings
-from django.utils.timezone import localdate
 
 from consent import decisions, transactions
 from consent.approval import LONGEST_NAME, Approval
@@ -15,6 +14,7 @@ from consent.decisions import Sharing
 from consent.models import Consent
 from consent.question import Requester
 from consent.transactions import KeptTransaction
+from infra.moments import day_of
 from wallet import claims, credentials
 from wallet.claims import ClaimPreview
 from wallet.deadlines import Deadline
@@ -48,7 +48,7 @@ class Question:
         return cls(
             consent=consent,
             transactions=transactions.shown(consent),
-            claims=tuple(credentials.preview(credential, paths, today=localdate(consent.asked_at))),
+            claims=tuple(credentials.preview(credential, paths, today=day_of(consent.asked_at))),
             last_shared_at=before.at if before else None,
             optional=frozenset(map(tuple, consent.optional_claims)),
             new=frozenset(set(paths) - before.claims) if before else frozenset(),

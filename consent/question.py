@@ -6,7 +6,7 @@ in `blocks`.
 
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import Any, Self
 
 MAX_TEXT = 32_768
@@ -39,8 +39,8 @@ class Requester:
     receiver: str = ""  # the host to which the answer is posted, if the browser does not carry it
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            text_of(getattr(self, field.name), field.name)
+        for name, value in vars(self).items():
+            text_of(value, name)
         for link in (self.privacy_policy_url, self.terms_url):
             if link and not link.startswith(WEB_ADDRESS):
                 raise QuestionFormatError("a link is not a web address")
@@ -48,7 +48,7 @@ class Requester:
             raise QuestionFormatError("a logo is not on this host")
 
     def to_json(self) -> dict[str, str]:
-        return {name: text for name, text in asdict(self).items() if text or name != "receiver"}
+        return {name: text for name, text in vars(self).items() if text or name != "receiver"}
 
     def columns(self) -> dict[str, Any]:
         """The columns of a question: the requester as shown, and its name and domain for the search."""

@@ -11,13 +11,13 @@ from django.core.exceptions import BadRequest
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.middleware.csrf import rotate_token
 from django.shortcuts import render
-from django.urls import reverse
 from django.utils import timezone
 
 from consent import decisions, question_page, switches
 from consent.decisions import Paths, Sharing
 from consent.models import Consent
 from consent.pages import REVIEW_CSP, Question
+from infra.paths import path_with_id
 from infra.reading import only_read
 from infra.sealing import SealError
 from wallet import credentials, sessions
@@ -133,7 +133,7 @@ def _confirm(
     try:
         assertion.confirm(posted, session, subject=str(consent.id), now=now)
     except PasskeyError as error:
-        back = reverse("consent_review", args=[consent.id])
+        back = path_with_id("consent_review", consent.id)
         return problem(request, error, back=back, signed_in_as=session.wallet.email)
     return None
 

@@ -6,7 +6,7 @@ Every date, number, amount of money and list on pages and in e-mails for holders
 from collections.abc import Iterable
 from datetime import date, datetime
 from decimal import Decimal
-from functools import cache
+from functools import cache, lru_cache
 
 from babel import Locale, UnknownLocaleError
 from babel.dates import format_date
@@ -39,7 +39,12 @@ def day(when: date) -> str:
 
 def moment(when: datetime) -> str:
     """Day and time in the zone of `when`, such as “1 February 2027, 09:30”."""
-    return f"{day(when)}, {clock(when)}"
+    return f"{_day(when.date(), get_language() or ENGLISH)}, {clock(when)}"
+
+
+@lru_cache(maxsize=1000)  # of days on which something happened, never of those of birth
+def _day(when: date, language: str) -> str:
+    return format_date(when, "long", locale=_locale(language))
 
 
 def clock(when: datetime) -> str:

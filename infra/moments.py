@@ -1,6 +1,11 @@
-"""The format of times for operators, in UTC as in the admin. Pure."""
+"""Days in UTC, and the format of times for operators, in UTC as in the admin. Pure."""
 
-from datetime import datetime
+from datetime import UTC, date, datetime
+
+
+def day_of(when: datetime) -> date:
+    """The day in UTC."""
+    return when.astimezone(UTC).date()
 
 
 def moment(when: datetime) -> str:

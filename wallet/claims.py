@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
 
+import orjson
 from django.utils.functional import Promise
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
@@ -97,8 +98,8 @@ class Identity:
         email: the present address of the wallet, for the claim of that name.
         """
         try:
-            facts = json.loads(text)
-        except (ValueError, RecursionError) as error:
+            facts = orjson.loads(text)
+        except ValueError as error:
             raise IdentityError("not JSON") from error
         if not isinstance(facts, dict) or facts.keys() - {"verification"} != _FIELDS:
             raise IdentityError("not the fields of an identity")

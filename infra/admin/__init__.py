@@ -1,5 +1,5 @@
-"""Building blocks of the admin; and that of the outbox, which Django finds by this package."""
+"""Building blocks of the admin, and its pages of the audit record and the outbox, registered by import."""
 
-from infra.admin import emails
+from infra.admin import audit_record, emails
 
-__all__ = ["emails"]
+__all__ = ["audit_record", "emails"]

@@ -22,7 +22,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.http import parse_etags
 
 from infra.database.hung_database import SHORT, bounded
-from infra.database.kept_connections import close_dead_connections
+from infra.database.kept_connections import close_dead_connection
 
 log = structlog.get_logger(__name__)
 
@@ -211,7 +211,7 @@ def usable_database() -> Iterator[None]:
     with bounded(SHORT):
         if not connection.in_atomic_block:
             close_old_connections()
-            close_dead_connections()
+            close_dead_connection()
         yield
 
 

@@ -11,12 +11,12 @@ from typing import Any
 import structlog
 from django.conf import settings
 from django.db import IntegrityError, InterfaceError, OperationalError, transaction
-from django.utils.timezone import localdate
 
 from consent import decisions
 from consent.models import Consent
 from infra import log_context
 from infra.database.prepared.writes import PreparedUpdate
+from infra.moments import day_of
 from presentation.errors import (
     AccessDeniedError,
     AuthorizationError,
@@ -86,7 +86,12 @@ def refuse(opened: OpenInteraction, error: AuthorizationError, *, now: datetime)
         answer = refusal(error)
         if address.posted:
             deliveries.keep(row, address, answer, now=now)
-    log_context.bind(outcome="refused", interaction=str(row.id), error=error.error)
+    log_context.bind(
+        outcome="refused",
+        interaction=str(row.id),
+        client_id=opened.relying_party.client_id,
+        error=error.error,
+    )
     return answer
 
 
@@ -139,7 +144,7 @@ def binding_of(opened: OpenInteraction, consent: Consent) -> credentials.Binding
         nonce=opened.request.nonce,
         transaction_data=[value.received for value in opened.request.transaction_data],
         reference=consent.id,
-        today=localdate(consent.asked_at),
+        today=day_of(consent.asked_at),
     )
 
 

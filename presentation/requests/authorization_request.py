@@ -33,6 +33,7 @@ RESPONSE_TYPE = "vp_token"
 SHORTEST_NONCE = 16
 
 _NONCE = re.compile(r"[\x21-\x7e]+")
+_canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 
 
 @dataclass(frozen=True)
@@ -88,8 +89,7 @@ def parse(parameters: Parameters, allowance: Allowance) -> AuthorizationRequest:
 
 def parameters_hash(parameters: Parameters) -> str:
     """SHA-256 (hex) over the parameters as received; binds a consent to this request."""
-    canonical = json.dumps(dict(parameters.values), sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(canonical.encode()).hexdigest()
+    return hashlib.sha256(_canonical(dict(parameters.values)).encode()).hexdigest()
 
 
 def nonce_digest(nonce: str) -> str:

@@ -12,13 +12,12 @@ from datetime import datetime, timedelta
 from functools import cached_property
 
 import structlog
-from django.conf import settings
 from django.db.models import Exists, OuterRef
-from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from infra.database.prepared.reads import PreparedRead
 from infra.limits import Limit, LimitReachedError
+from infra.paths import path_with_id
 from keys.issuer_key import CANNOT_SIGN
 from keys.private_keys.signer import SignerUnavailableError
 from presentation.errors import (
@@ -54,9 +53,7 @@ NONCE_USED = "nonce was used before; every request needs a fresh one"
 COUNTED_ALREADY = "presentation.counted_already"
 # Each request of a browser that is not signed in inserts two rows kept for a day, so limit them per client
 # address; generously, because a whole company may share one. Signed-in holders are not counted.
-UNAUTHENTICATED = Limit(
-    "requests-of-strangers", most=settings.REQUESTS_PER_CLIENT, window=timedelta(minutes=15)
-)
+UNAUTHENTICATED = Limit.from_settings("requests-of-strangers")
 
 INTERACTION = PreparedRead(
     lambda value: (
@@ -243,7 +240,7 @@ def return_address_of(row: Interaction) -> ReturnAddress:
 
 def path_of(row: Interaction) -> str:
     """The path of an interaction, to which the browser returns from sign-in, enrolment and consent."""
-    return reverse("resume", args=[row.id])
+    return path_with_id("resume", row.id)
 
 
 def _new_row(client: Client, parameters: Parameters, *, browser: str, now: datetime) -> Interaction:

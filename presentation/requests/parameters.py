@@ -72,7 +72,7 @@ class Parameters:
         found: dict[str, list[str | None]] = {}
         for pair in query_string.split("&"):
             raw_name, _equals, raw_value = pair.partition("=")
-            name = decoded(raw_name)
+            name = raw_name if raw_name in LIMITS else decoded(raw_name)
             if name is not None and name in LIMITS:
                 found.setdefault(name, []).append(decoded(raw_value))
         return cls.of(found)

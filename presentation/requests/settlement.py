@@ -102,16 +102,16 @@ def _settle(
     """Whether all three rows were written. On PostgreSQL in one statement, on SQLite in one transaction."""
     connection = connections[DEFAULT_DB_ALIAS]
     ids = (credential.pk, credential.wallet_id)
-    holder = [allocation.stored("credential", one, connection) for one in ids]
-    granting, granted = decisions.ANSWER.statement(grant, connection)
+    holder = [allocation.stored("credential", one) for one in ids]
+    granting, granted = decisions.ANSWER.statement(grant)
     last = answers.closing(row, Interaction.Outcome.TOKEN, now=now)
-    closing, closed = answers.CLOSE.statement(last, connection)
+    closing, closed = answers.CLOSE.statement(last)
     placed = [
         place[1],
-        allocation.stored("reference", grant["id"], connection),
-        allocation.stored("expires_at", term.expires_at, connection),
+        allocation.stored("reference", grant["id"]),
+        allocation.stored("expires_at", term.expires_at),
         place[0],
-        allocation.stored("signing_key", UUID(term.issuer_key.kid), connection),
+        allocation.stored("signing_key", UUID(term.issuer_key.kid)),
     ]
     try:
         if connection.vendor == "postgresql":

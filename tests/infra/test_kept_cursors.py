@@ -5,10 +5,10 @@ from weakref import ref
 
 import pytest
 from django.core.signals import request_finished
-from django.db import ProgrammingError, connection
+from django.db import DEFAULT_DB_ALIAS, ProgrammingError, connection, connections
 
 from infra.database import internals
-from infra.database.prepared.cursors import drop_cursors, kept_cursor
+from infra.database.prepared.cursors import drop_cursor, kept_cursor
 from wallet.models import Wallet
 
 pytestmark = [pytest.mark.postgresql, pytest.mark.django_db(transaction=True)]
@@ -18,7 +18,7 @@ def test_statements_of_a_request_share_a_cursor_and_the_next_request_has_another
     first = kept_cursor(connection)
     assert kept_cursor(connection) is first
 
-    drop_cursors()
+    drop_cursor(connections[DEFAULT_DB_ALIAS])
 
     assert kept_cursor(connection) is not first
 

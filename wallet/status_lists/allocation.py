@@ -6,6 +6,7 @@ other.
 
 import json
 import secrets
+from collections.abc import Callable
 from datetime import datetime
 from functools import cache
 from struct import unpack
@@ -14,7 +15,7 @@ from uuid import UUID
 
 from django.db import connection
 
-from infra.database.prepared.composition import prepared
+from infra.database.prepared.composition import writer
 from infra.database.prepared.reads import SqlRead
 from keys.issuer_key import NoSigningKeyError
 from keys.models import SigningKey
@@ -116,9 +117,15 @@ def draw() -> dict[str, Any]:
     return {"drawn": json.dumps(drawn), "slot": secrets.choice(upkeep.SLOTS)}
 
 
-def stored(column: str, value: Any, connection: Any) -> Any:
+def stored(column: str, value: Any) -> Any:
     """The value as the database takes it in this column of an entry."""
-    return prepared(StatusEntry._meta.get_field(column), value, connection)
+    write = _writer(column)
+    return write(value) if write else value
+
+
+@cache
+def _writer(column: str) -> Callable[[Any], Any] | None:
+    return writer(StatusEntry._meta.get_field(column))
 
 
 def _take(
@@ -126,13 +133,13 @@ def _take(
 ) -> tuple[int, int] | None:
     drawn = draw()
     values = [
-        stored("credential", credential.pk, connection),
-        stored("credential", credential.wallet_id, connection),
-        stored("reference", reference, connection),
-        stored("expires_at", expires_at, connection),
+        stored("credential", credential.pk),
+        stored("credential", credential.wallet_id),
+        stored("reference", reference),
+        stored("expires_at", expires_at),
         drawn["drawn"],
         drawn["slot"],
-        stored("signing_key", kid, connection),
+        stored("signing_key", kid),
     ]
     with connection.cursor() as cursor:
         cursor.execute(_statement(connection.vendor), values)

@@ -1,10 +1,14 @@
 """How the SQL of a queryset is composed with places for values, and how the places are filled."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any, TypeVar
 
-from django.db.models import BooleanField, CharField, DateTimeField, QuerySet, TextField, UUIDField
+import orjson
+from django.db import DEFAULT_DB_ALIAS, connections
+from django.db.models import BooleanField, CharField, DateTimeField, JSONField, QuerySet, TextField, UUIDField
 from django.db.models.expressions import Expression, Func, Subquery
+from psycopg.types.json import Jsonb
 
 Value = Callable[[str], Any]  # a placeholder for the value of this name in a queryset
 Row = TypeVar("Row")
@@ -14,17 +18,19 @@ Row = TypeVar("Row")
 _AS_THEY_ARE = (BooleanField, CharField, DateTimeField, TextField, UUIDField)
 
 
-def prepared(field: Any, value: Any, connection: Any) -> Any:
-    """The value as the database takes it for this field, as by Django's `get_db_prep_save`."""
-    as_it_is = connection.vendor == "postgresql" and is_plain(field)
-    return value if as_it_is else field.get_db_prep_save(value, connection)
-
-
-def is_plain(field: Any) -> bool:
-    """Whether psycopg takes the values of this field as they are."""
-    is_set_by_django = getattr(field, "auto_now", False) or getattr(field, "auto_now_add", False)
+def writer(field: Any) -> Callable[[Any], Any] | None:
+    """How a value of this field is written for the database, as by `get_db_prep_save`; None for as it is."""
+    connection = connections[DEFAULT_DB_ALIAS]
     kind = type(field.target_field if field.many_to_one or field.one_to_one else field)
-    return kind in _AS_THEY_ARE and not is_set_by_django
+    if connection.vendor == "postgresql" and kind in _AS_THEY_ARE:
+        return None
+    if connection.vendor == "postgresql" and kind is JSONField and field.encoder is None:
+        return _as_json
+    return lambda value: field.get_db_prep_save(value, connections[DEFAULT_DB_ALIAS])
+
+
+def _as_json(value: Any) -> Any:
+    return None if value is None else Jsonb(value, orjson.dumps)
 
 
 class Place(Expression):
@@ -34,20 +40,19 @@ class Place(Expression):
         super().__init__()
         self.name, self.column = name, column
         self.writes = column is not None
-        self._is_plain: bool | None = None  # of the column, which is known only when the query is composed
 
     def as_sql(self, compiler: Any, connection: Any, **_: Any) -> tuple[str, Any]:
         return "%s", [self]
 
-    def adapted(self, value: Any, connection: Any) -> Any:
+    @cached_property
+    def _write(self) -> Callable[[Any], Any] | None:
+        return writer(self.column)  # which is known only when the query is composed
+
+    def adapted(self, value: Any) -> Any:
         """The value as the database takes it; raises ValueError for None in a comparison."""
         if value is None and not self.writes:
             raise _nothing_equals_none(self.name)
-        if self._is_plain is None:
-            self._is_plain = is_plain(self.column)
-        if self._is_plain and connection.vendor == "postgresql":
-            return value
-        return self.column.get_db_prep_save(value, connection)
+        return self._write(value) if self._write else value
 
 
 class Literal(Expression):
@@ -74,7 +79,7 @@ class WithoutIndex(Func):
 class PlainPlace(Place):
     """The place of a value in SQL that is written out: the database takes it as it is."""
 
-    def adapted(self, value: Any, connection: Any) -> Any:
+    def adapted(self, value: Any) -> Any:
         """The value."""
         return value
 
@@ -86,13 +91,11 @@ class Parameters:
         self.sequence = tuple(parameters)
         self.names = {place.name for place in parameters if isinstance(place, Place)}
 
-    def filled(self, values: Mapping[str, Any], connection: Any) -> list[Any]:
+    def filled(self, values: Mapping[str, Any]) -> list[Any]:
         """The parameters with these values; raises TypeError for missing or additional ones."""
         check_names(self.names, values)
         return [
-            parameter.adapted(values[parameter.name], connection)
-            if isinstance(parameter, Place)
-            else parameter
+            parameter.adapted(values[parameter.name]) if isinstance(parameter, Place) else parameter
             for parameter in self.sequence
         ]
 

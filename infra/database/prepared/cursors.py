@@ -3,7 +3,6 @@
 from typing import Any
 
 import psycopg
-from django.db import connections
 
 from infra.database import internals
 
@@ -16,7 +15,7 @@ def kept_cursor(connection: Any) -> Any:
     """The cursor that all statements of a request share: fetch all rows before the next `execute`.
 
     A new cursor determines anew how each type is written and read, which takes longer than a short query.
-    The cursor remembers its last query and rows, so `drop_cursors` releases it at the end of the request.
+    The cursor remembers its last query and rows, so `drop_cursor` releases it at the end of the request.
     """
     if (
         not internals.DJANGO_IS_KNOWN_TO_WORK or connection.queries_logged
@@ -31,7 +30,6 @@ def kept_cursor(connection: Any) -> Any:
     return cursor
 
 
-def drop_cursors(**_: Any) -> None:
-    """Drops this thread's cursors with what they last read; a receiver of `request_finished`."""
-    for connection in connections.all(initialized_only=True):
-        connection.__dict__.pop(_KEPT, None)
+def drop_cursor(connection: Any) -> None:
+    """Drops the shared cursor with what it last read."""
+    vars(connection).pop(_KEPT, None)

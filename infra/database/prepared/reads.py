@@ -222,8 +222,7 @@ def _from_json(text: str | None) -> Any:
 
 
 def _read(statement: Composed, values: Mapping[str, Any]) -> list[Any]:
-    connection = connections[DEFAULT_DB_ALIAS]
-    cursor = kept_cursor(connection)
-    cursor.execute(statement.sql, statement.parameters.filled(values, connection))
+    cursor = kept_cursor(connections[DEFAULT_DB_ALIAS])
+    cursor.execute(statement.sql, statement.parameters.filled(values))
     rows: list[Any] = cursor.fetchall()
     return rows

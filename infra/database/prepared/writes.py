@@ -14,9 +14,9 @@ from infra.database.prepared.composition import (
     Value,
     bind_places_to_columns,
     check_names,
-    is_plain,
     preparable,
     with_values,
+    writer,
 )
 from infra.database.prepared.cursors import kept_cursor
 
@@ -39,15 +39,14 @@ class PreparedUpdate:
             rows, named = with_values(self._rows, values)
             check_names(named | set(self._changes), values)
             return rows.update(**{name: values[name] for name in self._changes})
-        connection = connections[DEFAULT_DB_ALIAS]
-        cursor = kept_cursor(connection)
-        cursor.execute(*self.statement(values, connection))
+        cursor = kept_cursor(connections[DEFAULT_DB_ALIAS])
+        cursor.execute(*self.statement(values))
         return int(cursor.rowcount)
 
-    def statement(self, values: Mapping[str, Any], connection: Any) -> tuple[str, list[Any]]:
+    def statement(self, values: Mapping[str, Any]) -> tuple[str, list[Any]]:
         """SQL that ends with the conditions, and its parameters; for a statement of which it is a part."""
         sql, parameters = self._composed
-        return sql, parameters.filled(values, connection)
+        return sql, parameters.filled(values)
 
     @cached_property
     def _composed(self) -> tuple[str, Parameters]:
@@ -68,7 +67,10 @@ class PreparedInsert:
 
     def __init__(self, model: type[Model]) -> None:
         self._model, fields = model, model._meta.local_concrete_fields
-        self._columns = [(field, field.attname if is_plain(field) else "") for field in fields]
+        if any(
+            getattr(field, "auto_now", False) or getattr(field, "auto_now_add", False) for field in fields
+        ):
+            raise NotImplementedError("a prepared insert sets no times by itself")
         quote = connections[DEFAULT_DB_ALIAS].ops.quote_name
         columns = ", ".join(quote(str(field.column)) for field in fields)
         values = ", ".join("%s" for _ in fields)
@@ -84,14 +86,12 @@ class PreparedInsert:
 
     def parameters(self, instance: Model) -> list[Any]:
         """The values of the columns."""
-        connection = connections[DEFAULT_DB_ALIAS]
-        as_they_are = vars(instance) if connection.vendor == "postgresql" else {}
-        return [
-            as_they_are[name]
-            if name in as_they_are
-            else field.get_db_prep_save(field.pre_save(instance, True), connection)
-            for field, name in self._columns
-        ]
+        values = vars(instance)
+        return [write(values[name]) if write else values[name] for name, write in self._columns]
+
+    @cached_property
+    def _columns(self) -> list[tuple[str, Callable[[Any], Any] | None]]:
+        return [(field.attname, writer(field)) for field in self._model._meta.local_concrete_fields]
 
 
 class JoinedInsert:

@@ -118,8 +118,8 @@ MUTANTS = (
     mutant(
         "answer: with the age of another day than was shown",
         _ANSWERS,
-        "        today=localdate(consent.asked_at),\n",
-        "        today=localdate(now),\n",
+        "        today=day_of(consent.asked_at),\n",
+        "        today=day_of(now),\n",
         f"{_FLOW}::test_an_age_is_signed_as_it_was_shown_over_midnight_too",
     ),
     mutant(

@@ -24,8 +24,8 @@ def allow(apps, schema_editor):
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("presentation", "0008_indexes_for_clearing"),
-        ("infra", "0003_outgoing_emails"),
+        ("presentation", "0010_support_role"),
+        ("infra", "0004_outgoing_emails"),
     ]
 
     operations = [migrations.RunPython(allow, migrations.RunPython.noop)]

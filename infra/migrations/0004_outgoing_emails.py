@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('infra', '0002_last_run'),
+        ('infra', '0003_audit_record'),
     ]
 
     operations = [
