@@ -105,7 +105,7 @@ def send_again(email: uuid.UUID, *, now: datetime) -> bool:
 
 def end_late(*, now: datetime, batch: int) -> int:
     """Erase the content of what is too late to send, also while no sender runs; gives the number."""
-    return queue.end_expired(now=now)
+    return queue.end_expired(now=now, batch=batch)
 
 
 def written_to(address: str, *, until: datetime) -> QuerySet[OutgoingEmail]:

@@ -94,9 +94,13 @@ def end(rows: QuerySet[OutgoingEmail], state: str, *, now: datetime) -> int:
     return rows.update(state=state, ended_at=now, sealed_letter=b"", leased_until=None)
 
 
-def end_expired(*, now: datetime) -> int:
+def end_expired(*, now: datetime, batch: int = 500) -> int:
     """End what nobody needs any more, and erase its content; gives the number of e-mails."""
     expired = OutgoingEmail.objects.filter(expires_at__lte=now)
-    ended = end(expired.filter(state=State.WAITING), State.TOO_LATE, now=now)
+    ended = 0
+    while page := list(expired.filter(state=State.WAITING).values_list("id", flat=True)[:batch]):
+        ended += end(expired.filter(id__in=page, state=State.WAITING), State.TOO_LATE, now=now)
     refused = expired.filter(state=State.REFUSED).exclude(sealed_letter=b"")
-    return ended + refused.update(sealed_letter=b"")
+    while page := list(refused.values_list("id", flat=True)[:batch]):
+        ended += refused.filter(id__in=page).update(sealed_letter=b"")
+    return ended

@@ -52,7 +52,6 @@ LISTS = {
     "keys/authority": {KEYS, AUDIT},
     "keys/keyevent": {KEYS, AUDIT},
     "infra/outgoingemail": {IDENTITY_REVIEW, AUDIT},
-    "infra/auditline": {AUDIT},
     "auth/user": set(),
     "auth/group": set(),
 }
