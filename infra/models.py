@@ -6,6 +6,9 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from infra.database.append_only import AppendOnly
+from infra.mail.models import OutgoingEmail
+
+__all__ = ["Allowance", "AuditLine", "DatabaseMark", "InternalRow", "LastRun", "OutgoingEmail"]
 
 
 class InternalRow(models.Model):

@@ -114,6 +114,7 @@ class Installation:
         settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
         if not self.sandbox:
             settings.EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
+            settings.EMAILS_SENT_AT_ONCE = True  # in place of the process that sends them
             mail.outbox = []
         self._prepare()
         self.gateway = Gateway(import_string(settings.WSGI_APPLICATION))
