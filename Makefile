@@ -9,7 +9,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # Tests run in as many processes as there are cores. Each process has its own database.
 PYTEST := $(PY) -m pytest -n $(or $(WORKERS),auto) --dist loadgroup
 
-.PHONY: help sandbox install test test-postgresql test-sqlite quick lint format lock bench screenshots texts fuzz mutants clean
+.PHONY: help sandbox install test test-postgresql test-sqlite quick lint format lock bench drill screenshots texts fuzz mutants clean
 
 # Installs one of requirements/*.txt. pip prints nothing for minutes, so this prints what it does and how long it takes.
 takes_production := about a minute, or three with a slow connection
@@ -91,6 +91,9 @@ screenshots: $(VENV)/development ## take the pictures of docs/screenshots again
 
 bench: $(VENV)/development tests/benchmarks/node/node_modules ## compare speed with public implementations, as ratios
 	$(PY) -m tests.benchmarks
+
+drill: $(VENV)/development ## break one part of a running installation after the other (NAMES= chooses, WRITE=1 writes docs/faults.md)
+	$(PY) -m tests.drills $(NAMES) $(if $(WRITE),--write)
 
 fuzz: $(VENV)/development ## send malformed requests to every address (COUNT=200000; SEED= repeats a run)
 	$(PY) -m tests.fuzz $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED))

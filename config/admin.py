@@ -2,19 +2,23 @@
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from django.conf import settings
 from django.contrib.admin import AdminSite, site
 from django.contrib.admin.apps import AdminConfig
 from django.core.exceptions import BadRequest, FieldDoesNotExist
-from django.db import DataError
+from django.db import DataError, transaction
 from django.http import HttpRequest, HttpResponse
-from django.urls import URLPattern, URLResolver
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, URLResolver, path
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from infra.again import again_after
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import AbstractUser
 
 
 class ServiceAdminConfig(AdminConfig):
@@ -35,7 +39,8 @@ class ServiceAdminSite(AdminSite):
 
     site_header = _("Credential presentation · operators")
     site_title = _("Operators")
-    index_title = _("What would you like to do?")
+    index_title = _("Today")
+    index_template = "admin/start_page.html"
     empty_value_display = "–"
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
@@ -43,36 +48,84 @@ class ServiceAdminSite(AdminSite):
         return {**super().each_context(request), "environment_banner": settings.ENVIRONMENT_BANNER}
 
     def register(self, model_or_iterable: Any, admin_class: Any = None, **options: Any) -> None:
-        """Gives every list, also those of Django's own models, the class that handles unusable filters."""
-        super().register(model_or_iterable, admin_class, **{"get_changelist": _get_changelist, **options})
+        """Gives every list, also those of Django's own models, the class that handles unusable filters.
+
+        Every change and every look goes into the audit record (`config.audited`).
+        """
+        from config.audited import audited
+
+        own = {"get_changelist": _get_changelist, **options}
+        super().register(model_or_iterable, audited(admin_class), **own)
 
     def get_urls(self) -> list[URLResolver | URLPattern]:
-        """Leaves out "view on site": no model has a public page, and the view raises an error for UUIDs."""
-        return [entry for entry in super().get_urls() if getattr(entry, "name", "") != "view_on_site"]
+        """Adds the support view, and leaves out "view on site", which raises an error for UUIDs."""
+        shown = [entry for entry in super().get_urls() if getattr(entry, "name", "") != "view_on_site"]
+        return [path("support/", self.admin_view(self.support), name="support"), *shown]
+
+    def support(self, request: HttpRequest) -> HttpResponse:
+        """The page that finds a holder or a request for operators who help."""
+        from presentation.admin.support.views import look_up
+
+        return look_up(request, self)
 
     def admin_view(self, view: Callable[..., Any], cacheable: bool = False) -> Any:
-        """Answers 400 if the URL has an unknown field (`_to_field=`) or a value that no column can store."""
+        """Answers 400 if the URL has an unknown field (`_to_field=`) or a value that no column can store.
+
+        What the operator sees of a model is in the audit record before it is sent.
+        """
 
         @wraps(view)
         def careful(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+            from config.audited import in_one_transaction, seen
+
             try:
-                return view(request, *args, **kwargs)
+                with in_one_transaction(view, request):
+                    response = view(request, *args, **kwargs)
+                    seen(view, request, response, str(kwargs.get("object_id", "")))
+                return response
             except (OverflowError, DataError, FieldDoesNotExist) as error:
                 raise BadRequest("There is no such field, or its value does not fit the database.") from error
 
         return super().admin_view(careful, cacheable)
+
+    def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
+        """Adds what waits for the operator, and what went wrong."""
+        from config.start_page import panels
+
+        found = panels(cast("AbstractUser", request.user), now=timezone.now())
+        return super().index(request, {"panels": found, **(extra_context or {})})
 
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """Sets the status of a refused attempt, and remembers the browser after a successful one."""
         response = super().login(request, extra_context)
         if request.method == "POST" and response.status_code == 302:
             from config.operator_sign_in import remember_browser
+            from infra.audit.recording import record
 
+            record(request, "signed_in")
             remember_browser(request, response, now=timezone.now())
         form = (getattr(response, "context_data", None) or {}).get("form")
         if refusal := getattr(form, "refusal", None):
             response.status_code = refusal.status
             again_after(refusal.seconds, response)
+        return response
+
+    def logout(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
+        """Records the sign-out, of whoever was signed in."""
+        if request.user.is_authenticated:
+            from infra.audit.recording import record
+
+            record(request, "signed_out")
+        return super().logout(request, extra_context)
+
+    def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
+        """Records that an operator changed their own password, in the same transaction."""
+        from infra.audit.recording import record
+
+        with transaction.atomic():
+            response = super().password_change(request, extra_context)
+            if request.method == "POST" and response.status_code == 302:
+                record(request, "password_changed")
         return response
 
 

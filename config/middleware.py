@@ -20,6 +20,7 @@ from django.utils.translation import activate, deactivate, get_language
 from whitenoise.middleware import WhiteNoiseMiddleware
 
 from config import form_tokens
+from config.request_counts import ANSWERED, ASKED, DURATIONS, RECEIVED, SIGN_INS
 from infra import languages, log_context
 
 log = structlog.get_logger(__name__)
@@ -27,15 +28,23 @@ GetResponse = Callable[[HttpRequest], HttpResponse]
 StoredHeaders = dict[str, tuple[str, str]]  # by the name in lower case: the name and the value
 ADMIN = "/admin/"
 # Pages for operators and developers are in English only, as are all endpoints for machines.
-ENGLISH = (ADMIN, "/metrics", "/oauth/", "/playground/", "/sandbox/", "/.well-known/")
+ENGLISH = (ADMIN, "/health/", "/metrics", "/oauth/", "/playground/", "/sandbox/", "/.well-known/")
+# Asked at the port of each instance, so without TLS and by any name. The answers depend on neither.
+MONITORING = frozenset(("/health/live", "/health/ready", "/metrics"))
 SIMULATED_CHECK = "/sandbox/identity/"  # a step of the holder's flow, and so in the language of the holder
 _SESSION_KEY = re.compile("[a-z0-9]{32}")
+_METHODS = frozenset(("GET", "HEAD", "POST"))
+_FACTS_OF_EVERY_REQUEST = 2
+_REQUEST_ID = re.compile("[0-9a-f]{32}")  # nginx's $request_id
 
 form_tokens.install()
 
 
 class EveryRequest:
-    """Gives every request a reference and a language, and every response its headers and a line in the log.
+    """Gives every request an id and a language, and every response its headers and a line in the log.
+
+    The id is that of the proxy in front, whose log has it too. Error pages show its beginning as the
+    reference, so that people can quote it.
 
     The line has method, route, status and milliseconds, and what views bind with `log_context.bind`. The path
     and the query are left out, because they contain e-mail addresses, nonces and payments.
@@ -45,26 +54,33 @@ class EveryRequest:
         self.get_response = get_response
         self.headers = stored(_constant_headers())
         self.hsts = stored({"Strict-Transport-Security": hsts} if (hsts := _hsts()) else {})
+        self.proxied = settings.TRUSTED_PROXY_COUNT > 0  # otherwise the client sets the headers
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         started = perf_counter()
-        reference = secrets.token_hex(4).upper()  # error pages show it, so that people can quote it
+        request_id = self.proxied and request.META.get("HTTP_X_REQUEST_ID", "")
+        if not request_id or not _REQUEST_ID.fullmatch(request_id):
+            request_id = secrets.token_hex(16)
+        reference = request_id[:8].upper()
         request.reference = reference  # type: ignore[attr-defined]
-        log_context.begin(reference=reference)
+        facts = log_context.begin(reference=reference, request_id=request_id)
         language = _language(request)
         request.page_language = language  # type: ignore[attr-defined]
         activate(language or settings.LANGUAGE_CODE)
         try:
             response = self.get_response(request)
+            response.headers["X-Request-ID"] = request_id
             self._add_headers(request, response)
             _name_language(response, language)
-            match = request.resolver_match
-            log.info(
+            match, seconds = request.resolver_match, perf_counter() - started
+            _count(request, response.status_code, seconds, facts)
+            line = log.debug if request.path_info in MONITORING else log.info  # probes come every few seconds
+            line(
                 "request",
                 method=request.method,
                 route=match.route if match else None,
                 status=response.status_code,
-                milliseconds=round((perf_counter() - started) * 1000, 1),
+                milliseconds=round(seconds * 1000, 1),
             )
             return response
         finally:
@@ -101,14 +117,15 @@ class Entrance:
         self.static_files: GetResponse = WhiteNoiseMiddleware(self._page)
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        if settings.SECURE_SSL_REDIRECT and not request.is_secure():
+        if settings.SECURE_SSL_REDIRECT and not request.is_secure() and request.path_info not in MONITORING:
             return HttpResponsePermanentRedirect(f"https://{request.get_host()}{request.get_full_path()}")
         if "\0" in request.path_info:  # none of our URLs has one, and PostgreSQL cannot store it
             raise Http404
         return self.static_files(request)  # calls `_page` if there is no such file
 
     def _page(self, request: HttpRequest) -> HttpResponse:
-        request.get_host()  # raises DisallowedHost, which is answered with 400
+        if request.path_info not in MONITORING:
+            request.get_host()  # raises DisallowedHost, which is answered with 400
         answer = self.admin if request.path_info.startswith(ADMIN) else self.pages
         response = answer(request)
         add_missing(response, self.headers)
@@ -171,6 +188,30 @@ def _language(request: HttpRequest) -> str:
     path = request.path_info
     english = path.startswith(ENGLISH) and not path.startswith(SIMULATED_CHECK)
     return "" if english else languages.of_request(request)
+
+
+def _count(request: HttpRequest, status: int, seconds: float, facts: dict[str, Any]) -> None:
+    """Counts a request, and what it came to by the facts of its line in the log.
+
+    Labels are names that we gave: routes, client ids of registered relying parties, kinds of outcomes.
+    """
+    match, method = request.resolver_match, request.method
+    if match is not None:
+        route = ADMIN[1:-1] if match.namespaces else match.url_name or match.route
+    else:
+        route = "static" if request.path_info.startswith(settings.STATIC_URL) else "none"
+    DURATIONS.observe(seconds, route, method if method in _METHODS else "other", status)
+    if len(facts) == _FACTS_OF_EVERY_REQUEST:
+        return
+    party = facts.get("client_id", "")
+    if step := facts.get("first_step"):
+        RECEIVED.add(party, step)
+    if purpose := facts.get("signed_in"):
+        SIGN_INS.add(purpose)
+    if step == "consent" or "asked" in facts:
+        ASKED.add(party)
+    if "outcome" in facts:
+        ANSWERED.add(party, facts.get("error", "shared"))
 
 
 def _name_language(response: HttpResponse, language: str) -> None:

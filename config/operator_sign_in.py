@@ -6,7 +6,7 @@ other limits do not lock the operator out.
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from datetime import datetime, timedelta
+from datetime import datetime
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -25,10 +25,10 @@ from wallet.known_browsers import OPERATOR
 
 log = structlog.get_logger(__name__)
 
-TRIES_PER_CLIENT = Limit("operator-tries-per-client", most=20, window=timedelta(minutes=15))
+TRIES_PER_CLIENT = Limit.from_settings("operator-tries-per-client")
 # Against attacks from many clients; does not count known browsers. `manage.py` needs no password.
-TRIES_PER_ACCOUNT = Limit("operator-tries-per-account", most=100, window=timedelta(hours=1))
-TRIES_PER_BROWSER = Limit("operator-tries-per-browser", most=20, window=timedelta(minutes=15))
+TRIES_PER_ACCOUNT = Limit.from_settings("operator-tries-per-account")
+TRIES_PER_BROWSER = Limit.from_settings("operator-tries-per-browser")
 # Checking a password is deliberately slow. Each process checks one at a time, which leaves all other threads
 # to holders. One known browser at a time may wait for its turn, so that constant attempts by attackers do not
 # lock it out.

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 import environ
 from django.core.exceptions import ImproperlyConfigured
 
-from config import database, identity_providers, operator, origins, variables
+from config import database, identity_providers, limits, operator, origins, variables
 from config.logs import logging_config
 from infra import email_addresses
 from keys.private_keys.secret_file import SecretFileError, secrets_in
@@ -128,6 +128,13 @@ PKCS11_PIN_FILE = variables.file_instead_of("PKCS11_PIN")  # read at each login
 # Where new private keys are kept: `software` (sealed in the database) or `pkcs11`.
 SIGNING_KEY_STORE = variables.text("SIGNING_KEY_STORE", default="software")
 
+# The folder for the signed heads and the lines of the audit record, and the PEM file of the key that signs
+# them (`sign_audit_record`).
+AUDIT_FOLDER = variables.text("AUDIT_FOLDER")
+AUDIT_KEY_FILE = variables.text("AUDIT_KEY_FILE")
+if bool(AUDIT_FOLDER) != bool(AUDIT_KEY_FILE):
+    raise ImproperlyConfigured("AUDIT_FOLDER and AUDIT_KEY_FILE need each other.")
+
 # --- What is installed ------------------------------------------------------------------------------------
 
 INSTALLED_APPS = [
@@ -195,13 +202,8 @@ LOCALHOST_REDIRECT_URIS = _sandbox
 # that is itself on loopback, where nobody but the machine's developer can register any.
 LOOPBACK_CALLS = _sandbox and _base.hostname in ("localhost", "127.0.0.1", "::1")
 
-# Limits per client address in 15 minutes. Offices and mobile networks may share one address.
-REQUESTS_PER_CLIENT = variables.number("REQUESTS_PER_CLIENT", default=300)
-SIGN_IN_EMAILS_PER_CLIENT = variables.number("SIGN_IN_EMAILS_PER_CLIENT", default=300)
-SIGN_IN_WRONG_CODES_PER_CLIENT = variables.number("SIGN_IN_WRONG_CODES_PER_CLIENT", default=100)
-# Codes to one e-mail address in 15 minutes: for each browser that has signed in with it before, and for all
-# other browsers at one client address (`wallet.sign_in_allowances`).
-SIGN_IN_CODES_PER_ADDRESS = variables.number("SIGN_IN_CODES_PER_ADDRESS", default=5)
+# How often something may be done, by the purpose of each limit.
+LIMITS = limits.from_environment()
 
 # The sandbox certifies signing keys by an authority in the database. In production a real certificate
 # authority does, and `manage.py certify_signing_key` installs its chain.
@@ -210,6 +212,10 @@ SELF_CERTIFYING_AUTHORITY = _sandbox
 CERTIFICATE_SUBJECT = variables.text("CERTIFICATE_SUBJECT")
 SIGNING_KEY_PERIOD = timedelta(days=variables.number("SIGNING_KEY_DAYS", default=90))
 SIGNING_KEY_STAGED_FOR = timedelta(hours=variables.number("SIGNING_KEY_STAGED_HOURS", default=48))
+# Whether the next key is made as soon as one begins to sign, so that a certified spare stands at all times.
+SIGNING_KEY_SPARE = variables.switch("SIGNING_KEY_SPARE", default=False)
+# A program that gets a certificate request on its standard input and writes the chain to its standard output.
+CERTIFICATE_COMMAND = variables.text("CERTIFICATE_COMMAND")
 
 # After this time the transaction that a holder was shown is erased from the record of consent.
 TRANSACTION_RETENTION_YEARS = variables.number("TRANSACTION_RETENTION_YEARS", default=7, most=100)
@@ -367,6 +373,10 @@ REST_FRAMEWORK = {
 METRICS_TOKEN = variables.text("METRICS_TOKEN")
 if METRICS_TOKEN and not re.fullmatch("[!-~]{32,}", METRICS_TOKEN):
     raise ImproperlyConfigured("METRICS_TOKEN must be 32 visible ASCII characters or more.")
+# Where the processes of an instance keep their figures; nowhere if nobody may read them.
+METRICS_DIRECTORY = (
+    Path(variables.text("METRICS_DIRECTORY", str(_var / "metrics"))) if METRICS_TOKEN else None
+)
 _level = variables.text("LOG_LEVEL", default="INFO")
 if _level not in ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"):
     raise ImproperlyConfigured("LOG_LEVEL must be DEBUG, INFO, WARNING, ERROR or CRITICAL.")

@@ -13,7 +13,7 @@ import presentation.views
 import wallet.account.what_is_kept
 import wallet.endpoints
 import wallet.status_lists.endpoints
-from config import languages, views
+from config import health, languages, views
 from config.metrics import metrics
 from infra.published.documents import PublishedDocument
 from infra.published.families import PublishedFamily
@@ -67,6 +67,8 @@ urlpatterns = [
     path("operator/logo", views.operator_logo, name="operator_logo"),
     path("operator/style.css", views.operator_style, name="operator_style"),
     path("metrics", metrics, name="metrics"),
+    path("health/live", health.live, name="health_live"),
+    path("health/ready", health.ready, name="health_ready"),
     *(path(address, document) for address, document in PUBLISHED_DOCUMENTS.items()),
     *(
         path(f".well-known/{name}/{inserted_before}", presentation.metadata.discovery)

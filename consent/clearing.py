@@ -4,10 +4,10 @@ import uuid
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from consent.models import Consent
-from infra.retention import delete, pages
+from infra.retention import Due, delete, pages
 
 UNANSWERED_KEPT = timedelta(days=1)  # after the question expired
 
@@ -18,9 +18,15 @@ def clear_unanswered(*, now: datetime, batch: int) -> int:
     Each database transaction deletes `batch` rows. A question to which another table refers is kept until
     the reference is gone.
     """
+    return sum(delete(due.rows, by=due.by, batch=batch, where=due.where) for due in unanswered(now))
+
+
+def unanswered(now: datetime) -> list[Due]:
+    """What `clear_unanswered` deletes."""
     unreferenced = {f"{relation.name}__isnull": True for relation in Consent._meta.related_objects}
-    unanswered = Consent.objects.filter(decision=Consent.Decision.ASKED, expires_at__lt=now - UNANSWERED_KEPT)
-    return delete(unanswered, by="expires_at", batch=batch, where=Q(**unreferenced))
+    before = now - UNANSWERED_KEPT
+    rows = Consent.objects.filter(decision=Consent.Decision.ASKED, expires_at__lt=before)
+    return [Due(rows, "expires_at", before, where=Q(**unreferenced))]
 
 
 def note_undelivered(consents: Iterable[uuid.UUID], *, now: datetime) -> None:
@@ -37,10 +43,14 @@ def erase_transactions(*, asked_before: datetime, now: datetime, batch: int) -> 
     content, because it replaces only the value that it has read.
     """
     erased = 0
-    old = Consent.objects.filter(asked_at__lt=asked_before, sealed_transactions__isnull=False)
-    for page in pages(old, by="asked_at", batch=batch):
+    for page in pages(with_transactions(asked_before), by="asked_at", batch=batch):
         erased += page.update(sealed_transactions=None, erased_at=now)
     return erased
+
+
+def with_transactions(asked_before: datetime) -> QuerySet[Consent]:
+    """The records of questions asked before that moment that still have the content of transactions."""
+    return Consent.objects.filter(asked_at__lt=asked_before, sealed_transactions__isnull=False)
 
 
 def years_before(now: datetime, years: int) -> datetime:

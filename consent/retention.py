@@ -6,12 +6,20 @@ from django.conf import settings
 
 from consent import clearing, decisions
 from consent.retention_words import PEOPLE
-from infra.retention import table
+from infra.retention import Clearing, Due, table
 
 
 def _transactions(*, now: datetime, batch: int) -> int:
-    old = clearing.years_before(now, settings.TRANSACTION_RETENTION_YEARS)
-    return clearing.erase_transactions(asked_before=old, now=now, batch=batch)
+    return clearing.erase_transactions(asked_before=_years_ago(now), now=now, batch=batch)
+
+
+def _old_transactions(now: datetime) -> list[Due]:
+    old = _years_ago(now)
+    return [Due(clearing.with_transactions(old), "asked_at", old)]
+
+
+def _years_ago(now: datetime) -> datetime:
+    return clearing.years_before(now, settings.TRANSACTION_RETENTION_YEARS)
 
 
 ENTRIES = table(
@@ -39,8 +47,8 @@ consent.Consent: sealed_transactions | consent record: what the holder was shown
         "years": "TRANSACTION_RETENTION_YEARS",
     },
     clear={
-        "questions": clearing.clear_unanswered,
-        "transactions": _transactions,
+        "questions": Clearing(clearing.clear_unanswered, clearing.unanswered),
+        "transactions": Clearing(_transactions, _old_transactions),
     },
     people=PEOPLE,
 )

@@ -8,7 +8,9 @@ import secrets
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Self
 
+from django.conf import settings
 from django.db import connection
 from django.db.models import F
 from django.utils.crypto import salted_hmac
@@ -47,6 +49,11 @@ class Limit:
     purpose: str
     most: int
     window: timedelta
+
+    @classmethod
+    def from_settings(cls, purpose: str) -> Self:
+        """The limit with the numbers that the operator chose; `config.limits` lists them all."""
+        return cls(purpose, *settings.LIMITS[purpose])
 
     def take(self, subject: str, *, now: datetime) -> None:
         """Counts one more use, atomically; raises `LimitReachedError` when there is none left."""
@@ -89,6 +96,11 @@ class RollingLimit:
     purpose: str
     most: int
     window: timedelta
+
+    @classmethod
+    def from_settings(cls, purpose: str) -> Self:
+        """The limit with the numbers that the operator chose; `config.limits` lists them all."""
+        return cls(purpose, *settings.LIMITS[purpose])
 
     def take(self, subject: str, *, now: datetime) -> None:
         """Takes a free slot, atomically; raises `LimitReachedError` when there is none."""

@@ -4,6 +4,8 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from infra.database.append_only import AppendOnly
+
 
 class InternalRow(models.Model):
     """The base class of rows that operators do not see: without permissions, and named by their key."""
@@ -63,3 +65,29 @@ class DatabaseMark(models.Model):
 
     def __str__(self) -> str:
         return self.environment
+
+
+class AuditLine(AppendOnly):
+    """What an operator did or looked at: a line of the hash-chained record (`infra.audit`). IDs only.
+
+    The other columns repeat what is in `text`, for searching. On PostgreSQL a trigger refuses to change or
+    delete lines.
+    """
+
+    seq = models.BigIntegerField(_("number"), primary_key=True, editable=False)  # without gaps
+    text = models.TextField(_("text"), editable=False)  # canonical JSON, exactly as hashed
+    hash = models.CharField(_("SHA-256"), max_length=64, editable=False)
+    at = models.DateTimeField(_("when"), editable=False, db_index=True)
+    operator_id = models.BigIntegerField(_("operator’s ID"), null=True, editable=False, db_index=True)
+    action = models.CharField(_("action"), max_length=40, editable=False)
+    about = models.CharField(_("about"), max_length=200, editable=False)  # as in "wallet.wallet:<ID>"
+
+    class Meta:
+        ordering = ["-seq"]
+        default_permissions = []  # read by those who may read the history of the admin
+        verbose_name = _("line of the audit record")
+        verbose_name_plural = _("audit record")
+        indexes = [models.Index(fields=["about", "-seq"], name="infra_audit_about")]
+
+    def __str__(self) -> str:
+        return str(self.seq)

@@ -5,7 +5,7 @@ compares them with the table in docs/operate.md, and searches for columns withou
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -29,6 +29,7 @@ else:
     Words = str | Promise  # the package with the type is installed for development only
 
 PAGES = 100  # that one query of `pages` finds
+LOOKED_AT = 1000  # rows among which `Due` looks for one that also fits `where`
 Clear = Callable[..., int]  # takes `now` and `batch`; gives the number of rows it cleared
 
 
@@ -49,6 +50,51 @@ class ForPeople:
 
 
 @dataclass(frozen=True)
+class Due:
+    """Rows that are due because their time in the column `by` is not after `before`.
+
+    where: as for `delete`. rows: of another model, if `by` leads to it by a relation.
+    """
+
+    rows: QuerySet[Any]
+    by: str
+    before: datetime
+    where: Q | None = None
+
+    def overdue(self) -> timedelta:
+        """For how long the oldest of them has been due; zero if there is none.
+
+        Reads one row, or with `where` LOOKED_AT rows, because an index finds the time but not what else must
+        be true: so a row that stays is looked at no longer than that.
+        """
+        oldest = self.rows.order_by(self.by, "pk")
+        if self.where is not None:
+            first = list(oldest.values_list("pk", flat=True)[:LOOKED_AT])
+            oldest = oldest.filter(self.where, pk__in=first)
+        at: datetime | None = oldest.values_list(self.by, flat=True).first()
+        return max(self.before - at, timedelta(0)) if at else timedelta(0)
+
+
+@dataclass(frozen=True)
+class Clearing:
+    """A `clear`, with what it clears: `due` takes `now` and gives the rows that it would clear.
+
+    Without `due` nobody sees when something is overdue; it is left out only where no index finds the rows.
+    """
+
+    clear: Clear
+    due: Callable[[datetime], Iterable[Due]] | None = None
+
+    def __call__(self, *, now: datetime, batch: int) -> int:
+        return self.clear(now=now, batch=batch)
+
+    def overdue(self, *, now: datetime) -> timedelta:
+        """For how long the row that has waited longest has been due; zero if none waits."""
+        found = [due.overdue() for due in self.due(now)] if self.due else []
+        return max(found, default=timedelta(0))
+
+
+@dataclass(frozen=True)
 class Kept:
     """One kind of data.
 
@@ -66,7 +112,7 @@ class Kept:
     why: str
     how_long: str
     cleared_as: str = ""
-    clear: Clear | None = None
+    clear: Clearing | None = None
     people: ForPeople | None = None
 
 
@@ -101,7 +147,7 @@ def table(
     text: str,
     *,
     periods: Mapping[str, timedelta | str] | None = None,
-    clear: Mapping[str, Clear] | None = None,
+    clear: Mapping[str, Clearing] | None = None,
     people: Mapping[str, ForPeople] | None = None,
 ) -> tuple[Kept, ...]:
     """The entries of an app, one per line of the text; indented lines continue an entry. The cells:
@@ -177,13 +223,26 @@ def planned_with_values() -> Iterator[None]:
         raw.prepare_threshold = before
 
 
-def expired(rows: QuerySet[Any], *, kept: timedelta = timedelta(0), by: str = "expires_at") -> Clear:
-    """A `clear` that deletes the rows whose time in the column `by` is at least `kept` ago."""
+def expired(rows: QuerySet[Any], *, kept: timedelta = timedelta(0), by: str = "expires_at") -> Clearing:
+    """Deletes the rows whose time in the column `by` is at least `kept` ago."""
+
+    def due(now: datetime) -> list[Due]:
+        return [Due(rows.filter(**{f"{by}__lte": now - kept}), by, now - kept)]
 
     def clear(*, now: datetime, batch: int) -> int:
-        return delete(rows.filter(**{f"{by}__lte": now - kept}), by=by, batch=batch)
+        return sum(delete(each.rows, by=by, batch=batch) for each in due(now))
 
-    return clear
+    return Clearing(clear, due)
+
+
+def overdue(*, now: datetime) -> dict[str, timedelta]:
+    """For how long the oldest row that each clearing should have cleared has been due, by its name."""
+    with planned_with_values():
+        return {
+            entry.cleared_as: entry.clear.overdue(now=now)
+            for entry in entries()
+            if entry.clear and entry.clear.due
+        }
 
 
 def _words(period: timedelta | str) -> str:
@@ -200,6 +259,9 @@ ENTRIES = table(
     """
 infra.Allowance: key | what was done how often, by whom | a keyed digest | to limit it | until the window
     ends | allowances
+infra.AuditLine: text hash action about | audit record: what each operator did or looked at, when and why |
+    in clear; internal IDs, and the reason that the operator typed, without e-mail addresses | to account for
+    what operators did and saw | for ever
 """,
     clear={"allowances": expired(Allowance.objects.all())},
     people={
@@ -207,6 +269,11 @@ infra.Allowance: key | what was done how often, by whom | a keyed digest | to li
             _("How often you did something lately, such as asking for a sign-in code"),
             _("So that nobody can flood your mailbox or guess your codes. Only a checksum is stored."),
             _("A day at most"),
-        )
+        ),
+        "audit record: what each operator did or looked at, when and why": ForPeople(
+            _("Which of our people looked at your data or changed your wallet, and when: internal numbers"),
+            _("So that nobody looks without a trace."),
+            _("For ever. Once your wallet is closed, the numbers lead to nobody."),
+        ),
     },
 )

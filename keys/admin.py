@@ -25,6 +25,7 @@ from keys.rotation.timeline import Timeline, lives
 class SigningKeyAdmin(OperationsAdmin):
     """Shows keys read-only. Operations change them, each after a confirmation page."""
 
+    shows_no_person = True
     list_display = (short_id, "state", "private_key", "staged_at", "activated_at", "certificate_ends")
     actions = None
     operations = OPERATIONS
@@ -102,6 +103,7 @@ class SigningKeyAdmin(OperationsAdmin):
 class AuthorityAdmin(ReadOnly, admin.ModelAdmin):
     """Shows the sandbox's authority, whose root relying parties have to trust."""
 
+    shows_no_person = True
     list_display = ("subject", "ends", "fingerprint")
     fields = ("subject", "ends", "fingerprint", "root_pem", "issuing_pem", "created_at")
     readonly_fields = fields

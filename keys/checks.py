@@ -12,10 +12,12 @@ from django.db import Error as DatabaseError
 from django.db import transaction
 from django.utils.timezone import now
 
+from keys.certificates import command
 from keys.certificates.authority import SubjectError, requested_subject
 from keys.certificates.watch import ending_certificates
 from keys.models import SigningKey
 from keys.private_keys.secret_file import SecretFileError, others_can_read, secret_in
+from keys.rotation.plan import spare
 from keys.rotation.schedule import PUBLISHED_BEFORE_SIGNING
 from keys.sealed_columns import sealed_columns
 
@@ -159,6 +161,24 @@ def keys_in_hardware(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
         Error(f"Signing key {key} is in a hardware module, and PKCS11_MODULE is not set.", id="keys.E009")
         for key in _from_database(lambda: list(signs)) or ()
     ]
+
+
+@register(Tags.security, deploy=True)
+def spare_key(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """With SIGNING_KEY_SPARE a certified key stands ready. No warning, because the service must start."""
+    if not settings.SIGNING_KEY_SPARE:
+        return []
+    found = _from_database(lambda: [spare(now=now())])
+    message = "SIGNING_KEY_SPARE is set, and no staged key with valid certificates stands ready."
+    return [Info(message, id="keys.I005")] if found == [None] else []
+
+
+@register(Tags.security)
+def certificate_command(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """CERTIFICATE_COMMAND, when it is set, is a program that nobody but its owner can replace."""
+    path = settings.CERTIFICATE_COMMAND
+    fault = command.fault(path) if path else ""
+    return [Error(f"CERTIFICATE_COMMAND {fault}.", id="keys.E010")] if fault else []
 
 
 def _from_database(query: Callable[[], list[Row]]) -> list[Row] | None:

@@ -4,12 +4,13 @@ from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime
 
+from django.conf import settings
 from django.utils.timezone import now
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from keys.models import SigningKey
-from keys.rotation.plan import plan
+from keys.rotation.plan import plan, spare
 from keys.rotation.states import State
 
 
@@ -23,6 +24,12 @@ class KeyCollector(Collector):
         yield _states(Counter({State.WITHDRAWN: withdrawn}) + Counter(key.state for key in keys))
         yield _certificates(keys, moment)
         yield from _steps(moment)
+        if settings.SIGNING_KEY_SPARE:
+            yield GaugeMetricFamily(
+                "signing_key_spare",
+                "1 when a staged key with valid certificates could sign at once, else 0.",
+                value=1.0 if spare(now=moment) else 0.0,
+            )
 
 
 def _states(counts: Counter[str]) -> GaugeMetricFamily:

@@ -3,7 +3,7 @@
 It never contains claims or the wallet. Requests of other relying parties count as unknown.
 """
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
@@ -19,7 +19,7 @@ from presentation.requests.delivery.deliveries import Standing
 from wallet.credentials import TOKEN_LIFETIME
 from wallet.status_lists import standing
 
-PER_CLIENT = Limit("outcomes_of_client", most=1200, window=timedelta(minutes=1))
+PER_CLIENT = Limit.from_settings("outcomes_of_client")
 
 _TOKEN = Interaction.Outcome.TOKEN
 

@@ -2,13 +2,14 @@
 
 from datetime import datetime, timedelta
 
-from django.core.management import call_command
+from django.contrib.sessions.models import Session
 from django.db.models import Q, QuerySet
 
 from consent import clearing
 from consent.models import Consent
-from infra.retention import delete, expired, pages, table
-from presentation.models import Interaction, PushedRequest, UsedAssertion
+from infra.retention import Clearing, Due, delete, expired, pages, table
+from presentation.figures import counting
+from presentation.models import Interaction, PushedRequest, RequestCount, UsedAssertion
 from presentation.requests import interactions
 from presentation.requests.delivery import deliveries
 from presentation.retention_words import PEOPLE
@@ -22,13 +23,18 @@ WEBHOOKS_KEPT = timedelta(days=30)
 
 def clear_interactions(*, now: datetime, batch: int) -> int:
     """Deletes rows that are no longer needed, `batch` per transaction; returns their number."""
+    return sum(delete(due.rows, by=due.by, batch=batch) for due in old_interactions(now))
+
+
+def old_interactions(now: datetime) -> list[Due]:
+    """What `clear_interactions` deletes."""
     # Two queries, because what is remembered for more than a year has an index apart from what goes sooner.
-    ended = _without_token(before=now - WAY_BACK_KEPT)
-    forgotten = Interaction.objects.filter(
-        outcome=Interaction.Outcome.TOKEN, expires_at__lt=now - NONCE_REMEMBERED
-    )
-    deleted = delete(ended, by="expires_at", batch=batch)
-    return deleted + delete(forgotten, by="expires_at", batch=batch)
+    ended, forgotten = now - WAY_BACK_KEPT, now - NONCE_REMEMBERED
+    with_token = Interaction.objects.filter(outcome=Interaction.Outcome.TOKEN, expires_at__lt=forgotten)
+    return [
+        Due(_without_token(before=ended), "expires_at", ended),
+        Due(with_token, "expires_at", forgotten),
+    ]
 
 
 def note_never_answered(*, now: datetime, batch: int) -> None:
@@ -50,12 +56,8 @@ def _without_token(*, before: datetime) -> QuerySet[Interaction]:
 
 def _interactions(*, now: datetime, batch: int) -> int:
     note_never_answered(now=now, batch=batch)
+    counting.keep(now=now)
     return clear_interactions(now=now, batch=batch)
-
-
-def _sessions(*, now: datetime, batch: int) -> int:
-    call_command("clearsessions")
-    return 0  # the command does not say how many
 
 
 ENTRIES = table(
@@ -87,6 +89,9 @@ presentation.RelyingParty: contact suspension_reason notes | relying party: cont
     as long as the relying party
 presentation.RelyingPartyEvent: action actor | history of relying parties: what was done by command, and by
     whom | in clear | to account for what operators did | as long as the relying party
+presentation.RequestCount: asked granted declined failed | figures: how many requests a relying party made in
+    an hour, and how they ended | in clear; numbers only | operators see what each application asks |
+    {figures} | figures of relying parties
 auth.User: username password first_name last_name email | operator’s account | in clear; the password as a
     salted hash | operators sign in with it | until you delete it
 admin.LogEntry: object_id object_repr change_message | operators’ history: what each did, with the reason
@@ -100,13 +105,16 @@ sessions.Session: session_key session_data | operator’s session | in clear | t
         "nonce_remembered": NONCE_REMEMBERED,
         "interactions": interactions.LONGEST,
         "webhooks_kept": WEBHOOKS_KEPT,
+        "figures": counting.KEPT,
     },
     clear={
-        "operators’ sessions": _sessions,
-        "posted answers": deliveries.forget_expired,
-        "interactions": _interactions,
+        # As Django's `clearsessions`, but in batches.
+        "operators’ sessions": expired(Session.objects.all(), by="expire_date"),
+        "posted answers": Clearing(deliveries.forget_expired, deliveries.expired),
+        "interactions": Clearing(_interactions, old_interactions),
         "used assertions": expired(UsedAssertion.objects.all()),
         "pushed requests": expired(PushedRequest.objects.all(), kept=interactions.LONGEST),
+        "figures of relying parties": expired(RequestCount.objects.all(), kept=counting.KEPT, by="hour"),
         "webhook secrets": expired(WebhookSecret.objects.all(), by="ends_at"),
         "webhooks": expired(WebhookEvent.objects.all(), kept=WEBHOOKS_KEPT, by="created_at"),
     },

@@ -4,7 +4,7 @@ The request is a JSON object, read strictly.
 """
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from infra import strict_json
@@ -20,7 +20,7 @@ from wallet.trust_policy import CHECKS
 
 LONGEST = 262_144  # bytes; twice the longest presentation with the longest transaction data
 # The same limit as for pushed requests: a relying party may send every answer of every holder.
-PER_CLIENT = Limit("verifications_of_client", most=1200, window=timedelta(minutes=1))
+PER_CLIENT = Limit.from_settings("verifications_of_client")
 
 
 class VerificationRequestError(ValueError):

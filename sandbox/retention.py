@@ -1,6 +1,6 @@
 """The personal data in the sandbox's tables, why it is stored, and for how long."""
 
-from infra.retention import expired, table
+from infra.retention import Clearing, expired, table
 from sandbox.models import PlaygroundAnswer
 from sandbox.playground import posted_answers
 from sandbox.self_service import self_registrations
@@ -18,7 +18,7 @@ sandbox.Letter: recipient subject text | sandbox only: the mailbox with codes an
 """,
     periods={"self_registrations": self_registrations.KEPT, "posted_answers": posted_answers.KEPT},
     clear={
-        "registrations": self_registrations.clear,
+        "registrations": Clearing(self_registrations.clear, self_registrations.expired),
         "received answers": expired(PlaygroundAnswer.objects.all()),
     },
 )

@@ -61,15 +61,19 @@ class Cluster:
             "env": {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "HOME": "/tmp"},
             **identity,
         }
-        initdb = [bindir / "initdb", "-D", self.root / "d", "-U", "postgres", "-A", "trust"]
+        self._make()
+        self.url = f"postgresql://postgres@/postgres?host={self.root}&port={options.get('port', '5432')}"
+        self.start()
+
+    def _make(self) -> None:
+        """Fill the folder `d` of `root`."""
+        initdb = [self._bindir / "initdb", "-D", self.root / "d", "-U", "postgres", "-A", "trust"]
         subprocess.run(
             [*initdb, "-E", "UTF8", "--locale=C.UTF-8", "--no-sync", "--no-instructions"],
             check=True,
             capture_output=True,
             **self._common,
         )
-        self.url = f"postgresql://postgres@/postgres?host={self.root}"
-        self.start()
 
     def start(self) -> None:
         """Start the server, for the first time or after `shut_down`."""
@@ -110,6 +114,13 @@ class Cluster:
     def shut_down(self) -> None:
         """End the server at once and keep its data."""
         self.process.send_signal(signal.SIGQUIT)
+        self.process.wait(60)
+
+    def kill(self) -> None:
+        """Kill all processes of the server at once; `start` then recovers its data."""
+        for pid in [self.process.pid, *self._children()]:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         self.process.wait(60)
 
     @contextlib.contextmanager

@@ -1,12 +1,15 @@
 """The configurations of nginx and gunicorn in deploy/, as in production, on a port other than 443."""
 
+import json
 import os
 import re
 import signal
 import ssl
 import subprocess
+from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
+from hashlib import sha256
 from http.client import HTTPResponse, HTTPSConnection
 from http.cookies import SimpleCookie
 from pathlib import Path
@@ -29,14 +32,17 @@ TOKEN = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')
 class Visitor:
     """A minimal browser: cookies, `Origin`, and the host with its port."""
 
-    def __init__(self, port: int, name: str) -> None:
-        self.port, self.name, self.cookies = port, name, SimpleCookie()
+    def __init__(self, port: int, name: str, *, address: str = "127.0.0.1") -> None:
+        self.port, self.name, self.cookies, self.source = port, name, SimpleCookie(), (address, 0)
 
     def ask(self, method: str, path: str, body: str = "", **headers: str) -> tuple[HTTPResponse, str]:
         context = ssl.create_default_context()
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
         sent = {"Host": self.name, "Cookie": self.cookies.output(attrs=[], header="", sep=";").strip()}
-        with closing(HTTPSConnection("127.0.0.1", self.port, timeout=30, context=context)) as connection:
+        to_nginx = HTTPSConnection(
+            "127.0.0.1", self.port, timeout=30, context=context, source_address=self.source
+        )
+        with closing(to_nginx) as connection:
             connection.request(method, path, body, sent | headers)
             answer = connection.getresponse()
             text = answer.read().decode()
@@ -57,8 +63,11 @@ class Visitor:
 
 
 @contextmanager
-def proxy(folder: Path, port: int, service: int) -> Iterator[None]:
-    """Runs nginx with deploy/nginx.conf and the paths, ports and certificate of this test."""
+def proxy(folder: Path, port: int, *instances: int) -> Iterator[None]:
+    """Runs nginx with deploy/nginx.conf and the paths, ports and certificate of this test.
+
+    instances: the ports of one instance or two.
+    """
     key, certificate = folder / "key.pem", folder / "certificate.pem"
     made = f"openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN={HOST}"
     subprocess.run(
@@ -68,7 +77,9 @@ def proxy(folder: Path, port: int, service: int) -> Iterator[None]:
     for shipped, here in {
         "listen 443 ssl http2": f"listen 127.0.0.1:{port} ssl http2",
         "listen 80": f"listen 127.0.0.1:{free_port()}",
-        "http://127.0.0.1:8000": f"http://127.0.0.1:{service}",
+        "server 127.0.0.1:8001": f"server 127.0.0.1:{instances[0]}",
+        "server 127.0.0.1:8002": f"server 127.0.0.1:{instances[-1]}",
+        "/srv/presentation/current": str(ROOT),
         "/etc/ssl/wallet.example/fullchain.pem": str(certificate),
         "/etc/ssl/wallet.example/privkey.pem": str(key),
         "/var/log/nginx": str(folder),
@@ -183,3 +194,84 @@ def test_neither_a_query_nor_the_secret_of_a_link_is_logged(port: int, logs: Pat
     assert "GET /wallet/link/(secret)" in written
     assert "s" * 22 not in written
     assert "nora" not in written
+
+
+@pytest.mark.parametrize("path", ["/health/live", "/health/ready", "/metrics"])
+def test_the_state_of_an_instance_is_not_for_outsiders(port: int, path: str) -> None:
+    inside, _text = Visitor(port, f"{HOST}:{port}").ask("GET", path)
+    outside, text = Visitor(port, f"{HOST}:{port}", address="127.0.0.2").ask("GET", path)
+
+    assert inside.status != 403
+    assert outside.status == 403
+    assert "checks" not in text
+
+
+def test_one_id_is_in_the_log_of_nginx_and_in_the_answer_whatever_the_client_sends(
+    port: int, logs: Path
+) -> None:
+    answer, page = Visitor(port, f"{HOST}:{port}").ask("GET", "/nowhere/", **{"X-Request-ID": "a" * 32})
+
+    used = answer.headers["X-Request-ID"]
+    assert used != "a" * 32
+    assert used[:8].upper() in page
+    for _ in range(1200):
+        if used in (written := (logs / "wallet.log").read_text()):
+            break
+        sleep(0.05)
+    assert used in written
+
+
+AWAY = ("GET", "POST")
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    """The port of nginx in front of instances that are not there."""
+    port = free_port()
+    with proxy(tmp_path_factory.mktemp("alone"), port, free_port(), free_port()):
+        yield port
+
+
+@pytest.mark.parametrize("method", AWAY)
+def test_while_no_instance_answers_people_see_a_calm_page_and_may_come_back_in_seconds(
+    alone: int, method: str
+) -> None:
+    answer, page = Visitor(alone, HOST).ask(method, "/wallet/?q=nora%40example.org", Accept="text/html,*/*")
+
+    assert (answer.status, answer.headers["Retry-After"]) == (503, "5")
+    assert answer.headers["Content-Type"] == "text/html"
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert "Location" not in answer.headers  # the address in the bar is the one to open again
+    assert "It is not your fault" in page
+    assert "No es culpa suya" in page
+    assert "nora" not in page
+
+
+@pytest.mark.parametrize("method", AWAY)
+@pytest.mark.parametrize("accepted", ["*/*", "application/json"])
+def test_while_no_instance_answers_programs_get_the_error_that_the_service_itself_gives(
+    alone: int, method: str, accepted: str
+) -> None:
+    answer, body = Visitor(alone, HOST).ask(method, "/oauth/v2/token", Accept=accepted)
+
+    assert (answer.status, answer.headers["Retry-After"]) == (503, "5")
+    assert answer.headers["Content-Type"] == "application/json"
+    assert json.loads(body)["error"] == "temporarily_unavailable"
+
+
+def test_the_calm_page_has_the_styles_that_its_policy_allows_and_loads_nothing(alone: int) -> None:
+    answer, page = Visitor(alone, HOST).ask("GET", "/wallet/", Accept="text/html")
+
+    (style,) = re.findall("<style>(.*?)</style>", page, re.DOTALL)
+    hashed = b64encode(sha256(style.encode()).digest()).decode()
+    assert f"style-src 'sha256-{hashed}'" in answer.headers["Content-Security-Policy"]
+    assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
+    assert not re.search(r"src=|<script|<link|<form|url\(|style=", page)
+
+
+@pytest.mark.parametrize("name", ["away.html", "away.json"])
+def test_the_calm_page_has_no_address_of_its_own(port: int, name: str) -> None:
+    answer, page = Visitor(port, f"{HOST}:{port}").ask("GET", f"/{name}")
+
+    assert answer.status == 404
+    assert "your fault" not in page

@@ -154,6 +154,8 @@ def pages(service: Service) -> dict[str, Answer]:
     )
     asked = {}
     for path in [*ADDRESSES, *admin, service.request()]:
+        if path.startswith("/health/"):  # see `probes`
+            continue
         asked[f"GET {path}"] = service.ask(path, Cookie=cookies)
         asked[f"POST {path}"] = service.ask(path, "POST", form, Cookie=cookies, Referer=f"{ORIGIN}/the/form/")
     return asked
@@ -178,19 +180,29 @@ def machines(service: Service) -> dict[str, Answer]:
     }
 
 
+def probes(service: Service) -> tuple[int, int, dict[str, str]]:
+    """The statuses of `/health/live` and `/health/ready`, and what the latter says of each check."""
+    alive, ready = service.ask("/health/live"), service.ask("/health/ready")
+    return alive.status, ready.status, json.loads(ready.body)["checks"]
+
+
 def test_while_the_database_is_away_pages_and_endpoints_answer_503_and_work_again_afterwards(
     service: Service, cluster: Cluster
 ) -> None:
     assert service.presents().startswith(service.facts["redirect_uri"])
     before = {name: answer.status for name, answer in {**pages(service), **machines(service)}.items()}
     assert {name for name, status in before.items() if status >= 500} == set()
+    assert probes(service)[:2] == (200, 200)
 
     cluster.shut_down()
     try:
         answered, told = pages(service), machines(service)
+        until(service, "/health/ready", 503)  # the result of a moment ago is given for a second
+        probed = probes(service)
     finally:
         cluster.start()
 
+    assert (*probed[:2], probed[2]["database"], probed[2]["static_files"]) == (200, 503, "failed", "ok")
     failed = {name: answer for name, answer in answered.items() if answer.status >= 500}
     strange = {n: a for n, a in failed.items() if not is_an_outage_page(a) and not is_json_503(a)}
     assert strange == {}
@@ -204,6 +216,7 @@ def test_while_the_database_is_away_pages_and_endpoints_answer_503_and_work_agai
         assert (f'href="{ORIGIN}/the/form/"' in failed[name].body) == name.startswith("POST"), name
     assert {name: answer for name, answer in told.items() if not is_json_503(answer)} == {}
     assert service.presents().startswith(service.facts["redirect_uri"])
+    until(service, "/health/ready", 200)
 
 
 # --- Hanging ----------------------------------------------------------------------------------------------
@@ -248,7 +261,10 @@ def test_while_the_database_hangs_documents_are_served_and_pages_answer_503_and_
                 served[path].append(service.ask(path))
         pages, told = [one.result() for one in waiting[:MANY]], [one.result() for one in waiting[MANY:]]
         at_last = service.ask("/", "POST", "a=b"), service.ask(history)
+        until(service, "/health/ready", 503)
+        probed = probes(service)
 
+    assert (*probed[:2], probed[2]["database"]) == (200, 503, "failed")
     assert {answer.status for answers in served.values() for answer in answers} == {200}
     assert all(len({answer.body for answer in answers}) == 1 for answers in served.values())
     assert all(len(answers) > 2 for answers in served.values())

@@ -16,6 +16,7 @@ ABOUT_OTHERS = {
     "presentation.WebhookSecret",
     "presentation.RelyingParty",
     "presentation.RelyingPartyEvent",
+    "presentation.RequestCount",
     "auth.User",
     "admin.LogEntry",
     "sessions.Session",

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from infra.retention import expired, table
+from infra.retention import Clearing, expired, table
 from wallet import known_browsers, sessions
 from wallet.account.address import changes
 from wallet.account.recovery import recoveries
@@ -122,14 +122,14 @@ wallet.StatusEvent: subject_id actor reason | history of status changes: which c
         "address changes": expired(EmailChange.objects.all()),
         "former addresses": expired(FormerAddress.objects.all()),
         "stop links": expired(StopLink.objects.all()),
-        "recoveries": recovery_sweeping.clear,
+        "recoveries": Clearing(recovery_sweeping.clear, recovery_sweeping.over),
         "browsers": expired(KnownBrowser.objects.all()),
-        "ended identities": erasure.clear_identities,
-        "documents": erasure.clear_documents,
-        "pictures": pictures.clear,
-        "identity checks": erasure.clear_attempts,
-        "presented credentials": sweeping.forget_ended,
-        "status lists": sweeping.retire_closed,
+        "ended identities": Clearing(erasure.clear_identities, erasure.ended),
+        "documents": Clearing(erasure.clear_documents, erasure.replaced),
+        "pictures": Clearing(pictures.clear, pictures.decided),
+        "identity checks": Clearing(erasure.clear_attempts, erasure.old_attempts),
+        "presented credentials": Clearing(sweeping.forget_ended, sweeping.ended_entries),
+        "status lists": Clearing(sweeping.retire_closed),  # say nothing of anybody; none is found quickly
     },
     people=PEOPLE,
 )

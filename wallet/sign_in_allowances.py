@@ -27,31 +27,25 @@ The rules are below; docs/operate.md explains the settings to operators.
 from contextlib import ExitStack
 from datetime import datetime, timedelta
 
-from django.conf import settings
-
 from infra.limits import Limit, LimitReachedError, RollingLimit, take_all
 from wallet import known_browsers
 
 CODE_LIFETIME = timedelta(minutes=10)
 TRIES = 5  # for each code
-GUESSES_A_DAY = 100  # for one mailbox, by all strangers together
 
-_SHORT, _DAY = timedelta(minutes=15), timedelta(days=1)
+_SHORT = timedelta(minutes=15)
 
-CODES_PER_BROWSER = Limit("codes-per-browser", most=settings.SIGN_IN_CODES_PER_ADDRESS, window=_SHORT)
-CODES_PER_BROWSER_AND_DAY = Limit("codes-per-browser-and-day", most=20, window=_DAY)
-CODES_PER_EMAIL_AND_CLIENT = Limit(
-    "codes-per-email-and-client", most=settings.SIGN_IN_CODES_PER_ADDRESS, window=_SHORT
-)
-# A code can be guessed until it expires, so its slot of the day is taken for that much longer.
-CODES_TO_STRANGERS = RollingLimit(
-    "codes-to-strangers", most=GUESSES_A_DAY // TRIES, window=_DAY + CODE_LIFETIME
-)
+CODES_PER_BROWSER = Limit.from_settings("codes-per-browser")
+CODES_PER_BROWSER_AND_DAY = Limit.from_settings("codes-per-browser-and-day")
+CODES_PER_EMAIL_AND_CLIENT = Limit.from_settings("codes-per-email-and-client")
+# With the tries of each code at most 100 guesses a day. A code can be guessed until it expires, so its slot
+# of the day is taken for that much longer.
+CODES_TO_STRANGERS = RollingLimit.from_settings("codes-to-strangers")
 LINKS_PER_EMAIL = RollingLimit("links-per-email", most=1, window=_SHORT)
-CODES_PER_CLIENT = Limit("codes-per-client", most=settings.SIGN_IN_EMAILS_PER_CLIENT, window=_SHORT)
-LINKS_PER_CLIENT = Limit("links-per-client", most=settings.SIGN_IN_EMAILS_PER_CLIENT, window=_SHORT)
-ERRANDS_PER_CLIENT = Limit("errands-per-client", most=settings.SIGN_IN_EMAILS_PER_CLIENT, window=_SHORT)
-TRIES_PER_CLIENT = Limit("tries-per-client", most=settings.SIGN_IN_WRONG_CODES_PER_CLIENT, window=_SHORT)
+CODES_PER_CLIENT = Limit.from_settings("codes-per-client")
+LINKS_PER_CLIENT = Limit.from_settings("links-per-client")
+ERRANDS_PER_CLIENT = Limit.from_settings("errands-per-client")
+TRIES_PER_CLIENT = Limit.from_settings("tries-per-client")
 
 
 def take_code(email: str, *, browser: str, client: str, known: bool, now: datetime, taken: ExitStack) -> bool:

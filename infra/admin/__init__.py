@@ -1,1 +1,5 @@
-"""Building blocks of the admin."""
+"""Building blocks of the admin, and the page of the audit record, which importing this registers."""
+
+from infra.admin import audit_record
+
+__all__ = ["audit_record"]

@@ -1,4 +1,4 @@
-"""The admin of models that operators change only by operations: buttons, confirmation pages, history."""
+"""The admin of models that operators change only by operations: buttons, confirmation pages, records."""
 
 from collections.abc import Mapping
 from contextlib import nullcontext
@@ -17,6 +17,7 @@ from django.urls import URLPattern, path, reverse
 from django.utils.timezone import now
 from django.utils.translation import gettext as _t
 
+from infra.audit.recording import record
 from infra.operations import Done, Operation, Refusals, Text, text_for
 
 
@@ -31,7 +32,7 @@ class OperationsAdmin(ModelAdmin):
     permitted_with = ""  # the model of this app whose permissions are checked; by default the admin's own
     state_field = "state"
     checks_state_first = False  # False: the confirmation page opens in any state, and `run` raises a refusal
-    one_transaction = True  # the operation and its entry in the history are committed together
+    one_transaction = True  # the operation, its entry in the history and its line of the audit record
     short_addresses = False  # a row's operation has the URL `suspend/` below the row, not `do/suspend/`
 
     def get_urls(self) -> list[URLPattern]:
@@ -97,7 +98,7 @@ class OperationsAdmin(ModelAdmin):
         data, files = (request.POST, request.FILES) if request.method == "POST" else (None, None)
         form = operation.form(data, files, initial=operation.initial(row))
         if form.is_valid():
-            self._run(request, operation, row, form.cleaned_data)
+            self._run(request, name, row, form.cleaned_data)
             return HttpResponseRedirect(self.address(row))
         return self._confirmation_page(request, operation, row, form)
 
@@ -150,12 +151,14 @@ class OperationsAdmin(ModelAdmin):
             form=form,
         )
 
-    def _run(self, request: HttpRequest, operation: Operation, row: Any, values: dict[str, Any]) -> None:
+    def _run(self, request: HttpRequest, name: str, row: Any, values: dict[str, Any]) -> None:
         operator = cast(AbstractUser, request.user).get_username()
         try:
             with transaction.atomic() if self.one_transaction else nullcontext():
-                done = operation.run(row, values, operator, now())
+                done = self.operations[name].run(row, values, operator, now())
                 self._record(request, row, done)
+                action = name.replace("-", "_")
+                record(request, action, done.added or row or self.model, str(values.get("reason", "")))
         except tuple(self.refusals) as refusal:
             self.message_user(request, self._text_of(refusal), messages.ERROR)
         else:

@@ -2,7 +2,8 @@
 
 While the server is suspended, its kernel still acknowledges what we send, so neither a timeout of the server
 nor one of TCP ends the wait. Therefore the client disconnects after a while. The thread gets an
-OperationalError; whether a COMMIT in progress succeeded is then unknown. When all other threads already wait
+OperationalError; whether a COMMIT in progress succeeded is then unknown. So it is when the server stopped
+waiting for its synchronous standby, which it reports by a warning only. When all other threads already wait
 for the database, the last one waits two seconds at most, so that it can serve the documents in memory.
 
 After a wait was cut off, a background thread probes the server until it answers. While it does not, every
@@ -15,6 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from time import monotonic, sleep
 from typing import Any
+from weakref import WeakMethod
 
 import psycopg
 import structlog
@@ -62,9 +64,24 @@ def bounded(seconds: float) -> Iterator[None]:
 class _BoundedConnection(psycopg.Connection[Any]):
     """Limits `wait`, through which every wait for the server goes, including BEGIN and COMMIT."""
 
+    _unreplicated = False  # whether the server has stopped waiting for its synchronous standby
+
     def wait(self, gen: Any, *args: Any, **kwargs: Any) -> Any:
         seconds = getattr(_thread, "seconds", None)
-        return super().wait(gen if seconds is None else _limited(gen, self, seconds), *args, **kwargs)
+        found = super().wait(gen if seconds is None else _limited(gen, self, seconds), *args, **kwargs)
+        if self._unreplicated:
+            self._unreplicated = False
+            raise psycopg.OperationalError("The COMMIT is not known to have reached the standby.")
+        return found
+
+    def note(self, notice: psycopg.errors.Diagnostic) -> None:
+        """A notice handler. Somebody canceled the wait for the standby, and the COMMIT counts as done.
+
+        The name of the server's function is not translated, and the warning has no code of its own.
+        """
+        if notice.source_function == "SyncRepWaitForLSN":
+            log.error("commit_perhaps_not_replicated")
+            self._unreplicated = True
 
 
 def _watch(connection: Any) -> None:
@@ -80,6 +97,8 @@ def _watch(connection: Any) -> None:
 def _bind(raw: Any) -> Any:
     if type(raw) is psycopg.Connection:
         raw.__class__ = _BoundedConnection
+        note = WeakMethod(raw.note)  # the connection must not keep itself alive
+        raw.add_notice_handler(lambda notice: (found := note()) and found(notice))
     return raw
 
 

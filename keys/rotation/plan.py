@@ -57,6 +57,11 @@ class Step:
                 return _("The key after %(after)s is staged on %(when)s.")
             case What.STAGE:
                 return _("A key is to be staged: manage.py rotate_signing_keys")
+            case What.CERTIFY if self.by_operator and settings.CERTIFICATE_COMMAND:
+                return _(
+                    "Key %(kid)s waits for its certificate: rotate_signing_keys asks CERTIFICATE_COMMAND for "
+                    "it every hour."
+                )
             case What.CERTIFY if self.by_operator:
                 return _("Key %(kid)s waits for its certificate: manage.py certify_signing_key %(kid)s")
             case What.CERTIFY:
@@ -126,7 +131,17 @@ def _succession(active: SigningKey | None, staged: SigningKey | None, now: datet
     return [Step(What.CERTIFY, staged.staged_at, staged.pk, after, by_operator=True)]
 
 
+def spare(*, now: datetime) -> SigningKey | None:
+    """The staged key if it could sign now, because its certificate chain is valid; else None."""
+    staged = SigningKey.objects.filter(state=State.STAGED).first()
+    return staged if staged and fits(staged, now) else None
+
+
 def _problems(now: datetime) -> tuple[Entry, ...]:
-    if SigningKey.objects.filter(state=State.ACTIVE).exists():
-        return ()
-    return (Entry("no_active_key", None, now, _("No key signs: credentials cannot be issued.")),)
+    found = []
+    if not SigningKey.objects.filter(state=State.ACTIVE).exists():
+        found.append(Entry("no_active_key", None, now, _("No key signs: credentials cannot be issued.")))
+    if settings.SIGNING_KEY_SPARE and not spare(now=now):
+        text = _("No spare stands ready: if the key that signs is withdrawn, nothing can be issued.")
+        found.append(Entry("no_spare_key", None, now, text))
+    return tuple(found)

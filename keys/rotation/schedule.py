@@ -1,7 +1,8 @@
 """The times at which a key's steps are due, computed from its row.
 
-Every SIGNING_KEY_DAYS a new key signs. It is staged SIGNING_KEY_STAGED_HOURS before that, and withdrawn when
-the last token that it signed has expired.
+Every SIGNING_KEY_DAYS a new key signs. It is staged SIGNING_KEY_STAGED_HOURS before that, or with
+SIGNING_KEY_SPARE when the one before begins to sign, and withdrawn when the last token that it signed has
+expired.
 """
 
 from datetime import datetime, timedelta
@@ -39,7 +40,9 @@ def ready_at(staged: SigningKey) -> datetime:
 
 
 def next_staged_at(active: SigningKey) -> datetime:
-    """When the successor of the active key is to be staged."""
+    """When the successor of the active key is to be staged: with SIGNING_KEY_SPARE as soon as it signs."""
+    if settings.SIGNING_KEY_SPARE:
+        return cast(datetime, active.activated_at)
     return _signed_long_enough(active) - settings.SIGNING_KEY_STAGED_FOR
 
 

@@ -1,5 +1,6 @@
 """The models of relying parties, their secrets, their requests, and posted answers."""
 
+from presentation.figures.models import RequestCount
 from presentation.relying_parties.models.addresses import RedirectURI, ResponseURI
 from presentation.relying_parties.models.clients import ClientSecret, UsedAssertion
 from presentation.relying_parties.models.history import RelyingPartyEvent
@@ -15,6 +16,7 @@ __all__ = [
     "RedirectURI",
     "RelyingParty",
     "RelyingPartyEvent",
+    "RequestCount",
     "ResponseURI",
     "Scope",
     "UsedAssertion",

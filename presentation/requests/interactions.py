@@ -12,7 +12,6 @@ from datetime import datetime, timedelta
 from functools import cached_property
 
 import structlog
-from django.conf import settings
 from django.db.models import Exists, OuterRef
 from django.utils.translation import gettext as _
 
@@ -54,9 +53,7 @@ NONCE_USED = "nonce was used before; every request needs a fresh one"
 COUNTED_ALREADY = "presentation.counted_already"
 # Each request of a browser that is not signed in inserts two rows kept for a day, so limit them per client
 # address; generously, because a whole company may share one. Signed-in holders are not counted.
-UNAUTHENTICATED = Limit(
-    "requests-of-strangers", most=settings.REQUESTS_PER_CLIENT, window=timedelta(minutes=15)
-)
+UNAUTHENTICATED = Limit.from_settings("requests-of-strangers")
 
 INTERACTION = PreparedRead(
     lambda value: (

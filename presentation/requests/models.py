@@ -104,6 +104,7 @@ class Interaction(KeepsParameters, models.Model):
     answered_at = models.DateTimeField(_("answered"), null=True, editable=False)
 
     class Meta:
+        permissions = [("look_up_holder", _("Can look up a holder or a request, with a reason"))]
         indexes = [
             models.Index(fields=["relying_party", "nonce_digest"], name="presentation_interaction_asked"),
             # For `clear_expired`: what goes after a day, without what is remembered for more than a year. No

@@ -44,6 +44,7 @@ class ScopeForm(forms.ModelForm):
 
 @admin.register(Scope)
 class ScopeAdmin(admin.ModelAdmin):
+    shows_no_person = True
     form = ScopeForm
     list_display = ("title", "urn", "claims", "changed_at")
     search_fields = ("urn", "title")

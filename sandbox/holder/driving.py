@@ -28,7 +28,7 @@ from wallet.models import Errand
 
 MOST_PAGES = 12  # of one call; four are usual
 # In place of the limits of sign-in, which CI would soon reach. One machine runs the tests of many developers.
-CALLS_PER_CLIENT = Limit("holder-calls-per-client", most=3000, window=timedelta(minutes=15))
+CALLS_PER_CLIENT = Limit.from_settings("holder-calls-per-client")
 # A person is one persona at a time, so calls for one e-mail address run one after the other. The window ends
 # the lease of a call whose process was killed.
 LEASE = Limit("holder-turn", most=1, window=timedelta(minutes=10))

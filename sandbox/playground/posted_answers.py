@@ -29,7 +29,7 @@ LONGEST = 65_536  # bytes of a form
 KEPT = timedelta(minutes=5)
 MOST_KEPT = 1000
 _HASH = re.compile(r"[A-Za-z0-9_-]{43}")  # SHA-256 as base64url
-POSTED = Limit("playground-answers", most=300, window=timedelta(minutes=15))
+POSTED = Limit.from_settings("playground-answers")
 
 
 class NotAnAnswerError(ValueError):

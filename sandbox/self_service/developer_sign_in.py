@@ -37,19 +37,17 @@ SESSION_LIFETIME = timedelta(hours=2)
 # The rules are those of `wallet.sign_in_allowances`: a known browser has an allowance of its own, strangers
 # share theirs, and after that one e-mail is sent in 15 minutes, whose link works in every browser that
 # requested one. So a stranger cannot keep a developer from signing in.
-LETTERS_PER_BROWSER = Limit("developer-letters-per-browser", most=3, window=timedelta(hours=1))
+LETTERS_PER_BROWSER = Limit.from_settings("developer-letters-per-browser")
 # A twentieth of LETTERS_IN_ALL, so that a few client addresses cannot use that up.
-LETTERS_PER_CLIENT = Limit("developer-letters-per-client", most=15, window=timedelta(hours=1))
-LETTERS_PER_EMAIL_AND_CLIENT = Limit("developer-letters-of-client", most=3, window=timedelta(hours=1))
-LETTERS_PER_EMAIL_AND_DAY = RollingLimit(
-    "developer-letters-per-email-and-day", most=20, window=timedelta(days=1)
-)
+LETTERS_PER_CLIENT = Limit.from_settings("developer-letters-per-client")
+LETTERS_PER_EMAIL_AND_CLIENT = Limit.from_settings("developer-letters-of-client")
+LETTERS_PER_EMAIL_AND_DAY = RollingLimit.from_settings("developer-letters-per-email-and-day")
 LETTERS_PER_EMAIL_AFTER_THAT = RollingLimit(
     "developer-letters-per-email", most=1, window=timedelta(minutes=15)
 )
 _SHARED_LETTER = SharedEmail.of(LETTERS_PER_EMAIL_AFTER_THAT)
 # For all strangers together, so that many client addresses cannot flood many mailboxes.
-LETTERS_IN_ALL = Limit("developer-letters", most=300, window=timedelta(hours=1))
+LETTERS_IN_ALL = Limit.from_settings("developer-letters")
 # A link signs in once.
 USES = RollingLimit("developer-link-uses", most=1, window=LINK_LIFETIME)
 _LINK, _SESSION = "sandbox.developer-link", "sandbox.developer-session"

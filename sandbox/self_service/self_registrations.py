@@ -17,6 +17,7 @@ from django.db.models import Max, QuerySet
 from django.utils.translation import gettext_lazy as _
 
 from infra.limits import Limit
+from infra.retention import Due, delete
 from presentation.models import RelyingParty
 from presentation.relying_parties import registration
 from presentation.relying_parties.authentication import client_secrets
@@ -30,10 +31,10 @@ log = structlog.get_logger(__name__)
 KEPT = timedelta(days=90)
 MOST_OF_ONE_OWNER = 5
 MOST_IN_ALL = 2000
-MADE_BY_OWNER = Limit("self-registrations-by-owner", most=10, window=timedelta(days=1))
-MADE_BY_CLIENT = Limit("self-registrations-by-client", most=20, window=timedelta(days=1))
-SECRETS_BY_OWNER = Limit("self-registration-secrets", most=10, window=timedelta(days=1))
-CHANGES_BY_OWNER = Limit("self-registration-changes", most=60, window=timedelta(hours=1))
+MADE_BY_OWNER = Limit.from_settings("self-registrations-by-owner")
+MADE_BY_CLIENT = Limit.from_settings("self-registrations-by-client")
+SECRETS_BY_OWNER = Limit.from_settings("self-registration-secrets")
+CHANGES_BY_OWNER = Limit.from_settings("self-registration-changes")
 
 
 @dataclass(frozen=True)
@@ -113,15 +114,23 @@ def give_up(party: RelyingParty) -> None:
 def clear(*, now: datetime, batch: int) -> int:
     """Delete the expired ones and return their number; extend the time of those that were used since."""
     given_up = 0
-    due = SelfRegistration.objects.filter(expires_at__lte=now).order_by("expires_at")
-    while rows := list(due.annotate(used=Max("relying_party__interactions__created_at"))[:batch]):
+    (due,) = expired(now)
+    oldest = due.rows.order_by("expires_at")
+    while rows := list(oldest.annotate(used=Max("relying_party__interactions__created_at"))[:batch]):
         for row in rows:
             if row.used is not None and row.used + KEPT > now:
                 SelfRegistration.objects.filter(pk=row.pk).update(expires_at=row.used + KEPT)
             else:
+                # Its requests first, because deleting thousands in one transaction would lock for long.
+                delete(row.relying_party.interactions.all(), by="expires_at", batch=batch)
                 give_up(row.relying_party)
                 given_up += 1
     return given_up
+
+
+def expired(now: datetime) -> list[Due]:
+    """What `clear` deletes, or extends if it was used since."""
+    return [Due(SelfRegistration.objects.filter(expires_at__lte=now), "expires_at", now)]
 
 
 def _check_numbers(owner: str) -> None:

@@ -6,6 +6,7 @@ Plain sockets, so that the client takes little of the machine it shares with the
 import html
 import re
 import socket
+import ssl
 from types import TracebackType
 from typing import NamedTuple, Self
 from urllib.parse import urlencode
@@ -29,12 +30,24 @@ class Answer(NamedTuple):
 
 
 class Browser:
-    """Talks to 127.0.0.1:`port` as if a proxy had taken TLS off, which is how both sites are deployed."""
+    """Talks to 127.0.0.1:`port` as if a proxy had taken TLS off, which is how both sites are deployed.
 
-    def __init__(self, port: int, cookies: dict[str, str] | None = None, *, host: str = HOST) -> None:
+    With `tls` it talks to that proxy, whose certificate it does not check.
+    """
+
+    def __init__(
+        self, port: int, cookies: dict[str, str] | None = None, *, host: str = HOST, tls: bool = False
+    ) -> None:
         self.cookies, self._host, self.requests = dict(cookies or {}), host, 0
-        self._socket = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)
+        self._socket = self._connect(port)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if tls:
+            context = ssl.create_default_context()
+            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+            self._socket = context.wrap_socket(self._socket)
+
+    def _connect(self, port: int) -> socket.socket:
+        return socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)
 
     def __enter__(self) -> Self:
         return self

@@ -88,7 +88,7 @@ class Server:
             stdout=self.log,
             stderr=self.log,
             pass_fds=[listener.fileno()],
-            preexec_fn=_die_with_parent,
+            preexec_fn=die_with_parent,
         )
         listener.close()
         try:
@@ -155,6 +155,7 @@ class Site(Server):
         return worker
 
 
-def _die_with_parent() -> None:
+def die_with_parent() -> None:
+    """For `preexec_fn`: the process ends when this one does."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(1, signal.SIGTERM)

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import re
 from dataclasses import dataclass, field
 from io import StringIO
 from typing import Any
@@ -9,9 +10,9 @@ from typing import Any
 import pytest
 import structlog
 from django.conf import settings
-from django.test import Client
+from django.test import Client, override_settings
 from django.utils.translation import get_language
-from hypothesis import given, strategies
+from hypothesis import assume, example, given, strategies
 
 from config.logs import as_line
 from infra import log_context
@@ -54,6 +55,46 @@ def test_the_reference_on_an_error_page_is_the_one_in_the_log(
 
     reference = next(r.msg["reference"] for r in caplog.records if isinstance(r.msg, dict))  # type: ignore[call-overload]
     assert reference in page.content.decode()
+
+
+def test_the_id_of_a_request_is_logged_and_returned_and_begins_with_its_reference(
+    client: Client, db: None, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+
+    first, second = client.get("/"), client.get("/nowhere/")
+
+    ids = [line["request_id"] for line in lines(caplog)]
+    assert ids == [response.headers["X-Request-ID"] for response in (first, second)]
+    assert len(set(ids)) == 2
+    assert all(re.fullmatch("[0-9a-f]{32}", one) for one in ids)
+    assert [line["reference"] for line in lines(caplog)] == [one[:8].upper() for one in ids]
+    assert ids[1][:8].upper() in second.content.decode()
+
+
+GIVEN = "0123456789abcdef" * 2
+
+
+def id_of(proxies: int, given: str) -> str:
+    """The id of a request that has the header `given`, behind so many proxies."""
+    with override_settings(TRUSTED_PROXY_COUNT=proxies):
+        return str(Client().get("/health/live", headers={"X-Request-ID": given}).headers["X-Request-ID"])
+
+
+def test_the_id_of_the_proxy_is_used_and_that_of_a_client_is_not() -> None:
+    assert id_of(1, GIVEN) == GIVEN
+    assert id_of(0, GIVEN) != GIVEN
+
+
+@given(strategies.one_of(strategies.text(), strategies.text("0123456789abcdef", min_size=28, max_size=36)))
+@example(GIVEN.upper())
+@example(f"{GIVEN}\n")
+@example(f"{GIVEN[:-1]}\u0661")
+@example(f"{GIVEN}, {GIVEN}")
+def test_an_id_of_another_form_is_replaced(given: str) -> None:
+    assume(not re.fullmatch("[0-9a-f]{32}", given))
+    assert re.fullmatch("[0-9a-f]{32}", used := id_of(1, given))
+    assert used != given
 
 
 ANY_TEXT = strategies.text(strategies.characters())  # halves of surrogate pairs, too

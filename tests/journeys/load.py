@@ -44,6 +44,7 @@ class Load:
     key_sets: list[tuple[float, frozenset[str]]] = field(default_factory=list)  # each served key set
     failed: list[BaseException] = field(default_factory=list)
     over: Event = field(default_factory=Event)
+    tls: bool = False  # whether the ports are those of a proxy
 
     def __enter__(self) -> "Load":
         hands = [(self.present, party) for party in self.parties] + [(self.poll, port) for port in self.ports]
@@ -69,7 +70,7 @@ class Load:
         """One presentation. It has its own connection, so that any worker may accept it."""
         party, email, cookies = who
         begun = monotonic()
-        with Browser(self.ports[turn % len(self.ports)], cookies) as browser:
+        with Browser(self.ports[turn % len(self.ports)], cookies, tls=self.tls) as browser:
             home = browser.give(
                 party.authorize_url(login_hint=email).removeprefix(ORIGIN), ("decision", "share")
             )
@@ -78,7 +79,7 @@ class Load:
         self.tokens.append(Signed(str(jwt_of(token).header["kid"]), token, party.sent, begun, monotonic()))
 
     def poll(self, port: int, turn: int) -> None:
-        with Browser(port) as browser:
+        with Browser(port, tls=self.tls) as browser:
             answer = browser.get(JWKS)
         assert answer.status == 200, answer
         kids = frozenset(key["kid"] for key in json.loads(answer.body)["keys"])

@@ -44,6 +44,7 @@ TABLES: dict[str, dict[str, str]] = {
         "created_at": "{time}",
         "relying_party_id": "{party}",
     },
+    "sessions.Session": {"expire_date": "{time}"},
     "sandbox.PlaygroundAnswer": {"expires_at": "{time}"},
     # Of those that are due, every other was never answered; the others have old transactions.
     "consent.Consent": {

@@ -27,10 +27,12 @@ USUAL = (
     "X-Content-Type-Options",
     "X-Frame-Options",
 )
+_ID = re.compile("[0-9a-f]{32}")
 _NEVER = "max-age=0, no-cache, no-store, must-revalidate, private"
 LEGEND = (
     f"The Content-Type of a request with a body is {FORM} where it is not named.",
     "Content-Length is that of the body where it is not named.",
+    "Every answer of Django has an X-Request-ID of 32 characters.",
     f"(never cached) is Cache-Control: {_NEVER}, and Expires of this moment.",
 )
 
@@ -84,6 +86,7 @@ class Answer:
 
     def _headers(self) -> list[str]:
         headers = sorted(self._reply.headers, key=lambda header: header[0].lower())
+        headers = [pair for pair in headers if pair[0] != "X-Request-ID" or not _ID.fullmatch(pair[1])]
         values = dict(headers)
         usual = {name for name, value in self._recorder.usual.items() if values.get(name) == value}
         said = []

@@ -36,6 +36,12 @@ def install() -> None:
             _made[f"{number:06}"] = "‹code›"
         return number
 
+    def in_hex(count: Any = None) -> str:
+        made = remembered(token_hex(count))
+        if len(made) == 32:  # the id of a request, which begins with its reference
+            _made[made[:8].upper()] = "‹8 random characters›"
+        return made
+
     def octets(count: Any = None) -> bytes:
         made = token_bytes(count)
         if 8 <= len(made) <= 64:
@@ -49,7 +55,7 @@ def install() -> None:
 
     uuid.uuid4 = uuid4
     secrets.token_urlsafe = lambda count=None: remembered(token_urlsafe(count))
-    secrets.token_hex = lambda count=None: remembered(token_hex(count))
+    secrets.token_hex = in_hex
     secrets.token_bytes = octets
     secrets.randbelow = below
     crypto.get_random_string = lambda *args, **more: remembered(random_string(*args, **more))

@@ -10,13 +10,14 @@ from django.core import mail
 from django.test import Client
 from django.utils import timezone
 
+from infra.models import AuditLine
 from tests.people import ALICE
 from tests.presentation.requests.test_flow import SignIn
 from tests.wallet.operators import address, operate
 from tests.wallet.statuses import presented
 from wallet import suspension
 from wallet.account.closing import sweeping
-from wallet.models import AuditEntry, Wallet, WalletClosure
+from wallet.models import Wallet, WalletClosure
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("signing_key")]
 
@@ -64,8 +65,8 @@ def test_a_wallet_is_closed_by_an_operator(
     operator = User.objects.get(username="olga")
     fact = WalletClosure.objects.get()
     assert (fact.wallet, fact.operator_id, fact.reason) == (alice.id, operator.pk, "asked_us")
-    entry = AuditEntry.objects.get()
-    assert (entry.action, entry.operator_id, entry.subject_id) == ("closing_asked", operator.pk, alice.id)
+    entry = AuditLine.objects.get(action="close")
+    assert (entry.operator_id, entry.about) == (operator.pk, f"wallet.wallet:{alice.id}")
     logged = LogEntry.objects.get()
     assert ALICE not in logged.object_repr + logged.change_message
     assert [letter.subject for letter in mail.outbox] == ["Your wallet will be closed"]
@@ -89,8 +90,9 @@ def test_an_operator_or_the_holder_keeps_it(
 
     facts = WalletClosure.objects.order_by("asked_at")
     assert [fact.undone_by for fact in facts] == [User.objects.get(username="olga").pk, None]
-    actions = AuditEntry.objects.order_by("id").values_list("action", flat=True)
-    assert list(actions) == ["closing_asked", "closing_undone", "closing_asked"]
+    closing = AuditLine.objects.filter(action__in=("close", "keep")).order_by("seq")
+    actions = closing.values_list("action", flat=True)
+    assert list(actions) == ["close", "keep", "close"]
     sweeping.sweep(now=timezone.now() + timedelta(days=3))
     alice.refresh_from_db()
     assert (alice.closes_at, alice.closed_at) == (None, None)
@@ -125,4 +127,4 @@ def test_a_second_click_changes_nothing(olga: Client, alice: Wallet) -> None:
 
     assert "cannot be done any more" in again.content.decode()
     assert WalletClosure.objects.get().reason == "asked_us"
-    assert AuditEntry.objects.count() == 1
+    assert AuditLine.objects.filter(action="close").count() == 1

@@ -15,6 +15,7 @@ from django.urls import reverse
 
 from consent.models import Consent
 from infra.limits import LimitReachedError
+from infra.models import AuditLine
 from tests.people import ALICE, BOB, evidence_of
 from tests.wallet.conftest import code_in, masked, passkey_of, together
 from tests.wallet.operators import address, operate, reviewer
@@ -33,7 +34,6 @@ from wallet.identity import duplicates, review
 from wallet.identity.settling import settle
 from wallet.identity.state_machine import to_review
 from wallet.models import (
-    AuditEntry,
     Credential,
     FormerAddress,
     HolderSession,
@@ -573,11 +573,12 @@ def test_an_operator_finds_and_stops_a_move_with_a_reason_and_an_audit_entry(olg
     operate(olga, waiting, "stop", reason="The holder called")
     waiting.refresh_from_db()
     assert (waiting.state, waiting.decided_by, waiting.reason) == ("stopped", "olga", "The holder called")
-    entry = AuditEntry.objects.get()
-    assert (entry.action, entry.subject, entry.subject_id) == ("move_stopped", "recovery", waiting.id)
+    entry = AuditLine.objects.get(action="stop")
+    assert entry.about == f"wallet.recovery:{waiting.id}"
+    assert "The holder called" in entry.text
     assert entry.operator_id == User.objects.get(username="olga").pk
     operate(olga, waiting, "stop")
-    assert AuditEntry.objects.count() == 1
+    assert AuditLine.objects.filter(action="stop").count() == 1
 
 
 @pytest.mark.parametrize("who", ["link", "holder", "operator"])

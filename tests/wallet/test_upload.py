@@ -10,6 +10,7 @@ from django.test import Client
 from django.test.client import BOUNDARY, MULTIPART_CONTENT, encode_multipart
 from django.urls import reverse
 
+from infra.models import AuditLine
 from tests.people import NORA
 from tests.wallet.conftest import SECRET, together
 from tests.wallet.operators import address, operate
@@ -19,7 +20,7 @@ from tests.wallet.test_review import seen
 from wallet.identity import pictures, review, upload
 from wallet.identity.forms import UploadForm
 from wallet.identity.upload import UPLOADS
-from wallet.models import AuditEntry, Evidence, IdentityVerification, Picture, Wallet
+from wallet.models import Evidence, IdentityVerification, Picture, Wallet
 
 TYPED_BY_NORA = {
     "given_name": "Nora",
@@ -234,10 +235,10 @@ def test_pictures_are_served_to_the_operator_who_claimed_and_each_look_is_writte
     assert response.headers["X-Content-Type-Options"] == "nosniff"
     assert otto.get(url).status_code == 403
     assert audrey.get(url).status_code == 404
-    assert [action for action, _operator in seen()] == ["claimed", "claims_seen", "picture_seen"]
+    assert [action for action, _operator in seen()] == ["claim", "claims_seen", "picture_seen"]
     operate(olga, verification, "approve", **TYPED)
     assert olga.get(url).status_code == 403
-    assert AuditEntry.objects.filter(action="picture_seen").count() == 1
+    assert AuditLine.objects.filter(action="picture_seen").count() == 1
 
 
 def test_the_form_of_an_approval_shows_the_pictures_and_no_other_form_does(holder, form, olga, otto):

@@ -1,6 +1,6 @@
 """The e-mail to a holder in whose wallet a browser has signed in that never did so before."""
 
-from datetime import datetime, timedelta
+from datetime import datetime
 
 import structlog
 from django.conf import settings
@@ -20,7 +20,7 @@ from wallet.models import Wallet
 log = structlog.get_logger(__name__)
 
 # Only who can read the mailbox, or has a passkey, signs in. This keeps a script of theirs from filling it.
-NOTICES = RollingLimit("notices-of-new-browsers", most=5, window=timedelta(days=1))
+NOTICES = RollingLimit.from_settings("notices-of-new-browsers")
 
 
 def tell(request: HttpRequest, response: HttpResponse, wallet: Wallet, *, known: bool, now: datetime) -> None:

@@ -22,9 +22,9 @@ State = IdentityVerification.State
 
 COOL_DOWN = timedelta(hours=6)  # after DECLINED
 # Beginning and stopping again costs rows that are kept, and perhaps a provider's fee.
-ATTEMPTS = Limit("identity-attempts", most=10, window=timedelta(hours=6))  # per wallet
+ATTEMPTS = Limit.from_settings("identity-attempts")  # per wallet
 # Each start and each continuation calls the provider, which other people need too.
-STARTS = Limit("identity-starts", most=60, window=timedelta(hours=1))  # per wallet
+STARTS = Limit.from_settings("identity-starts")  # per wallet
 
 
 class CoolDownError(Exception):

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from infra.retention import delete, pages
+from infra.retention import Due, delete, pages
 from wallet.identity.state_machine import OPEN
 from wallet.models import Credential, Evidence, IdentityMark, IdentityVerification
 
@@ -23,18 +23,22 @@ def clear_identities(*, now: datetime, batch: int) -> int:
 
     The row of the credential stays: it says until when there was an identity, and status lists refer to it.
     """
-    kept = Credential.objects.filter(erased_at=None)
-    revoked = kept.filter(state=Credential.State.REVOKED)
+    revoked = Credential.objects.filter(erased_at=None, state=Credential.State.REVOKED)
     revoked.filter(revoked_at=None).update(revoked_at=now)  # by an earlier release, which did not write when
-    before = now - settings.IDENTITY_KEPT
     return sum(
-        _erase(page, now=now)
-        for due, by in (
-            (kept.filter(expires_at__lte=before), "expires_at"),
-            (revoked.filter(revoked_at__lte=before), "revoked_at"),
-        )
-        for page in pages(due, by=by, batch=batch)
+        _erase(page, now=now) for due in ended(now) for page in pages(due.rows, by=due.by, batch=batch)
     )
+
+
+def ended(now: datetime) -> list[Due]:
+    """What `clear_identities` erases."""
+    before = now - settings.IDENTITY_KEPT
+    kept = Credential.objects.filter(erased_at=None)
+    revoked = kept.filter(state=Credential.State.REVOKED, revoked_at__lte=before)
+    return [
+        Due(kept.filter(expires_at__lte=before), "expires_at", before),
+        Due(revoked, "revoked_at", before),
+    ]
 
 
 @transaction.atomic
@@ -47,17 +51,26 @@ def _erase(due: QuerySet[Credential], *, now: datetime) -> int:
 
 def clear_documents(*, now: datetime, batch: int) -> int:
     """Erase which document was shown for identities that are erased, or were replaced as long ago."""
-    replaced = IdentityVerification.objects.filter(
-        state=State.EXPIRED, changed_at__lte=now - settings.IDENTITY_KEPT
-    )
     cleared = sum(
         _erase_documents(page.values_list("id", flat=True))
-        for page in pages(replaced, by="changed_at", batch=batch)
+        for due in replaced(now)
+        for page in pages(due.rows, by=due.by, batch=batch)
     )
     erased = Credential.objects.filter(erased_at__isnull=False)
     for page in pages(erased, by="erased_at", batch=batch):
         cleared += _erase_documents(page.values_list("verification_id", flat=True))
     return cleared
+
+
+def replaced(now: datetime) -> list[Due]:
+    """The attempts whose documents `clear_documents` erases because the identity was replaced.
+
+    Those of erased identities are left out: `ended` has them until then, and no index finds them later.
+    """
+    before = now - settings.IDENTITY_KEPT
+    rows = IdentityVerification.objects.filter(state=State.EXPIRED, changed_at__lte=before)
+    shown = Exists(Evidence.objects.exclude(**DOCUMENT).filter(verification=OuterRef("pk")))
+    return [Due(rows, "changed_at", before, where=Q(shown))]
 
 
 def _erase_documents(verifications: Iterable[UUID]) -> int:
@@ -67,6 +80,12 @@ def _erase_documents(verifications: Iterable[UUID]) -> int:
 
 def clear_attempts(*, now: datetime, batch: int) -> int:
     """Delete attempts that ended ATTEMPTS_KEPT ago, with their logs, except that of the wallet's identity."""
-    old = IdentityVerification.objects.filter(changed_at__lte=now - ATTEMPTS_KEPT)
+    return sum(delete(due.rows, by=due.by, batch=batch, where=due.where) for due in old_attempts(now))
+
+
+def old_attempts(now: datetime) -> list[Due]:
+    """What `clear_attempts` deletes."""
+    before = now - ATTEMPTS_KEPT
+    rows = IdentityVerification.objects.filter(changed_at__lte=before)
     verifies = Exists(Credential.objects.filter(verification=OuterRef("pk")))
-    return delete(old, by="changed_at", batch=batch, where=~Q(verifies) & ~Q(state__in=OPEN))
+    return [Due(rows, "changed_at", before, where=~Q(verifies) & ~Q(state__in=OPEN))]

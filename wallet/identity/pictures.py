@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db import transaction
 from django.db.models import Q
 
-from infra.retention import delete
+from infra.retention import LOOKED_AT, Due, delete
 from infra.sealing import seal_column, unseal_column
 from wallet.identity.state_machine import OPEN
 from wallet.models import IdentityVerification, Picture
@@ -31,5 +32,19 @@ def opened(picture: Picture) -> bytes:
 
 def clear(*, now: datetime, batch: int) -> int:
     """Erase the pictures of attempts that ended KEPT ago or earlier; how many."""
-    ended = ~Q(verification__state__in=OPEN) & Q(verification__changed_at__lte=now - KEPT)
-    return delete(Picture.objects.all(), by="id", batch=batch, where=ended)
+    return delete(Picture.objects.all(), by="id", batch=batch, where=_ended(now))
+
+
+def decided(now: datetime) -> list[Due]:
+    """What `clear` erases."""
+    rows = IdentityVerification.objects.filter(id__in=_of_the_oldest(), changed_at__lte=now - KEPT)
+    return [Due(rows.exclude(state__in=OPEN), "changed_at", now - KEPT)]
+
+
+def _of_the_oldest() -> list[Any]:
+    oldest = Picture.objects.order_by("id").values_list("verification_id", flat=True)
+    return list(set(oldest[:LOOKED_AT]))
+
+
+def _ended(now: datetime) -> Q:
+    return ~Q(verification__state__in=OPEN) & Q(verification__changed_at__lte=now - KEPT)

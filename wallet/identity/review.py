@@ -15,8 +15,6 @@ from django.contrib.auth.models import AbstractUser
 from django.db import transaction
 
 from infra.sealing import SealError
-from wallet import audit
-from wallet.audit import Action
 from wallet.claims import Identity
 from wallet.evidence import Assurance, Evidence
 from wallet.identity import found, notices, state_machine
@@ -42,15 +40,13 @@ def claim(verification: IdentityVerification, *, operator: AbstractUser, now: da
         if verification.claimed_by_id not in (None, operator.pk):
             raise NotClaimedError
         _set_claim(verification, operator, now=now)
-        audit.record(operator, Action.CLAIMED, verification, now=now)
 
 
-def release(verification: IdentityVerification, *, operator: AbstractUser, now: datetime) -> None:
+def release(verification: IdentityVerification, *, now: datetime) -> None:
     """Ends the claim. Every reviewer may do this, also for an operator who is away."""
     with transaction.atomic():
         _check_in_review(verification, State.REVIEW)
         _set_claim(verification, None, now=now)
-        audit.record(operator, Action.RELEASED, verification, now=now)
 
 
 def is_claimed_by(verification: IdentityVerification, operator: AbstractUser) -> bool:

@@ -14,7 +14,7 @@ DECLINED, ABANDONED, CANCELLED and EXPIRED are final. `move_to` is the only way 
 """
 
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 import structlog
@@ -55,7 +55,7 @@ IDLE_STATES = (State.CREATED, State.STARTED, State.RESUBMIT)
 WAITING = frozenset({State.STARTED, State.PROCESSING})  # a result of the provider is acted on
 WITH_MEMORY = frozenset({State.STARTED, State.SUBMITTED, State.PROCESSING, State.RESUBMIT})
 
-SUBMISSIONS = Limit("identity-submissions", most=5, window=timedelta(hours=6))  # per wallet
+SUBMISSIONS = Limit.from_settings("identity-submissions")  # per wallet
 SUBMISSIONS_CAP = 9  # per attempt
 
 

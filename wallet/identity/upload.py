@@ -1,7 +1,7 @@
 """The page on which a person types their details and uploads pictures, for operators to look at."""
 
 from contextlib import suppress
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from django.db import transaction
@@ -25,7 +25,7 @@ from wallet.uploads import InMemory
 
 State = IdentityVerification.State
 MOST = 3 * picture_files.LONGEST  # bytes of all files of a form together
-UPLOADS = Limit("identity-uploads", most=30, window=timedelta(hours=1))  # per wallet; pictures cost time
+UPLOADS = Limit.from_settings("identity-uploads")  # per wallet; pictures cost time
 
 
 @csrf_exempt  # the handler is set before the form is read; what is inside protects

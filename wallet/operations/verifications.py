@@ -26,7 +26,7 @@ def _claim(verification: IdentityVerification, values: Any, operator: str, now: 
 
 
 def _release(verification: IdentityVerification, values: Any, operator: str, now: datetime) -> Done:
-    review.release(verification, operator=operator_named(operator), now=now)
+    review.release(verification, now=now)
     return Done(_t("Released"))
 
 

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from infra import personal_data
 from infra.operations import Done, Operation
 from infra.personal_data import Person
-from wallet import audit, suspension
+from wallet import suspension
 from wallet.account.closing import closures, sweeping
 from wallet.account.recovery import stopping
 from wallet.forms import ClosingForm
@@ -22,7 +22,6 @@ from wallet.status_lists import changes
 
 def _close(wallet: Wallet, values: dict[str, Any], operator: str, now: datetime) -> Done:
     who, reason = operator_named(operator), WalletClosure.Reason(values["reason"])
-    audit.record(who, audit.Action.CLOSING_ASKED, wallet, now=now)
     closure = closures.ask(wallet, now=now, operator_id=who.pk, reason=reason)
     transaction.on_commit(partial(sweeping.send_owed, closure, now=now))
     return Done(_t("To be closed in a day: %(reason)s") % {"reason": reason.label})
@@ -30,7 +29,6 @@ def _close(wallet: Wallet, values: dict[str, Any], operator: str, now: datetime)
 
 def _keep(wallet: Wallet, values: dict[str, Any], operator: str, now: datetime) -> Done:
     who = operator_named(operator)
-    audit.record(who, audit.Action.CLOSING_UNDONE, wallet, now=now)
     closure = closures.undo(wallet, now=now, operator_id=who.pk)
     transaction.on_commit(partial(sweeping.send_owed, closure, now=now))
     return Done(_t("Not closed after all"))

@@ -6,11 +6,10 @@ offered, and the wallet is known only when its signature is right.
 
 import uuid
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 import structlog
-from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import reverse
 from django.utils import timezone
@@ -33,11 +32,7 @@ from wallet.views import HOME, signed_in
 log = structlog.get_logger(__name__)
 
 # Every page of the sign-in fetches a challenge for the list of passkeys that browsers show in a field.
-CHALLENGES_PER_CLIENT = Limit(
-    "passkey-challenges-per-client",
-    most=10 * settings.SIGN_IN_EMAILS_PER_CLIENT,
-    window=timedelta(minutes=15),
-)
+CHALLENGES_PER_CLIENT = Limit.from_settings("passkey-challenges-per-client")
 
 
 @require_POST

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 import structlog
 
+from infra.retention import Due
 from wallet.models import StatusEntry, StatusList
 
 log = structlog.get_logger(__name__)
@@ -23,14 +24,19 @@ def forget_ended(*, now: datetime, batch: int) -> int:
 
     Each database transaction changes `batch` rows. Any number of runs may overlap.
     """
-    ended = StatusEntry.objects.filter(expires_at__lte=now - KEPT)
-    forgotten = 0
+    (due,) = ended_entries(now)
+    ended, forgotten = due.rows, 0
     blank = {"credential": None, "signing_key": None, "reference": None, "status": 0, "expires_at": None}
     # A query passes the rows of the same hour that were blanked before it, so there are few queries.
     while found := list(ended.order_by("expires_at").values_list("pk", flat=True)[: READ * batch]):
         for ids in _portions(found, batch):
             forgotten += ended.filter(pk__in=ids).update(**blank)
     return forgotten
+
+
+def ended_entries(now: datetime) -> list[Due]:
+    """What `forget_ended` blanks."""
+    return [Due(StatusEntry.objects.filter(expires_at__lte=now - KEPT), "expires_at", now - KEPT)]
 
 
 def retire_closed(*, now: datetime, batch: int) -> int:

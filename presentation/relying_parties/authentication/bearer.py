@@ -5,7 +5,7 @@ Grants are re-checked against the relying party's current registration on every 
 
 from collections.abc import Set
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from django.utils import timezone
@@ -22,7 +22,7 @@ from presentation.relying_parties.authentication.authentication import active_pa
 
 # Refused tokens per client address. Valid tokens are not counted, so that one client cannot lock out others
 # behind the same address.
-REFUSED = Limit("refused_tokens_of_address", most=300, window=timedelta(minutes=1))
+REFUSED = Limit.from_settings("refused_tokens_of_address")
 
 
 @dataclass(frozen=True)

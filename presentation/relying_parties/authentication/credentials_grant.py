@@ -1,7 +1,7 @@
 """The client credentials grant (RFC 6749 §4.4): access tokens for relying parties."""
 
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 import structlog
@@ -23,8 +23,8 @@ log = structlog.get_logger(__name__)
 GRANT_TYPE = "client_credentials"
 # Every request counts for its address, before any query. It counts for the client only after authentication,
 # so that an attacker cannot use up the limit of another client.
-PER_ADDRESS = Limit("token_requests_of_address", most=300, window=timedelta(minutes=1))
-PER_CLIENT = Limit("token_requests_of_client", most=120, window=timedelta(minutes=1))
+PER_ADDRESS = Limit.from_settings("token_requests_of_address")
+PER_CLIENT = Limit.from_settings("token_requests_of_client")
 
 
 def grant(

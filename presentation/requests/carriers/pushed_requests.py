@@ -41,8 +41,8 @@ HANDLE = "urn:ietf:params:oauth:request_uri:"  # followed by 256 random bits
 LIFETIME = timedelta(seconds=60)
 # A relying party may push every request of every holder from one address, so this is four times the limit
 # for access tokens.
-PER_ADDRESS = Limit("pushes_of_address", most=1200, window=timedelta(minutes=1))
-PER_CLIENT = Limit("pushes_of_client", most=1200, window=timedelta(minutes=1))
+PER_ADDRESS = Limit.from_settings("pushes_of_address")
+PER_CLIENT = Limit.from_settings("pushes_of_client")
 _OF_A_CLIENT = {"client_secret", "client_assertion", "client_assertion_type"}
 
 log = structlog.get_logger(__name__)

@@ -4,7 +4,7 @@ With `request_uri_method=post` the service posts a nonce, and the object must re
 """
 
 import secrets
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 from urllib.parse import urlencode
 
@@ -30,7 +30,7 @@ log = structlog.get_logger(__name__)
 
 outbound = Outbound(loopback=settings.LOOPBACK_CALLS)
 # Any browser can cause a fetch. The limit per client address is generous, because a company may share one.
-FETCHES = Limit("request-objects-fetched", most=settings.REQUESTS_PER_CLIENT, window=timedelta(minutes=15))
+FETCHES = Limit.from_settings("request-objects-fetched")
 
 
 def published_at(

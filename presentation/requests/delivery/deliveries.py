@@ -17,7 +17,7 @@ from django.db.models import Q, QuerySet
 
 from consent import clearing
 from infra.outbound.calls import NotReachedError, OutboundError, UnusableAnswerError
-from infra.retention import pages
+from infra.retention import Due, pages
 from infra.sealing import SealError, seal_column, unseal_column
 from presentation.models import Delivery, Interaction, RelyingParty, ResponseURI
 from presentation.requests.client import ReturnAddress
@@ -131,14 +131,19 @@ def give_up(interaction: Interaction, *, now: datetime) -> None:
 def forget_expired(*, now: datetime, batch: int) -> int:
     """Erases expired answers, `batch` rows per transaction; returns their number."""
     forgotten = 0
-    kept = ~Q(sealed_body=b"") | ~Q(sealed_onward=b"")
-    rows = Delivery.objects.filter(kept, expires_at__lte=now)
-    for page in pages(rows, by="expires_at", batch=batch):
+    (due,) = expired(now)
+    for page in pages(due.rows, by=due.by, batch=batch):
         ids = list(page.values_list("pk", flat=True))
         with transaction.atomic():
             forgotten += Delivery.objects.filter(pk__in=ids).update(sealed_body=b"", sealed_onward=b"")
             _note_if_nothing_was_sent(ids, now=now)
     return forgotten
+
+
+def expired(now: datetime) -> list[Due]:
+    """What `forget_expired` erases."""
+    kept = ~Q(sealed_body=b"") | ~Q(sealed_onward=b"")
+    return [Due(Delivery.objects.filter(kept, expires_at__lte=now), "expires_at", now)]
 
 
 def _free(interaction: Interaction, *, now: datetime) -> QuerySet[Delivery]:

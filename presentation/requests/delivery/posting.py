@@ -28,7 +28,7 @@ LONGEST_ONWARD = 2048
 LONGEST_WAIT = timedelta(minutes=2)  # longest `Retry-After` that is heeded; answers are kept for 5 minutes
 GONE = 410
 # Any browser can bring an invalid request, and each causes one call, so limit them per client address.
-REPORTS = Limit("reported-errors", most=60, window=timedelta(minutes=15))
+REPORTS = Limit.from_settings("reported-errors")
 _URI = re.compile(r"[A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=%]+")  # RFC 3986 §2: no space, no control character
 
 outbound = Outbound(loopback=settings.LOOPBACK_CALLS)

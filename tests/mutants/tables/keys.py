@@ -3,6 +3,7 @@
 from tests.mutants.mutant import mutant
 
 _CHAIN = "keys/certificates/chain.py"
+_COMMAND_TESTS = "keys/test_certificate_command.py"
 _CHAIN_TESTS = "keys/test_certificate_chain.py"
 _UNFIT = (
     f"{_CHAIN_TESTS}::test_a_chain_that_does_not_fit_does_not_exist_and_the_reason_names_the_certificates"
@@ -19,6 +20,34 @@ MUTANTS = (
         "        decrypt=lambda nonce, sealed, _: cipher.decrypt(nonce, sealed, b''),\n"
         "    ))(AESGCM(okm[:32]))",
         "infra/test_sealing.py::test_a_value_moved_to_another_row_does_not_open",
+    ),
+    mutant(
+        "certificate command: it sees the environment of the service",
+        "keys/certificates/command.py",
+        'env={"PATH": PATH,',
+        'env={**os.environ, "PATH": PATH,',
+        f"{_COMMAND_TESTS}::test_the_program_sees_the_request_and_nothing_of_our_secrets",
+    ),
+    mutant(
+        "certificate command: others may replace the program",
+        "keys/certificates/command.py",
+        "found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)",
+        "found.st_mode & (stat.S_IWGRP & stat.S_IWOTH)",
+        f"{_COMMAND_TESTS}::test_the_start_refuses_a_program_that_others_could_replace",
+    ),
+    mutant(
+        "certificate command: what it started stays",
+        "keys/certificates/command.py",
+        "os.killpg(running.pid, signal.SIGKILL)",
+        "os.kill(running.pid, signal.SIGKILL)",
+        f"{_COMMAND_TESTS}::test_a_program_that_hangs_is_ended_with_all_that_it_started",
+    ),
+    mutant(
+        "certificate command: its answer may have any length",
+        "keys/certificates/command.py",
+        "if len(answer) > MAX_PEM:",
+        "if len(answer) > 2 * MAX_PEM:",
+        f"{_COMMAND_TESTS}::test_an_answer_of_exactly_the_greatest_length_is_read_whole",
     ),
     mutant(
         "sealing: the same nonce each time",

@@ -34,6 +34,20 @@ MUTANTS = (
         "infra/test_database_mark.py::test_a_connection_to_a_foreign_database_is_closed_and_so_is_the_next",
     ),
     mutant(
+        "limits: strangers get more guesses at a mailbox than they may",
+        "config/limits.py",
+        "        highest=20,\n",
+        "        highest=2000,\n",
+        "config/test_limits.py::test_strangers_never_get_more_than_a_hundred_guesses_for_a_mailbox_in_a_day",
+    ),
+    mutant(
+        "limits: a misspelt one is overlooked",
+        "config/limits.py",
+        'if name.startswith("LIMIT_") and "_PER_" in name:',
+        'if name.startswith("LIMIT_") and "_EVERY_" in name:',
+        "config/test_limits.py::test_a_misspelt_limit_is_not_overlooked",
+    ),
+    mutant(
         "environment: production without TLS",
         _SETTINGS,
         "if BASE_URL and not _https and not _sandbox:",

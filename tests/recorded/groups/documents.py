@@ -53,6 +53,7 @@ def run(recorder: Recorder) -> None:
             browser.get(path)
     _status_lists(recorder)
     _metrics(recorder)
+    _health(recorder)
     _static(recorder)
     _front_page(recorder)
     for path in _NOWHERE:
@@ -94,6 +95,14 @@ def _metrics(recorder: Recorder) -> None:
         browser.get(_METRICS, Accept="application/openmetrics-text; version=1.0.0", **right)
         browser.send("HEAD", _METRICS, **right)
         browser.send("POST", _METRICS, **right)
+
+
+def _health(recorder: Recorder) -> None:
+    with recorder.scenario("probes") as browser:
+        for path in ("/health/live", "/health/ready"):
+            browser.get(path)
+            browser.send("HEAD", path)
+            browser.send("POST", path)
 
 
 def _static(recorder: Recorder) -> None:

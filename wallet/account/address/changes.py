@@ -32,9 +32,9 @@ from wallet.sign_in_allowances import CODE_LIFETIME, CODES_PER_CLIENT, TRIES, TR
 log = structlog.get_logger(__name__)
 
 UNDO_FOR = timedelta(days=7)
-CODES_PER_WALLET = Limit("address-codes-per-wallet", most=10, window=timedelta(days=1))
+CODES_PER_WALLET = Limit.from_settings("address-codes-per-wallet")
 NEXT_CODE = RollingLimit("next-address-code", most=1, window=RESEND_AFTER)
-CHANGES_PER_WALLET = Limit("address-changes-per-wallet", most=3, window=timedelta(days=1))
+CHANGES_PER_WALLET = Limit.from_settings("address-changes-per-wallet")
 
 
 class AddressTakenError(Exception):

@@ -1,7 +1,7 @@
 """The pages on which holders close their wallet, and keep it after all."""
 
 from contextlib import suppress
-from datetime import datetime, timedelta
+from datetime import datetime
 from uuid import UUID
 
 from django.conf import settings
@@ -23,7 +23,7 @@ from wallet.models import HolderSession
 from wallet.pages import for_signed_in, see_other
 
 # Each makes an e-mail and a row that stays.
-CLOSINGS = Limit("closings-per-wallet", most=5, window=timedelta(days=1))
+CLOSINGS = Limit.from_settings("closings-per-wallet")
 
 
 @never_cache

@@ -1,7 +1,7 @@
 """The page from which holders download their data, and the two downloads."""
 
 from collections.abc import Callable, Iterator
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import render
@@ -18,7 +18,7 @@ from wallet.account.download import formats
 from wallet.models import HolderSession
 from wallet.pages import for_signed_in
 
-DOWNLOADS = Limit("wallet-downloads", most=10, window=timedelta(hours=1))  # per wallet
+DOWNLOADS = Limit.from_settings("wallet-downloads")  # per wallet
 # Format → media type, and the function that writes it.
 FORMATS: dict[str, tuple[str, Callable[..., Iterator[str]]]] = {
     "json": ("application/json", formats.as_json),

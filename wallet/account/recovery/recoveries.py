@@ -29,7 +29,7 @@ ASKED_FOR = timedelta(days=7)  # then a recovery without a verified identity is 
 WAITING_TIME = timedelta(days=7)
 STOPPED_FOR = timedelta(days=30)  # after a stop, only an operator can help
 STOPPERS = ("old mailbox", "holder", "new wallet", "sweep")  # besides operators
-RECOVERIES_PER_WALLET = Limit("recoveries-per-wallet", most=5, window=timedelta(days=1))
+RECOVERIES_PER_WALLET = Limit.from_settings("recoveries-per-wallet")
 
 
 class RecoveryOverError(Exception):

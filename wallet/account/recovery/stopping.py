@@ -5,11 +5,10 @@ from datetime import datetime
 
 import structlog
 from django.contrib.auth.models import AbstractUser
-from django.db import transaction
 
 from infra.email_addresses import EmailAddressError
 from infra.sealing import sha256_hex
-from wallet import audit, letters
+from wallet import letters
 from wallet.account.recovery.recoveries import RecoveryOverError, State, latest, stop, waiting_for
 from wallet.models import Recovery, StopLink, Wallet
 
@@ -50,10 +49,8 @@ def by_holder(wallet: Wallet, *, now: datetime) -> Recovery:
 
 
 def by_operator(recovery: Recovery, *, operator: AbstractUser, reason: str, now: datetime) -> None:
-    """Stop the move with a reason, and write that to the audit. Raises `RecoveryOverError`."""
-    with transaction.atomic():
-        audit.record(operator, audit.Action.MOVE_STOPPED, recovery, now=now)
-        stop(recovery, by=operator.get_username(), reason=reason, now=now)
+    """Stop the move with a reason. Raises `RecoveryOverError`."""
+    stop(recovery, by=operator.get_username(), reason=reason, now=now)
     _tell(recovery)
 
 

@@ -16,7 +16,7 @@ from django.urls import reverse
 from django.utils.timezone import localtime
 
 from infra.email_addresses import EmailAddressError
-from infra.retention import delete
+from infra.retention import Due, delete
 from infra.sealing import SealError, sha256_hex
 from wallet import letters
 from wallet.account.recovery import moving
@@ -54,9 +54,16 @@ def sweep(*, now: datetime, batch: int = 500) -> list[str]:
 
 def clear(*, now: datetime, batch: int) -> int:
     """Delete recoveries that ended long ago, and those that nobody was verified for."""
-    ended = Recovery.objects.filter(ended_at__lte=now - ATTEMPTS_KEPT)
-    asked = Recovery.objects.filter(state=State.ASKED, asked_at__lte=now - ASKED_FOR)
-    return delete(ended, by="ended_at", batch=batch) + delete(asked, by="asked_at", batch=batch)
+    return sum(delete(due.rows, by=due.by, batch=batch) for due in over(now))
+
+
+def over(now: datetime) -> list[Due]:
+    """What `clear` deletes."""
+    long_ago, unused = now - ATTEMPTS_KEPT, now - ASKED_FOR
+    return [
+        Due(Recovery.objects.filter(ended_at__lte=long_ago), "ended_at", long_ago),
+        Due(Recovery.objects.filter(state=State.ASKED, asked_at__lte=unused), "asked_at", unused),
+    ]
 
 
 def _notify(recovery: Recovery, *, now: datetime) -> bool:

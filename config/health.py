@@ -1,0 +1,142 @@
+"""`/health/live` and `/health/ready`, for systemd, load balancers and people on call.
+
+The bodies name checks and nothing else: no text of an exception, no address, no version. So they tell an
+outsider only what a failed request would tell as well; deploy/nginx.conf does not let outsiders read them.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from threading import Lock
+from time import monotonic
+
+import structlog
+from django.contrib.staticfiles.storage import staticfiles_storage
+from django.db import connection
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
+from django.http import HttpRequest, JsonResponse
+from django.utils.timezone import now
+
+from infra.database.database_mark import compare
+from infra.database.hung_database import bounded
+from infra.reading import only_read
+from keys.issuer_key import active_issuer_key
+from presentation.machine_errors import for_machines
+
+log = structlog.get_logger(__name__)
+
+_NOT_CACHED = {"Cache-Control": "no-store"}
+_REMEMBERED = 1.0  # seconds for which a result is given again, so that probes cost the database nothing
+_LONGEST = 1.0  # seconds to wait for the database to answer one statement
+_PATIENCE = 4.0  # seconds to wait for another thread that runs the checks
+Results = dict[str, bool]
+
+
+class FailedCheckError(Exception):
+    """A check has found that this instance should get no requests."""
+
+
+@for_machines
+@only_read
+def live(request: HttpRequest) -> JsonResponse:
+    """200 as long as this process answers requests; reads neither the database nor a file."""
+    return JsonResponse({"status": "live"}, headers=_NOT_CACHED)
+
+
+@for_machines
+@only_read
+def ready(request: HttpRequest) -> JsonResponse:
+    """200 if this instance can do its work, else 503; the body names each check as `ok` or `failed`.
+
+    A fault of the mail server or of a relying party does not count, because no other instance could do
+    better.
+    """
+    results = readiness.results()
+    is_ready = all(results.values())
+    members = {
+        "status": "ready" if is_ready else "not ready",
+        "checks": {name: "ok" if passed else "failed" for name, passed in results.items()},
+    }
+    return JsonResponse(members, status=200 if is_ready else 503, headers=_NOT_CACHED)
+
+
+class Readiness:
+    """Runs checks at most once a second in one thread of the process. Safe for threads."""
+
+    def __init__(self, checks: dict[str, Callable[[], None]]) -> None:
+        """Takes the checks by name, in the order in which they run; a check that fails raises."""
+        self._checks = checks
+        self._lock = Lock()
+        self._results: Results = {}
+        self._due = 0.0  # when the results are too old, on the monotonic clock
+
+    def results(self) -> Results:
+        """Whether each check passed. All have failed if another thread has not ended them in time."""
+        if monotonic() < self._due:
+            return self._results
+        if not self._lock.acquire(timeout=_PATIENCE):
+            return dict.fromkeys(self._checks, False)
+        try:
+            if monotonic() >= self._due:
+                self._run()
+            return self._results
+        finally:
+            self._lock.release()
+
+    def forget(self) -> None:
+        """Has the next call run the checks."""
+        self._due = 0.0
+
+    def _run(self) -> None:
+        with bounded(_LONGEST):
+            found = {name: self._passes(name) for name in self._checks}
+        if found != self._results:  # said once, because probes come every few seconds
+            failed = [name for name, passed in found.items() if not passed]
+            log.warning("not_ready", failed=failed) if failed else log.info("ready")
+        self._results, self._due = found, monotonic() + _REMEMBERED
+
+    def _passes(self, name: str) -> bool:
+        try:
+            self._checks[name]()
+        except Exception as error:  # any failure: the probe wants to know that there is one
+            log.info("readiness_check_failed", check=name, reason=type(error).__name__)
+            return False
+        return True
+
+
+def _database() -> None:
+    """The database answers, and belongs to this environment."""
+    compare(connection)
+
+
+def _migrations() -> None:
+    """All migrations of this release are applied; those of a newer release may be as well."""
+    applied = set(MigrationRecorder(connection).migration_qs.values_list("app", "name"))
+    if not _newest_migrations() <= applied:
+        raise FailedCheckError
+
+
+@cache
+def _newest_migrations() -> frozenset[tuple[str, str]]:
+    """The last migration of each app in this release."""
+    return frozenset(MigrationLoader(None, ignore_no_migrations=True).graph.leaf_nodes())
+
+
+def _signing_key() -> None:
+    """A signing key is active, can be opened, and its chain is valid."""
+    active_issuer_key(now=now())
+
+
+def _static_files() -> None:
+    """The files that every page refers to are collected."""
+    staticfiles_storage.url("style.css")
+
+
+readiness = Readiness(
+    {
+        "database": _database,
+        "migrations": _migrations,
+        "signing_key": _signing_key,
+        "static_files": _static_files,
+    }
+)

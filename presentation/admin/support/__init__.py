@@ -1,0 +1,1 @@
+"""What operators see when somebody asks for help: everything about one holder, without claims."""

@@ -1,0 +1,118 @@
+"""Finds the wallet or the request that an e-mail address, a receipt number or another reference names.
+
+Only whole values find something, apart from the eight characters by which error lists name a request.
+"""
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from django.db.models import Model, QuerySet
+
+from consent.models import Consent
+from infra import email_addresses
+from presentation.models import Interaction
+from presentation.webhooks.models import WebhookEvent
+from wallet.models import Credential, FormerAddress, IdentityVerification, Recovery, Wallet
+from wallet.providers.in_person import as_case_number
+
+LONGEST = email_addresses.LONGEST
+_SHORT = re.compile(r"[0-9a-f]{8}")
+_SHORT_SHOWN = 5  # requests whose ID has the same beginning; more than one is improbable
+
+
+@dataclass(frozen=True)
+class Found:
+    """What was found. by_address: whether the operator knows the e-mail address of the wallet.
+
+    Without a wallet: the request or the consent belongs to nobody yet, or to nobody any more.
+    """
+
+    wallet: Wallet | None = None
+    consent: Consent | None = None
+    interactions: tuple[Interaction, ...] = ()
+    by_address: bool = False
+
+    @property
+    def subject(self) -> Model | None:
+        """The row that the record of the search names."""
+        return self.wallet or (self.interactions[0] if self.interactions else self.consent)
+
+
+def find(term: str, *, now: datetime) -> Found | None:
+    """What the text names; None if nothing."""
+    term = term.strip()
+    if "@" in term:
+        return _by_address(term, now)
+    if _SHORT.fullmatch(term.lower()) and (found := _by_beginning(term.lower())):
+        return found
+    if number := as_case_number(term):
+        return _of_wallet(_wallets().filter(verifications__provider_reference=number).first())
+    try:
+        return _by_id(UUID(term))
+    except ValueError:
+        return None
+
+
+def _by_address(term: str, now: datetime) -> Found | None:
+    """The wallet of an address, or the one that left it not long ago."""
+    try:
+        address = email_addresses.parse(term)
+    except email_addresses.EmailAddressError:
+        return None
+    if wallet := _wallets().filter(email=address).first():
+        return Found(wallet, by_address=True)
+    left = FormerAddress.objects.filter(email=address, expires_at__gt=now, closed_at=None)
+    return _of_wallet(_wallets().filter(former_addresses__in=left).first())
+
+
+def _by_beginning(start: str) -> Found | None:
+    least, greatest = UUID(start + "0" * 24), UUID(start + "f" * 24)
+    rows = _requests().filter(id__gte=least, id__lte=greatest)[:_SHORT_SHOWN]
+    return _of_requests(tuple(rows))
+
+
+def _by_id(wanted: UUID) -> Found | None:
+    if wallet := _wallets().filter(id=wanted).first():
+        return Found(wallet)
+    if consent := Consent.objects.select_related("wallet__credential").filter(id=wanted).first():
+        return Found(consent.wallet, consent, tuple(_requests().filter(consent=consent)))
+    if found := _of_requests(tuple(_requests().filter(id=wanted))):
+        return found
+    if event := WebhookEvent.objects.filter(id=wanted).first():
+        return _of_event(event)
+    for model, way in ((IdentityVerification, "wallet"), (Credential, "wallet"), (Recovery, "old")):
+        owners = model.objects.filter(id=wanted).values(way)
+        if wallet := _wallets().filter(id__in=owners).first():
+            return Found(wallet)
+    return None
+
+
+def _of_event(event: WebhookEvent) -> Found | None:
+    """The request of a webhook; of a revocation it is not known, because its subject is a place in a list."""
+    try:
+        return _of_requests(tuple(_requests().filter(id=UUID(event.subject))))
+    except ValueError:
+        return None
+
+
+def _of_requests(interactions: tuple[Interaction, ...]) -> Found | None:
+    if not interactions:
+        return None
+    first = interactions[0].consent
+    return Found(first.wallet if first else None, first, interactions)
+
+
+def _of_wallet(wallet: Wallet | None) -> Found | None:
+    return Found(wallet) if wallet else None
+
+
+def _wallets() -> QuerySet[Wallet]:
+    return Wallet.objects.select_related("credential").order_by("-created_at")
+
+
+def _requests() -> QuerySet[Interaction]:
+    """Requests without their parameters, which hold an e-mail address."""
+    rows = Interaction.objects.select_related("relying_party", "consent__wallet__credential", "delivery")
+    return rows.defer("parameters", "sealed_transaction_data").order_by("-created_at")
