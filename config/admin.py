@@ -110,7 +110,7 @@ class ServiceAdminSite(AdminSite):
             again_after(refusal.seconds, response)
         return response
 
-    def logout(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+    def logout(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
         """Records the sign-out, of whoever was signed in."""
         if request.user.is_authenticated:
             from infra.audit.recording import record
@@ -118,9 +118,7 @@ class ServiceAdminSite(AdminSite):
             record(request, "signed_out")
         return super().logout(request, extra_context)
 
-    def password_change(
-        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
+    def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
         """Records that an operator changed their own password, in the same transaction."""
         from infra.audit.recording import record
 

@@ -152,8 +152,7 @@ OPERATORS = (
     ),
     Setting(
         *("LIMIT_LOOK_UPS_PER_OPERATOR", 60, HOUR, ("operator-look-ups",)),
-        "searches of the support view, for each operator",
-        highest=10_000,
+        "searches for a holder or a request in the support view, for each operator",
     ),
 )
 RELYING_PARTIES = (

@@ -1,24 +1,53 @@
 """Metrics for Prometheus, protected by METRICS_TOKEN (text format 0.0.4, OpenMetrics 1.0)."""
 
 import hmac
+from collections.abc import Iterator
 
 from django.conf import settings
+from django.db import Error
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.views.decorators.csrf import csrf_exempt
 from prometheus_client import CollectorRegistry
+from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.exposition import choose_encoder
+from prometheus_client.registry import Collector
 
+from infra.counts.exposition import CountCollector
+from infra.database.hung_database import SHORT, bounded
+from infra.database.outages import means_away
 from keys.metrics import KeyCollector
 from presentation.machine_errors import for_machines
 from presentation.overdue_clearing import ClearingCollector
 from presentation.webhooks.metrics import WebhookCollector
 from wallet.metrics import IdentityCollector
 
+
+class DatabaseCollector(Collector):
+    """What the database says, the same on every instance; while it is away, only that it is."""
+
+    def __init__(self, *parts: Collector) -> None:
+        self._parts = parts
+
+    def collect(self) -> Iterator[Metric]:
+        found: list[Metric] = []
+        answers = True
+        try:
+            with bounded(SHORT):
+                found = [family for part in self._parts for family in part.collect()]
+        except Error as error:
+            if not means_away(error):
+                raise
+            answers = False
+        yield from found
+        text = "1 if the database answered this scrape, otherwise 0, and the metrics from it are missing."
+        yield GaugeMetricFamily("database_answers", text, value=float(answers))
+
+
 _registry = CollectorRegistry()  # without metrics of the process, which differ between workers
-_registry.register(KeyCollector())
-_registry.register(WebhookCollector())
-_registry.register(IdentityCollector())
-_registry.register(ClearingCollector())
+_registry.register(CountCollector())
+_registry.register(
+    DatabaseCollector(KeyCollector(), WebhookCollector(), IdentityCollector(), ClearingCollector())
+)
 
 
 @for_machines

@@ -19,6 +19,7 @@ from django.utils.translation import activate, deactivate, get_language
 from whitenoise.middleware import WhiteNoiseMiddleware
 
 from config import form_tokens
+from config.request_counts import ANSWERED, ASKED, DURATIONS, RECEIVED, SIGN_INS
 from infra import languages, log_context
 
 log = structlog.get_logger(__name__)
@@ -30,6 +31,8 @@ ENGLISH = (ADMIN, "/health/", "/metrics", "/oauth/", "/playground/", "/sandbox/"
 MONITORING = frozenset(("/health/live", "/health/ready", "/metrics"))
 SIMULATED_CHECK = "/sandbox/identity/"  # a step of the holder's flow, and so in the language of the holder
 _SESSION_KEY = re.compile("[a-z0-9]{32}")
+_METHODS = frozenset(("GET", "HEAD", "POST"))
+_FACTS_OF_EVERY_REQUEST = 2
 _REQUEST_ID = re.compile("[0-9a-f]{32}")  # nginx's $request_id
 
 form_tokens.install()
@@ -59,7 +62,7 @@ class EveryRequest:
             request_id = secrets.token_hex(16)
         reference = request_id[:8].upper()
         request.reference = reference  # type: ignore[attr-defined]
-        log_context.begin(reference=reference, request_id=request_id)
+        facts = log_context.begin(reference=reference, request_id=request_id)
         language = _language(request)
         request.page_language = language  # type: ignore[attr-defined]
         activate(language or settings.LANGUAGE_CODE)
@@ -68,14 +71,15 @@ class EveryRequest:
             response.headers["X-Request-ID"] = request_id
             self._add_headers(request, response)
             _name_language(response, language)
-            match = request.resolver_match
+            match, seconds = request.resolver_match, perf_counter() - started
+            _count(request, response.status_code, seconds, facts)
             line = log.debug if request.path_info in MONITORING else log.info  # probes come every few seconds
             line(
                 "request",
                 method=request.method,
                 route=match.route if match else None,
                 status=response.status_code,
-                milliseconds=round((perf_counter() - started) * 1000, 1),
+                milliseconds=round(seconds * 1000, 1),
             )
             return response
         finally:
@@ -172,6 +176,30 @@ def _language(request: HttpRequest) -> str:
     path = request.path_info
     english = path.startswith(ENGLISH) and not path.startswith(SIMULATED_CHECK)
     return "" if english else languages.of_request(request)
+
+
+def _count(request: HttpRequest, status: int, seconds: float, facts: dict[str, Any]) -> None:
+    """Counts a request, and what it came to by the facts of its line in the log.
+
+    Labels are names that we gave: routes, client ids of registered relying parties, kinds of outcomes.
+    """
+    match, method = request.resolver_match, request.method
+    if match is not None:
+        route = ADMIN[1:-1] if match.namespaces else match.url_name or match.route
+    else:
+        route = "static" if request.path_info.startswith(settings.STATIC_URL) else "none"
+    DURATIONS.observe(seconds, route, method if method in _METHODS else "other", status)
+    if len(facts) == _FACTS_OF_EVERY_REQUEST:
+        return
+    party = facts.get("client_id", "")
+    if step := facts.get("first_step"):
+        RECEIVED.add(party, step)
+    if purpose := facts.get("signed_in"):
+        SIGN_INS.add(purpose)
+    if step == "consent" or "asked" in facts:
+        ASKED.add(party)
+    if "outcome" in facts:
+        ANSWERED.add(party, facts.get("error", "shared"))
 
 
 def _name_language(response: HttpResponse, language: str) -> None:

@@ -128,6 +128,13 @@ PKCS11_PIN_FILE = variables.file_instead_of("PKCS11_PIN")  # read at each login
 # Where new private keys are kept: `software` (sealed in the database) or `pkcs11`.
 SIGNING_KEY_STORE = variables.text("SIGNING_KEY_STORE", default="software")
 
+# The folder for the signed heads and the lines of the audit record, and the PEM file of the key that signs
+# them (`sign_audit_record`).
+AUDIT_FOLDER = variables.text("AUDIT_FOLDER")
+AUDIT_KEY_FILE = variables.text("AUDIT_KEY_FILE")
+if bool(AUDIT_FOLDER) != bool(AUDIT_KEY_FILE):
+    raise ImproperlyConfigured("AUDIT_FOLDER and AUDIT_KEY_FILE need each other.")
+
 # --- What is installed ------------------------------------------------------------------------------------
 
 INSTALLED_APPS = [
@@ -366,6 +373,10 @@ REST_FRAMEWORK = {
 METRICS_TOKEN = variables.text("METRICS_TOKEN")
 if METRICS_TOKEN and not re.fullmatch("[!-~]{32,}", METRICS_TOKEN):
     raise ImproperlyConfigured("METRICS_TOKEN must be 32 visible ASCII characters or more.")
+# Where the processes of an instance keep their figures; nowhere if nobody may read them.
+METRICS_DIRECTORY = (
+    Path(variables.text("METRICS_DIRECTORY", str(_var / "metrics"))) if METRICS_TOKEN else None
+)
 _level = variables.text("LOG_LEVEL", default="INFO")
 if _level not in ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"):
     raise ImproperlyConfigured("LOG_LEVEL must be DEBUG, INFO, WARNING, ERROR or CRITICAL.")

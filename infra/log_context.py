@@ -9,9 +9,10 @@ from typing import Any
 _facts: ContextVar[dict[str, Any]] = ContextVar("log_context")
 
 
-def begin(**facts: Any) -> None:
-    """From now on this thread's lines have these facts and no others."""
+def begin(**facts: Any) -> dict[str, Any]:
+    """From now on this thread's lines have these facts and no others. Returns all facts, now and later."""
     _facts.set(facts)
+    return facts
 
 
 def bind(**facts: Any) -> None:

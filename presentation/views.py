@@ -16,7 +16,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from consent.decisions import Paths
 from consent.views import MORE_TIME, SHARE, AtOnce, CodeWantedError, take_decision
-from infra import browser, languages
+from infra import browser, languages, log_context
 from infra.outbound.calls import OutboundError
 from infra.paths import path_with_id
 from infra.reading import only_read
@@ -55,6 +55,7 @@ def authorize(request: HttpRequest) -> HttpResponse:
             carried = receive(parameters, network_address=network_address, now=now)
         client = identify(carried, first=partial(sessions.read_first_with, request, now=now))
     except UntrustedRequestError as error:
+        log_context.bind(first_step="untrusted")
         return pages.untrusted(request, error)
     secret, digest = browser.ensure(request)
     session = sessions.current(request, now=now)
@@ -71,6 +72,7 @@ def authorize(request: HttpRequest) -> HttpResponse:
         prepare(opened, following, now=now)
     except AuthorizationError as error:
         return _refuse_at_once(request, client, error)
+    log_context.bind(first_step=following.step.name.lower(), client_id=client.relying_party.client_id)
     response = _on_to(_address(opened, following))
     browser.remember(response, secret)
     languages.follow(request, response, carried.parameters.values.get("ui_locales", ""))
@@ -220,9 +222,12 @@ def _go_on(
             return _send(opened, answers.answer(opened, following, now=now))
         if following.step is Step.UNAVAILABLE:
             return pages.unavailable(request, opened)
+        asked_before = opened.row.consent_id
         prepare(opened, following, now=now)
     except AuthorizationError as error:
         return _refuse(opened, error, now=now)
+    if opened.row.consent_id != asked_before:
+        log_context.bind(asked=True, client_id=opened.relying_party.client_id)
     if following.step is Step.SIGN_IN and NOT_ME in request.GET:
         return _on_to(f"{_address(opened, following)}?{NOT_ME}=1")
     return _on_to(_address(opened, following))
@@ -290,6 +295,7 @@ def _redirect_to(address: str) -> HttpResponse:
 def _refuse_at_once(request: HttpRequest, client: Client, error: AuthorizationError) -> HttpResponse:
     """Sends the relying party the error of a request for which no interaction was inserted."""
     party, address = client.relying_party, client.return_address
+    log_context.bind(first_step="refused", outcome="refused", error=error.error, client_id=party.client_id)
     refusal = answers.refusal(error)
     if not address.posted:
         return _redirect_home(address, refusal)

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from infra import browser
+from infra import browser, log_context
 from infra.again import again_after
 from infra.limits import LimitReachedError
 from infra.reading import only_read
@@ -248,6 +248,7 @@ def signed_in(
     """
     response = see_other(errand.return_to)
     sessions.start(request, response, wallet, now=now)
+    log_context.bind(signed_in="request" if errand.on_behalf_of else "wallet")
     new_browser.tell(request, response, wallet, known=known, now=now)
     rotate_token(request)
     return response

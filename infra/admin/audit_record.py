@@ -34,3 +34,7 @@ class AuditLineAdmin(FilteredOnly, ReadOnly, admin.ModelAdmin):
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return request.user.has_perm("admin.view_logentry")
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        """The start page lists it for auditors, who have no other permission in this app."""
+        return self.has_view_permission(request)

@@ -69,7 +69,7 @@ def _head() -> Head | None:
 def _name(about: Any) -> str:
     if isinstance(about, models.Model):
         return f"{about._meta.label_lower}:{about.pk}"
-    return about._meta.label_lower if isinstance(about, type) else about
+    return str(about) if isinstance(about, str) else str(about._meta.label_lower)
 
 
 def _clean(text: str) -> str:

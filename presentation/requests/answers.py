@@ -86,7 +86,12 @@ def refuse(opened: OpenInteraction, error: AuthorizationError, *, now: datetime)
         answer = refusal(error)
         if address.posted:
             deliveries.keep(row, address, answer, now=now)
-    log_context.bind(outcome="refused", interaction=str(row.id), error=error.error)
+    log_context.bind(
+        outcome="refused",
+        interaction=str(row.id),
+        client_id=opened.relying_party.client_id,
+        error=error.error,
+    )
     return answer
 
 

@@ -23,6 +23,7 @@ def test_of_what_is_due_every_hour_each_runs_whatever_becomes_of_the_others(
 
     ran = (tmp_path / "ran").read_text().split()
     assert {"rotate_signing_keys", "sweep_identity_verifications", "clear_expired"} <= set(ran)
+    assert "sign_audit_record" in ran
     assert set(ran) <= set(get_commands())
     assert (run.returncode != 0) == (failing in ran)
 

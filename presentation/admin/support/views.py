@@ -8,9 +8,7 @@ from datetime import datetime
 from typing import Any, cast
 
 from django.contrib.admin import AdminSite
-from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.auth.models import AbstractUser
-from django.contrib.contenttypes.models import ContentType
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
@@ -19,14 +17,16 @@ from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
+from infra import audit
 from infra.again import again_after
 from infra.limits import Limit, LimitReachedError
 from presentation.admin.support.case import case_of
-from presentation.admin.support.finding import Found, find
+from presentation.admin.support.finding import find
 from presentation.admin.support.forms import LookUpForm
 from wallet.models import Wallet
 
 PERMISSION = "presentation.look_up_holder"
+LOOKED_UP = "looked_up"  # the action in the audit record
 PER_OPERATOR = Limit.from_settings("operator-look-ups")
 
 
@@ -46,7 +46,10 @@ def look_up(request: HttpRequest, site: AdminSite) -> HttpResponse:
         except LimitReachedError as reached:
             return _too_many(request, site, form, reached, now)
         found = find(form.cleaned_data["term"], now=now)
-        _record(request, found, form.cleaned_data["reason"])
+        # Also a search that found nothing. What cannot be recorded is not shown.
+        audit.record(
+            request, LOOKED_UP, (found and found.subject) or Wallet, form.cleaned_data["reason"], now=now
+        )
         context |= {"searched": True, "case": found and case_of(found, operator, now=now)}
     return _page(request, site, context)
 
@@ -66,16 +69,3 @@ def _too_many(
     response.status_code = 429
     again_after(seconds, response)
     return response
-
-
-def _record(request: HttpRequest, found: Found | None, reason: str) -> None:
-    """Records the search, also one that found nothing; what cannot be recorded is not shown."""
-    subject = found.subject if found else None
-    LogEntry.objects.create(
-        user_id=cast(AbstractUser, request.user).pk,
-        content_type=ContentType.objects.get_for_model(subject or Wallet),
-        object_id=str(subject.pk) if subject else None,
-        object_repr=str(subject or _("nothing found")),
-        action_flag=CHANGE,
-        change_message=_("Looked up: %(reason)s") % {"reason": reason},
-    )

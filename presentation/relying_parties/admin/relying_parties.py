@@ -17,6 +17,7 @@ from presentation.models import RelyingParty, RelyingPartyEvent
 from presentation.relying_parties import integration
 from presentation.relying_parties.admin.addresses import RedirectURIInline, ResponseURIInline
 from presentation.relying_parties.admin.operations import OPERATIONS, REFUSALS
+from presentation.relying_parties.admin.pages import PagesOfRelyingParty
 from presentation.relying_parties.authentication import client_secret_pages
 from presentation.relying_parties.forms import RelyingPartyForm
 from presentation.relying_parties.metadata import logos
@@ -24,7 +25,7 @@ from presentation.webhooks import admin as webhooks
 
 
 @admin.register(RelyingParty)
-class RelyingPartyAdmin(OperationsAdmin):
+class RelyingPartyAdmin(PagesOfRelyingParty, OperationsAdmin):
     operations = OPERATIONS
     refusals = REFUSALS
     short_addresses = True
@@ -36,7 +37,7 @@ class RelyingPartyAdmin(OperationsAdmin):
     search_fields = ("name", "client_id", "redirect_uris__uri")
     search_help_text = _("Name, client ID or redirect URI")
     readonly_fields = (
-        *("client_id", "panel", "current_logo", "client_secrets", "webhooks"),
+        *("client_id", "checklist", "try_it", "panel", "current_logo", "client_secrets", "webhooks"),
         *("state", "suspension_reason", "created_at"),
     )
     formfield_overrides = {models.URLField: {"assume_scheme": "https"}}
@@ -77,7 +78,7 @@ class RelyingPartyAdmin(OperationsAdmin):
         fieldsets[4],
         (_("Notes"), {"fields": ("notes",)}),
     )
-    integration_fieldset = (_("Integration"), {"fields": ("client_id", "panel")})
+    integration_fieldset = (_("Integration"), {"fields": ("client_id", "checklist", "try_it", "panel")})
 
     def get_fieldsets(self, request: HttpRequest, obj: RelyingParty | None = None) -> Any:
         """For a registered relying party also its state and what its developers need."""

@@ -1,4 +1,4 @@
-"""The four roles of operators in the real admin: what each may do, and nothing else."""
+"""The five roles of operators in the real admin: what each may do, and nothing else."""
 
 import contextlib
 import os
@@ -23,11 +23,13 @@ from presentation.models import RelyingParty
 pytestmark = pytest.mark.django_db
 roles = import_module("presentation.migrations.0002_operator_roles")
 shipped_scopes = import_module("presentation.migrations.0005_shipped_scopes")
+support_role = import_module("presentation.migrations.0010_support_role")
 
 RELYING_PARTIES = "Relying parties"
 IDENTITY_REVIEW = "Identity review"
 KEYS = "Keys"
 AUDIT = "Audit (read only)"
+SUPPORT = "Support"
 
 # Every list of the admin, and the roles that may read it. Other roles do not see that it exists.
 LISTS = {
@@ -42,15 +44,17 @@ LISTS = {
     "wallet/statusentry": {IDENTITY_REVIEW, AUDIT},
     "wallet/statusevent": {IDENTITY_REVIEW, AUDIT},
     "wallet/auditentry": {AUDIT},
+    "infra/auditline": {AUDIT},
     "wallet/recovery": {IDENTITY_REVIEW, AUDIT},
     "wallet/walletclosure": {IDENTITY_REVIEW, AUDIT},
     "keys/signingkey": {KEYS, AUDIT},
     "keys/authority": {KEYS, AUDIT},
     "keys/keyevent": {KEYS, AUDIT},
+    "infra/auditline": {AUDIT},
     "auth/user": set(),
     "auth/group": set(),
 }
-NAMES = [RELYING_PARTIES, IDENTITY_REVIEW, KEYS, AUDIT]
+NAMES = [RELYING_PARTIES, IDENTITY_REVIEW, KEYS, AUDIT, SUPPORT]
 
 
 @pytest.fixture(autouse=True)
@@ -64,6 +68,7 @@ def make_roles() -> None:
     schema_editor = SimpleNamespace(connection=connection)
     roles.make_roles(apps, schema_editor)
     shipped_scopes.allow(apps, schema_editor)
+    support_role.make_role(apps, schema_editor)
 
 
 def operator(role: str) -> Client:
@@ -74,7 +79,7 @@ def operator(role: str) -> Client:
     return client
 
 
-def test_the_migration_makes_four_groups_and_can_be_repeated() -> None:
+def test_the_migrations_make_five_groups_and_can_be_repeated() -> None:
     before = {
         group.name: set(group.permissions.values_list("codename", flat=True)) for group in Group.objects.all()
     }
@@ -110,15 +115,18 @@ def test_a_fresh_database_has_the_groups_with_their_permissions(tmp_path: Path) 
         role: sum(len(actions) for models in parts.values() for actions in models.values())
         + len(shipped_scopes.ROLES.get(role, ()))
         for role, parts in roles.ROLES.items()
-    }
+    } | {SUPPORT: 1}
     assert found == expected
     assert twice == []
 
 
 def test_permissions_are_named_as_django_names_them() -> None:
     for permission in Permission.objects.filter(group__isnull=False).distinct():
-        action, model = permission.codename.split("_")
-        declared = apps.get_model(permission.content_type.app_label, model)
+        declared = apps.get_model(permission.content_type.app_label, permission.content_type.model)
+        if own := dict(declared._meta.permissions).get(permission.codename):
+            assert permission.name == own
+            continue
+        action, _model = permission.codename.split("_")
         assert permission.name == f"Can {action} {declared._meta.verbose_name_raw}"
 
 

@@ -1,0 +1,1 @@
+"""Counters and histograms of all processes of an instance, for monitoring."""

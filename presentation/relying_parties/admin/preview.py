@@ -1,0 +1,104 @@
+"""The consent page of a relying party with sample values, for its operators. It can do nothing.
+
+The page is rendered by the template that holders see. Afterwards its forms lose their addresses, its buttons
+submit nothing, and its scripts are left out; the content security policy forbids both as well.
+"""
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, date, datetime, timedelta
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils.timezone import localdate
+from django.utils.translation import override
+
+from consent.models import Consent
+from consent.pages import Question
+from consent.question import Requester
+from consent.question_page import TEMPLATE
+from presentation.models import RelyingParty
+from presentation.relying_parties.metadata import logos
+from presentation.requests.client import ReturnAddress
+from presentation.scopes import catalogue
+from presentation.scopes.records import ScopeRecord
+from wallet import claims
+from wallet.claims import Identity
+from wallet.deadlines import Deadline
+from wallet.evidence import Assurance, Verification
+
+EMAIL = "sam@example.com"
+CSP = {**settings.SECURE_CSP, "form-action": ["'none'"], "script-src": ["'none'"]}
+_FORM = re.compile(r"<form\b[^>]*>", re.IGNORECASE)
+_ADDRESS = re.compile(r"""\s(?:action|method|target)=("[^"]*"|'[^']*'|[^\s>]*)""", re.IGNORECASE)
+_BUTTON = re.compile(r"<button\b(?![^>]*\btype=)", re.IGNORECASE)
+_TYPED_BUTTON = re.compile(r"""(<button\b[^>]*\btype=)("submit"|'submit'|submit)""", re.IGNORECASE)
+_HIDDEN = re.compile(r"""<input\b[^>]*type="hidden"[^>]*>""", re.IGNORECASE)
+_SCRIPT = re.compile(r"<script\b[^>]*>.*?</script>", re.IGNORECASE | re.DOTALL)
+
+
+def page(
+    party: RelyingParty, scopes: Sequence[str], language: str, *, notice: str, now: datetime
+) -> HttpResponse:
+    """The preview. scopes: the URNs that the sample request has. notice: HTML that says what it is."""
+    known = catalogue.current()
+    records = [known[urn] for urn in scopes if urn in known]
+    request = HttpRequest()  # the context processors find nothing of the operator in it
+    request.method, request.path = "GET", ""
+    request.page_language = language  # type: ignore[attr-defined]
+    with override(language):
+        context = {"question": _question(party, records, now), "signed_in_email": EMAIL, "csrf_token": ""}
+        html = harmless(render_to_string(TEMPLATE, context, request))
+    response = HttpResponse(html.replace("<main ", f"{notice}<main ", 1))
+    response._csp_config = CSP  # type: ignore[attr-defined]
+    return response
+
+
+def harmless(html: str) -> str:
+    """The page without anything that could be submitted or run."""
+    without_scripts = _SCRIPT.sub("", html)
+    without_tokens = _HIDDEN.sub("", without_scripts)
+    without_addresses = _FORM.sub(lambda found: _ADDRESS.sub("", found[0]), without_tokens)
+    typed = _TYPED_BUTTON.sub(r'\1"button"', without_addresses)
+    return _BUTTON.sub('<button type="button"', typed)
+
+
+def _question(party: RelyingParty, records: Sequence[ScopeRecord], now: datetime) -> Question:
+    """The question about the claims of these scopes, to a person who does not exist; it is not stored."""
+    paths = list(dict.fromkeys(path for record in records for path in record.claims))
+    required = {claims.NAMES[name] for record in records for name in record.required}
+    consent = Consent(
+        requester=_requester(party).to_json(),
+        return_to="",
+        requester_since=localdate(party.created_at),
+        requester_is_unchecked=party.self_registered,
+    )
+    return Question(
+        consent=consent,
+        transactions=(),
+        claims=tuple(claims.preview(_sample(now), paths, today=localdate(now))),
+        optional=frozenset(set(paths) - required),
+        last_shared_at=None,
+        new=frozenset(),
+        deadline=Deadline(now + timedelta(minutes=30), None, ""),
+    )
+
+
+def _requester(party: RelyingParty) -> Requester:
+    first = party.redirect_uris.first()
+    shown = party.logo and logos.is_shown(bytes(party.logo))
+    return Requester(
+        name=party.name,
+        domain=ReturnAddress(first.uri).destination if first else "",
+        logo_url=reverse("relying_party_logo", args=[party.client_id]) if shown else "",
+        purpose=party.purpose,
+        privacy_policy_url=party.privacy_policy_url,
+        terms_url=party.terms_url,
+    )
+
+
+def _sample(now: datetime) -> Identity:
+    evidence = Verification(Assurance("eidas", "substantial"), now.astimezone(UTC).date(), "in_person")
+    return Identity("Sam", "Sample", date(1990, 4, 1), ("IE",), evidence, EMAIL)

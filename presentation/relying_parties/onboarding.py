@@ -1,0 +1,69 @@
+"""What a relying party still lacks before it can go live, as a list for its operators."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from presentation.models import Interaction, RelyingParty
+from presentation.relying_parties.authentication import client_secrets
+from presentation.relying_parties.metadata import logos
+from presentation.webhooks import signing_secrets
+
+
+@dataclass(frozen=True)
+class Point:
+    """One thing to have. needed: without it the relying party should not go live; else it is advice."""
+
+    text: str | Promise
+    done: bool
+    needed: bool = True
+
+
+def points(party: RelyingParty, *, now: datetime) -> list[Point]:
+    """Everything that was checked, in the order in which an operator does it."""
+    uris = [row.uri for row in party.redirect_uris.all()]
+    return [
+        Point(_("It is active."), party.state == RelyingParty.State.ACTIVE),
+        Point(_("It has a redirect URI."), bool(uris)),
+        Point(
+            _("No redirect URI is on a developer’s machine (http://localhost)."),
+            not any(uri.startswith("http://localhost") for uri in uris),
+        ),
+        Point(_("It says why it asks (purpose)."), bool(party.purpose)),
+        Point(_("It links to its privacy policy."), bool(party.privacy_policy_url)),
+        Point(_("There is a contact whom operators can write to."), bool(party.contact)),
+        *_secrets(party, now),
+        Point(
+            _("It has a logo that holders see."),
+            bool(party.logo and logos.is_shown(bytes(party.logo))),
+            needed=False,
+        ),
+        Point(_("It links to its terms of use."), bool(party.terms_url), needed=False),
+        Point(
+            _("A request of it was answered with a credential."),
+            Interaction.objects.filter(relying_party=party, outcome=Interaction.Outcome.TOKEN).exists(),
+            needed=False,
+        ),
+    ]
+
+
+def missing(found: list[Point]) -> list[Point]:
+    """The points that keep it from going live."""
+    return [point for point in found if point.needed and not point.done]
+
+
+def _secrets(party: RelyingParty, now: datetime) -> list[Point]:
+    """The secrets and keys that its settings call for."""
+    found = []
+    if party.grants or party.requires_pushed_requests:
+        proved = bool(party.jwks or party.jwks_uri) or bool(client_secrets.live(party, now=now))
+        found.append(Point(_("Its server can prove who it is: a client secret or public keys."), proved))
+    if party.requires_signed_requests:
+        text = _("Its public keys are registered, so that its requests can be verified.")
+        found.append(Point(text, bool(party.jwks or party.jwks_uri)))
+    if party.webhook_events:
+        has_secret = signing_secrets.in_use(party, now=now).exists()
+        found.append(Point(_("There is a webhook secret."), has_secret))
+    return found
