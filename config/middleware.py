@@ -32,7 +32,6 @@ MONITORING = frozenset(("/health/live", "/health/ready", "/metrics"))
 SIMULATED_CHECK = "/sandbox/identity/"  # a step of the holder's flow, and so in the language of the holder
 _SESSION_KEY = re.compile("[a-z0-9]{32}")
 _METHODS = frozenset(("GET", "HEAD", "POST"))
-_FACTS_OF_EVERY_REQUEST = 2
 _REQUEST_ID = re.compile("[0-9a-f]{32}")  # nginx's $request_id
 
 form_tokens.install()
@@ -189,17 +188,17 @@ def _count(request: HttpRequest, status: int, seconds: float, facts: dict[str, A
     else:
         route = "static" if request.path_info.startswith(settings.STATIC_URL) else "none"
     DURATIONS.observe(seconds, route, method if method in _METHODS else "other", status)
-    if len(facts) == _FACTS_OF_EVERY_REQUEST:
-        return
-    party = facts.get("client_id", "")
-    if step := facts.get("first_step"):
+    if "first_step" in facts:
+        party, step = facts.get("client_id", ""), facts["first_step"]
         RECEIVED.add(party, step)
-    if purpose := facts.get("signed_in"):
-        SIGN_INS.add(purpose)
-    if step == "consent" or "asked" in facts:
-        ASKED.add(party)
+        if step == "consent":
+            ASKED.add(party)
+    if "asked" in facts:
+        ASKED.add(facts["client_id"])
+    if "signed_in" in facts:
+        SIGN_INS.add(facts["signed_in"])
     if "outcome" in facts:
-        ANSWERED.add(party, facts.get("error", "shared"))
+        ANSWERED.add(facts["client_id"], facts.get("error", "shared"))
 
 
 def _name_language(response: HttpResponse, language: str) -> None:

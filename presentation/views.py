@@ -72,7 +72,7 @@ def authorize(request: HttpRequest) -> HttpResponse:
         prepare(opened, following, now=now)
     except AuthorizationError as error:
         return _refuse_at_once(request, client, error)
-    log_context.bind(first_step=following.step.name.lower(), client_id=client.relying_party.client_id)
+    log_context.bind(first_step=following.step, client_id=client.relying_party.client_id)
     response = _on_to(_address(opened, following))
     browser.remember(response, secret)
     languages.follow(request, response, carried.parameters.values.get("ui_locales", ""))

@@ -20,7 +20,7 @@ from hypothesis import settings as hypothesis_settings
 
 from tests import emptying, pgbouncer, softhsm
 from tests.benchmarks import provider
-from tests.programs import chromium, nginx
+from tests.programs import chromium, nginx, promtool
 
 SECOND_DATABASE = os.environ.get("SECOND_DATABASE") == "1"
 QUICK = os.environ.get("QUICK") == "1"
@@ -55,6 +55,8 @@ def _missing(item: pytest.Item) -> str | None:
         return "gettext"
     if item.get_closest_marker("nginx") and not nginx():
         return "nginx"
+    if item.get_closest_marker("promtool") and not promtool():
+        return "promtool (Debian's prometheus)"
     if item.get_closest_marker("softhsm") and not softhsm.INSTALLED:
         return "SoftHSM 2 and p11-kit's server (Debian's softhsm2, p11-kit and p11-kit-modules)"
     if item.get_closest_marker("pgbouncer") and not pgbouncer.program():
@@ -64,7 +66,17 @@ def _missing(item: pytest.Item) -> str | None:
 
 def _differs_on_sqlite(item: pytest.Item) -> bool:
     """Whether the test has to run on SQLite too: it uses Django's database and no other program."""
-    apart = ("postgresql", "browser", "node", "node_provider", "curl", "nginx", "softhsm", "pgbouncer")
+    apart = (
+        "postgresql",
+        "browser",
+        "node",
+        "node_provider",
+        "curl",
+        "nginx",
+        "promtool",
+        "softhsm",
+        "pgbouncer",
+    )
     asks = {"db", "transactional_db", "live_server"} & set(getattr(item, "fixturenames", ()))
     asks = asks or item.get_closest_marker("django_db")
     return bool(asks) and not any(item.get_closest_marker(name) for name in apart)
@@ -72,7 +84,18 @@ def _differs_on_sqlite(item: pytest.Item) -> bool:
 
 def _quick(item: pytest.Item) -> bool:
     """Whether the test needs no other program. All tests of a module that can start one are left out."""
-    apart = ("postgresql", "browser", "node", "curl", "gettext", "nginx", "softhsm", "pgbouncer", "slow")
+    apart = (
+        "postgresql",
+        "browser",
+        "node",
+        "curl",
+        "gettext",
+        "nginx",
+        "promtool",
+        "softhsm",
+        "pgbouncer",
+        "slow",
+    )
     starts = {"subprocess", "tests.processes", "tests.own_databases", "tests.project_copy"}
     starts.add("tests.benchmarks.sites")
     known = {getattr(value, "__module__", "") or "" for value in vars(item.module).values()}

@@ -13,3 +13,8 @@ def chromium() -> str | None:
 def nginx() -> str | None:
     """The path of nginx. Debian installs it in a directory that only root has in PATH."""
     return shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin:/usr/local/sbin")
+
+
+def promtool() -> str | None:
+    """The path of Prometheus' tool for rules (Debian's prometheus)."""
+    return shutil.which("promtool")

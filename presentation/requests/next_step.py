@@ -6,7 +6,7 @@ The step is not stored. Each HTTP request computes it once. What a credential wo
 
 from dataclasses import dataclass, replace
 from datetime import date, datetime
-from enum import Enum, auto
+from enum import StrEnum, auto
 from functools import lru_cache
 
 from django.db import transaction
@@ -45,8 +45,8 @@ _new = PreparedInsert(Interaction)
 _question_and_interaction = JoinedInsert(decisions.NEW, _new)
 
 
-class Step(Enum):
-    """What must happen next in an interaction."""
+class Step(StrEnum):
+    """What must happen next in an interaction. The log and the metrics use these words."""
 
     SIGN_IN = auto()
     ENROLL = auto()

@@ -27,6 +27,10 @@ USUAL = (
     "X-Content-Type-Options",
     "X-Frame-Options",
 )
+# Samples that the service counts: they say how long requests took, and how many scenarios came before.
+_COUNTED = re.compile(
+    r"^(http_request_duration_seconds|authorization_|sign_ins|consent_questions)\w*\{.*\n", re.MULTILINE
+)
 _ID = re.compile("[0-9a-f]{32}")
 _NEVER = "max-age=0, no-cache, no-store, must-revalidate, private"
 LEGEND = (
@@ -161,7 +165,7 @@ class Answer:
             return self._written.json_body(value)
         if media_type in ("application/jwt", "application/statuslist+jwt"):
             return self._written.json(self._masks.token(text), 2)
-        return self._text(self._masks.text(text), media_type)
+        return self._text(self._masks.text(_COUNTED.sub("", text)), media_type)
 
     def _text(self, masked: str, media_type: str) -> list[str]:
         self._keep_whole(masked)

@@ -50,7 +50,6 @@ LISTS = {
     "keys/signingkey": {KEYS, AUDIT},
     "keys/authority": {KEYS, AUDIT},
     "keys/keyevent": {KEYS, AUDIT},
-    "infra/auditline": {AUDIT},
     "auth/user": set(),
     "auth/group": set(),
 }
