@@ -12,7 +12,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
-from infra.counts.exposition import CountCollector
+from config.counts.exposition import CountCollector
 from infra.database.hung_database import SHORT, bounded
 from infra.database.outages import means_away
 from infra.mail.metrics import EmailCollector
