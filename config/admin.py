@@ -9,11 +9,12 @@ from django.contrib.admin import AdminSite, site
 from django.contrib.admin.apps import AdminConfig
 from django.core.exceptions import BadRequest, FieldDoesNotExist
 from django.db import DataError, transaction
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, URLResolver, path
+from django.urls import URLPattern, URLResolver, path, reverse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
+from django.views.decorators.cache import never_cache
 
 from infra.again import again_after
 
@@ -58,9 +59,31 @@ class ServiceAdminSite(AdminSite):
         super().register(model_or_iterable, audited(admin_class), **own)
 
     def get_urls(self) -> list[URLResolver | URLPattern]:
-        """Adds the support view, and leaves out "view on site", which raises an error for UUIDs."""
+        """Adds the support view and the second step of the sign-in.
+
+        Leaves out "view on site", which raises an error for UUIDs.
+        """
+        from config import second_factor
+
         shown = [entry for entry in super().get_urls() if getattr(entry, "name", "") != "view_on_site"]
-        return [path("support/", self.admin_view(self.support), name="support"), *shown]
+        return [
+            path("support/", self.admin_view(self.support), name="support"),
+            # Not in `admin_view`, which asks for what the second step proves.
+            path("second-factor/", never_cache(second_factor.step), name="second_factor"),
+            path("logout/", self.logout, name="logout"),  # also before the second step
+            path(
+                "auth/user/<int:user_id>/reset-second-factor/",
+                self.admin_view(second_factor.reset),
+                name="second_factor_reset",
+            ),
+            *shown,
+        ]
+
+    def has_permission(self, request: HttpRequest) -> bool:
+        """Staff who have proved their second factor in this session, where one is needed."""
+        from config.second_factor import is_proved
+
+        return super().has_permission(request) and is_proved(request)
 
     def support(self, request: HttpRequest) -> HttpResponse:
         """The page that finds a holder or a request for operators who help."""
@@ -96,7 +119,14 @@ class ServiceAdminSite(AdminSite):
         return super().index(request, {"panels": found, **(extra_context or {})})
 
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        """Sets the status of a refused attempt, and remembers the browser after a successful one."""
+        """Sets the status of a refused attempt, and remembers the browser after a successful one.
+
+        A session that has shown the password goes on to the second step.
+        """
+        if request.method == "GET" and super().has_permission(request) and not self.has_permission(request):
+            from config.second_factor import address
+
+            return HttpResponseRedirect(address(request))
         response = super().login(request, extra_context)
         if request.method == "POST" and response.status_code == 302:
             from config.operator_sign_in import remember_browser
@@ -112,9 +142,11 @@ class ServiceAdminSite(AdminSite):
 
     def logout(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
         """Records the sign-out, of whoever was signed in."""
-        if request.user.is_authenticated:
-            from infra.audit.recording import record
+        from infra.audit.recording import record
 
+        if not request.user.is_authenticated:
+            return HttpResponseRedirect(reverse("admin:index"))
+        if request.method == "POST":
             record(request, "signed_out")
         return super().logout(request, extra_context)
 

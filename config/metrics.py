@@ -12,9 +12,10 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
-from infra.counts.exposition import CountCollector
+from config.counts.exposition import CountCollector
 from infra.database.hung_database import SHORT, bounded
 from infra.database.outages import means_away
+from infra.mail.metrics import EmailCollector
 from keys.metrics import KeyCollector
 from presentation.machine_errors import for_machines
 from presentation.overdue_clearing import ClearingCollector
@@ -46,7 +47,9 @@ class DatabaseCollector(Collector):
 _registry = CollectorRegistry()  # without metrics of the process, which differ between workers
 _registry.register(CountCollector())
 _registry.register(
-    DatabaseCollector(KeyCollector(), WebhookCollector(), IdentityCollector(), ClearingCollector())
+    DatabaseCollector(
+        KeyCollector(), WebhookCollector(), EmailCollector(), IdentityCollector(), ClearingCollector()
+    )
 )
 
 

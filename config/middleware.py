@@ -13,6 +13,7 @@ from django.contrib.messages.middleware import MessageMiddleware
 from django.contrib.sessions.middleware import SessionMiddleware
 from django.core.handlers.exception import convert_exception_to_response
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponsePermanentRedirect
+from django.http.response import ResponseHeaders
 from django.middleware.common import CommonMiddleware
 from django.utils.cache import patch_vary_headers
 from django.utils.translation import activate, deactivate, get_language
@@ -24,6 +25,7 @@ from infra import languages, log_context
 
 log = structlog.get_logger(__name__)
 GetResponse = Callable[[HttpRequest], HttpResponse]
+StoredHeaders = dict[str, tuple[str, str]]  # by the name in lower case: the name and the value
 ADMIN = "/admin/"
 # Pages for operators and developers are in English only, as are all endpoints for machines.
 ENGLISH = (ADMIN, "/health/", "/metrics", "/oauth/", "/playground/", "/sandbox/", "/.well-known/")
@@ -49,9 +51,8 @@ class EveryRequest:
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
-        self.headers = _constant_headers()
-        self.policy = serialise(settings.SECURE_CSP)
-        self.hsts = _hsts()
+        self.headers = stored(_constant_headers())
+        self.hsts = stored({"Strict-Transport-Security": hsts} if (hsts := _hsts()) else {})
         self.proxied = settings.TRUSTED_PROXY_COUNT > 0  # otherwise the client sets the headers
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
@@ -92,13 +93,11 @@ class EveryRequest:
 
     def _add_headers(self, request: HttpRequest, response: HttpResponse) -> None:
         """Sets what the view has not set. It may also set `response._csp_config`, as with Django 6.0."""
-        own = getattr(response, "_csp_config", None)
-        headers = response.headers
-        headers.setdefault("Content-Security-Policy", self.policy if own is None else serialise(own))
-        for name, value in self.headers.items():
-            headers.setdefault(name, value)
+        if (own := getattr(response, "_csp_config", None)) is not None:
+            response.headers.setdefault("Content-Security-Policy", serialise(own))
+        add_missing(response, self.headers)
         if self.hsts and request.is_secure():
-            headers.setdefault("Strict-Transport-Security", self.hsts)
+            add_missing(response, self.hsts)
 
 
 class Entrance:
@@ -113,6 +112,7 @@ class Entrance:
             admin = convert_exception_to_response(middleware(admin))
         self.pages, self.admin = get_response, admin
         self.common = CommonMiddleware(get_response)
+        self.headers = stored({"X-Frame-Options": settings.X_FRAME_OPTIONS})
         self.static_files: GetResponse = WhiteNoiseMiddleware(self._page)
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
@@ -127,7 +127,7 @@ class Entrance:
             request.get_host()  # raises DisallowedHost, which is answered with 400
         answer = self.admin if request.path_info.startswith(ADMIN) else self.pages
         response = answer(request)
-        response.headers.setdefault("X-Frame-Options", settings.X_FRAME_OPTIONS)
+        add_missing(response, self.headers)
         # Sets Content-Length, and leads from a 404 to the page whose URL ends with a slash.
         return cast(HttpResponse, self.common.process_response(request, response))
 
@@ -148,6 +148,17 @@ class OperatorSession(SessionMiddleware):
         return response
 
 
+def stored(headers: dict[str, str]) -> StoredHeaders:
+    """The headers as a response stores them, checked and converted once."""
+    return dict(ResponseHeaders(headers)._store)
+
+
+def add_missing(response: HttpResponse, headers: StoredHeaders) -> None:
+    """Adds those headers that the response does not have; `setdefault` takes twelve calls for each."""
+    for name, header in headers.items():
+        response.headers._store.setdefault(name, header)
+
+
 def serialise(policy: dict[str, list[str]]) -> str:
     """The policy as the value of the header (W3C CSP Level 3)."""
     return "; ".join([f"{directive} {' '.join(sources)}" for directive, sources in policy.items()])
@@ -155,6 +166,7 @@ def serialise(policy: dict[str, list[str]]) -> str:
 
 def _constant_headers() -> dict[str, str]:
     return {
+        "Content-Security-Policy": serialise(settings.SECURE_CSP),
         "X-Content-Type-Options": "nosniff",
         "Referrer-Policy": settings.SECURE_REFERRER_POLICY,
         "Cross-Origin-Opener-Policy": settings.SECURE_CROSS_ORIGIN_OPENER_POLICY,

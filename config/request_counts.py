@@ -4,7 +4,7 @@ What a request meant is read from the facts of its line in the log (`infra.log_c
 metrics say the same.
 """
 
-from infra.counts.counting import Counter, Histogram
+from config.counts.counting import Counter, Histogram
 
 _PARTIES = {"relying_party": 50}  # how many relying parties are counted under their client id
 

@@ -135,6 +135,9 @@ AUDIT_KEY_FILE = variables.text("AUDIT_KEY_FILE")
 if bool(AUDIT_FOLDER) != bool(AUDIT_KEY_FILE):
     raise ImproperlyConfigured("AUDIT_FOLDER and AUDIT_KEY_FILE need each other.")
 
+# Whether operators need a second factor to use the admin. Production always asks for one.
+OPERATOR_SECOND_FACTOR = not _sandbox or variables.switch("OPERATOR_SECOND_FACTOR", default=False)
+
 # --- What is installed ------------------------------------------------------------------------------------
 
 INSTALLED_APPS = [
@@ -265,10 +268,13 @@ if _email_url and not _sandbox and not _email_url.startswith(("smtp+tls://", "sm
     raise ImproperlyConfigured("EMAIL_URL must begin with smtp+tls:// or smtp+ssl://, for sign-in codes.")
 if _email_url and not _sandbox and not _email.get("EMAIL_HOST"):
     raise ImproperlyConfigured("EMAIL_URL must name the mail server, as smtp+tls://user:password@host:587.")
-EMAIL_BACKEND = "sandbox.mailbox.EmailBackend" if _sandbox else _email["EMAIL_BACKEND"]
+# Only `manage.py send_emails` calls the mail server, except in a sandbox, which is one process.
+EMAILS_SENT_AT_ONCE = _sandbox
+_mail_server = _email["EMAIL_BACKEND"].replace("django.core.mail.backends.smtp", "infra.mail.smtp")
+EMAIL_BACKEND = "sandbox.mailbox.EmailBackend" if _sandbox else _mail_server
 # Sandbox only: sends e-mails to developers who register their own application. With EMAIL_URL the e-mails are
 # really sent, so developers prove their address; otherwise the page shows the e-mail.
-DEVELOPER_EMAIL_BACKEND = _email["EMAIL_BACKEND"] if _sandbox and variables.text("EMAIL_URL") else ""
+DEVELOPER_EMAIL_BACKEND = _mail_server if _sandbox and variables.text("EMAIL_URL") else ""
 EMAIL_HOST = _email.get("EMAIL_HOST") or "localhost"
 EMAIL_PORT = _email.get("EMAIL_PORT") or 25
 EMAIL_HOST_USER = _email.get("EMAIL_HOST_USER") or ""

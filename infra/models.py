@@ -1,10 +1,14 @@
 """Records of the running service that have nothing to do with the product."""
 
+from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from infra.database.append_only import AppendOnly
+from infra.mail.models import OutgoingEmail
+
+__all__ = ["Allowance", "AuditLine", "DatabaseMark", "InternalRow", "LastRun", "OutgoingEmail"]
 
 
 class InternalRow(models.Model):
@@ -91,3 +95,39 @@ class AuditLine(AppendOnly):
 
     def __str__(self) -> str:
         return str(self.seq)
+
+
+class SecondFactor(InternalRow):
+    """The app with which an operator proves a second factor (RFC 6238), set up and confirmed."""
+
+    # Sealed columns and the associated data each is bound to: see `keys.sealed_columns`.
+    SEALED = {"sealed_secret": "infra_secondfactor.sealed_secret:{pk}"}
+
+    # Without a constraint in the database, so that the release before can delete accounts.
+    operator = models.OneToOneField(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.CASCADE,
+        primary_key=True,
+        db_constraint=False,
+        editable=False,
+        related_name="second_factor",
+    )
+    sealed_secret = models.BinaryField(editable=False)
+    enrolment = models.CharField(max_length=32, editable=False)  # random; sessions that proved it have it
+    used_step = models.BigIntegerField(editable=False)  # the 30 seconds whose code was used last
+    set_up_at = models.DateTimeField(editable=False)
+
+    class Meta:
+        default_permissions = []
+
+
+class RecoveryCode(InternalRow):
+    """A code that replaces the app once. The row holds its digest and is deleted when the code is used."""
+
+    digest = models.CharField(primary_key=True, max_length=64, editable=False)
+    factor = models.ForeignKey(
+        SecondFactor, on_delete=models.CASCADE, related_name="recovery_codes", editable=False
+    )
+
+    class Meta:
+        default_permissions = []

@@ -17,6 +17,9 @@ from django.db.models import Model, Q, QuerySet
 from django.utils.functional import Promise
 from django.utils.module_loading import module_has_submodule
 
+from infra.mail import outbox
+from infra.retention import delete
+
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
 
@@ -118,7 +121,14 @@ def in_batches(rows: QuerySet[Row], *order: str, batch: int) -> Iterator[Row]:
         page = list(ordered.filter(after)[:batch])
 
 
-# Of this app itself: limits are counted under keyed digests, and end by themselves within a day.
+def _erase_emails(person: Person, *, now: datetime, batch: int) -> int:
+    if not person.address:
+        return 0
+    rows = outbox.written_to(person.address, until=person.known_until)
+    return delete(rows, by="created_at", batch=batch)
+
+
+# Of this app itself. Limits are counted under keyed digests, and end by themselves within a day.
 SECTIONS: tuple[Section, ...] = ()
 COUNTS: tuple[Counter, ...] = ()
-ERASERS: tuple[Eraser, ...] = ()
+ERASERS: tuple[Eraser, ...] = (_erase_emails,)

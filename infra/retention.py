@@ -19,7 +19,8 @@ from django.utils.functional import Promise
 from django.utils.module_loading import module_has_submodule
 from django.utils.translation import gettext_lazy as _
 
-from infra.models import Allowance
+from infra.mail import outbox
+from infra.models import Allowance, OutgoingEmail
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
@@ -259,12 +260,38 @@ ENTRIES = table(
     """
 infra.Allowance: key | what was done how often, by whom | a keyed digest | to limit it | until the window
     ends | allowances
+infra.OutgoingEmail: sealed_letter | e-mail that is to be sent: recipient, subject and text | sealed | to send
+    it | until it was sent or is dropped; until it is too late to send it, {tried} at most | late e-mails
+infra.OutgoingEmail: purpose recipient reason | e-mail: what it was about, whether and when it was sent, a
+    digest of the address | a keyed digest, the rest in clear | to find out why an e-mail did not arrive |
+    {kept} after it was sent or given up | e-mails
 infra.AuditLine: text hash action about | audit record: what each operator did or looked at, when and why |
     in clear; internal IDs, and the reason that the operator typed, without e-mail addresses | to account for
     what operators did and saw | for ever
+infra.SecondFactor: sealed_secret enrolment | operator’s second factor | the secret sealed, the rest in
+    clear | operators sign in with it | as long as the account, or until a superuser resets it
+infra.RecoveryCode: digest | operator’s recovery code | a digest | to sign in once without the app | until
+    it is used
 """,
-    clear={"allowances": expired(Allowance.objects.all())},
+    periods={"tried": outbox.SENT_FOR, "kept": outbox.KEPT},
+    clear={
+        "allowances": expired(Allowance.objects.all()),
+        "late e-mails": Clearing(outbox.end_late),
+        "e-mails": expired(
+            OutgoingEmail.objects.filter(ended_at__isnull=False), kept=outbox.KEPT, by="ended_at"
+        ),
+    },
     people={
+        "e-mail that is to be sent: recipient, subject and text": ForPeople(
+            _("An e-mail that waits to be sent to you"),
+            _("To send it, and to try again if your mail server cannot be reached"),
+            _("Until it was sent, three days at most"),
+        ),
+        "e-mail: what it was about, whether and when it was sent, a digest of the address": ForPeople(
+            _("Which kinds of e-mails we sent to you lately, and when; not what was in them"),
+            _("So that we can help when an e-mail does not arrive. Only a checksum of your address is kept."),
+            _("A week"),
+        ),
         "what was done how often, by whom": ForPeople(
             _("How often you did something lately, such as asking for a sign-in code"),
             _("So that nobody can flood your mailbox or guess your codes. Only a checksum is stored."),

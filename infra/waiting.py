@@ -1,8 +1,8 @@
-"""Limits how many threads of this process wait for outside parties: a mail server, a relying party.
+"""Limits how many threads of this process wait for outside parties, such as relying parties.
 
-All these threads are counted together, so that slow parties never occupy the last thread. Threads that do not
-wait for the mail server leave one more free, because nobody can sign in without an e-mail. Threads that wait
-for the database are counted separately, in `infra.database.hung_database`.
+All these threads are counted together, so that slow parties never occupy the last two threads, which answer
+pages meanwhile. No thread waits for the mail server (`infra.mail`). Threads that wait for the database are
+counted separately, in `infra.database.hung_database`.
 """
 
 import threading
@@ -15,10 +15,8 @@ from django.conf import settings
 
 from infra.outbound.calls import NotReachedError
 
-MAIL_SERVER = "mail server"  # threads that wait for it are counted under this name
 MOST_FOR_ONE = 2
 QUEUED_FOR = 0.5  # seconds; a party that works properly has answered by then
-QUEUED_FOR_MAIL = 3.0  # seconds; a mail server may take a second for each e-mail, and a person waits for it
 
 _busy: Counter[Hashable] = Counter()
 _queued: Counter[Hashable] = Counter()
@@ -64,12 +62,12 @@ def was_refused() -> bool:
 
 
 def most_in_all() -> int:
-    """The number of threads of this process that may wait at once."""
+    """The number of threads of this process that may wait at once, for the database or for others."""
     return max(1, settings.WEB_THREADS - 1)
 
 
 def most_for_applications() -> int:
-    """The number of threads that may wait for parties other than the mail server."""
+    """The number of threads that may wait for other parties than the database."""
     return max(1, most_in_all() - 1)
 
 
@@ -79,10 +77,9 @@ def waiting_for(party: Hashable) -> Iterator[None]:
 
     Raises NoThreadFreeError if there is no place:
 
-    * `most_in_all` threads may wait or queue at once, `most_for_applications` of them for others than the
-      mail server. Further ones are refused at once.
-    * MOST_FOR_ONE threads may wait for one party. Further ones queue: any number for the mail server, for
-      QUEUED_FOR_MAIL seconds; one for all other parties together, for QUEUED_FOR seconds.
+    * `most_for_applications` threads may wait or queue at once. Further ones are refused at once.
+    * MOST_FOR_ONE threads may wait for one party. One further thread for all parties together queues, for
+      QUEUED_FOR seconds.
     """
     guard = getattr(_thread, "guard", None)
     with ExitStack() as held:
@@ -104,20 +101,15 @@ def _leave(party: Hashable) -> None:
 
 def _wait_for_place(party: Hashable) -> bool:
     """Waits until the party has a place free, if this thread may queue; False if it got none."""
-    waiting = _busy + _queued
-    queued_for_others = _queued.total() - _queued[MAIL_SERVER]
-    if waiting.total() >= most_in_all():
-        return False
-    if party != MAIL_SERVER and waiting.total() - waiting[MAIL_SERVER] >= most_for_applications():
+    if (_busy + _queued).total() >= most_for_applications():
         return False
     if _busy[party] < MOST_FOR_ONE:
         return True
-    if party != MAIL_SERVER and queued_for_others:
+    if _queued.total():
         return False
     _queued[party] += 1
     try:
-        seconds = QUEUED_FOR_MAIL if party == MAIL_SERVER else QUEUED_FOR
-        return _changed.wait_for(lambda: _busy[party] < MOST_FOR_ONE, timeout=seconds)
+        return _changed.wait_for(lambda: _busy[party] < MOST_FOR_ONE, timeout=QUEUED_FOR)
     finally:
         _take_off(_queued, party)
 

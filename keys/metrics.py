@@ -24,12 +24,17 @@ class KeyCollector(Collector):
         yield _states(Counter({State.WITHDRAWN: withdrawn}) + Counter(key.state for key in keys))
         yield _certificates(keys, moment)
         yield from _steps(moment)
-        if settings.SIGNING_KEY_SPARE:
-            yield GaugeMetricFamily(
-                "signing_key_spare",
-                "1 when a staged key with valid certificates could sign at once, else 0.",
-                value=1.0 if spare(now=moment) else 0.0,
-            )
+        yield _spare(moment)
+
+
+def _spare(moment: datetime) -> GaugeMetricFamily:
+    """Without SIGNING_KEY_SPARE it has no sample, so that no alert on it fires."""
+    family = GaugeMetricFamily(
+        "signing_key_spare", "1 when a staged key with valid certificates could sign at once, else 0."
+    )
+    if settings.SIGNING_KEY_SPARE:
+        family.add_metric([], 1.0 if spare(now=moment) else 0.0)
+    return family
 
 
 def _states(counts: Counter[str]) -> GaugeMetricFamily:

@@ -1,18 +1,14 @@
 """“You shared …” e-mails, for holders who switched them on.
 
 Nothing of this happens while a relying party or a person waits: the answer stores only, with its question,
-that an e-mail is due (`Consent.email_due`), and `manage.py send_share_emails` sends it afterwards. A mail
-server that is slow or away therefore never delays or fails an answer, and costs no thread of the service.
-For holders who have not switched them on, nothing is stored or read.
-
-Each e-mail is sent at most once: the row is marked before the mail server is called. If the process dies in
-between, the e-mail is lost; the receipt is what counts.
+that an e-mail is due (`Consent.email_due`), and `manage.py send_share_emails` writes it afterwards and puts
+it into the outbox. For holders who have not switched them on, nothing is stored or read.
 """
 
-import smtplib
 from datetime import datetime
 
 import structlog
+from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext
 
@@ -28,16 +24,12 @@ log = structlog.get_logger(__name__)
 
 
 def send_due(*, now: datetime, batch: int = 500) -> int:
-    """Send the e-mails that are due, and return their number. Stops when the mail server takes none."""
+    """Put the e-mails that are due into the outbox, and return their number."""
     _drop_late(now=now)
     sent = 0
     for consent in _due(now=now).order_by("decided_at")[:batch]:
-        try:
-            with letters.language_of(consent.wallet):
-                sent += _send_once(consent)
-        except OSError:
-            log.exception("share_emails_not_sent")
-            break
+        with letters.language_of(consent.wallet):
+            sent += _send_once(consent)
     return sent
 
 
@@ -66,11 +58,11 @@ def _drop_late(*, now: datetime) -> None:
     late.update(email_due=False)
 
 
+@transaction.atomic
 def _send_once(consent: Consent) -> bool:
-    """Whether this process has sent it. Raises OSError if the mail server took none; it stays due then."""
-    row = Consent.objects.filter(id=consent.id)
-    if row.filter(email_due=True).update(email_due=False) != 1:
-        return False  # another process is sending it
+    """Whether this process has put it into the outbox."""
+    if Consent.objects.filter(id=consent.id, email_due=True).update(email_due=False) != 1:
+        return False  # another process does
     if consent.wallet is None:  # closed meanwhile
         return False
     receipt = Receipt.of(consent, with_content=False)
@@ -82,12 +74,9 @@ def _send_once(consent: Consent) -> bool:
             domain=receipt.requester.domain,
             at=consent.decided_at or consent.asked_at,
             claims=receipt.claims,
-            transactions=[gettext(transaction.title) for transaction in receipt.transactions],
+            transactions=[gettext(each.title) for each in receipt.transactions],
         )
-    except (EmailAddressError, smtplib.SMTPRecipientsRefused, smtplib.SMTPDataError):
-        log.warning("share_email_refused", wallet=str(consent.wallet_id))
+    except EmailAddressError:
+        log.warning("share_email_not_sendable", wallet=str(consent.wallet_id))
         return False
-    except OSError:
-        row.update(email_due=True)
-        raise
     return True

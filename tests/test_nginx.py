@@ -1,5 +1,6 @@
 """The configurations of nginx and gunicorn in deploy/, as in production, on a port other than 443."""
 
+import ipaddress
 import json
 import os
 import re
@@ -7,7 +8,9 @@ import signal
 import ssl
 import subprocess
 from base64 import b64encode
+from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
 from hashlib import sha256
 from http.client import HTTPResponse, HTTPSConnection
@@ -145,6 +148,16 @@ def test_an_operator_signs_in_through_nginx_on_a_port_other_than_443(port: int) 
     assert (answer.status, answer.headers["Location"]) == (302, "/admin/"), page
 
 
+def test_the_admin_is_only_for_the_networks_in_the_configuration() -> None:
+    block = SHIPPED.split("location /admin/ {")[1].split("}")[0]
+    rules = re.findall(r"^ *(allow|deny) (\S+);", block, re.MULTILINE)
+
+    assert rules[-1] == ("deny", "all")
+    networks = [ipaddress.ip_network(network) for rule, network in rules[:-1] if rule == "allow"]
+    assert len(networks) == len(rules) - 1
+    assert all(network.is_private for network in networks)
+
+
 def test_a_holders_form_is_accepted_through_nginx_on_a_port_other_than_443(port: int) -> None:
     answer, page = Visitor(port, f"{HOST}:{port}").submit("/wallet/sign-in/", email="no address")
 
@@ -230,6 +243,17 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     port = free_port()
     with proxy(tmp_path_factory.mktemp("alone"), port, free_port(), free_port()):
         yield port
+
+
+def test_one_client_cannot_ask_the_admin_without_end_and_holders_notice_nothing(alone: int) -> None:
+    """Without an instance, so that answers come faster than the rate allows, however busy the machine is."""
+    with ThreadPoolExecutor(8) as threads:
+        asked = threads.map(lambda _: Visitor(alone, HOST).ask("GET", "/admin/")[0].status, range(200))
+        statuses = Counter(asked)
+
+    assert set(statuses) == {503, 429}
+    assert statuses[503] >= 30
+    assert Visitor(alone, HOST).ask("GET", "/wallet/sign-in/")[0].status == 503
 
 
 @pytest.mark.parametrize("method", AWAY)

@@ -84,7 +84,7 @@ PERSON = {
 }
 DAY = timedelta(days=1)
 # What may name the wallet by its internal number: facts that lead to nobody once the wallet is gone.
-FACTS = {"wallet_walletclosure", "wallet_auditentry"}
+FACTS = {"wallet_walletclosure", "infra_auditline"}
 
 
 def in_the_database(wanted: set[str]) -> dict[str, set[str]]:

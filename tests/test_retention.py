@@ -32,6 +32,7 @@ IMPERSONAL = {
         ("root_pem", "issuing_pem", "sealed_root_key", "sealed_issuing_key"), KEY
     ),
     "infra.DatabaseMark": {"environment": STATES},
+    "infra.OutgoingEmail": {"state": STATES},
     "infra.LastRun": {"command": STATES},
     "keys.KeyEvent": {"action": STATES},
     "keys.SigningKey": {

@@ -20,6 +20,8 @@ ABOUT_OTHERS = {
     "auth.User",
     "admin.LogEntry",
     "sessions.Session",
+    "infra.SecondFactor",
+    "infra.RecoveryCode",
     "sandbox.SelfRegistration",
     "sandbox.PlaygroundAnswer",
     "sandbox.Letter",

@@ -30,9 +30,9 @@ def send(request: HttpRequest, errand: Errand, now: datetime) -> HttpResponse:
             return _not_now(request, errand, too_soon.retry_at, now, soon=True)
     except LimitReachedError as limit:
         return _not_now(request, errand, limit.retry_at, now, problem=wait(limit.retry_at, now))
-    except signing_in.NotSentError as failed:
-        problem = _("The e-mail could not be sent just now. Please try again.")
-        return _not_now(request, errand, failed.retry_at, now, problem=problem, status=503)
+    except signing_in.NotSentError:
+        problem = _("We cannot send an e-mail to this address.")
+        return show(request, "sign_in", errand, address=errand.email, status=422, problem=problem)
     return see_other("wallet_code", errand.id)
 
 
@@ -49,10 +49,10 @@ def wait(retry_at: datetime, now: datetime) -> SafeString:
 
 
 def _not_now(
-    request: HttpRequest, errand: Errand, retry_at: datetime, now: datetime, status: int = 429, **facts: Any
+    request: HttpRequest, errand: Errand, retry_at: datetime, now: datetime, **facts: Any
 ) -> HttpResponse:
     wait_for = waits(retry_at, now)
-    page = show(request, "sign_in", errand, address=errand.email, status=status, **wait_for, **facts)
+    page = show(request, "sign_in", errand, address=errand.email, status=429, **wait_for, **facts)
     return again_after(wait_for["ready_in"], page)
 
 

@@ -6,6 +6,7 @@ the first sign-in with its address. The number of codes, and when a link is sent
 """
 
 import secrets
+import uuid
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -16,7 +17,9 @@ from django.db.models import F, Q
 from django.utils.crypto import constant_time_compare, salted_hmac
 
 from infra.email_addresses import EmailAddressError
-from infra.limits import LimitReachedError, take
+from infra.limits import take
+from infra.mail import outbox
+from infra.mail.outbox import Standing
 from wallet import known_browsers, letters, sign_in_links
 from wallet.account.address import reserved
 from wallet.models import Errand, LoginCode, Wallet
@@ -25,7 +28,6 @@ from wallet.sign_in_allowances import CODE_LIFETIME, TRIES, TRIES_PER_CLIENT, ta
 log = structlog.get_logger(__name__)
 
 RESEND_AFTER = timedelta(seconds=60)
-RETRY_AFTER = timedelta(seconds=10)  # after an e-mail that could not be sent
 
 
 class TooSoonError(Exception):
@@ -37,11 +39,7 @@ class TooSoonError(Exception):
 
 
 class NotSentError(Exception):
-    """The e-mail could not be sent; another one can be requested at `retry_at`."""
-
-    def __init__(self, retry_at: datetime) -> None:
-        super().__init__("the e-mail could not be sent")
-        self.retry_at = retry_at
+    """No e-mail can be sent to the address of the errand."""
 
 
 class NoCodeError(Exception):
@@ -65,19 +63,15 @@ def send_code(errand: Errand, *, client: str, now: datetime, link: bool = False)
     client: the network address that limits count by. link: the holder requests a link, because codes from
     this client address are refused at the moment. If it raises `TooSoonError`,
     `limits.LimitReachedError` or `NotSentError`, the allowances except that of the client address are given
-    back.
+    back. The e-mail is sent afterwards, see `standing`; it counts even if the mail server refuses it.
     """
     _claim_sending(errand, now=now)
     try:
         _send(errand, client=client, now=now, link=link)
-    except LimitReachedError:
-        _release_sending(errand, sent_at=None)
-        raise
     except BaseException as error:
-        _release_sending(errand, sent_at=now + RETRY_AFTER - RESEND_AFTER)
-        if isinstance(error, OSError | EmailAddressError):  # SMTP and network errors are all OSErrors
-            log.exception("email_not_sent", errand=str(errand.id))
-            raise NotSentError(now + RETRY_AFTER) from error
+        Errand.objects.filter(id=errand.id).update(code_sent_at=None)
+        if isinstance(error, EmailAddressError):  # of an earlier release
+            raise NotSentError from error
         raise
 
 
@@ -131,6 +125,14 @@ def link_pending(errand: Errand, *, now: datetime) -> bool:
     return errand.link_until is not None and errand.link_until > now
 
 
+def standing(errand: Errand, *, now: datetime) -> Standing:
+    """How it stands with the e-mail that this errand waits for."""
+    if link_pending(errand, now=now):
+        link = sign_in_links.newest(errand.email, now=now)
+        return outbox.standing(link.outgoing if link else None, now=now)
+    return outbox.standing(_outgoing(errand), now=now)
+
+
 def may_send_at(errand: Errand) -> datetime | None:
     """When another e-mail can be requested; None if none was sent yet."""
     return errand.code_sent_at + RESEND_AFTER if errand.code_sent_at else None
@@ -144,10 +146,6 @@ def _claim_sending(errand: Errand, *, now: datetime) -> None:
         raise TooSoonError((errand.code_sent_at or now) + RESEND_AFTER)
 
 
-def _release_sending(errand: Errand, *, sent_at: datetime | None) -> None:
-    Errand.objects.filter(id=errand.id).update(code_sent_at=sent_at)
-
-
 def _send(errand: Errand, *, client: str, now: datetime, link: bool) -> None:
     email, browser = errand.email, errand.browser
     known = known_browsers.is_known(browser, email, now=now)
@@ -159,16 +157,12 @@ def _send(errand: Errand, *, client: str, now: datetime, link: bool) -> None:
 
 
 def _send_code(errand: Errand, *, own_allowance: bool, now: datetime, taken: ExitStack) -> None:
-    code = _new_code(errand, own_allowance=own_allowance, now=now)
-    try:
-        letters.send_code(errand, code, lifetime=CODE_LIFETIME)
-    except BaseException:
-        # The code was not sent, so it is deleted. If a client has tried to guess it meanwhile, its allowance
-        # is not given back: otherwise a mailbox that refuses e-mail would allow unlimited guesses.
-        if not LoginCode.objects.filter(errand=errand, tries_left=TRIES).delete()[0]:
-            LoginCode.objects.filter(errand=errand).delete()
-            taken.pop_all()
-        raise
+    with transaction.atomic():
+        if errand.code_sent_at is not None:  # its code stops working, so nobody needs that e-mail any more
+            outbox.drop(_outgoing(errand), now=now)
+        code = f"{secrets.randbelow(1_000_000):06}"
+        outgoing = letters.send_code(errand, code, lifetime=CODE_LIFETIME)
+        _remember(errand, code, own_allowance=own_allowance, outgoing=outgoing, now=now)
     taken.pop_all()
     if errand.link_until is not None:
         _wait_for_link(errand, None)
@@ -203,8 +197,11 @@ def _signed_in(wallet: Wallet, errand: Errand, *, now: datetime) -> Wallet:
     return wallet
 
 
-def _new_code(errand: Errand, *, own_allowance: bool, now: datetime) -> str:
-    code = f"{secrets.randbelow(1_000_000):06}"
+def _outgoing(errand: Errand) -> uuid.UUID | None:
+    return LoginCode.objects.filter(errand=errand).values_list("outgoing", flat=True).first()
+
+
+def _remember(errand: Errand, code: str, *, own_allowance: bool, outgoing: uuid.UUID, now: datetime) -> None:
     LoginCode.objects.update_or_create(
         errand=errand,
         defaults={
@@ -214,9 +211,9 @@ def _new_code(errand: Errand, *, own_allowance: bool, now: datetime) -> str:
             "sent_at": now,
             "expires_at": now + CODE_LIFETIME,
             "used_at": None,
+            "outgoing": outgoing,
         },
     )
-    return code
 
 
 def _digest(errand: Errand, code: str) -> str:

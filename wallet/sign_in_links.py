@@ -11,6 +11,7 @@ from contextlib import ExitStack
 from datetime import datetime, timedelta
 
 from django.conf import settings
+from django.db import transaction
 from django.db.models import QuerySet
 from django.urls import reverse
 
@@ -38,27 +39,34 @@ def send(email: str, *, client: str | None, now: datetime) -> datetime:
     """Ensure that a working link is in the mailbox, and return its expiry.
 
     No e-mail is sent within 15 minutes of the last one while the link in it still works. client: the network
-    address of a stranger, whose links are counted. Raises OSError if the e-mail cannot be sent, and
-    `limits.LimitReachedError` if the client address has no links left, or if another request is sending an
-    e-mail to this address, which may still fail. The allowance of the mailbox is then given back.
+    address of a stranger, whose links are counted. Raises `limits.LimitReachedError` if the client address
+    has no links left, or if another request is writing an e-mail to this address, which may still fail. The
+    allowance of the mailbox is then given back.
     """
     with ExitStack() as under_way, ExitStack() as taken:  # closed in the opposite order
         if next_at := _EMAIL.take(email, now=now, under_way=under_way, taken=taken):
             return next_at - LINKS_PER_EMAIL.window + LIFETIME
         if client is not None:
             LINKS_PER_CLIENT.take(client, now=now)  # not given back if the e-mail fails
-        until = _submit(email, now=now, taken=taken)
+        until = _submit(email, now=now)
         taken.pop_all()
     return until
 
 
-def _submit(email: str, *, now: datetime, taken: ExitStack) -> datetime:
+@transaction.atomic
+def _submit(email: str, *, now: datetime) -> datetime:
     secret = secrets.token_urlsafe(16)
-    link = LoginLink.objects.create(digest=sha256_hex(secret), email=email, expires_at=now + LIFETIME)
-    taken.callback(link.delete)
     address = settings.BASE_URL + reverse("wallet_link", args=[secret])
-    letters.send_link(email, address, lifetime=LIFETIME)
-    return link.expires_at
+    outgoing = letters.send_link(email, address, lifetime=LIFETIME)
+    until = now + LIFETIME
+    LoginLink.objects.create(digest=sha256_hex(secret), email=email, expires_at=until, outgoing=outgoing)
+    return until
+
+
+def newest(email: str, *, now: datetime) -> LoginLink | None:
+    """The link that was sent to this address last, if it still works."""
+    links = LoginLink.objects.filter(email=email, used_at=None, expires_at__gt=now)
+    return links.order_by("-expires_at").first()
 
 
 def errand_for(secret: str, *, browser: str | None, now: datetime) -> Errand:

@@ -76,10 +76,11 @@ def code(request: HttpRequest, errand: Errand, now: datetime) -> HttpResponse:
     waits = sending.waits(signing_in.may_send_at(errand), now)
     if request.method != "POST":
         if signing_in.link_pending(errand, now=now):
-            return show(request, "link_sent", errand, session, **waits)
+            return show(request, "link_sent", errand, session, **waits, **_standing(errand, now))
         if not signing_in.code_pending(errand, now=now):
             return see_other("wallet_sign_in", errand.id)
-        return show(request, "code", errand, session, form=CodeForm(), **waits)
+        facts = waits | _standing(errand, now)
+        return show(request, "code", errand, session, form=CodeForm(), **facts)
     form = CodeForm(request.POST)
     if form.is_valid() and (response := _redeem(request, errand, form, now)):
         return response
@@ -206,6 +207,11 @@ def _on_own_errand(request: HttpRequest, email: str, now: datetime) -> HttpRespo
     return response
 
 
+def _standing(errand: Errand, now: datetime) -> dict[str, Any]:
+    """How it stands with the e-mail, which is sent after the page that asks for it."""
+    return {"standing": signing_in.standing(errand, now=now)}
+
+
 def _redeem(request: HttpRequest, errand: Errand, form: CodeForm, now: datetime) -> HttpResponse | None:
     """The response for this code; None if the form has to be shown again with its errors."""
     known = known_browsers.is_known(errand.browser, errand.email, now=now)
@@ -249,6 +255,6 @@ def signed_in(
     response = see_other(errand.return_to)
     sessions.start(request, response, wallet, now=now)
     log_context.bind(signed_in="request" if errand.on_behalf_of else "wallet")
-    new_browser.tell(request, response, wallet, known=known, now=now)
+    new_browser.tell(request, wallet, known=known, now=now)
     rotate_token(request)
     return response

@@ -1,5 +1,5 @@
-"""Building blocks of the admin, and the page of the audit record, which importing this registers."""
+"""Building blocks of the admin, and its pages of the audit record and the outbox, registered by import."""
 
-from infra.admin import audit_record
+from infra.admin import audit_record, emails
 
-__all__ = ["audit_record"]
+__all__ = ["audit_record", "emails"]

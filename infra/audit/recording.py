@@ -21,7 +21,7 @@ LEFT_OUT = "[address left out]"
 
 
 def record(
-    who: HttpRequest | AbstractUser,
+    who: HttpRequest | AbstractUser | None,
     action: str,
     about: models.Model | type[models.Model] | str = "",
     reason: str = "",
@@ -30,9 +30,10 @@ def record(
 ) -> AuditLine:
     """Adds one line: who did what to which row, and why.
 
-    who: the operator, or a request of theirs. action: a word such as `claims_seen`. about: the row, the
-    model for a list of its rows, or a text such as `wallet.wallet:5`. reason: what the operator typed; what
-    looks like an e-mail address is left out, because lines are never erased.
+    who: the operator, or a request of theirs; None for a command at the shell. action: a word such as
+    `claims_seen`. about: the row, the model for a list of its rows, or a text such as `wallet.wallet:5`.
+    reason: what the operator typed; what looks like an e-mail address is left out, because lines are never
+    erased.
 
     Call it last in the transaction of the action, because it holds a lock until that ends; without a
     transaction it makes one. Call it before personal data is shown: what cannot be recorded is not shown.
@@ -46,7 +47,7 @@ def record(
         line = chain.line(
             _head(),
             at=now or timezone.now(),
-            operator_id=operator.pk,
+            operator_id=operator.pk if operator else None,
             action=action,
             about=_clean(_name(about)),
             reason=_clean(reason),

@@ -15,7 +15,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from time import monotonic, sleep
-from typing import Any
+from typing import Any, cast
 from weakref import WeakMethod
 
 import psycopg
@@ -97,7 +97,7 @@ def _watch(connection: Any) -> None:
 def _bind(raw: Any) -> Any:
     if type(raw) is psycopg.Connection:
         raw.__class__ = _BoundedConnection
-        note = WeakMethod(raw.note)  # the connection must not keep itself alive
+        note = WeakMethod(cast(_BoundedConnection, raw).note)  # the connection must not keep itself alive
         raw.add_notice_handler(lambda notice: (found := note()) and found(notice))
     return raw
 

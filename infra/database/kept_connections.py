@@ -35,22 +35,24 @@ def receive_signals() -> None:
 
 def before_request(**_: Any) -> None:
     """Closes the connection of this thread if it is too old, or the server has closed it."""
-    connections[DEFAULT_DB_ALIAS].close_if_unusable_or_obsolete()
-    close_dead_connection()
+    connection = connections[DEFAULT_DB_ALIAS]
+    if not connection.in_atomic_block:  # as only that of a test is between two requests
+        connection.close_if_unusable_or_obsolete()
+        _close_if_dead(connection)
 
 
 def after_request(**_: Any) -> None:
     """Forgets what was read, closes the connection after a failure, and ends the limit of its waits."""
     connection = connections[DEFAULT_DB_ALIAS]
     drop_cursor(connection)
-    connection.close_if_unusable_or_obsolete()  # may query the database
+    if not connection.in_atomic_block:
+        connection.close_if_unusable_or_obsolete()  # may query the database
     hung_database.end()
 
 
-def close_dead_connection() -> None:
-    """Closes the connection of this thread if the server has closed it."""
-    connection = connections[DEFAULT_DB_ALIAS]
-    kept = connection.vendor == "postgresql" and connection.connection and not connection.in_atomic_block
+def _close_if_dead(connection: Any) -> None:
+    """Closes the connection if the server has closed it."""
+    kept = connection.vendor == "postgresql" and connection.connection
     if kept and _has_news(connection.connection) and not connection.is_usable():
         connection.close()
 

@@ -17,12 +17,11 @@ from time import monotonic
 from typing import Any
 
 import structlog
-from django.db import close_old_connections, connection
 from django.http import HttpRequest, HttpResponse
 from django.utils.http import parse_etags
 
 from infra.database.hung_database import SHORT, bounded
-from infra.database.kept_connections import close_dead_connection
+from infra.database.kept_connections import before_request
 
 log = structlog.get_logger(__name__)
 
@@ -209,9 +208,7 @@ def nothing(reason: str, *, status: int = 404) -> PublishedDocument:
 def usable_database() -> Iterator[None]:
     """For queries outside Django's request handling: drops stale connections first and limits the waits."""
     with bounded(SHORT):
-        if not connection.in_atomic_block:
-            close_old_connections()
-            close_dead_connection()
+        before_request()
         yield
 
 

@@ -22,8 +22,5 @@ def _cell(value: object) -> object:
     if isinstance(value, int):
         return value
     text = str(value).replace("\0", "")
-    return (
-        f"'{text}"
-        if text.startswith(("\t", "\r", "\n")) or text.lstrip(_SPACES).startswith(_FORMULA)
-        else text
-    )
+    runs = text.startswith(("\t", "\r", "\n")) or text.lstrip(_SPACES).startswith(_FORMULA)
+    return f"'{text}" if runs else text

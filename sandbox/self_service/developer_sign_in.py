@@ -12,10 +12,8 @@ from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
-import structlog
 from django.conf import settings
 from django.core import signing
-from django.core.mail import EmailMessage, get_connection
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 from django.urls import reverse
@@ -23,13 +21,11 @@ from django.utils.translation import gettext as _
 
 from infra import browser
 from infra.limits import Limit, LimitReachedError, RollingLimit, take, take_all
-from infra.waiting import MAIL_SERVER, waiting_for
+from infra.mail import outbox
+from infra.mail.queue import Letter
 from wallet import known_browsers
 from wallet.known_browsers import DEVELOPER
-from wallet.letters import submit
 from wallet.shared_emails import SharedEmail
-
-log = structlog.get_logger(__name__)
 
 LINK_LIFETIME = timedelta(minutes=30)
 SESSION_LIFETIME = timedelta(hours=2)
@@ -54,10 +50,6 @@ _LINK, _SESSION = "sandbox.developer-link", "sandbox.developer-session"
 _ASKED = "sandbox.developer-asked"
 
 
-class NotSentError(Exception):
-    """The e-mail could not be sent; the request can be repeated."""
-
-
 class LinkGoneError(Exception):
     """The link has expired, is incomplete, was used, or was requested in another browser.
 
@@ -69,9 +61,8 @@ def send_link(email: str, *, browser_digest: str, client: str, now: datetime) ->
     """E-mail a link and return an empty string; in a sandbox that sends no e-mail, return the link.
 
     No e-mail is sent while the link of a recent one still works for this request. client: the network address
-    that limits count by. Raises `limits.LimitReachedError` (also while another request is sending an e-mail
-    whose link would work) or `NotSentError`, and then gives back the allowances, except that of the client
-    address.
+    that limits count by. Raises `limits.LimitReachedError` (also while another request is writing an e-mail
+    whose link would work), and then gives back the allowances, except that of the client address.
     """
     token = signing.dumps({"email": email, "sent_at": now.isoformat()}, salt=_LINK)
     link = settings.BASE_URL + reverse("developer_link", args=[token])
@@ -83,12 +74,7 @@ def send_link(email: str, *, browser_digest: str, client: str, now: datetime) ->
             email, shared, browser_digest=browser_digest, client=client, now=now, taken=taken
         ):
             return ""
-        try:
-            with waiting_for(MAIL_SERVER):
-                submit(_letter(email, link))
-        except OSError as error:  # SMTP and network errors are all OSErrors
-            log.exception("developer_email_not_sent")
-            raise NotSentError from error
+        outbox.put(_letter(email, link), purpose="developer", urgent=True, expires_at=now + LINK_LIFETIME)
         taken.pop_all()
     return ""
 
@@ -177,11 +163,11 @@ def _read(signed: str, *, salt: str, lifetime: timedelta) -> dict[str, Any] | No
     return facts
 
 
-def _letter(email: str, link: str) -> EmailMessage:
+def _letter(email: str, link: str) -> Letter:
     facts = {"link": link, "host": urlsplit(settings.BASE_URL).netloc}
-    return EmailMessage(
+    return Letter(
+        to=email,
         subject=_("Your application in the sandbox"),
-        body=render_to_string("developer/letter.txt", facts),
-        to=[email],
-        connection=get_connection(settings.DEVELOPER_EMAIL_BACKEND),
+        text=render_to_string("developer/letter.txt", facts),
+        backend=settings.DEVELOPER_EMAIL_BACKEND,
     )

@@ -19,7 +19,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from infra import browser
-from infra.again import SHORTLY, again_after
+from infra.again import again_after
 from infra.limits import LimitReachedError
 from infra.reading import only_read
 from presentation.models import RelyingParty
@@ -195,10 +195,6 @@ def _send_link(request: HttpRequest, form: DeveloperEmailForm, now: datetime) ->
         form.add_error(None, _wait(limit, now))
         page = render(request, "developer/sign_in.html", {"form": form}, status=429)
         return again_after(limit.retry_after(now), page)
-    except developer_sign_in.NotSentError:
-        form.add_error(None, _("The e-mail could not be sent just now. Please try again."))
-        page = render(request, "developer/sign_in.html", {"form": form}, status=503)
-        return again_after(SHORTLY, page)
     response = render(request, "developer/link_sent.html", {"email": email, "link": shown})
     browser.remember(response, secret)
     developer_sign_in.has_asked(response, email, browser_digest=digest)

@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 
 HOST = "wallet.example"
 ORIGIN = f"https://{HOST}"
-PATIENCE = 20.0  # seconds for one answer
+PATIENCE = 60.0  # seconds for one answer
 MOST_REDIRECTS = 5
 
 _MAIN = re.compile(rb"<main\b.*</main>", re.DOTALL)  # without the forms of the header and the footer

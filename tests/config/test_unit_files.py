@@ -1,4 +1,4 @@
-"""The systemd units of deploy/: what they start, how they are locked in, that systemd understands them."""
+"""The systemd units of deploy/: what they start, how they are confined, and whether systemd accepts them."""
 
 import re
 import shutil
@@ -25,7 +25,7 @@ def test_the_units_that_a_machine_needs_are_there() -> None:
 
 
 @pytest.mark.parametrize("unit", SERVICES, ids=name_of)
-def test_every_unit_is_locked_in_alike(unit: Path) -> None:
+def test_every_unit_is_confined_alike(unit: Path) -> None:
     assert SANDBOXING in unit.read_text()
 
 
@@ -34,7 +34,7 @@ def test_every_unit_is_locked_in_alike(unit: Path) -> None:
     ["NoNewPrivileges=yes", "CapabilityBoundingSet=", "ProtectSystem=strict", "PrivateUsers=yes"]
     + ["MemoryDenyWriteExecute=yes", "SystemCallFilter=@system-service", "RestrictNamespaces=yes"],
 )
-def test_what_locks_them_in_has_the_directives_that_matter_most(directive: str) -> None:
+def test_what_confines_them_has_the_directives_that_matter_most(directive: str) -> None:
     assert f"\n{directive}\n" in SANDBOXING
 
 

@@ -28,12 +28,16 @@ def test_of_what_is_due_every_hour_each_runs_whatever_becomes_of_the_others(
     assert (run.returncode != 0) == (failing in ran)
 
 
-def test_what_sends_webhooks_is_kept_running_as_a_command_that_there_is() -> None:
-    unit = (Path(__file__).parents[2] / "deploy" / "systemd" / "presentation-webhooks.service").read_text()
+@pytest.mark.parametrize(("what", "every"), [("webhooks", 5), ("emails", 0.5)])
+def test_what_sends_webhooks_and_e_mails_is_kept_running_as_a_command_that_there_is(
+    what: str, every: float
+) -> None:
+    folder = Path(__file__).parents[2] / "deploy" / "systemd"
+    unit = (folder / f"presentation-{what}.service").read_text()
     _python, program, name, *options = shlex.split(unit.split("ExecStart=")[1].splitlines()[0])
 
     command = load_command_class(get_commands()[name], name)
     parsed = command.create_parser(program, name).parse_args(options)
 
-    assert parsed.every == 5
+    assert parsed.every == every
     assert "Restart=always" in unit

@@ -5,7 +5,7 @@ import sys
 import time
 
 from tests.benchmarks.servers import MissingProgramError
-from tests.drills import changes, databases, killed, surroundings, table  # noqa: F401 - they register their drills
+from tests.drills import changes, databases, killed, mail, surroundings, table  # noqa: F401 - they register their drills
 from tests.drills.drill import DRILLS, Result
 from tests.drills.place import place
 

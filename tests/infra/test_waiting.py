@@ -10,10 +10,8 @@ import pytest
 from infra import waiting
 from infra.outbound.calls import NotReachedError
 from infra.waiting import (
-    MAIL_SERVER,
     MOST_FOR_ONE,
     Guard,
-    NoThreadFreeError,
     most_for_applications,
     one_at_a_time,
     waiting_for,
@@ -112,13 +110,13 @@ def test_one_thread_queues_and_all_others_are_refused_at_once(
         while not waiting._queued:
             queued.join(timeout=0.01)
         assert not taken("slow")
-        assert not taken("another"), "one thread of five is left for pages, and one for e-mail"
+        assert not taken("another"), "two threads of five are left for pages"
     queued.join(timeout=60)
     assert taken("another")
 
 
 @pytest.mark.parametrize(("threads", "most"), [(1, 1), (2, 1), (3, 1), (4, 2), (16, 14)])
-def test_however_many_threads_a_process_has_one_is_left_for_pages_and_one_for_e_mail(
+def test_however_many_threads_a_process_has_two_are_left_for_pages(
     settings: Any, threads: int, most: int
 ) -> None:
     settings.WEB_THREADS = threads
@@ -126,9 +124,6 @@ def test_however_many_threads_a_process_has_one_is_left_for_pages_and_one_for_e_
         for called in range(most):
             held.enter_context(waiting_for(called))
         assert not taken("another")
-        if threads > 2:
-            with waiting_for(MAIL_SERVER):
-                assert not taken("another")
 
 
 @pytest.mark.parametrize("threads", [2, 3, 4, 8])
@@ -156,41 +151,6 @@ def test_many_threads_at_many_silent_parties_never_hold_the_last_thread(settings
         caller.join()
 
     assert len(held) == max(1, threads - 2)
-
-
-def test_slow_parties_leave_a_thread_for_e_mail() -> None:
-    with waiting_for("slow"), waiting_for("also slow"), waiting_for(MAIL_SERVER):
-        assert not taken("another")
-
-
-@pytest.mark.parametrize(("threads", "sent"), [(4, 3), (5, 4), (6, 5)])
-def test_people_who_ask_for_e_mails_at_once_queue_and_one_thread_is_left(
-    settings: Any, monkeypatch: pytest.MonkeyPatch, threads: int, sent: int
-) -> None:
-    settings.WEB_THREADS = threads
-    monkeypatch.setattr(waiting, "QUEUED_FOR_MAIL", 30)
-    together, answered, results = Barrier(8), Event(), []
-    refused = Semaphore(0)
-
-    def send() -> None:
-        together.wait()
-        try:
-            with waiting_for(MAIL_SERVER):
-                assert answered.wait(10)
-                results.append("sent")
-        except NoThreadFreeError:
-            refused.release()
-
-    people = [Thread(target=send) for _ in range(8)]
-    for person in people:
-        person.start()
-    for _ in range(8 - sent):
-        assert refused.acquire(timeout=60), "these are refused at once"
-    answered.set()
-    for person in people:
-        person.join()
-
-    assert results == ["sent"] * sent
 
 
 def test_of_calls_of_one_kind_one_thread_waits_and_the_same_one_may_wait_again() -> None:

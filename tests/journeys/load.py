@@ -45,6 +45,7 @@ class Load:
     failed: list[BaseException] = field(default_factory=list)
     over: Event = field(default_factory=Event)
     tls: bool = False  # whether the ports are those of a proxy
+    rest: float = 0.0  # seconds between two presentations of a holder
 
     def __enter__(self) -> "Load":
         hands = [(self.present, party) for party in self.parties] + [(self.poll, port) for port in self.ports]
@@ -56,7 +57,7 @@ class Load:
     def __exit__(self, *_: object) -> None:
         self.over.set()
         for thread in self.threads:
-            thread.join(30)
+            thread.join(60)
 
     def _until_over(self, work: Any, what: Any) -> None:
         turns = count()
@@ -77,6 +78,7 @@ class Load:
         token = party.read(home).presentation
         assert token, home[:300]
         self.tokens.append(Signed(str(jwt_of(token).header["kid"]), token, party.sent, begun, monotonic()))
+        self.over.wait(self.rest)
 
     def poll(self, port: int, turn: int) -> None:
         with Browser(port, tls=self.tls) as browser:
@@ -84,7 +86,7 @@ class Load:
         assert answer.status == 200, answer
         kids = frozenset(key["kid"] for key in json.loads(answer.body)["keys"])
         self.key_sets.append((monotonic(), kids))
-        sleep(0.03)
+        sleep(0.03 + self.rest)
 
     def follow(self, kid: str) -> None:
         """Waits until all new tokens are signed by this key."""

@@ -188,3 +188,15 @@ def test_the_link_for_interactions_without_an_error_says_so(lists: Any) -> None:
     page.get_by_role("link", name="(empty)").click()
     page.get_by_text("1 interaction", exact=True).wait_for()
     assert page.get_by_role("link", name="(empty)").get_attribute("aria-current") == "true"
+
+
+def test_an_operator_helps_somebody_by_keyboard(signed_in: Any, live_server: Any, alice: Any) -> None:
+    page = signed_in
+    page.get_by_role("link", name="Help somebody").click()
+    page.get_by_label("E-mail address, receipt number").fill(alice.email)
+    page.keyboard.press("Tab")
+    page.keyboard.type("Ticket 4711")
+    page.keyboard.press("Enter")
+    page.get_by_role("heading", name="Found").wait_for()
+    look(page, "support")
+    assert alice.email not in page.url

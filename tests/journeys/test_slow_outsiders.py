@@ -166,21 +166,16 @@ def silent_server() -> Iterator[tuple[int, list[socket.socket], threading.Event]
                 connection.close()
 
 
-def test_a_silent_mail_server_holds_two_threads_and_pages_answer(start: Any, signing_key: Any) -> None:
+def test_a_silent_mail_server_holds_no_request(start: Any, signing_key: Any) -> None:
     with silent_server() as (port, taken, connected), start(EMAIL_URL=f"smtp://127.0.0.1:{port}") as ask:
         send = form_at(DEVELOPERS, ask)
         crowd = Crowd([partial(send, number, email=f"dev{number}@example.org") for number in range(CALLS)])
-        assert connected.wait(MOST)
-        page = ask("/")
-        held = len(taken)
-        for connection in taken:
-            connection.close()
         crowd.join()
+        assert connected.wait(MOST)
+        held = len(taken)
 
-    assert page.status == 200
-    assert held <= 2
-    assert crowd.statuses() == {503: CALLS}
-    assert all(answer.retry_after for answer in crowd.answers)
+    assert crowd.statuses() == {200: CALLS}
+    assert held == 1, "one thread in the background talks to the mail server"
 
 
 def test_two_slow_applications_and_a_silent_mail_server_together_leave_a_thread_for_pages(
@@ -223,8 +218,7 @@ def test_two_slow_applications_and_a_silent_mail_server_together_leave_a_thread_
     assert len(had_a_place) == len(one[1] + other[1])
     assert {answer.retry_after for answer in fetched if answer not in had_a_place} == {"1"}
     assert {answer.status for answer in fetched} == {400, 503}
-    assert e_mails.statuses() == {503: CALLS}
-    assert all(answer.retry_after for answer in e_mails.answers)
+    assert e_mails.statuses() == {200: CALLS}
 
 
 def test_holders_pages_answer_while_the_operators_sign_in_is_flooded(start: Any, signing_key: Any) -> None:

@@ -21,7 +21,8 @@ pytestmark = pytest.mark.postgresql
 
 DUE, BATCH = 60, 20
 FEW, MANY = 2000, 8000  # rows that stay in each table
-NOT_MEASURED = {"registrations"}  # only a sandbox has them
+# Only a sandbox has registrations. E-mails are found by indexes of the few that wait, failed or ended.
+NOT_MEASURED = {"registrations", "late e-mails", "e-mails"}
 
 
 def scanned(plan: dict[str, Any]) -> Iterator[float]:

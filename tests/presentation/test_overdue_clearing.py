@@ -25,7 +25,7 @@ from wallet.models import Credential, IdentityVerification, StatusList, Wallet
 pytestmark = pytest.mark.django_db
 HOUR = timedelta(hours=1)
 # Tested below: only developers make the first, and all others there are of an identity.
-NOT_FILLED = {"registrations", "identity checks"}
+NOT_FILLED = {"registrations", "identity checks", "e-mails"}
 
 
 @pytest.fixture(autouse=True)

@@ -114,6 +114,7 @@ class Installation:
         settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
         if not self.sandbox:
             settings.EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
+            settings.EMAILS_SENT_AT_ONCE = True  # in place of the process that sends them
             mail.outbox = []
         self._prepare()
         self.gateway = Gateway(import_string(settings.WSGI_APPLICATION))
@@ -133,6 +134,8 @@ class Installation:
             call_command("collectstatic", interactive=False, verbosity=0)
             self._first_key()
             get_user_model().objects.create_superuser("operator")  # as in the sandbox
+            # The codes of an app change every 30 seconds; tests/config/test_second_factor.py proves them.
+            settings.OPERATOR_SECOND_FACTOR = False
         get_user_model().objects.create_superuser(OPERATOR, password=PASSWORD)
         everything = {"claim": list(CLAIMS), "transaction_data_type": list(FULL), "grant": list(GRANTS)}
         uris = ["http://127.0.0.1:5000/callback", "com.example.bank:/back"]

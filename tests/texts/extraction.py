@@ -14,7 +14,8 @@ from tests.texts import ROOT
 OTHER_READERS = (
     *("*/admin.py", "*/admin/*", "admin/*", "*/management/*", "*/models/*", "*/models.py", "*/migrations/*"),
     *("keys/*", "deploy/*", "docs/*", "tests/*", "var/*", "locale/*", ".venv/*", ".ci/*", "requirements/*"),
-    *("infra/outbound/*", "config/operator_*", "config/admin.py", "infra/checks.py", "infra/operations.py"),
+    *("infra/outbound/*", "config/operator_*", "config/admin.py", "config/second_factor.py"),
+    *("config/start_page.py", "infra/checks.py", "infra/operations.py"),
     *("presentation/relying_parties/*", "presentation/webhooks/*", "presentation/metadata.py"),
     *("wallet/operations/*", "wallet/suspension.py", "wallet/status_lists/*", "wallet/identity/dossier.py"),
     *("wallet/identity/review.py", "wallet/audit.py"),

@@ -22,7 +22,16 @@ class MailServer:
     def __init__(self) -> None:
         self.envelopes: list[Envelope] = []
         self.refusing: str | Callable[[], str] = ""
+        self.refusing_content = ""  # an SMTP reply
         self.hanging_up_at = ""  # "DATA": accepts the e-mail but sends no reply; or "QUIT"
+        self.connections = 0
+
+    async def handle_EHLO(
+        self, server: SMTP, session: Session, envelope: Envelope, hostname: str, responses: list[str]
+    ) -> list[str]:
+        session.host_name = hostname
+        self.connections += 1
+        return responses
 
     async def handle_RCPT(
         self, server: SMTP, session: Session, envelope: Envelope, address: str, options: list[str]
@@ -33,6 +42,8 @@ class MailServer:
         return "250 OK"
 
     async def handle_DATA(self, server: SMTP, session: Session, envelope: Envelope) -> str:
+        if self.refusing_content:
+            return self.refusing_content
         self.envelopes.append(envelope)
         if self.hanging_up_at == "DATA":
             server.transport.abort()  # type: ignore[union-attr]
@@ -56,7 +67,7 @@ def running(settings: Any) -> Iterator[MailServer]:
     mail_server, port = MailServer(), free_port()
     controller = Controller(mail_server, hostname="127.0.0.1", port=port)
     controller.start()
-    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    settings.EMAIL_BACKEND = "infra.mail.smtp.EmailBackend"
     settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", port
     try:
         yield mail_server

@@ -268,20 +268,8 @@ def test_the_sign_in_succeeds_while_the_mail_server_is_away(client, nora, now, s
     errand = make_errand(client, now=now)
     client.post(reverse("wallet_sign_in", args=[errand.id]))
     code = code_in(mail.outbox[-1].body)
-    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    settings.EMAIL_BACKEND = "infra.mail.smtp.EmailBackend"
     settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", 1  # nothing listens there
     response = client.post(reverse("wallet_code", args=[errand.id]), {"code": code})
     assert (response.status_code, response["Location"]) == (303, errand.return_to)
     assert is_signed_in(client)
-
-
-def test_the_mail_server_is_asked_after_the_answer_was_sent(nora, now, rf):
-    from wallet.account import new_browser
-
-    Wallet.objects.update(created_at=now.replace(year=2025))
-    nora.refresh_from_db()
-    response = HttpResponse()
-    new_browser.tell(rf.post("/"), response, nora, known=False, now=now)
-    assert mail.outbox == []
-    response.close()
-    assert len(mail.outbox) == 1

@@ -1,18 +1,15 @@
 """E-mails: sent over real SMTP, as text and HTML; and the sandbox's mailbox."""
 
 import re
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 
 import pytest
 from django.conf import settings as project_settings
 from django.core import mail
-from django.db.models import F
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone, translation
 
-from infra import waiting
-from infra.waiting import MAIL_SERVER, waiting_for
 from sandbox.mailbox import KEPT, EmailBackend
 from sandbox.models import Letter
 from tests.people import BOB, NORA
@@ -21,7 +18,6 @@ from tests.wallet.conftest import code_in, make_errand
 from tests.wallet.test_sign_in_allowances import strangers_use_up
 from wallet import letters
 from wallet import sign_in as signing_in
-from wallet.models import Errand
 
 MAILBOX = "sandbox.mailbox.EmailBackend"
 
@@ -152,29 +148,6 @@ def test_the_mailbox_deletes_the_oldest_emails(db, mailbox):
 def test_the_backend_counts_as_djangos_do(db):
     assert EmailBackend().send_messages([mail.EmailMessage("s", "b", None, [NORA, BOB])]) == 1
     assert EmailBackend().send_messages([]) == 0
-
-
-def test_at_most_two_threads_send_emails_and_a_request_that_waited_in_vain_gets_an_error(
-    smtp, client, db, now, monkeypatch
-):
-    monkeypatch.setattr(waiting, "QUEUED_FOR_MAIL", 0.01)
-    errand = make_errand(client, now=now)
-    with waiting_for(MAIL_SERVER), waiting_for(MAIL_SERVER):
-        refused = client.post(reverse("wallet_sign_in", args=[errand.id]))
-
-    assert refused.status_code == 503
-    assert 0 < int(refused.headers["Retry-After"]) <= 10
-    Errand.objects.update(code_sent_at=F("code_sent_at") - timedelta(seconds=10))
-    assert "could not be sent just now" in refused.content.decode()
-    assert client.post(reverse("wallet_sign_in", args=[errand.id])).status_code == 303, "no minute to wait"
-    assert len(smtp.envelopes) == 1
-
-
-def test_the_email_after_a_review_is_sent_however_many_threads_wait(smtp, alice):
-    with waiting_for(MAIL_SERVER), waiting_for(MAIL_SERVER):
-        letters.send_notice(alice.email, "approved")
-
-    assert len(smtp.envelopes) == 1
 
 
 # --- In the language of the person -------------------------------------------------------------------------

@@ -10,14 +10,15 @@ from django.core import mail
 from django.core.management import call_command
 from django.urls import reverse
 
+from infra.mail import at_once
+from infra.mail.models import OutgoingEmail
 from sandbox.models import PickedOutcome
 from tests.people import ALICE, NORA
 from tests.wallet import mail_server
 from tests.wallet.conftest import make_errand, together
-from tests.wallet.operators import claimed, reviewer
-from tests.wallet.test_identity_verification import NORA_NEW, SEEN, attempt_in, in_review
+from tests.wallet.test_identity_verification import NORA_NEW, SEEN, attempt_in
 from wallet import credentials, letters, revocation
-from wallet.identity import notices, progress, review
+from wallet.identity import notices, progress
 from wallet.identity.settling import settle
 from wallet.identity.sweeping import sweep
 from wallet.models import Credential, IdentityVerification, Wallet
@@ -205,21 +206,13 @@ def test_while_the_mail_server_is_away_nothing_is_lost_and_nothing_doubled(alice
     with mail_server.running(settings):
         pass  # it has stopped
     ends(now, days=5)
-    for _ in range(3):
-        assert notices.send_due(now=now) == {}
+    assert notices.send_due(now=now) == {"ends_7": 2}
+    assert notices.send_due(now=now) == {}
     with mail_server.running(settings) as smtp:
-        assert notices.send_due(now=now) == {"ends_7": 2}
-        assert notices.send_due(now=now) == {}
+        OutgoingEmail.objects.update(due_at=now)
+        at_once.send_waiting()
+        at_once.send_waiting()
         assert len(smtp.envelopes) == 2
-
-
-def test_one_mailbox_that_is_refused_does_not_stop_the_others(alice, bob, now, smtp):
-    ends(now, days=5)
-    replies = iter(["450 not now", "", ""])
-    smtp.refusing = lambda: next(replies)
-    assert notices.send_due(now=now, batch=1) == {"ends_7": 1}
-    assert notices.send_due(now=now, batch=1) == {"ends_7": 1}
-    assert len(smtp.envelopes) == 2
 
 
 def test_a_mailbox_that_is_gone_is_not_tried_for_ever(alice, now, smtp):
@@ -229,34 +222,6 @@ def test_a_mailbox_that_is_gone_is_not_tried_for_ever(alice, now, smtp):
     smtp.refusing = ""
     assert notices.send_due(now=now) == {}
     assert not smtp.envelopes
-
-
-def test_an_email_that_may_have_arrived_is_not_sent_again(alice, now, smtp):
-    ends(now, days=5)
-    smtp.hanging_up_at = "DATA"
-    assert notices.send_due(now=now) == {"ends_7": 1}
-    assert notices.send_due(now=now) == {}
-    assert len(smtp.envelopes) == 1
-
-
-def test_a_process_that_was_killed_while_it_sent_leaves_the_email_to_a_later_sweep(alice, now):
-    ends(now, days=5)
-    Credential.objects.update(notice_until=now + notices.LEASE)
-    assert notices.send_due(now=now) == {}
-    assert notices.send_due(now=now + notices.LEASE) == {"ends_7": 1}
-
-
-@pytest.mark.django_db(transaction=True)
-def test_the_email_after_a_decision_that_could_not_be_sent_is_sent_by_the_sweep(nora, now, settings):
-    with mail_server.running(settings):
-        pass
-    operator = reviewer("olga")
-    review.decline(claimed(in_review(nora, now), "olga"), operator=operator, reason="Forged", now=now)
-    assert IdentityVerification.objects.get().state == "declined"
-    with mail_server.running(settings) as smtp:
-        assert notices.send_due(now=now) == {"declined": 1}
-        assert notices.send_due(now=now) == {}
-        assert len(smtp.envelopes) == 1
 
 
 @pytest.mark.postgresql

@@ -94,7 +94,7 @@ def test_the_holder_gets_an_email_when_a_passkey_is_added_or_removed(client, ali
 def test_the_passkey_is_added_even_if_the_email_cannot_be_sent(
     client, alice, sign_in, authenticator, settings
 ):
-    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    settings.EMAIL_BACKEND = "infra.mail.smtp.EmailBackend"
     settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", 1  # nothing listens there
     sign_in(alice)
     assert add(client, authenticator).status_code == 303

@@ -1,7 +1,6 @@
 """Recovery after a lost mailbox: who gets their wallet moved, who does not, and who can stop it."""
 
 import re
-import smtplib
 from dataclasses import replace
 from datetime import date, timedelta
 from typing import Any
@@ -15,13 +14,16 @@ from django.urls import reverse
 
 from consent.models import Consent
 from infra.limits import LimitReachedError
+from infra.mail import at_once
+from infra.mail.models import OutgoingEmail
 from infra.models import AuditLine
 from tests.people import ALICE, BOB, evidence_of
+from tests.wallet import mail_server
 from tests.wallet.conftest import code_in, masked, passkey_of, together
 from tests.wallet.operators import address, operate, reviewer
 from tests.wallet.statuses import presented
 from tests.wallet.test_identity_verification import attempt_in
-from wallet import credentials, letters, revocation, suspension
+from wallet import credentials, revocation, suspension
 from wallet.account.address import changes
 from wallet.account.closing import closures
 from wallet.account.closing import sweeping as closing
@@ -460,24 +462,42 @@ def test_a_sweep_that_did_not_run_for_weeks_does_not_move_without_having_told(ol
 
 def test_while_the_mail_server_cannot_be_reached_nothing_moves(old, new, now, settings):
     recover(new, now)
-    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    settings.EMAIL_BACKEND = "infra.mail.smtp.EmailBackend"
     settings.EMAIL_PORT = 1  # nobody listens there
     wait(now, 8)
     assert (Recovery.objects.get().state, Recovery.objects.get().notices) == ("waiting", 0)
 
 
-def test_a_mailbox_that_does_not_exist_any_more_counts_as_told(old, new, now, monkeypatch):
+def test_a_mailbox_that_does_not_exist_any_more_counts_as_told(old, new, now, settings):
     recover(new, now)
-    sent = letters.submit
-
-    def submit(letter):
-        if letter.to == [ALICE]:
-            raise smtplib.SMTPRecipientsRefused({ALICE: (550, b"no such user")})
-        sent(letter)
-
-    monkeypatch.setattr(letters, "submit", submit)
-    wait(now)
+    with mail_server.running(settings) as server:
+        server.refusing = "550 no such user"
+        wait(now)
     assert Recovery.objects.get().state == "moved"
+
+
+def test_refused_content_does_not_count_as_told_and_the_next_sweep_tries_again(old, new, now, settings):
+    recover(new, now)
+    with mail_server.running(settings) as server:
+        server.refusing_content = "554 spam"
+        sweeping.sweep(now=now)
+        assert (Recovery.objects.get().notices, Recovery.objects.get().outgoing) == (0, None)
+        server.refusing_content = ""
+        sweeping.sweep(now=now)
+    assert Recovery.objects.get().notices == 1
+
+
+def test_an_email_counts_when_it_was_sent_and_not_when_it_was_written(old, new, now, settings):
+    settings.EMAILS_SENT_AT_ONCE = False
+    recover(new, now)
+    for _ in range(3):
+        sweeping.sweep(now=now)
+    assert OutgoingEmail.objects.filter(purpose="move_begun").count() == 1
+    assert Recovery.objects.get().notices == 0
+    at_once.send_waiting()
+    sweeping.sweep(now=now + timedelta(hours=1))
+    recovery = Recovery.objects.get()
+    assert (recovery.notices, recovery.notified_at, recovery.outgoing) == (1, now + timedelta(hours=1), None)
 
 
 def test_nobody_can_flood_a_mailbox_with_recoveries(old, new, now):

@@ -5,12 +5,16 @@ from datetime import timedelta
 import pytest
 from django.core import mail
 from django.test import Client
+from django.utils import timezone
 
+from infra.mail import queue
+from infra.mail.models import OutgoingEmail
+from infra.sealing import SealError
 from tests.people import ALICE, NORA
 from tests.wallet.conftest import code_in, make_errand, together
 from wallet import sign_in
 from wallet.models import Errand, HolderSession, LoginCode, Wallet
-from wallet.sign_in import NoCodeError, NotSentError, TooSoonError, WalletSuspendedError, WrongCodeError
+from wallet.sign_in import NoCodeError, TooSoonError, WalletSuspendedError, WrongCodeError
 
 CLIENT = "192.0.2.1"
 MINUTE = timedelta(minutes=1)
@@ -111,13 +115,28 @@ def test_a_new_code_has_all_its_tries(errand, now):
     assert redeem(errand, send(errand, now + MINUTE), now + MINUTE)
 
 
-def test_what_could_not_be_sent_can_be_asked_for_again_after_ten_seconds(errand, now, settings):
-    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
-    settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", 1
-    with pytest.raises(NotSentError):
+def test_an_email_that_waits_is_dropped_when_another_code_is_asked_for(errand, now, settings):
+    settings.EMAILS_SENT_AT_ONCE = False
+    for later in (timedelta(0), MINUTE):
+        errand.refresh_from_db()
+        sign_in.send_code(errand, client=CLIENT, now=now + later)
+    states = OutgoingEmail.objects.order_by("created_at").values_list("state", "urgent")
+    assert list(states) == [("dropped", True), ("waiting", True)]
+
+
+def test_an_email_that_is_not_sent_in_time_is_never_sent(errand, now, settings):
+    settings.EMAILS_SENT_AT_ONCE = False
+    sign_in.send_code(errand, client=CLIENT, now=now)
+    assert queue.claim(urgent=True, now=timezone.now() + 10 * MINUTE) is None
+
+
+def test_a_code_and_its_email_are_stored_together_or_not_at_all(errand, now, settings):
+    settings.KEY_SEALING_KEYS = []
+    with pytest.raises(SealError):
         sign_in.send_code(errand, client=CLIENT, now=now)
-    settings.EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
-    assert send(errand, now + timedelta(seconds=10))
+    assert not LoginCode.objects.exists()
+    settings.KEY_SEALING_KEYS = ["a-key-of-at-least-thirty-two-characters"]
+    assert send(errand, now), "no minute to wait"
 
 
 def test_the_proven_address_of_a_suspended_wallet_gets_nobody_in(client, alice, now):

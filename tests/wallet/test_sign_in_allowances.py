@@ -1,9 +1,8 @@
 """The limits of sign-in: no stranger can keep a holder from signing in."""
 
 import hashlib
-import re
 import time
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -11,6 +10,8 @@ from django.core import mail
 from django.test import Client
 
 from infra.limits import LimitReachedError
+from infra.mail.models import OutgoingEmail
+from infra.mail.outbox import Standing
 from infra.models import Allowance
 from tests.people import ALICE, NORA
 from tests.wallet import mail_server
@@ -18,7 +19,7 @@ from tests.wallet.conftest import code_in, make_errand, together
 from wallet import known_browsers, sign_in, sign_in_links
 from wallet import sign_in_allowances as allowances
 from wallet.models import Errand, LoginCode, LoginLink
-from wallet.sign_in import NotSentError, TooSoonError, WrongCodeError
+from wallet.sign_in import TooSoonError, WrongCodeError
 
 
 @pytest.fixture
@@ -263,14 +264,6 @@ def test_nothing_of_it_depends_on_whether_there_is_a_wallet(db, alice, now, stat
 # --- E-mails that are not sent -----------------------------------------------------------------------------
 
 
-def allowances_taken(now: datetime, *clients: str) -> list[tuple[str, int]]:
-    """The allowances that are given back: all except those of client addresses."""
-    limits = (allowances.CODES_PER_CLIENT, allowances.LINKS_PER_CLIENT)
-    of_clients = [limit._key(client, now) for limit in limits for client in clients]
-    rows = Allowance.objects.filter(count__gt=0).exclude(key__in=of_clients).order_by("key")
-    return list(rows.values_list("key", "count"))
-
-
 @pytest.fixture(params=["a closed port", "a refused recipient", "a full mailbox"])
 def broken_mail(request, settings):
     """A mail server that refuses e-mail after this is called."""
@@ -279,73 +272,21 @@ def broken_mail(request, settings):
         settings.EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
 
         def broken():
-            settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+            settings.EMAIL_BACKEND = "infra.mail.smtp.EmailBackend"
             settings.EMAIL_PORT = 1 if request.param == "a closed port" else port
             server.refusing = "452 mailbox full" if request.param == "a full mailbox" else "550 no such user"
 
         yield broken
 
 
-@pytest.mark.parametrize("state", ["a stranger's code", "a known browser's code", "a link"])
-def test_an_email_that_was_not_sent_costs_the_holder_nothing(db, now, broken_mail, state):
-    if state == "a known browser's code":
-        signs_in("own", now)
-    if state == "a link":
-        strangers_use_up(now)
-        Allowance.objects.filter(expires_at=now + 15 * MINUTE).delete()  # as if the period were over
-        LoginLink.objects.all().delete()
-    before = allowances_taken(now, "198.51.100.1")
-    broken_mail()
-    errand = errand_of("own", now)
-    for later in (0, 10, 20):
-        with pytest.raises(NotSentError) as failed:
-            sign_in.send_code(errand, client="198.51.100.1", now=now + timedelta(seconds=later))
-        assert failed.value.retry_at == now + timedelta(seconds=later + 10)
-    errand.refresh_from_db()
-    assert allowances_taken(now, "198.51.100.1") == before
-    assert errand.link_until is None
-    assert not LoginCode.objects.filter(errand=errand).exists()
-    assert not LoginLink.objects.exists()
-
-
-def test_a_code_that_was_guessed_at_while_it_was_sent_is_not_given_back(transactional_db, now, settings):
+def test_an_e_mail_that_cannot_be_sent_counts_like_any_other(db, now, broken_mail):
     """Otherwise a mailbox that refuses e-mail would allow unlimited guesses."""
-    with mail_server.running(settings) as server:
-        errand = errand_of("attacker", now)
-
-        def guess() -> str:
-            with pytest.raises(WrongCodeError):
-                sign_in.redeem(errand, "no code", client=HOME, now=now)
-            return "550 no such user"
-
-        server.refusing = lambda: together(lambda number: guess(), 1)[0]
-        with pytest.raises(NotSentError):
-            sign_in.send_code(errand, client=HOME, now=now)
-    taken = allowances.CODES_TO_STRANGERS
-    assert Allowance.objects.filter(expires_at=now + taken.window).count() == 1
-    assert not LoginCode.objects.exists()
-
-
-def test_e_mails_that_fail_count_for_their_client_address(db, now, broken_mail):
-    """Otherwise one machine could keep the mail server busy without limit."""
     broken_mail()
-    most = allowances.CODES_PER_CLIENT.most
-    for number in range(2):
-        with pytest.raises(NotSentError):
-            asks(number, now)
-    assert allowances.CODES_PER_CLIENT.left(HOME, now=now) == most - 2
-
-
-def test_after_an_e_mail_that_failed_there_is_a_pause_of_ten_seconds(db, now, broken_mail):
-    broken_mail()
-    errand = errand_of("own", now)
-    with pytest.raises(NotSentError):
-        sign_in.send_code(errand, client=HOME, now=now)
-    with pytest.raises(TooSoonError) as soon:
-        sign_in.send_code(errand, client=HOME, now=now + timedelta(seconds=9))
-    assert soon.value.retry_at == now + timedelta(seconds=10)
-    with pytest.raises(NotSentError):
-        sign_in.send_code(errand, client=HOME, now=now + timedelta(seconds=10))
+    waiting = [asks(number, now) for number in range(8)]
+    assert kinds(waiting) == {"codes": 5, "links": 3}
+    with pytest.raises(TooSoonError):
+        sign_in.send_code(waiting[0], client=HOME, now=now + timedelta(seconds=59))
+    assert sign_in.standing(waiting[0], now=now) in (Standing.DELAYED, Standing.FAILED)
 
 
 def test_an_e_mail_that_the_mail_server_took_without_saying_so_counts_as_sent(db, now, settings):
@@ -419,49 +360,17 @@ def codes_used_up(shared, now):
 
 
 @pytest.mark.postgresql
-@pytest.mark.parametrize("refusal", ["550 no such user", ""], ids=["fails", "arrives"])
-def test_while_a_link_is_being_sent_another_browser_does_not_see_it_as_sent(
-    codes_used_up, now, settings, refusal
-):
-    second = errand_of("second", now)
-    meanwhile = []
-    with mail_server.running(settings) as server:
-
-        def ask_meanwhile() -> str:
-            meanwhile.extend(together(lambda number: sign_in.send_code(second, client=HOME, now=now), 1))
-            return refusal
-
-        server.refusing = ask_meanwhile
-        with pytest.raises(NotSentError) if refusal else nullcontext():
-            asks("first", now)
-        server.refusing = ""
-        [refused] = meanwhile
-        assert isinstance(refused, LimitReachedError)
-        assert refused.retry_at == now + timedelta(seconds=10)
-        second.refresh_from_db()
-        assert (second.link_until, second.code_sent_at) == (None, None)
-
-        sign_in.send_code(second, client=HOME, now=now + timedelta(seconds=10))
-        assert len(server.envelopes) == 1
-        text = server.newest().get_body(("plain",)).get_content()
-        [secret] = re.findall(r"/wallet/link/([\w-]{22})/", text)
-    assert sign_in.redeem_link(second, secret, now=now + MINUTE).email == NORA
-
-
-@pytest.mark.postgresql
-def test_none_of_eight_concurrent_browsers_waits_for_a_link_that_the_mail_server_refused(
+def test_eight_browsers_at_once_share_one_link_although_the_mail_server_refuses_it(
     codes_used_up, now, settings
 ):
-    clients = [f"198.51.100.{number}" for number in range(8)]
-    before = allowances_taken(now, *clients)
     with mail_server.running(settings) as server:
         server.refusing = "550 no such user"
-        results = together(lambda number: asks(f"new {number}", now, client=clients[number]))
-    assert {type(result) for result in results} <= {NotSentError, LimitReachedError}
-    new = Errand.objects.filter(browser__in=[browser(f"new {number}") for number in range(8)])
-    assert set(new.values_list("link_until", flat=True)) == {None}
-    assert not LoginLink.objects.exists()
-    assert allowances_taken(now, *clients) == before
+        waiting = together(
+            lambda number: asks_until_answered(f"new {number}", now, client=f"198.51.100.{number}")
+        )
+    assert kinds(waiting) == {"codes": 0, "links": 8}
+    assert LoginLink.objects.get().outgoing == OutgoingEmail.objects.get(state="refused").id
+    assert {sign_in.standing(errand, now=now) for errand in waiting} == {Standing.FAILED}
 
 
 @pytest.mark.postgresql
@@ -474,16 +383,6 @@ def test_a_client_address_at_once_gets_exactly_the_links_there_are(shared, now, 
     assert [type(result) for result in results].count(Errand) == 5
     assert [type(result) for result in results].count(LimitReachedError) == 7
     assert len(mail.outbox) == LoginLink.objects.count() == 5
-
-
-@pytest.mark.postgresql
-def test_failures_at_once_give_back_exactly_what_they_took(shared, now, settings):
-    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
-    settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", 1
-    clients = [f"192.0.2.{number}" for number in range(12)]
-    results = together(lambda number: asks(number, now, client=clients[number]), 12)
-    assert {type(result) for result in results} == {NotSentError}
-    assert allowances_taken(now, *clients) == []
 
 
 @pytest.mark.postgresql

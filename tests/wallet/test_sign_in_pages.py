@@ -11,11 +11,21 @@ from django.db.models import F
 from django.test import Client
 from django.urls import reverse
 
+from infra.mail import at_once
+from infra.mail.models import OutgoingEmail
+from infra.models import Allowance
 from tests.people import ALICE, BOB, NORA
+from tests.wallet import mail_server
 from tests.wallet.conftest import code_in, make_errand, masked
-from tests.wallet.test_sign_in_allowances import newest_link
-from wallet.models import Errand, HolderSession, LoginCode, Wallet
-from wallet.sign_in_allowances import CODES_PER_CLIENT, ERRANDS_PER_CLIENT, LINKS_PER_CLIENT, TRIES_PER_CLIENT
+from tests.wallet.test_sign_in_allowances import newest_link, strangers_use_up
+from wallet.models import Errand, HolderSession, LoginCode, LoginLink, Wallet
+from wallet.sign_in_allowances import (
+    CODES_PER_CLIENT,
+    ERRANDS_PER_CLIENT,
+    LINKS_PER_CLIENT,
+    LINKS_PER_EMAIL,
+    TRIES_PER_CLIENT,
+)
 
 PAGES = ("wallet_sign_in", "wallet_code", "wallet_switch", "wallet_identity")
 
@@ -139,19 +149,71 @@ def test_with_the_tries_of_a_network_used_up_a_link_signs_in(client, errand, now
     assert client.post(reverse("wallet_link", args=[newest_link()])).url == "/done/"
 
 
-def test_an_email_that_cannot_be_sent_is_reported_and_can_be_requested_again(client, errand, settings):
-    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
-    settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", 1
-    response = client.post(page("wallet_sign_in", errand))
-    assert response.status_code == 503
-    assert 0 < int(response.headers["Retry-After"]) <= 10
-    assert "could not be sent" in response.content.decode()
-    again = client.post(page("wallet_sign_in", errand))
-    assert again.status_code == 429
-    assert "You asked for an e-mail a moment ago." in again.content.decode()
-    Errand.objects.update(code_sent_at=F("code_sent_at") - timedelta(seconds=10))
+@pytest.fixture
+def outbox_only(settings):
+    """Production: the e-mails wait until `send_emails` sends them."""
+    settings.EMAILS_SENT_AT_ONCE = False
+
+
+def test_the_page_says_at_once_that_the_email_is_being_sent_and_then_that_it_was(client, errand, outbox_only):
+    address = client.post(page("wallet_sign_in", errand)).url
+    text = client.get(address).content.decode()
+    assert "We are sending an e-mail to <strong>nora@example.org</strong>." in text
+    assert '<noscript><meta http-equiv="refresh" content="5"></noscript>' in text
+    assert "email-standing.js" in text
+    at_once.send_waiting()
+    text = client.get(address).content.decode()
+    assert "We have sent an e-mail to <strong>nora@example.org</strong>. The code in it works" in text
+    assert "refresh" not in text
+    assert "email-standing.js" not in text
+
+
+@pytest.mark.parametrize("link", [False, True])
+def test_the_page_says_as_soon_as_it_is_known_that_the_email_could_not_be_sent(
+    client, errand, now, settings, link
+):
+    if link:
+        strangers_use_up(now)
+        Allowance.objects.filter(expires_at=now + LINKS_PER_EMAIL.window).delete()  # as if it were over
+        LoginLink.objects.all().delete()
+    with mail_server.running(settings) as server:
+        server.refusing = "450 later"
+        address = client.post(page("wallet_sign_in", errand)).url
+        text = client.get(address).content.decode()
+        assert "could not be sent yet. We keep trying." in text
+        assert "refresh" in text
+        server.refusing = "550 no such user"
+        OutgoingEmail.objects.update(due_at=now)
+        at_once.send_waiting()
+        text = client.get(address).content.decode()
+        assert "<strong>The e-mail could not be sent.</strong>" in text
+        assert "Check that <strong>nora@example.org</strong> is right" in text
+        assert "refresh" not in text
+    Errand.objects.update(code_sent_at=F("code_sent_at") - timedelta(seconds=60))
     settings.EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
-    assert ask_for_code(client, errand)
+    assert client.post(page("wallet_sign_in", errand)).status_code == 303
+    assert link or "We have sent an e-mail" in client.get(address).content.decode()
+
+
+def test_the_standing_of_an_email_is_shown_to_the_browser_that_asked_only(client, errand, outbox_only):
+    address = client.post(page("wallet_sign_in", errand)).url
+    assert "We are sending" not in Client().get(address).content.decode()
+
+
+def test_what_is_said_about_an_email_does_not_tell_whether_there_is_a_wallet(client, alice, now, settings):
+    said = {}
+    for email in (ALICE, "cilia@example.org"):
+        errand = make_errand(client, now=now, email=email)
+        with mail_server.running(settings) as server:
+            for reply in ("450 later", "550 no"):
+                server.refusing = reply
+                client.post(page("wallet_sign_in", errand))
+                shown = masked(client.get(page("wallet_code", errand)), errand.id, email)
+                said.setdefault(reply, set()).add(shown)
+                OutgoingEmail.objects.update(due_at=now)
+                server.refusing = "550 no"
+                at_once.send_waiting()
+    assert [len(pages) for pages in said.values()] == [1, 1]
 
 
 def test_nothing_tells_whether_an_address_is_known(client, alice, now):

@@ -1,17 +1,16 @@
 """E-mails about identities that people are not waiting for on a page. The sweep sends each of them once.
 
 A row says which e-mail it had (`Credential.notice`) or still needs (`IdentityVerification.notice_due`). The
-process that sends an e-mail takes a lease on the row, so two sweeps do not send the same one. An e-mail that
-the mail server did not take is sent by a later sweep.
+same transaction puts the e-mail into the outbox, so two sweeps do not send the same one.
 """
 
-import smtplib
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
 import structlog
+from django.db import transaction
 from django.db.models import F, Q, QuerySet
 
 from infra.email_addresses import EmailAddressError
@@ -25,8 +24,6 @@ State = IdentityVerification.State
 OUTCOMES = {State.APPROVED: "approved", State.DECLINED: "declined", State.RESUBMIT: "ask_again"}
 FIRST, SECOND = timedelta(days=30), timedelta(days=7)  # before the end
 LATE = timedelta(days=7)  # after an end or an outcome no e-mail is sent any more
-# Longer than a sweep sends e-mails; it ends the lease of a process that was killed.
-LEASE = timedelta(hours=1)
 
 
 def owe(verification: IdentityVerification) -> None:
@@ -40,26 +37,23 @@ def seen(wallet: Wallet) -> None:
     IdentityVerification.objects.filter(wallet=wallet).exclude(notice_due="").update(notice_due="")
 
 
-def send_owed(verification: IdentityVerification, *, now: datetime) -> bool:
-    """Send the e-mail about the outcome, unless another process does. Raises OSError like `letters`."""
+def send_owed(verification: IdentityVerification) -> bool:
+    """Send the e-mail about the outcome, unless another process does."""
     notice = verification.notice_due
     row = IdentityVerification.objects.filter(id=verification.id, notice_due=notice)
-    return bool(notice) and _send_once(row, verification.wallet, notice, {"notice_due": ""}, {}, now=now)
+    return bool(notice) and _send_once(row, verification.wallet, notice, {"notice_due": ""}, {})
 
 
 def send_due(*, now: datetime, batch: int = 500) -> Counter[str]:
-    """Send all e-mails that are due; gives how many of each. Stops when the mail server cannot be reached."""
+    """Send all e-mails that are due; gives how many of each."""
     sent: Counter[str] = Counter()
     recent = Q(changed_at__gt=now - LATE, state__in=OUTCOMES)
     owed = IdentityVerification.objects.select_related("wallet").filter(recent).exclude(notice_due="")
-    try:
-        for verification in each(owed, batch):
-            sent[verification.notice_due] += send_owed(verification, now=now)
-        for notice, rows in _ending(now):
-            for credential in each(rows.select_related("wallet"), batch):
-                sent[notice] += _send_end(credential, notice, now=now)
-    except OSError:
-        log.exception("identity_notices_not_sent")
+    for verification in each(owed, batch):
+        sent[verification.notice_due] += send_owed(verification)
+    for notice, rows in _ending(now):
+        for credential in each(rows.select_related("wallet"), batch):
+            sent[notice] += _send_end(credential, notice)
     return +sent
 
 
@@ -83,46 +77,24 @@ def _before(rows: QuerySet[Credential], ahead: timedelta, now: datetime) -> Quer
     return rows.filter(expires_at__lte=now + ahead, issued_at__lt=F("expires_at") - ahead)
 
 
-def _send_end(credential: Credential, notice: str, *, now: datetime) -> bool:
+def _send_end(credential: Credential, notice: str) -> bool:
     # Compares columns of the row only: PostgreSQL does not evaluate a join again after it waited for a lock.
     row = Credential.objects.filter(
         id=credential.id, state=credential.state, issued_at=credential.issued_at, notice=credential.notice
     )
     facts = {"day": credentials.last_day(credential)}
-    return _send_once(row, credential.wallet, notice, {"notice": notice}, facts, now=now)
+    return _send_once(row, credential.wallet, notice, {"notice": notice}, facts)
 
 
 def _send_once(
-    row: QuerySet[Any],
-    wallet: Wallet,
-    notice: str,
-    done: Mapping[str, str],
-    facts: Mapping[str, Any],
-    *,
-    now: datetime,
+    row: QuerySet[Any], wallet: Wallet, notice: str, done: Mapping[str, str], facts: Mapping[str, Any]
 ) -> bool:
-    """Send the e-mail if `row` is still as it was read and nobody else is sending; then write `done`."""
-    free = Q(notice_until=None) | Q(notice_until__lte=now)
-    if row.filter(free).update(notice_until=now + LEASE) != 1:
-        return False
-    settled = False
-    try:
-        settled = _deliver(wallet, notice, facts)
-    finally:
-        row.update(notice_until=None, **(done if settled else {}))
-    return settled
-
-
-def _deliver(wallet: Wallet, notice: str, facts: Mapping[str, Any]) -> bool:
-    """Whether the e-mail needs no further attempt. Raises OSError if the mail server takes no e-mails."""
-    try:
-        letters.send_notice(wallet.email, notice, wallet=wallet, **facts)
-    except EmailAddressError:  # of an earlier release: nobody can be reached there
-        return True
-    except smtplib.SMTPRecipientsRefused as refused:
-        log.warning("identity_notice_refused", wallet=str(wallet.id))
-        return all(code >= 500 for code, _text in refused.recipients.values())
-    except smtplib.SMTPDataError:
-        log.warning("identity_notice_refused", wallet=str(wallet.id))
-        return False
+    """Write `done` if `row` is still as it was read, and put the e-mail into the outbox."""
+    with transaction.atomic():
+        if row.update(**done) != 1:
+            return False
+        try:
+            letters.send_notice(wallet.email, notice, wallet=wallet, **facts)
+        except EmailAddressError:  # of an earlier release: nobody can be reached there
+            log.warning("identity_notice_not_sendable", wallet=str(wallet.id))
     return True

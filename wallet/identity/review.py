@@ -222,6 +222,6 @@ def _tell(verification: IdentityVerification, *, now: datetime) -> None:
     notices.owe(verification)
 
     def send() -> None:  # no `partial`: Django cannot log the failure of one
-        notices.send_owed(verification, now=now)
+        notices.send_owed(verification)
 
     transaction.on_commit(send, robust=True)

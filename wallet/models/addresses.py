@@ -24,6 +24,7 @@ class EmailChange(InternalRow):
     tries_left = models.PositiveSmallIntegerField(editable=False)
     expires_at = models.DateTimeField(editable=False, db_index=True)
     used_at = models.DateTimeField(null=True, editable=False)
+    outgoing = models.UUIDField(null=True, editable=False)  # the number of its e-mail in the outbox
 
 
 class FormerAddress(InternalRow):
@@ -40,7 +41,7 @@ class FormerAddress(InternalRow):
     left_at = models.DateTimeField(editable=False)
     expires_at = models.DateTimeField(editable=False, db_index=True)
     closed_at = models.DateTimeField(null=True, editable=False)
-    # When the e-mail to it was sent, and the end of the lease of the process that sends it.
+    # When the e-mail to it was put into the outbox. The other column is of the release before.
     told_at = models.DateTimeField(null=True, editable=False)
     notice_until = models.DateTimeField(null=True, editable=False)
 
@@ -92,10 +93,12 @@ class Recovery(models.Model):
     matched_at = models.DateTimeField(_("wallet found"), null=True, editable=False)
     due_at = models.DateTimeField(_("moves"), null=True, editable=False)
     ended_at = models.DateTimeField(_("ended"), null=True, editable=False)
-    # How many e-mails the old address got, when the last was sent, and the end of the lease of the sender.
+    # How many e-mails the old address got, when the last was sent, and the end of the lease of the sweep.
     notices = models.PositiveSmallIntegerField(default=0, editable=False)
     notified_at = models.DateTimeField(null=True, editable=False)
     notice_until = models.DateTimeField(null=True, editable=False)
+    # The number in the outbox of the e-mail that is not counted yet.
+    outgoing = models.UUIDField(null=True, editable=False)
 
     class Meta:
         verbose_name = _("recovery")

@@ -112,6 +112,7 @@ class LoginCode(InternalRow):
     sent_at = models.DateTimeField(editable=False)
     expires_at = models.DateTimeField(editable=False, db_index=True)
     used_at = models.DateTimeField(null=True, editable=False)
+    outgoing = models.UUIDField(null=True, editable=False)  # the number of its e-mail in the outbox
 
 
 class LoginLink(InternalRow):
@@ -121,6 +122,7 @@ class LoginLink(InternalRow):
     email = models.EmailField(editable=False)  # the recipient, lower case
     expires_at = models.DateTimeField(editable=False, db_index=True)
     used_at = models.DateTimeField(null=True, editable=False)
+    outgoing = models.UUIDField(null=True, editable=False)  # the number of its e-mail in the outbox
 
 
 class KnownBrowser(InternalRow):

@@ -129,5 +129,5 @@ def _tell(wallet: Wallet, notice: str, name: str) -> None:
     """Never fails: the passkey is added or removed already."""
     try:
         letters.send_notice(wallet.email, notice, wallet=wallet, name=name)
-    except (OSError, EmailAddressError):
+    except EmailAddressError:
         log.exception("passkey_notice_not_sent", wallet=str(wallet.id), notice=notice)

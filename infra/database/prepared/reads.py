@@ -163,7 +163,9 @@ class _ComposedQueryset:
 
         query = preparable(rows).query
         bind_places_to_columns(query)
-        compiler = query.get_compiler(DEFAULT_DB_ALIAS)
+        query.get_compiler(DEFAULT_DB_ALIAS).as_sql()  # adds the tables that are read with the first
+        query.bump_prefix(query)  # short names for all: psycopg converts a text of 4,096 characters anew
+        compiler = query.clone().get_compiler(DEFAULT_DB_ALIAS)
         self.sql, parameters = compiler.as_sql()
         self.parameters = Parameters(parameters)
         self.width = len(compiler.select)

@@ -47,9 +47,8 @@ def look_up(request: HttpRequest, site: AdminSite) -> HttpResponse:
             return _too_many(request, site, form, reached, now)
         found = find(form.cleaned_data["term"], now=now)
         # Also a search that found nothing. What cannot be recorded is not shown.
-        audit.record(
-            request, LOOKED_UP, (found and found.subject) or Wallet, form.cleaned_data["reason"], now=now
-        )
+        subject = (found and found.subject) or Wallet
+        audit.record(request, LOOKED_UP, subject, form.cleaned_data["reason"], now=now)
         context |= {"searched": True, "case": found and case_of(found, operator, now=now)}
     return _page(request, site, context)
 

@@ -6,6 +6,34 @@ _OPERATIONS = "infra/admin/operations.py"
 
 MUTANTS = (
     mutant(
+        "operator: reaches the admin with the password alone",
+        "config/admin.py",
+        "return super().has_permission(request) and is_proved(request)",
+        "return bool(super().has_permission(request) or is_proved(request))",
+        "config/test_second_factor.py::test_with_the_password_alone_no_address_of_the_admin_is_reached",
+    ),
+    mutant(
+        "operator: a code of the app is good twice",
+        "infra/second_factors.py",
+        "used_step__lt=step",
+        "used_step__lte=step",
+        "config/test_second_factor.py::test_the_code_of_the_app_opens_the_admin_once",
+    ),
+    mutant(
+        "operator: a page that no line of the audit record names",
+        "config/admin.py",
+        'seen(view, request, response, str(kwargs.get("object_id", "")))',
+        "pass",
+        "config/test_admin_record.py::test_each_look_at_a_wallet_is_one_line_without_the_address_that_was_searched_for",
+    ),
+    mutant(
+        "audit record: a line that does not follow the one before",
+        "infra/audit/chain.py",
+        'values.get("previous") != last.hash and found.seq == last.seq + 1',
+        "False",
+        "infra/audit/test_chain.py::test_a_changed_text_with_a_hash_to_fit_is_found_at_the_next_line",
+    ),
+    mutant(
         "operator: an operation without the permission to change",
         _OPERATIONS,
         'return cast(AbstractUser, request.user).has_perm(f"{self.opts.app_label}.{action}_{model}")',
@@ -48,5 +76,73 @@ MUTANTS = (
         'return self.has_permission_to(request, "change")',
         'return self.has_permission_to(request, "view")',
         "presentation/test_webhook_admin.py::test_no_other_role_makes_secrets_or_sends_again",
+    ),
+    mutant(
+        "operator: looks up holders without the permission",
+        "presentation/admin/support/views.py",
+        "if not operator.has_perm(PERMISSION):",
+        "if not operator.is_staff:",
+        "presentation/test_support.py::test_only_operators_with_the_permission_may_look",
+    ),
+    mutant(
+        "operator: a search for a holder that no record names",
+        "presentation/admin/support/views.py",
+        '        audit.record(request, LOOKED_UP, subject, form.cleaned_data["reason"], now=now)\n',
+        "        del subject\n",
+        "presentation/test_support.py::test_each_search_is_recorded_with_its_reason_before_anything_is_shown",
+    ),
+    mutant(
+        "operator: looks up as many holders as they like",
+        "presentation/admin/support/views.py",
+        "            PER_OPERATOR.take(str(operator.pk), now=now)\n",
+        "            pass\n",
+        "presentation/test_support.py::test_an_operator_can_look_up_so_many_in_an_hour",
+    ),
+    mutant(
+        "operator: sees the address of a holder whose receipt number they have",
+        "presentation/admin/support/case.py",
+        "wallet.email if found.by_address else masked(wallet.email)",
+        "wallet.email",
+        "presentation/test_support.py::test_neither_claims_nor_parameters_nor_a_hidden_address_appear",
+    ),
+    mutant(
+        "operator: a link of the support view to a page they may not see",
+        "presentation/admin/support/case.py",
+        'if not self.user.has_perm(permission or f"{label}.view_{name}"):',
+        "if not self.user.is_staff:",
+        "presentation/test_support.py::test_the_role_gives_no_page_of_the_admin_beyond_the_search",
+    ),
+    mutant(
+        "operator: a panel of the start page for another role",
+        "config/start_page.py",
+        "if any(map(user.has_perm, permissions))",
+        "if permissions and user.is_staff",
+        "config/test_start_page.py::test_each_role_sees_its_own_panels_and_no_others",
+    ),
+    mutant(
+        "operator: the preview of a consent page submits its forms",
+        "presentation/relying_parties/admin/preview.py",
+        '_FORM.sub(lambda found: _ADDRESS.sub("", found[0]), without_tokens)',
+        "without_tokens",
+        "presentation/relying_parties/test_pages_of_relying_parties.py"
+        "::test_the_preview_submits_and_runs_nothing",
+    ),
+    mutant(
+        "operator: a name that a spreadsheet runs",
+        "presentation/figures/csv_text.py",
+        """    return f"'{text}" if runs else text""",
+        "    return text",
+        "presentation/relying_parties/test_pages_of_relying_parties.py"
+        "::test_a_name_is_no_formula_in_a_spreadsheet",
+    ),
+    mutant(
+        "operator: figures of a relying party that they may not see",
+        "presentation/relying_parties/admin/pages.py",
+        """        if not self.has_view_permission(request):
+            raise PermissionDenied
+        party""",
+        "        party",
+        "presentation/relying_parties/test_pages_of_relying_parties.py"
+        "::test_pages_need_the_permission_to_see_relying_parties",
     ),
 )

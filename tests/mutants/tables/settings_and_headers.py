@@ -34,6 +34,21 @@ MUTANTS = (
         "infra/test_database_mark.py::test_a_connection_to_a_foreign_database_is_closed_and_so_is_the_next",
     ),
     mutant(
+        "database: a COMMIT that the standby may not have counts as done",
+        "infra/database/hung_database.py",
+        'if notice.source_function == "SyncRepWaitForLSN":',
+        'if notice.source_function == "nothing":',
+        "infra/test_unreplicated_commits.py::"
+        "test_a_commit_whose_wait_for_the_standby_was_canceled_is_an_error",
+    ),
+    mutant(
+        "database: a machine whose clock is behind works on",
+        "infra/database/clocks.py",
+        "if abs(ahead) <= MOST:",
+        "if ahead <= MOST:",
+        "infra/test_clocks.py::test_with_a_clock_that_is_off_no_connection_is_opened",
+    ),
+    mutant(
         "limits: strangers get more guesses at a mailbox than they may",
         "config/limits.py",
         "        highest=20,\n",

@@ -23,6 +23,7 @@ from presentation.models import RelyingParty
 pytestmark = pytest.mark.django_db
 roles = import_module("presentation.migrations.0002_operator_roles")
 shipped_scopes = import_module("presentation.migrations.0005_shipped_scopes")
+emails = import_module("presentation.migrations.0011_operators_of_emails")
 support_role = import_module("presentation.migrations.0010_support_role")
 
 RELYING_PARTIES = "Relying parties"
@@ -50,7 +51,7 @@ LISTS = {
     "keys/signingkey": {KEYS, AUDIT},
     "keys/authority": {KEYS, AUDIT},
     "keys/keyevent": {KEYS, AUDIT},
-    "infra/auditline": {AUDIT},
+    "infra/outgoingemail": {IDENTITY_REVIEW, AUDIT},
     "auth/user": set(),
     "auth/group": set(),
 }
@@ -68,6 +69,7 @@ def make_roles() -> None:
     schema_editor = SimpleNamespace(connection=connection)
     roles.make_roles(apps, schema_editor)
     shipped_scopes.allow(apps, schema_editor)
+    emails.allow(apps, schema_editor)
     support_role.make_role(apps, schema_editor)
 
 
@@ -114,6 +116,7 @@ def test_a_fresh_database_has_the_groups_with_their_permissions(tmp_path: Path) 
     expected = {
         role: sum(len(actions) for models in parts.values() for actions in models.values())
         + len(shipped_scopes.ROLES.get(role, ()))
+        + len(emails.ROLES.get(role, ()))
         for role, parts in roles.ROLES.items()
     } | {SUPPORT: 1}
     assert found == expected

@@ -6,6 +6,7 @@ belongs to the wallet stays. Browsers known by the old address stay known for th
 """
 
 import secrets
+import uuid
 from contextlib import ExitStack
 from datetime import datetime, timedelta
 
@@ -21,9 +22,7 @@ from wallet.account.address.reserved import AddressReservedError
 from wallet.models import EmailChange, FormerAddress, HolderSession, LoginCode, LoginLink, Recovery, Wallet
 from wallet.sign_in import (
     RESEND_AFTER,
-    RETRY_AFTER,
     NoCodeError,
-    NotSentError,
     WalletSuspendedError,
     WrongCodeError,
 )
@@ -45,21 +44,18 @@ def ask(wallet: Wallet, email: str, *, browser: str, client: str, now: datetime)
     """Send a code to the new address. What was asked before ends.
 
     If the address belongs to another wallet, an e-mail there says so, and no code works. Nothing else
-    differs, so nobody learns from this who has a wallet. Raises `LimitReachedError` or `NotSentError`, and
-    then gives the allowances back except that of the client address.
+    differs, so nobody learns from this who has a wallet. Raises `LimitReachedError`, and then gives the
+    allowances back except that of the client address.
     """
     with ExitStack() as taken:
         take(NEXT_CODE, str(wallet.id), now=now, taken=taken)
         take(CODES_PER_WALLET, str(wallet.id), now=now, taken=taken)
         if not take_code(email, browser=browser, client=client, known=False, now=now, taken=taken):
             raise LimitReachedError(CODES_PER_CLIENT.renewed_at(now))
-        asked, code = _remember(wallet, email, browser=browser, now=now)
-        try:
-            _send(email, code, free=_is_free(email, wallet, now=now))
-        except OSError as error:
-            log.exception("email_not_sent", wallet=str(wallet.id))
-            EmailChange.objects.filter(wallet=wallet).delete()
-            raise NotSentError(now + RETRY_AFTER) from error
+        with transaction.atomic():
+            code = f"{secrets.randbelow(1_000_000):06}"
+            outgoing = _send(email, code, free=_is_free(email, wallet, now=now))
+            asked = _remember(wallet, email, code, browser=browser, outgoing=outgoing, now=now)
         taken.pop_all()
     log.info("address_code_sent", wallet=str(wallet.id))
     return asked
@@ -138,15 +134,15 @@ def _is_free(email: str, wallet: Wallet, *, now: datetime) -> bool:
     return not Wallet.objects.filter(email=email).exists()
 
 
-def _send(email: str, code: str, *, free: bool) -> None:
+def _send(email: str, code: str, *, free: bool) -> uuid.UUID:
     if free:
-        letters.send_address_code(email, code, lifetime=CODE_LIFETIME)
-    else:
-        letters.send_notice(email, "address_taken")
+        return letters.send_address_code(email, code, lifetime=CODE_LIFETIME)
+    return letters.send_notice(email, "address_taken", waited_for=CODE_LIFETIME)
 
 
-def _remember(wallet: Wallet, email: str, *, browser: str, now: datetime) -> tuple[EmailChange, str]:
-    code = f"{secrets.randbelow(1_000_000):06}"
+def _remember(
+    wallet: Wallet, email: str, code: str, *, browser: str, outgoing: uuid.UUID, now: datetime
+) -> EmailChange:
     facts = {
         "browser": browser,
         "email": email,
@@ -154,9 +150,10 @@ def _remember(wallet: Wallet, email: str, *, browser: str, now: datetime) -> tup
         "tries_left": TRIES,
         "expires_at": now + CODE_LIFETIME,
         "used_at": None,
+        "outgoing": outgoing,
     }
     asked, _new = EmailChange.objects.update_or_create(wallet=wallet, defaults=facts)
-    return asked, code
+    return asked
 
 
 def _digest(wallet: Wallet, email: str, code: str) -> str:

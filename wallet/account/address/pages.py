@@ -15,6 +15,7 @@ from django.views.decorators.http import require_http_methods
 from infra import browser
 from infra.again import again_after
 from infra.limits import LimitReachedError
+from infra.mail import outbox
 from infra.reading import only_read
 from wallet import sessions
 from wallet.account import fresh
@@ -25,7 +26,7 @@ from wallet.account.address.undoing import UndoGoneError
 from wallet.forms import CodeForm
 from wallet.models import FormerAddress, HolderSession
 from wallet.pages import for_signed_in, see_other
-from wallet.sign_in import NoCodeError, NotSentError, WalletSuspendedError, WrongCodeError
+from wallet.sign_in import NoCodeError, WalletSuspendedError, WrongCodeError
 from wallet.sign_in_words import wrong_code
 
 log = structlog.get_logger(__name__)
@@ -54,9 +55,6 @@ def begin(request: HttpRequest, session: HolderSession, now: datetime) -> HttpRe
         form.add_error(None, _("Too many codes were sent. Please wait and try again."))
         page = _show(request, "begin", session, form=form, retry_at=limit.retry_at, status=429)
         return again_after(limit.retry_after(now), page)
-    except NotSentError:
-        form.add_error(None, _("The e-mail could not be sent just now. Please try again."))
-        return _show(request, "begin", session, form=form, status=503)
     response = see_other("wallet_email_change_confirm")
     browser.remember(response, secret)
     return response
@@ -86,8 +84,8 @@ def confirm(request: HttpRequest, session: HolderSession, now: datetime) -> Http
             return _show(request, "taken", session, email=asked.email, status=409)
         else:
             return _changed(request, session, former, now)
-    status = 422 if form.is_bound else 200
-    return _show(request, "confirm", session, form=form, email=asked.email, status=status)
+    facts = {"email": asked.email, "standing": outbox.standing(asked.outgoing, now=now)}
+    return _show(request, "confirm", session, form=form, status=422 if form.is_bound else 200, **facts)
 
 
 @only_read
@@ -128,10 +126,7 @@ def _changed(
     session.wallet.refresh_from_db()
     sessions.start(request, response, session.wallet, now=now)
     rotate_token(request)
-    try:
-        undoing.tell(former, now=now)
-    except OSError:  # the sweep sends it later
-        log.exception("address_notice_not_sent", wallet=str(session.wallet_id))
+    undoing.tell(former, now=now)
     return response
 
 

@@ -2,12 +2,11 @@
 
 import re
 import secrets
-from datetime import datetime, timedelta
+from datetime import datetime
 
 import structlog
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Q
 from django.urls import reverse
 
 from infra.email_addresses import EmailAddressError
@@ -22,7 +21,6 @@ from wallet.models import EmailChange, FormerAddress, Wallet, WalletClosure
 
 log = structlog.get_logger(__name__)
 
-LEASE = timedelta(hours=1)  # longer than sending takes; it ends the lease of a process that was killed
 _SECRET = re.compile(r"[A-Za-z0-9_-]{22}")
 
 
@@ -31,34 +29,24 @@ class UndoGoneError(Exception):
 
 
 def tell(former: FormerAddress, *, now: datetime) -> bool:
-    """Send the e-mail to the old address, once. Raises OSError if the mail server does not take it."""
+    """Put the e-mail to the old address into the outbox, once."""
     row = FormerAddress.objects.filter(id=former.id, told_at=None, closed_at=None)
     secret = secrets.token_urlsafe(16)
-    free = Q(notice_until=None) | Q(notice_until__lte=now)
-    if row.filter(free).update(notice_until=now + LEASE, undo_digest=sha256_hex(secret)) != 1:
-        return False
-    try:
+    with transaction.atomic():
+        if row.update(told_at=now, undo_digest=sha256_hex(secret)) != 1:
+            return False
         link = settings.BASE_URL + reverse("wallet_email_change_undo", args=[secret])
         wallet, until = former.wallet, former.expires_at
-        letters.send_notice(former.email, "address_changed", wallet=wallet, link=link, until=until)
-    except EmailAddressError:  # of an earlier release: nobody can be reached there
-        log.warning("address_notice_not_sendable", wallet=str(former.wallet_id))
-    except OSError:
-        row.update(notice_until=None)
-        raise
-    row.update(told_at=now, notice_until=None)
+        try:
+            letters.send_notice(former.email, "address_changed", wallet=wallet, link=link, until=until)
+        except EmailAddressError:  # of an earlier release: nobody can be reached there
+            log.warning("address_notice_not_sendable", wallet=str(former.wallet_id))
     return True
 
 
 def tell_all(*, now: datetime, batch: int = 500) -> int:
     """Send the e-mails that are due; gives how many were sent."""
-    sent = 0
-    for former in each(undoable(now=now).filter(told_at=None), batch):
-        try:
-            sent += tell(former, now=now)
-        except OSError:
-            log.exception("address_notice_not_sent", wallet=str(former.wallet_id))
-    return sent
+    return sum(tell(former, now=now) for former in each(undoable(now=now).filter(told_at=None), batch))
 
 
 def find(secret: str, *, now: datetime) -> FormerAddress:
@@ -99,5 +87,5 @@ def _tell_the_other(wallet: Wallet, email: str) -> None:
     """Best effort: who undid the change knows it, and the other one finds out when they sign in."""
     try:
         letters.send_notice(email, "address_put_back", wallet=wallet)
-    except (OSError, EmailAddressError):
-        log.exception("address_notice_not_sent", wallet=str(wallet.id))
+    except EmailAddressError:
+        log.warning("address_notice_not_sent", wallet=str(wallet.id))

@@ -3,7 +3,6 @@
 Each step may be repeated, so any number of sweeps may run at once and one may be stopped at any time.
 """
 
-import smtplib
 from collections import Counter
 from datetime import datetime, timedelta
 
@@ -108,10 +107,9 @@ def _deliver(closure: WalletClosure, notice: str, *, now: datetime) -> bool:
         letters.send_notice(address, notice, wallet=wallet, when=when)
     except EmailAddressError:  # nobody can be reached there
         return True
-    except (OSError, SealError) as error:
+    except SealError as error:
         log.warning("closing_notice_not_sent", closure=str(closure.id), why=type(error).__name__)
-        refused = isinstance(error, smtplib.SMTPRecipientsRefused)
-        return refused or begun <= now - LATE
+        return begun <= now - LATE
     return True
 
 

@@ -60,5 +60,5 @@ def _tell(recovery: Recovery) -> None:
         return
     try:
         letters.send_notice(recovery.new.email, "move_stopped", wallet=recovery.new)
-    except (OSError, EmailAddressError):
+    except EmailAddressError:
         log.exception("recovery_notice_not_sent", recovery=str(recovery.id))

@@ -5,17 +5,20 @@ refuses e-mail for good counts as told: a lost mailbox often does not exist any 
 """
 
 import secrets
-import smtplib
+import uuid
 from collections import Counter
 from datetime import datetime, timedelta
 
 import structlog
 from django.conf import settings
-from django.db.models import F, Q
+from django.db import transaction
+from django.db.models import F, Q, QuerySet
 from django.urls import reverse
 from django.utils.timezone import localtime
 
 from infra.email_addresses import EmailAddressError
+from infra.mail import outbox
+from infra.mail.outbox import Outcome
 from infra.retention import Due, delete
 from infra.sealing import SealError, sha256_hex
 from wallet import letters
@@ -67,38 +70,51 @@ def over(now: datetime) -> list[Due]:
 
 
 def _notify(recovery: Recovery, *, now: datetime) -> bool:
-    """Send the next e-mail to the old address if it is due and no other process sends it."""
+    """Send the next e-mail to the old address if it is due, and count it once it was sent."""
+    if recovery.outgoing is not None:
+        return _count(recovery, now=now)
     if recovery.notices >= len(NOTICES) or recovery.matched_at is None or recovery.old is None:
         return False
     notice, after = NOTICES[recovery.notices]
     if recovery.matched_at + after > now:
         return False
-    row = Recovery.objects.filter(id=recovery.id, state=State.WAITING, notices=recovery.notices)
+    row = _waiting(recovery).filter(outgoing=None)
     free = Q(notice_until=None) | Q(notice_until__lte=now)
     if row.filter(free).update(notice_until=now + LEASE) != 1:
         return False
-    if not _deliver(recovery, recovery.old.email, notice, now=now):
-        row.update(notice_until=None)
+    with transaction.atomic():
+        recovery.outgoing = _send(recovery, recovery.old.email, notice, now=now)
+        row.update(outgoing=recovery.outgoing, notice_until=None)
+    return _count(recovery, now=now)
+
+
+def _waiting(recovery: Recovery) -> QuerySet[Recovery]:
+    return Recovery.objects.filter(id=recovery.id, state=State.WAITING, notices=recovery.notices)
+
+
+def _count(recovery: Recovery, *, now: datetime) -> bool:
+    """Whether the e-mail that was put into the outbox reached the mailbox, or there is none; counts it then.
+
+    If it was not sent for another reason, the next sweep sends it again.
+    """
+    outcome = outbox.outcome(recovery.outgoing)
+    if outcome is Outcome.WAITING:
         return False
-    return row.update(notices=F("notices") + 1, notified_at=now, notice_until=None) == 1
+    told = {"notices": F("notices") + 1, "notified_at": now} if outcome is not Outcome.NOT_SENT else {}
+    counted = _waiting(recovery).filter(outgoing=recovery.outgoing).update(outgoing=None, **told)
+    return counted == 1 and bool(told)
 
 
-def _deliver(recovery: Recovery, email: str, notice: str, *, now: datetime) -> bool:
-    """Whether the e-mail needs no further attempt."""
+def _send(recovery: Recovery, email: str, notice: str, *, now: datetime) -> uuid.UUID:
+    """Put the e-mail into the outbox; gives its number, or that of none if nobody can be reached there."""
     secret = secrets.token_urlsafe(16)
     StopLink.objects.create(digest=sha256_hex(secret), recovery=recovery, expires_at=now + LINKS_KEPT)
     link = settings.BASE_URL + reverse("wallet_recovery_stop", args=[secret])
     day = localtime(max(recovery.due_at or now, now + LAST_NOTICE)).date()
     try:
-        letters.send_notice(email, notice, wallet=recovery.old, link=link, day=day)
-    except EmailAddressError:  # of an earlier release: nobody can be reached there
-        return True
-    except smtplib.SMTPRecipientsRefused as refused:
-        return all(code >= 500 for code, _text in refused.recipients.values())
-    except OSError:
-        log.exception("recovery_notice_not_sent", recovery=str(recovery.id))
-        return False
-    return True
+        return letters.send_notice(email, notice, wallet=recovery.old, link=link, day=day)
+    except EmailAddressError:  # of an earlier release
+        return outbox.NO_MAILBOX
 
 
 def _move(recovery: Recovery, *, now: datetime) -> bool:
@@ -115,6 +131,6 @@ def _move(recovery: Recovery, *, now: datetime) -> bool:
     for email, notice in zip(addresses, ("moved_away", "moved_here"), strict=True):
         try:
             letters.send_notice(email, notice, wallet=recovery.old)
-        except (OSError, EmailAddressError):
+        except EmailAddressError:
             log.exception("recovery_notice_not_sent", recovery=str(recovery.id))
     return True

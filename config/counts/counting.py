@@ -9,8 +9,8 @@ from threading import Lock
 import structlog
 from django.conf import settings
 
-from infra.counts.bounded import named
-from infra.counts.slots import Series, Slot, in_folder
+from config.counts.bounded import named
+from config.counts.slots import Series, Slot, in_folder
 
 log = structlog.get_logger(__name__)
 

@@ -6,7 +6,7 @@ from itertools import accumulate
 from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from infra.counts.counting import BOUNDS, FAMILIES, Histogram, totals
+from config.counts.counting import BOUNDS, FAMILIES, Histogram, totals
 
 _BUCKETS = [*map(str, BOUNDS), "+Inf"]
 

@@ -151,4 +151,4 @@ def _rows(
     places: list[tuple[Series, int]], values: "memoryview[float]"
 ) -> Iterator[tuple[Series, list[float]]]:
     for series, place in places:
-        yield series, values[place : place + series.width].tolist()
+        yield series, list(values[place : place + series.width])

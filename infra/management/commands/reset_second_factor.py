@@ -1,0 +1,28 @@
+"""`manage.py reset_second_factor`: for a superuser who has lost their app and has no colleague."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.contrib.auth import get_user_model
+from django.core.management.base import BaseCommand, CommandError
+from django.db import transaction
+
+from infra import second_factors
+from infra.audit.recording import record
+
+
+class Command(BaseCommand):
+    help = "Remove the second factor of an operator and end their sessions; the audit record says so."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("username")
+        parser.add_argument("--reason", required=True, help="for the audit record; no names")
+
+    def handle(self, *args: Any, username: str, reason: str, **options: Any) -> None:
+        operator = get_user_model().objects.filter(username=username).first()
+        if operator is None:
+            raise CommandError("There is no operator with this user name.")
+        with transaction.atomic():
+            second_factors.reset(operator)
+            record(None, "second_factor_reset", operator, reason)
+        self.stdout.write("The second factor is reset; at the next sign-in it is set up anew.")

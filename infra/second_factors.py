@@ -1,0 +1,137 @@
+"""The second factor of operators: codes of an app (TOTP, RFC 6238), each once, and recovery codes.
+
+The codes are those of `cryptography`, which the service has anyway, so this needs no further package.
+"""
+
+import secrets
+from base64 import b32encode
+from datetime import datetime
+from importlib import import_module
+
+from cryptography.hazmat.primitives.hashes import SHA1
+from cryptography.hazmat.primitives.twofactor import InvalidToken
+from cryptography.hazmat.primitives.twofactor.totp import TOTP
+from django.conf import settings
+from django.contrib.auth import SESSION_KEY
+from django.contrib.auth.models import AbstractUser
+from django.contrib.sessions.models import Session
+from django.db import transaction
+
+from infra.models import RecoveryCode, SecondFactor
+from infra.sealing import SealError, seal_column, sha256_hex, unseal_column
+
+STEP = 30  # seconds
+SECRET = 20  # bytes, RFC 4226 §4
+RECOVERY_CODES = 10
+
+
+class WrongCodeError(Exception):
+    """The code is not the present one, was used already, or is no recovery code that is left."""
+
+
+class SetUpAlreadyError(Exception):
+    """The operator has a second factor; only a reset makes room for another."""
+
+
+def of(operator: AbstractUser) -> SecondFactor | None:
+    """The operator's second factor, if it was set up."""
+    return SecondFactor.objects.filter(pk=operator.pk).first()
+
+
+def new_secret() -> bytes:
+    return secrets.token_bytes(SECRET)
+
+
+def address(secret: bytes, operator: AbstractUser, issuer: str) -> str:
+    """The `otpauth://` address that apps read from the QR code."""
+    return _totp(secret).get_provisioning_uri(operator.get_username(), issuer)
+
+
+def typed(secret: bytes) -> str:
+    """The secret in letters, in groups of four, for apps that cannot read the QR code."""
+    letters = b32encode(secret).decode()
+    return " ".join(letters[start : start + 4] for start in range(0, len(letters), 4))
+
+
+def set_up(
+    operator: AbstractUser, secret: bytes, code: str, *, now: datetime
+) -> tuple[SecondFactor, list[str]]:
+    """The new factor and its recovery codes, once the app has shown the right code.
+
+    Raises WrongCodeError, or SetUpAlreadyError if another request was faster.
+    """
+    step = _step(secret, code, now)
+    codes = [_recovery_code() for _ in range(RECOVERY_CODES)]
+    factor = SecondFactor(pk=operator.pk, enrolment=secrets.token_hex(16), used_step=step, set_up_at=now)
+    factor.sealed_secret = seal_column(factor, "sealed_secret", secret)
+    values = {"sealed_secret": factor.sealed_secret, "enrolment": factor.enrolment}
+    with transaction.atomic():
+        factor, new = SecondFactor.objects.get_or_create(
+            pk=operator.pk, defaults={**values, "used_step": step, "set_up_at": now}
+        )
+        if not new:
+            raise SetUpAlreadyError
+        digests = [RecoveryCode(digest=_digest(operator, each), factor=factor) for each in codes]
+        RecoveryCode.objects.bulk_create(digests)
+    return factor, codes
+
+
+def prove(factor: SecondFactor, code: str, *, now: datetime) -> str:
+    """Uses up the code of the app, or a recovery code; gives which it was. Raises WrongCodeError."""
+    plain = "".join(code.split()).replace("-", "").lower()
+    if not plain.isdecimal():
+        left = RecoveryCode.objects.filter(digest=_digest(factor.operator, plain), factor=factor)
+        if left.delete()[0] != 1:
+            raise WrongCodeError
+        return "recovery_code_used"
+    try:
+        step = _step(unseal_column(factor, "sealed_secret"), plain, now)
+    except SealError:
+        raise WrongCodeError from None
+    unused = SecondFactor.objects.filter(pk=factor.pk, enrolment=factor.enrolment, used_step__lt=step)
+    if unused.update(used_step=step) != 1:
+        raise WrongCodeError
+    return "second_factor_used"
+
+
+def reset(operator: AbstractUser) -> None:
+    """Removes the factor and ends the operator's sessions; at the next sign-in they set up a new one."""
+    with transaction.atomic():
+        RecoveryCode.objects.filter(factor=operator.pk).delete()
+        SecondFactor.objects.filter(pk=operator.pk).delete()
+        end_sessions(operator)
+
+
+def end_sessions(operator: AbstractUser) -> None:
+    """Signs the operator out everywhere. Operators are few, so every session is opened."""
+    store = import_module(settings.SESSION_ENGINE).SessionStore()
+    for session in Session.objects.all():
+        if store.decode(session.session_data).get(SESSION_KEY) == str(operator.pk):
+            session.delete()
+
+
+def _step(secret: bytes, code: str, now: datetime) -> int:
+    """The step whose code this is: the present one, or one beside it, for clocks that differ."""
+    if len(code) != 6 or not (code.isascii() and code.isdigit()):
+        raise WrongCodeError
+    present = int(now.timestamp()) // STEP
+    for step in (present, present - 1, present + 1):
+        try:
+            _totp(secret).verify(code.encode(), step * STEP)
+        except InvalidToken:
+            continue
+        return step
+    raise WrongCodeError
+
+
+def _totp(secret: bytes) -> TOTP:
+    return TOTP(secret, 6, SHA1(), STEP)  # noqa: S303 (apps know no other hash; RFC 6238 §1.2)
+
+
+def _recovery_code() -> str:
+    letters = b32encode(secrets.token_bytes(10)).decode().lower()
+    return "-".join(letters[start : start + 4] for start in range(0, 16, 4))
+
+
+def _digest(operator: AbstractUser, code: str) -> str:
+    return sha256_hex(f"{operator.pk}:{code.replace('-', '')}")
