@@ -24,17 +24,21 @@ from tests.presentation.requests.test_flow import ask, decide
 from wallet.models import Wallet
 
 
-def test_a_whole_flow_logs_no_address_nonce_state_name_or_token(
+def test_a_whole_flow_leaves_no_address_nonce_state_name_or_token_in_logs_and_metrics(
     client: Client,
     alice: Wallet,
     acme_bank: RelyingParty,
     signing_key: Any,
     sign_in: Any,
+    settings: Any,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.DEBUG)
     sign_in(alice)
+    settings.METRICS_TOKEN = "m" * 40
 
+    client.get(PATH, {"client_id": "nora@example.org", "nonce": "n-0S6_WzA2Mj", "login_hint": ALICE})
+    client.generic(ALICE, f"/{ALICE}/Archer")
     home = client.get(decide(client, ask(client, acme_bank))).headers["Location"]
 
     token = home.split("vp_token=")[1][:40]
@@ -42,8 +46,12 @@ def test_a_whole_flow_logs_no_address_nonce_state_name_or_token(
         record.getMessage() for record in caplog.records if not record.name.startswith("django.db")
     )
     assert "'status': 303" in written
-    for private in (ALICE, "n-0S6_WzA2Mj", "af0ifjsldkj", "Archer", token):
+    metrics = client.get("/metrics", headers={"Authorization": f"Bearer {'m' * 40}"}).content.decode()
+    assert f'authorization_answers_total{{outcome="shared",relying_party="{acme_bank.client_id}"}}' in metrics
+    assert 'authorization_requests_total{relying_party="",step="untrusted"}' in metrics
+    for private in (ALICE, "nora@example.org", "n-0S6_WzA2Mj", "af0ifjsldkj", "Archer", token):
         assert private not in written
+        assert private not in metrics
 
 
 def test_the_reference_on_an_error_page_is_the_one_in_the_log(
