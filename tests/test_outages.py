@@ -214,6 +214,10 @@ def test_while_the_database_is_away_pages_and_endpoints_answer_503_and_work_agai
         honest = "We cannot tell whether your last step was saved" in failed[name].body
         assert honest == name.startswith("POST"), name
         assert (f'href="{ORIGIN}/the/form/"' in failed[name].body) == name.startswith("POST"), name
+    figures = told.pop("metrics")
+    assert figures.status == 200
+    assert "\ndatabase_answers 0.0\n" in figures.body
+    assert 'route="home",status="503"' in figures.body
     assert {name: answer for name, answer in told.items() if not is_json_503(answer)} == {}
     assert service.presents().startswith(service.facts["redirect_uri"])
     until(service, "/health/ready", 200)
