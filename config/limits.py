@@ -146,6 +146,17 @@ OPERATORS = (
         highest=1000,
     ),
     Setting(
+        *("LIMIT_SECOND_FACTOR_TRIES", 10, QUARTER, ("second-factor-tries",)),
+        "codes of the authenticator app and recovery codes, for each operator",
+        highest=100,
+    ),
+    Setting(
+        *("LIMIT_SECOND_FACTOR_TRIES_PER_DAY", 50, DAY, ("second-factor-tries-per-day",)),
+        "the same. Three codes of a million are right at any time, so a day of guessing succeeds once in "
+        "6,000 times",
+        highest=100,
+    ),
+    Setting(
         *("LIMIT_OPERATOR_TRIES_PER_BROWSER", 20, QUARTER, ("operator-tries-per-browser",)),
         "attempts of a known browser to sign in to the admin",
         highest=1000,

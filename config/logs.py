@@ -65,9 +65,8 @@ _SHARED: list[Any] = [
 
 def logging_config(*, level: str, as_json: bool) -> dict[str, Any]:
     """The `LOGGING` dictionary. Also configures structlog to use the same handlers."""
-    # Lines name neither source, thread nor process, so these are not found out (Python's Logging HOWTO).
+    # No line names its place in the source, so none is searched for (Python's Logging HOWTO, "Optimization").
     logging._srcfile = None
-    logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
     structlog.configure(
         processors=[*_SHARED, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
         logger_factory=structlog.stdlib.LoggerFactory(),

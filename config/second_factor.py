@@ -4,7 +4,7 @@ A session that has only shown the password reaches nothing else of the admin (`S
 """
 
 from base64 import b64decode, b64encode
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, cast
 
 import segno
@@ -32,11 +32,7 @@ from infra.second_factors import SetUpAlreadyError, WrongCodeError
 
 MARK = "second_factor"  # in the session: the enrolment of the factor that was proved
 _NEW = "new_second_factor"  # in the session: the sealed secret that is being set up
-TRIES = (
-    Limit("second-factor-tries", most=10, window=timedelta(minutes=15)),
-    # Three codes of a million are right at any time, so a day of guessing succeeds once in 6,000 times.
-    Limit("second-factor-tries-per-day", most=50, window=timedelta(days=1)),
-)
+TRIES = (Limit.from_settings("second-factor-tries"), Limit.from_settings("second-factor-tries-per-day"))
 
 
 class CodeForm(forms.Form):

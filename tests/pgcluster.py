@@ -62,7 +62,9 @@ class Cluster:
             **identity,
         }
         self._make()
-        self.url = f"postgresql://postgres@/postgres?host={self.root}&port={options.get('port', '5432')}"
+        self.url = f"postgresql://postgres@/postgres?host={self.root}"
+        if port := options.get("port"):  # else left out, so that a test can append PgBouncer's
+            self.url += f"&port={port}"
         self.start()
 
     def _make(self) -> None:

@@ -12,6 +12,7 @@ from django.test import Client
 from django.utils import timezone
 
 from infra.admin.operations import OperationsAdmin
+from infra.models import OutgoingEmail
 from infra.operations import Operation
 from keys.models import SigningKey
 from presentation.models import RelyingParty
@@ -31,7 +32,7 @@ def operations() -> Iterator[Any]:
 def test_every_row_that_operators_move_goes_through_operations() -> None:
     assert set(ADMINS) == {
         *(SigningKey, Wallet, IdentityVerification, Credential, StatusEntry, RelyingParty, WebhookEvent),
-        Recovery,
+        *(Recovery, OutgoingEmail),
     }
     assert all(own.operations and own.refusals for own in ADMINS.values())
 

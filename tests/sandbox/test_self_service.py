@@ -467,31 +467,6 @@ def test_concurrent_strangers_get_exactly_the_allowed_emails(mailing: Any) -> No
     assert len(mail.outbox) == 21
 
 
-@pytest.mark.postgresql
-@pytest.mark.django_db(transaction=True)
-def test_while_the_last_email_is_being_sent_another_browser_does_not_see_it_as_sent(
-    settings: Any,
-) -> None:
-    now, meanwhile = timezone.now(), Client()
-    for _ in range(developer_sign_in.LETTERS_PER_EMAIL_AND_DAY.most):
-        developer_sign_in.LETTERS_PER_EMAIL_AND_DAY.take(DEVELOPER, now=now)
-    answers: list[Any] = []
-
-    def refuse() -> str:
-        answers.extend(together(lambda number: meanwhile.post(HOME, {"email": DEVELOPER}), 1))
-        return "550 no such user"
-
-    with mail_server.running(settings) as server:
-        settings.DEVELOPER_EMAIL_BACKEND = settings.EMAIL_BACKEND
-        server.refusing = refuse
-        assert ask_from("192.0.2.66") == 503
-        server.refusing = ""
-        assert [(answer.status_code, answer.headers["Retry-After"]) for answer in answers] == [(429, "10")]
-        assert meanwhile.post(HOME, {"email": DEVELOPER}).status_code == 200
-
-    assert len(server.envelopes) == 1
-
-
 def test_requests_for_somebody_elses_address_use_up_the_requesters_allowance(db: None, mailing: Any) -> None:
     statuses = [ask_from("192.0.2.66") for _ in range(7)]
 

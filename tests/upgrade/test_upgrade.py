@@ -63,6 +63,9 @@ def test_the_operators_keep_their_roles_and_a_new_database_has_the_same(
     assert {(role, permission) for role, _app, permission in added} == {
         *(("Relying parties", f"{action}_scope") for action in ("view", "add", "change", "delete")),
         ("Audit (read only)", "view_scope"),
+        ("Audit (read only)", "view_outgoingemail"),
+        *(("Identity review", f"{action}_outgoingemail") for action in ("view", "change")),
+        ("Support", "look_up_holder"),
     }
     assert upgraded.roles_before <= roles(upgraded.url)
     with own_database() as url:

@@ -86,8 +86,8 @@ MUTANTS = (
     mutant(
         "CSP: not sent",
         "config/middleware.py",
-        'headers.setdefault("Content-Security-Policy", self.policy if own is None else serialise(own))',
-        "pass",
+        '        "Content-Security-Policy": serialise(settings.SECURE_CSP),\n',
+        "",
         "config/test_request_log.py::test_every_page_is_sent_with_the_strict_policy",
     ),
     mutant(

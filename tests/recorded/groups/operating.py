@@ -31,6 +31,8 @@ MODELS = (
     ("keys", "keyevent"),
     ("auth", "group"),
     ("auth", "user"),
+    ("infra", "auditline"),
+    ("infra", "outgoingemail"),
 )
 NOBODY = "00000000-0000-4000-8000-000000000000"
 REASON = {"reason": "Because"}
@@ -48,6 +50,7 @@ def run(recorder: Recorder) -> None:
     _relying_parties(recorder)
     _wallets(recorder)
     _users(recorder)
+    _support(recorder)
 
 
 def _sign_in(recorder: Recorder) -> None:
@@ -133,6 +136,7 @@ def _strangers(recorder: Recorder) -> None:
             ):
                 browser.get(f"{ADMIN}{label}/{model}/{page}")
         browser.get(f"{ADMIN}wallet/identityverification/{NOBODY}/pictures/{NOBODY}/")
+        browser.get(f"{ADMIN}second-factor/")
         for page in _operations():
             browser.get(ADMIN + page)
             browser.post(ADMIN + page, REASON)
@@ -142,7 +146,10 @@ def _strangers(recorder: Recorder) -> None:
 
 def _operations() -> list[str]:
     pages = [f"presentation/relyingparty/{NOBODY}/{name}/" for name in _OF_PARTIES]
+    pages += [f"presentation/relyingparty/{NOBODY}/{name}" for name in _PAGES_OF_PARTIES]
     pages += [f"presentation/webhookevent/{NOBODY}/send_again/", "auth/user/1/password/"]
+    pages += ["auth/user/1/reset-second-factor/", "presentation/relyingparty/figures.csv", "support/"]
+    pages += [f"infra/outgoingemail/{NOBODY}/do/{name}/" for name in ("send_again", "drop", "nothing")]
     pages += [f"wallet/{model}/{NOBODY}/do/{name}/" for model, names in _OF_WALLETS.items() for name in names]
     pages += [f"keys/signingkey/do/{name}/" for name in ("stage", "rotate", "nothing")]
     pages += [
@@ -152,6 +159,7 @@ def _operations() -> list[str]:
 
 
 _OF_PARTIES = ("suspend", "reinstate", "secrets", "webhook_secret")
+_PAGES_OF_PARTIES = ("preview/", "preview/?language=es", "figures/?days=7", "figures.csv?days=7")
 _OF_WALLETS = {
     "wallet": ("suspend", "reinstate", "nothing"),
     "recovery": ("stop", "nothing"),
@@ -240,6 +248,9 @@ def _relying_parties(recorder: Recorder) -> None:
         party = service.rows("presentation", "RelyingParty").get(client_id=service["Harbour Bank"].client_id)
         browser.get(f"{where}{party.pk}/delete/")
         browser.post(f"{where}{party.pk}/delete/", {"post": "yes"})
+        for page in _PAGES_OF_PARTIES:
+            browser.get(f"{where}{party.pk}/{page}")
+        browser.get(f"{where}figures.csv?days=7")
         browser.get(f"{ADMIN}presentation/webhookevent/{NOBODY}/send_again/")
         if event := newest(recorder, "presentation", "WebhookEvent"):
             again = f"{ADMIN}presentation/webhookevent/{event.pk}/send_again/"
@@ -315,4 +326,16 @@ def _users(recorder: Recorder) -> None:
         browser.get(f"{users}{ulla.pk}/password/")
         browser.post(f"{users}{ulla.pk}/password/", {"password1": "x", "password2": "y"})
         browser.get(f"{users}{ulla.pk}/change/")
+        browser.get(f"{users}{ulla.pk}/reset-second-factor/")
+        browser.post(f"{users}{ulla.pk}/reset-second-factor/", {"reason": ""})
+        browser.follow(browser.post(f"{users}{ulla.pk}/reset-second-factor/", REASON))
         browser.follow(browser.post(f"{users}{ulla.pk}/delete/", {"post": "yes"}))
+
+
+def _support(recorder: Recorder) -> None:
+    with recorder.scenario("somebody asks for help") as browser:
+        people.operator(browser)
+        browser.get(f"{ADMIN}support/")
+        browser.post(f"{ADMIN}support/", {"term": "", "reason": ""})
+        for term in ("nobody@example.org", NOBODY, "decided@example.org"):
+            browser.post(f"{ADMIN}support/", {"term": term} | REASON)
