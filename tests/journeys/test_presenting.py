@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -285,6 +286,26 @@ def test_a_double_click_decides_once(holder: MakeHolder, alice: Wallet, bank: Re
 
     assert bank.verify(person.comes_back())
     assert Consent.objects.count() == 1
+
+
+def test_a_second_click_on_a_slow_line_does_not_lose_the_answer(
+    holder: MakeHolder, alice: Wallet, bank: RelyingParty
+) -> None:
+    person = holder().arrives().signs_in().sees("Share this with")
+    sent = []
+
+    def slowly(route: Any) -> None:
+        sent.append(route.request.method)
+        time.sleep(0.5)
+        route.continue_()
+
+    person.page.route("**/interactions/**", slowly)
+    button = person.page.get_by_role("button", name="Share and")
+    expect(button).not_to_have_attribute("aria-disabled", "true")
+    button.evaluate("button => { button.click(); setTimeout(() => button.click(), 150); }")
+
+    assert bank.verify(person.comes_back())
+    assert sent == ["POST"]
 
 
 def test_a_callback_that_redirects_onwards_arrives(

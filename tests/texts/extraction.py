@@ -2,6 +2,7 @@
 
 import os
 import tempfile
+from fcntl import LOCK_EX, flock
 from pathlib import Path
 
 from babel.messages.catalog import Catalog
@@ -15,7 +16,7 @@ OTHER_READERS = (
     *("*/admin.py", "*/admin/*", "admin/*", "*/management/*", "*/models/*", "*/models.py", "*/migrations/*"),
     *("keys/*", "deploy/*", "docs/*", "tests/*", "var/*", "locale/*", ".venv/*", ".ci/*", "requirements/*"),
     *("infra/outbound/*", "config/operator_*", "config/admin.py", "config/second_factor.py"),
-    *("config/start_page.py", "infra/checks.py", "infra/operations.py"),
+    *("config/single_sign_on/*", "config/start_page.py", "infra/checks.py", "infra/operations.py"),
     *("presentation/relying_parties/*", "presentation/webhooks/*", "presentation/metadata.py"),
     *("wallet/operations/*", "wallet/suspension.py", "wallet/status_lists/*", "wallet/identity/dossier.py"),
     *("wallet/identity/review.py", "wallet/audit.py"),
@@ -44,7 +45,11 @@ def texts() -> Catalog:
     before = Path.cwd()
     os.chdir(ROOT)
     try:
-        _Command().run_from_argv(_arguments())
+        with (ROOT / "manage.py").open() as locked:
+            flock(
+                locked, LOCK_EX
+            )  # the command writes into the project; another process may, too
+            _Command().run_from_argv(_arguments())
     finally:
         os.chdir(before)
     with tempfile.TemporaryFile() as file:

@@ -99,3 +99,19 @@ def test_a_new_request_and_an_answer_to_the_old_one_at_the_same_moment(
         assert status in (400, 409)
         assert attempt().state == State.STARTED
         assert fetched(Client(), link_on(client.get(nora_begins)))["nonce"] != request["nonce"]
+
+
+def test_a_new_request_does_not_take_the_place_of_an_answer_that_is_being_settled(
+    client: Client, nora_begins: str
+) -> None:
+    """The wallet was told that its answer counts, and another process asks for the result just then."""
+    client.post(nora_begins, {"device": "other", **NORA_TYPES})
+    request = fetched(Client(), link_on(client.get(nora_begins)))
+    IdentityVerification.objects.update(asking_until=timezone.now() + timedelta(seconds=30))
+    assert send(OtherPersonsWallet().answer(request)) == 200
+
+    client.post(nora_begins, {"device": "this"})
+
+    IdentityVerification.objects.update(asking_until=None)
+    client.get(nora_begins)
+    assert attempt().state == State.APPROVED

@@ -77,12 +77,12 @@ class OtherWallet(Provider):
     def start(self, check: Check, *, now: datetime) -> Started:
         """The page with the link; a request that can still be answered, or that was, goes on."""
         transaction = Transaction.kept_in(check.reference, check.memory)
-        if transaction is not None and (transaction.waits(now) or transaction.is_settled()):
+        if transaction is not None and transaction.waits(now):
             return Started(_page(check), check.reference, check.memory)
         return self.by_link(check, now=now)
 
     def by_link(self, check: Check, *, now: datetime) -> Started:
-        """A request for a wallet on the same device. It takes the place of any other."""
+        """A request for a wallet on the same device. It takes the place of any that was not answered."""
         return self._begin(check, LINK, now=now)
 
     def by_code(self, check: Check, *, typed: Mapping[str, str], now: datetime) -> Started:
@@ -121,6 +121,9 @@ class OtherWallet(Provider):
     ) -> Started:
         if not self.access.is_valid(now):
             raise ProviderError("The access certificate is not valid now.")
+        before = Transaction.kept_in(check.reference, check.memory)
+        if before is not None and before.is_settled():  # answered a moment ago: the wallet was told so
+            return Started(_page(check), check.reference, check.memory)
         begun = Transaction.begin(kind, client_id=self.access.client_id, now=now, typed=typed)
         return Started(_page(check), reference=begun.handle, memory=begun.memory())
 
