@@ -28,8 +28,9 @@ class ServiceAdminConfig(AdminConfig):
     default_site = "config.admin.ServiceAdminSite"
 
     def ready(self) -> None:
-        """Sets the sign-in form, which cannot be imported before the models are loaded."""
+        """Sets the sign-in form and registers a check, which need the models to be loaded."""
         from config.operator_sign_in import OperatorSignInForm
+        from config.single_sign_on import checks  # noqa: F401, registers itself
 
         super().ready()
         site.login_form = OperatorSignInForm
@@ -59,17 +60,24 @@ class ServiceAdminSite(AdminSite):
         super().register(model_or_iterable, audited(admin_class), **own)
 
     def get_urls(self) -> list[URLResolver | URLPattern]:
-        """Adds the support view and the second step of the sign-in.
+        """Adds the support view, single sign-on and the second step of the sign-in.
 
         Leaves out "view on site", which raises an error for UUIDs.
         """
         from config import second_factor
+        from config.single_sign_on import views as single_sign_on
 
         shown = [entry for entry in super().get_urls() if getattr(entry, "name", "") != "view_on_site"]
         return [
             path("support/", self.admin_view(self.support), name="support"),
             # Not in `admin_view`, which asks for what the second step proves.
             path("second-factor/", never_cache(second_factor.step), name="second_factor"),
+            path("single-sign-on/", never_cache(single_sign_on.begin), name="single_sign_on"),
+            path(
+                "single-sign-on/return/",
+                never_cache(single_sign_on.end),
+                name="single_sign_on_return",
+            ),
             path("logout/", self.logout, name="logout"),  # also before the second step
             path(
                 "auth/user/<int:user_id>/reset-second-factor/",
@@ -123,10 +131,14 @@ class ServiceAdminSite(AdminSite):
 
         A session that has shown the password goes on to the second step.
         """
+        from config.single_sign_on.provider import configured
+
         if request.method == "GET" and super().has_permission(request) and not self.has_permission(request):
             from config.second_factor import address
 
             return HttpResponseRedirect(address(request))
+        if provider := configured():
+            extra_context = {"single_sign_on": provider.settings.name, **(extra_context or {})}
         response = super().login(request, extra_context)
         if request.method == "POST" and response.status_code == 302:
             from config.operator_sign_in import remember_browser

@@ -5,12 +5,11 @@ IDENTITY_BANK_ is a setting of `bank`. IDENTITY_BANK_TYPE says what kind of prov
 name says it.
 """
 
-import os
 import re
 
 from django.core.exceptions import ImproperlyConfigured
 
-from config.variables import file_instead_of, listed, text
+from config.variables import listed, text, with_prefix
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,29}")
 
@@ -30,22 +29,4 @@ def from_environment(default: str) -> dict[str, dict[str, str]]:
     prefixes = {f"IDENTITY_{name.upper()}_": name for name in names}
     if any(a != b and b.startswith(a) for a in prefixes for b in prefixes):
         raise ImproperlyConfigured("IDENTITY_PROVIDERS: no name may begin with another name and _.")
-    found: dict[str, dict[str, str]] = {name: {} for name in names}
-    for variable in sorted(os.environ):
-        prefix = next((prefix for prefix in prefixes if variable.startswith(prefix)), None)
-        if prefix is not None and text(variable):
-            name, value = _value(variable, prefix)
-            found[prefixes[prefix]][name] = value
-    return found
-
-
-def _value(variable: str, prefix: str) -> tuple[str, str]:
-    plain = variable.removesuffix("_FILE")
-    path = file_instead_of(plain) if plain != variable else ""
-    if not path:
-        return variable.removeprefix(prefix).lower(), text(variable)
-    try:
-        with open(path, encoding="utf-8") as file:
-            return plain.removeprefix(prefix).lower(), file.read().strip()
-    except (OSError, UnicodeDecodeError):
-        raise ImproperlyConfigured(f"{variable} is not the path of a text file that can be read.") from None
+    return {name: with_prefix(prefix) for prefix, name in prefixes.items()}

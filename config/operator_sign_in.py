@@ -15,7 +15,9 @@ from django.contrib.admin.forms import AdminAuthenticationForm
 from django.contrib.auth import get_user_model
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import resolve_url
 from django.utils import timezone
+from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 
 from infra import browser
@@ -102,6 +104,16 @@ class OperatorSignInForm(AdminAuthenticationForm):
         """The ID of the named account, if it exists. The name itself is not logged: it may be a password."""
         named = get_user_model().objects.filter(username=self.cleaned_data.get("username", ""))
         return named.values_list("pk", flat=True).first()
+
+
+def next_page(request: HttpRequest) -> str:
+    """The page that was wanted before the sign-in, if it is one of the admin here."""
+    wanted = request.POST.get("next") or request.GET.get("next") or ""
+    index = resolve_url("admin:index")
+    own = url_has_allowed_host_and_scheme(
+        wanted, allowed_hosts={request.get_host()}, require_https=request.is_secure()
+    )
+    return wanted if own and wanted.startswith(index) else index
 
 
 def remember_browser(request: HttpRequest, response: HttpResponse, *, now: datetime) -> None:

@@ -16,13 +16,14 @@ from django.contrib.auth.models import AbstractUser
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.shortcuts import get_object_or_404, resolve_url
+from django.shortcuts import get_object_or_404
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.http import url_has_allowed_host_and_scheme, urlencode
+from django.utils.http import urlencode
 from django.utils.translation import gettext_lazy as _
 
+from config.operator_sign_in import next_page
 from infra import second_factors
 from infra.again import again_after
 from infra.audit.recording import record
@@ -31,6 +32,7 @@ from infra.sealing import SealError, seal, unseal
 from infra.second_factors import SetUpAlreadyError, WrongCodeError
 
 MARK = "second_factor"  # in the session: the enrolment of the factor that was proved
+PROVED_AT_PROVIDER = "second_factor_at_provider"  # in the session: single sign-on proved one already
 _NEW = "new_second_factor"  # in the session: the sealed secret that is being set up
 TRIES = (Limit.from_settings("second-factor-tries"), Limit.from_settings("second-factor-tries-per-day"))
 
@@ -54,8 +56,13 @@ class ResetForm(forms.Form):
 
 
 def is_proved(request: HttpRequest) -> bool:
-    """Whether this session may use the admin: it has proved the factor that the operator has now."""
+    """Whether this session may use the admin: it has proved the factor that the operator has now.
+
+    Or single sign-on has proved one, where the settings let it.
+    """
     if not settings.OPERATOR_SECOND_FACTOR:
+        return True
+    if request.session.get(PROVED_AT_PROVIDER) is True:
         return True
     mark = request.session.get(MARK)
     factor = second_factors.of(cast(AbstractUser, request.user)) if mark else None
@@ -69,7 +76,7 @@ def step(request: HttpRequest) -> HttpResponse:
         return HttpResponseRedirect(reverse("admin:login"))
     now, factor = timezone.now(), second_factors.of(operator)
     if is_proved(request) and factor:
-        return HttpResponseRedirect(_next(request))
+        return HttpResponseRedirect(next_page(request))
     form = CodeForm(request.POST or None)
     status, seconds = 200, 0
     if form.is_valid():
@@ -132,15 +139,15 @@ def _accepted(request: HttpRequest, operator: AbstractUser, code: str, now: date
     request.session.cycle_key()
     request.session[MARK] = factor.enrolment
     if not codes:
-        return HttpResponseRedirect(_next(request))
-    return _rendered(request, title=_("Your recovery codes"), codes=codes, go_on=_next(request))
+        return HttpResponseRedirect(next_page(request))
+    return _rendered(request, title=_("Your recovery codes"), codes=codes, go_on=next_page(request))
 
 
 def _page(
     request: HttpRequest, form: CodeForm, new: bool, status: int = 200, seconds: int = 0
 ) -> HttpResponse:
     operator = cast(AbstractUser, request.user)
-    shown: dict[str, Any] = {"title": _("Second step"), "form": form, "next": _next(request)}
+    shown: dict[str, Any] = {"title": _("Second step"), "form": form, "next": next_page(request)}
     if new:
         secret = _secret(request, operator)
         uri = second_factors.address(secret, operator, str(settings.OPERATOR.name))
@@ -169,13 +176,3 @@ def _secret(request: HttpRequest, operator: AbstractUser) -> bytes:
         secret = second_factors.new_secret()
         request.session[_NEW] = b64encode(seal(secret, context=context)).decode()
         return secret
-
-
-def _next(request: HttpRequest) -> str:
-    """The page that was wanted, if it is one of the admin here."""
-    wanted = request.POST.get("next") or request.GET.get("next") or ""
-    index = resolve_url("admin:index")
-    own = url_has_allowed_host_and_scheme(
-        wanted, allowed_hosts={request.get_host()}, require_https=request.is_secure()
-    )
-    return wanted if own and wanted.startswith(index) else index

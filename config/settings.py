@@ -138,6 +138,9 @@ if bool(AUDIT_FOLDER) != bool(AUDIT_KEY_FILE):
 # Whether operators need a second factor to use the admin. Production always asks for one.
 OPERATOR_SECOND_FACTOR = not _sandbox or variables.switch("OPERATOR_SECOND_FACTOR", default=False)
 
+# The OpenID provider of the operators, if they have one; docs/operate.md lists its settings.
+SINGLE_SIGN_ON = variables.with_prefix("SINGLE_SIGN_ON_")
+
 # --- What is installed ------------------------------------------------------------------------------------
 
 INSTALLED_APPS = [

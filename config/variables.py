@@ -53,6 +53,28 @@ def file_instead_of(name: str) -> str:
     return path
 
 
+def with_prefix(prefix: str) -> dict[str, str]:
+    """What the variables say whose names begin so, by the rest of the name in small letters.
+
+    A variable that ends in _FILE names a file with the value.
+    """
+    found = {}
+    for name in sorted(os.environ):
+        if name.startswith(prefix) and text(name):
+            plain = name.removesuffix("_FILE")
+            path = file_instead_of(plain) if plain != name else ""
+            found[plain.removeprefix(prefix).lower()] = _content(name, path) if path else text(name)
+    return found
+
+
+def _content(name: str, path: str) -> str:
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read().strip()
+    except (OSError, UnicodeDecodeError):
+        raise ImproperlyConfigured(f"{name} is not the path of a text file that can be read.") from None
+
+
 def url_config(name: str, url: str, read: Callable[[str], dict[str, Any]]) -> dict[str, Any]:
     """What django-environ reads from a URL. Its own errors would show the password in a malformed URL."""
     try:

@@ -80,6 +80,11 @@ def is_public(address: Address) -> bool:
     return address.is_global and not (address.is_multicast or address.is_reserved)
 
 
+def is_unicast(address: Address) -> bool:
+    """Whether the address may belong to one machine anywhere, also in a private network."""
+    return not (address.is_multicast or address.is_unspecified)
+
+
 def is_loopback(address: Address) -> bool:
     """Whether the address is this machine itself."""
     return address.is_loopback

@@ -1,8 +1,8 @@
 // An OpenID provider of our tests, made with oidc-provider: it signs people in by itself, and lies when told to.
 // Arguments: port, the JWK of the client that signs assertions. It prints "ready" when it listens.
-//   POST /play {mode, person, evidence, userinfo}   what happens from now on
-//   GET /calls                                      how often each endpoint was called
-//   SIGUSR2                                         stop listening, or listen again; nothing is forgotten
+//   POST /play {mode, person, claims, …}   what happens from now on; claims: of the ID token, in mode "claims"
+//   GET /calls                             how often each endpoint was called
+//   SIGUSR2                                stop listening, or listen again; nothing is forgotten
 import { once } from "node:events";
 import { createServer } from "node:http";
 import * as jose from "jose";
@@ -93,7 +93,7 @@ const provider = new Provider(issuer, {
   },
 });
 // The port of the service under test is another in each test.
-provider.Client.prototype.redirectUriAllowed = (uri) => /^http:\/\/(localhost|127\.0\.0\.1):\d+\/wallet\/identity\/\w+\/return\/$/.test(uri);
+provider.Client.prototype.redirectUriAllowed = (uri) => /^http:\/\/(localhost|127\.0\.0\.1):\d+\/(wallet\/identity\/\w+|admin\/single-sign-on)\/return\/$/.test(uri);
 
 // What becomes of an ID token's claims, by mode. Undefined leaves a claim out.
 const LIES = {
@@ -116,6 +116,7 @@ const LIES = {
   "new-key": () => ({}),
   "alg-none": () => ({}),
   "alg-hs256": () => ({}),
+  "claims": () => play.claims,
   "good-at-hash": (claims, token) => ({ at_hash: token }),
 };
 
@@ -149,7 +150,7 @@ async function visit(ctx) {
 }
 
 async function told(ctx) {
-  Object.assign(play, { person: {}, verification: {}, acr: "urn:test:strong" }, JSON.parse(await new Response(ctx.req).text()));
+  Object.assign(play, { person: {}, verification: {}, claims: {}, acr: "urn:test:strong" }, JSON.parse(await new Response(ctx.req).text()));
   ctx.body = {};
 }
 

@@ -136,7 +136,8 @@ def _strangers(recorder: Recorder) -> None:
             ):
                 browser.get(f"{ADMIN}{label}/{model}/{page}")
         browser.get(f"{ADMIN}wallet/identityverification/{NOBODY}/pictures/{NOBODY}/")
-        browser.get(f"{ADMIN}second-factor/")
+        for page in ("second-factor/", "single-sign-on/", "single-sign-on/return/"):
+            browser.get(ADMIN + page)
         for page in _operations():
             browser.get(ADMIN + page)
             browser.post(ADMIN + page, REASON)

@@ -9,7 +9,6 @@ from wallet.providers.openid_connect import metadata as metadatas
 from wallet.providers.openid_connect.calls import Calls
 from wallet.providers.openid_connect.key_set import Key, KeySet
 from wallet.providers.openid_connect.metadata import Metadata, MetadataError
-from wallet.providers.openid_connect.settings import Settings
 
 GOOD_FOR = 3600.0  # seconds
 KEYS_AGAIN_AFTER = 10.0  # seconds; tokens with made-up key names must not cause more calls than that
@@ -36,8 +35,8 @@ class Kept(Generic[T]):
 class Discovery:
     """Metadata and keys of one provider."""
 
-    def __init__(self, calls: Calls, settings: Settings) -> None:
-        self._calls, self._settings = calls, settings
+    def __init__(self, calls: Calls, issuer: str, *, loopback: bool) -> None:
+        self._calls, self._issuer, self._loopback = calls, issuer, loopback
         self._metadata = Kept(self._read_metadata)
         self._keys = Kept(self._read_keys)
 
@@ -55,9 +54,9 @@ class Discovery:
         return found or self._keys.get(good_for=KEYS_AGAIN_AFTER).fitting(kid, algorithm)
 
     def _read_metadata(self) -> Metadata:
-        document = self._calls.document(metadatas.address_of(self._settings.issuer))
+        document = self._calls.document(metadatas.address_of(self._issuer))
         try:
-            return metadatas.parse(document, issuer=self._settings.issuer, loopback=self._settings.loopback)
+            return metadatas.parse(document, issuer=self._issuer, loopback=self._loopback)
         except MetadataError as error:
             raise ProviderError(str(error)) from error
 

@@ -4,14 +4,13 @@ import hashlib
 import re
 import secrets
 from datetime import datetime
-from ipaddress import IPv4Address, IPv6Address
 
 import structlog
 from django.utils.translation import gettext_lazy as _
 
 from infra import strict_json
 from infra.outbound.calls import Outbound
-from infra.outbound.targets import is_public
+from infra.outbound.targets import is_public, is_unicast
 from infra.strict_json import StrictJsonError
 from wallet.providers.contract import (
     Check,
@@ -57,9 +56,9 @@ class OpenIDConnect(Provider):
         self._settings = settings.read(options)
         self.assurances = self._settings.accepted
         anywhere = self._settings.private_network
-        outbound = Outbound(allowed=_is_unicast if anywhere else is_public, loopback=self._settings.loopback)
+        outbound = Outbound(allowed=is_unicast if anywhere else is_public, loopback=self._settings.loopback)
         self._calls = Calls(f"identity provider {name}", self._settings.client, outbound)
-        self._discovery = Discovery(self._calls, self._settings)
+        self._discovery = Discovery(self._calls, self._settings.issuer, loopback=self._settings.loopback)
 
     def start(self, check: Check, *, now: datetime) -> Started:
         """A new request each time: what the person did with an earlier one does not count any more."""
@@ -220,7 +219,3 @@ def _redirect_uri(check: Check) -> str:
 
 def _digest(state: str) -> str:
     return hashlib.sha256(state.encode()).hexdigest()
-
-
-def _is_unicast(address: IPv4Address | IPv6Address) -> bool:
-    return not (address.is_multicast or address.is_unspecified)
