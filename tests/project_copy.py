@@ -7,10 +7,14 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+NODE_PACKAGES = "tests/node/node_modules"
 
 
 def copy_project(folder: Path, *, tests: bool = False) -> Path:
-    """Copies the tracked files, without pictures; links this virtual environment."""
+    """Copies the tracked files, without pictures; links this virtual environment.
+
+    With the tests also the packages of Node.js: without them the tests that need them would be skipped.
+    """
     left_out = ("docs/screenshots/",) if tests else ("tests/", "docs/screenshots/")
     tracked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
     for name in tracked.stdout.split("\0"):
@@ -18,6 +22,8 @@ def copy_project(folder: Path, *, tests: bool = False) -> Path:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, folder / name)
     (folder / ".venv").symlink_to(sys.prefix)
+    if tests and (ROOT / NODE_PACKAGES).is_dir():
+        (folder / NODE_PACKAGES).symlink_to(ROOT / NODE_PACKAGES)
     return folder
 
 

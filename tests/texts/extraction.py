@@ -46,9 +46,7 @@ def texts() -> Catalog:
     os.chdir(ROOT)
     try:
         with (ROOT / "manage.py").open() as locked:
-            flock(
-                locked, LOCK_EX
-            )  # the command writes into the project; another process may, too
+            flock(locked, LOCK_EX)  # the command writes into the project; another process may, too
             _Command().run_from_argv(_arguments())
     finally:
         os.chdir(before)
