@@ -6,11 +6,14 @@ from uuid import uuid4
 
 import pytest
 from django.contrib.auth.models import Group, Permission, User
-from django.test import Client
+from django.test import Client, override_settings
 from django.urls import reverse
 from django.utils import timezone
 
 from consent.models import Consent
+from infra.mail import outbox
+from infra.mail.models import OutgoingEmail
+from infra.mail.queue import Letter
 from infra.models import AuditLine
 from presentation.admin.support.case import masked
 from presentation.admin.support.views import PER_OPERATOR
@@ -253,6 +256,36 @@ def test_somebody_elses_records_do_not_appear(shared: Interaction, bob: Wallet) 
     assert str(bob.pk) in page
     assert str(shared.pk) not in page
     assert str(Consent.objects.get().pk) not in page
+
+
+def test_it_shows_what_became_of_the_emails_and_nothing_of_their_content(shared: Interaction) -> None:
+    OutgoingEmail.objects.all().delete()
+    with override_settings(EMAILS_SENT_AT_ONCE=False):
+        outbox.put(Letter(ALICE, "The subject", "The text"), purpose="code")
+        outbox.put(Letter(BOB, "The subject", "The text"), purpose="notice of Bob")
+    OutgoingEmail.objects.update(state="refused", reason="no_mailbox", ended_at=timezone.now())
+    client = helper("view_outgoingemail")
+
+    for name, term in references(shared).items():
+        page = text_of(client, term)
+        assert "E-mails of the last days" in page, name
+        assert "<td>code</td><td>refused</td><td>no_mailbox</td>" in page, name
+        assert "notice of Bob" not in page, name
+        assert "The subject" not in page, name
+    alices = OutgoingEmail.objects.get(purpose="code")
+    assert f"/admin/infra/outgoingemail/{alices.pk}/change/" in page
+
+
+def test_somebody_who_waits_for_the_first_code_is_found_by_the_address(db: None) -> None:
+    with override_settings(EMAILS_SENT_AT_ONCE=False):
+        outbox.put(Letter("new@example.org", "Your code", "123456"), purpose="code")
+    client = helper()
+
+    page = text_of(client, "New@Example.org")
+
+    assert "nobody has signed in yet" in page
+    assert "<td>code</td><td>waiting</td>" in page
+    assert "Nothing found" in text_of(client, "newer@example.org")
 
 
 def test_the_page_costs_a_fixed_number_of_statements(shared: Interaction, statements: Any) -> None:

@@ -16,6 +16,8 @@ from django.utils.translation import gettext as _
 
 from consent.models import Consent
 from infra.admin.row_ids import short
+from infra.mail import outbox
+from infra.mail.models import OutgoingEmail
 from infra.moments import moment
 from presentation.admin.support.finding import Found
 from presentation.models import Interaction
@@ -81,6 +83,7 @@ def case_of(found: Found, user: AbstractUser, *, now: datetime) -> Case:
         show.consents(consents, requests),
         show.requests(requests),
         show.events(events),
+        show.emails(_emails(found, now)),
         *([show.moves(moves)] if moves else []),
     ]
     return Case(show.facts(found), tuple(tables))
@@ -97,6 +100,12 @@ def _consents(found: Found) -> list[Consent]:
     if found.consent and found.consent not in rows:
         rows.insert(0, found.consent)
     return rows
+
+
+def _emails(found: Found, now: datetime) -> list[OutgoingEmail]:
+    address = found.address or (found.wallet.email if found.wallet else "")
+    rows = outbox.written_to(address, until=now).defer("sealed_letter") if address else None
+    return list(rows.order_by("-created_at")[: SHOWN + 1]) if rows is not None else []
 
 
 def _requests(
@@ -122,7 +131,7 @@ class _Show:
         if wallet is None:
             text = _("None: nobody has signed in yet, or the wallet was closed.")
             return ((_("Wallet"), Cell(text)),)
-        email = wallet.email if found.by_address else masked(wallet.email)
+        email = wallet.email if found.address else masked(wallet.email)
         facts = [
             (_("Wallet"), self._link(wallet, str(wallet.pk))),
             (_("E-mail address"), Cell(email)),
@@ -218,6 +227,25 @@ class _Show:
             for one in events
         )
         return _table("webhooks", _("Webhooks"), heads, rows)
+
+    def emails(self, emails: Sequence[OutgoingEmail]) -> Table:
+        heads = (_("ID"), _("About"), _("State"), _("Reason"), _("Tries"), _("Written"), _("Ended"))
+        rows = (
+            Row(
+                f"email-{one.pk}",
+                (
+                    self._id(one),
+                    Cell(one.purpose),
+                    Cell(str(one.get_state_display())),
+                    Cell(one.reason),
+                    Cell(str(one.tries)),
+                    Cell(moment(one.created_at)),
+                    Cell(moment(one.ended_at) if one.ended_at else ""),
+                ),
+            )
+            for one in emails
+        )
+        return _table("emails", _("E-mails of the last days"), heads, rows)
 
     def moves(self, moves: Sequence[Recovery]) -> Table:
         heads = (_("ID"), _("State"), _("Reason"), _("Asked"), _("Moves"))

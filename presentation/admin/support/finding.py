@@ -12,6 +12,7 @@ from django.db.models import Model, QuerySet
 
 from consent.models import Consent
 from infra import email_addresses
+from infra.mail import outbox
 from presentation.models import Interaction
 from presentation.webhooks.models import WebhookEvent
 from wallet.models import Credential, FormerAddress, IdentityVerification, Recovery, Wallet
@@ -24,15 +25,15 @@ _SHORT_SHOWN = 5  # requests whose ID has the same beginning; more than one is i
 
 @dataclass(frozen=True)
 class Found:
-    """What was found. by_address: whether the operator knows the e-mail address of the wallet.
+    """What was found. address: that of the wallet, or of nobody yet, if the operator searched for it.
 
-    Without a wallet: the request or the consent belongs to nobody yet, or to nobody any more.
+    Without a wallet: the request, the consent or the e-mails belong to nobody yet, or to nobody any more.
     """
 
     wallet: Wallet | None = None
     consent: Consent | None = None
     interactions: tuple[Interaction, ...] = ()
-    by_address: bool = False
+    address: str = ""
 
     @property
     def subject(self) -> Model | None:
@@ -62,9 +63,12 @@ def _by_address(term: str, now: datetime) -> Found | None:
     except email_addresses.EmailAddressError:
         return None
     if wallet := _wallets().filter(email=address).first():
-        return Found(wallet, by_address=True)
+        return Found(wallet, address=address)
     left = FormerAddress.objects.filter(email=address, expires_at__gt=now, closed_at=None)
-    return _of_wallet(_wallets().filter(former_addresses__in=left).first())
+    if wallet := _wallets().filter(former_addresses__in=left).first():
+        return Found(wallet)
+    # Somebody who has not signed in yet, perhaps because no code arrives.
+    return Found(address=address) if outbox.written_to(address, until=now).exists() else None
 
 
 def _by_beginning(start: str) -> Found | None:

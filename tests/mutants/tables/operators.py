@@ -129,7 +129,7 @@ MUTANTS = (
     mutant(
         "operator: sees the address of a holder whose receipt number they have",
         "presentation/admin/support/case.py",
-        "wallet.email if found.by_address else masked(wallet.email)",
+        "wallet.email if found.address else masked(wallet.email)",
         "wallet.email",
         "presentation/test_support.py::test_neither_claims_nor_parameters_nor_a_hidden_address_appear",
     ),
