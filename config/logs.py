@@ -14,6 +14,7 @@ import structlog
 
 from infra import log_context
 
+OURS = ("config", "infra", "keys", "wallet", "consent", "presentation", "sandbox")
 # A database names the refused row, a mail server the recipient.
 _ROW = re.compile(r"^(DETAIL|CONTEXT):.*?(?=\n\n|\Z)", re.MULTILINE | re.DOTALL)
 _ADDRESS = re.compile(r"[^\s@'\"<>(){}\[\]=,:;]{1,254}@[^\s@'\"<>(){}\[\],:;]+")
@@ -67,6 +68,8 @@ def logging_config(*, level: str, as_json: bool) -> dict[str, Any]:
     """The `LOGGING` dictionary. Also configures structlog to use the same handlers."""
     # No line names its place in the source, so none is searched for (Python's Logging HOWTO, "Optimization").
     logging._srcfile = None
+    # Libraries say at DEBUG what they work with: Django's templates a whole page's values, with secrets.
+    of_libraries = "INFO" if level == "DEBUG" else level
     structlog.configure(
         processors=[*_SHARED, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
         logger_factory=structlog.stdlib.LoggerFactory(),
@@ -86,10 +89,11 @@ def logging_config(*, level: str, as_json: bool) -> dict[str, Any]:
             },
             "nowhere": {"class": "logging.NullHandler"},  # without a handler Python would use its own
         },
-        "root": {"handlers": ["stderr"], "level": level},
+        "root": {"handlers": ["stderr"], "level": of_libraries},
         "loggers": {
+            **{package: {"level": level} for package in OURS},
             # Django would mail tracebacks and log each 4xx, which the request log has already.
-            "django": {"handlers": ["stderr"], "level": level, "propagate": False},
+            "django": {"handlers": ["stderr"], "level": of_libraries, "propagate": False},
             "django.request": {"handlers": ["stderr"], "level": "ERROR", "propagate": False},
             "django.security.DisallowedHost": {"handlers": ["nowhere"], "propagate": False},
         },

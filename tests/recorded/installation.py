@@ -255,6 +255,14 @@ class Installation:
             headers = dict(browser.get("/").headers)
         return {name: headers[name] for name in USUAL if name in headers}
 
+    def metrics(self) -> str:
+        """What a monitoring system reads now."""
+        from tests.recorded.recorder import Recorder
+
+        browser = Recorder(self, usual={}, reached=Counter()).browser()
+        with browser.quietly():
+            return browser.get("/metrics", Authorization=f"Bearer {'m' * 40}").text
+
     def letters(self) -> list[Any]:
         """The e-mails since the last time; the sandbox shows its own on a page instead."""
         sent = list(getattr(mail, "outbox", []))

@@ -15,6 +15,7 @@ from tests.forgery import Key, public_jwk
 _made: dict[str, str] = {}  # random text: its replacement in the record
 # A random text as a whole word in addresses, attributes, JSON, forms and e-mails.
 _CANDIDATE = re.compile(r"[A-Za-z0-9_-]{6,}")
+_HEX = re.compile(r"[0-9a-fA-F]+")
 _FILE_OF_PARTY = re.compile(r"(?<=figures-)[0-9a-f]{32}(?=\.csv)")  # a client ID within a longer word
 _WEBHOOK_SECRET = re.compile(r"whsec_[A-Za-z0-9+/=]+")
 
@@ -60,6 +61,13 @@ def install() -> None:
     secrets.token_bytes = octets
     secrets.randbelow = below
     crypto.get_random_string = lambda *args, **more: remembered(random_string(*args, **more))
+
+
+def secrets_made() -> list[str]:
+    """Codes, tokens and the like, without what is in hexadecimal digits: ids, which logs may name."""
+    kinds = re.compile(r"‹code›|‹(?:[2-9]\d|\d{3,}) random characters›")
+    made = {text for text, shown in _made.items() if kinds.fullmatch(shown)}
+    return sorted(text for text in made if len(text) == 6 or not _HEX.fullmatch(text))
 
 
 def mask(text: str) -> str:

@@ -5,7 +5,6 @@ Writes one file for each group, and `addresses.txt` with how often each address 
 
 import argparse
 import json
-import logging
 import sys
 from collections import Counter
 from pathlib import Path
@@ -25,7 +24,6 @@ def main() -> None:
     import django
 
     django.setup()
-    logging.disable(logging.CRITICAL)
     from tests.recorded.installation import Installation
 
     service = Installation()
@@ -36,7 +34,19 @@ def main() -> None:
     from tests.recorded.installation import routes
 
     found = sorted({key.split(" ")[0] for key in reached})
-    print(json.dumps({"routes": routes(), "reached": found, "requests": reached.total()}))
+    metrics = service.metrics()
+    secrets = random_values.secrets_made()
+    print(
+        json.dumps(
+            {
+                "routes": routes(),
+                "reached": found,
+                "requests": reached.total(),
+                "metrics": metrics,
+                "secrets": secrets,
+            }
+        )
+    )
 
 
 def _groups(sandbox: bool) -> list[tuple[str, Any]]:

@@ -26,18 +26,24 @@ _SECRETS = {
     "KEY_SEALING_KEYS": "recorded0123456789abcdefghijklmnopqrstuvwxyz",
     "METRICS_TOKEN": "m" * 40,
     "TRUSTED_PROXY_COUNT": "1",
-    "LOG_LEVEL": "CRITICAL",
+    "LOG_LEVEL": "DEBUG",
 }
 
 
 @dataclass
 class Run:
-    """The result: the texts by file name, all routes, and the routes that the table reached."""
+    """The result: the texts by file name, all routes, and the routes that the table reached.
+
+    log: what the service wrote. metrics: the last of them. secrets: the codes and tokens that it made.
+    """
 
     texts: dict[str, str]
     routes: list[str]
     reached: list[str]
     requests: int
+    metrics: str
+    secrets: list[str]
+    log: str
 
 
 def run(environment: str, *, whole: Path | None = None) -> Run:
@@ -54,7 +60,7 @@ def run(environment: str, *, whole: Path | None = None) -> Run:
             raise RuntimeError(f"The table could not be run in the {environment}:\n{done.stderr[-3000:]}")
         said = json.loads(done.stdout.splitlines()[-1])
         texts = {path.name: path.read_text() for path in sorted((folder / "texts").iterdir())}
-        return Run(texts, **said)
+        return Run(texts, **said, log=done.stderr)
 
 
 def recorded(environment: str) -> dict[str, str]:

@@ -1,11 +1,15 @@
 """Every public address answers as recorded. `python -m tests.recorded --write` replaces the record."""
 
+import re
 from collections.abc import Callable
 from functools import cache
 
 import pytest
 
+from tests.presentation.payloads import FULL
 from tests.recorded import runs
+from tests.recorded.installation import AS_ALWAYS, PASSWORD
+from tests.test_personal_data_at_rest import leaves
 
 each_environment = pytest.mark.parametrize("environment", runs.ENVIRONMENTS)
 pytestmark = pytest.mark.postgresql  # production runs on nothing else
@@ -13,6 +17,15 @@ HINT = (
     "\n\nIf this change is meant, record it with `python -m tests.recorded --write` and read the diff; "
     "`--whole FOLDER` writes whole pages, where the record has only a hash."
 )
+PRIVATE = {
+    *(AS_ALWAYS["nonce"], AS_ALWAYS["state"], "n-of-", PASSWORD, "Alice", "1990-04-12", "Passport seen"),
+    *(
+        leaf
+        for payload in FULL.values()
+        for leaf in leaves(payload)
+        if len(leaf) > 5 and leaf != "Corner Shop"
+    ),
+}
 recorded_now: Callable[[str], runs.Run] = cache(runs.run)
 
 
@@ -29,6 +42,22 @@ def test_every_address_of_the_urlconf_is_in_the_table(environment: str) -> None:
 
     assert len(run.routes) > 50
     assert not runs.missed(run.routes, run.reached)
+
+
+@each_environment
+def test_the_whole_table_leaves_nothing_personal_and_no_secret_in_log_and_metrics(environment: str) -> None:
+    """Every address is visited: new holders, identity checks, payments, machines, webhooks, operators."""
+    run = recorded_now(environment)
+    for event in ("holder_signed_in", "identity_verification_moved", "pushed", "email_sent"):
+        assert run.log.count(event) > 10
+    assert run.log.count("request_id") > 2000
+    assert len(run.secrets) > 5000
+
+    for place, text in (("log", run.log), ("metrics", run.metrics)):
+        words = set(re.findall(r"[\w.-]+", text)) | set(re.findall(r"[A-Za-z0-9_-]+", text))
+        assert not words.intersection(run.secrets), place
+        assert not re.findall(r"[\w.+-]+@[\w-]+\.\w+", text), place
+        assert not [private for private in PRIVATE if private in text], place
 
 
 def test_an_address_that_is_not_in_the_table_is_found() -> None:
