@@ -4,6 +4,7 @@ Only `rotate_signing_keys` does this, never a request, because the program may t
 goes the way of a chain that an operator installs (`moves.certify`).
 """
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from time import monotonic
 
@@ -36,6 +37,7 @@ def renew(*, now: datetime) -> tuple[list[Entry], list[Entry]]:
 
     Nothing is done without CERTIFICATE_COMMAND. Raises SealError.
     """
+    began = monotonic()
     done: list[Entry] = []
     failed: list[Entry] = []
     if not settings.CERTIFICATE_COMMAND or settings.SELF_CERTIFYING_AUTHORITY:
@@ -45,7 +47,8 @@ def renew(*, now: datetime) -> tuple[list[Entry], list[Entry]]:
             continue
         try:
             TURN.take(str(key.pk), now=now)
-            _renew(key, now)
+            # A certificate may begin when it is made, which is later for each key.
+            _renew(key, lambda: now + timedelta(seconds=monotonic() - began))
         except (LimitReachedError, RotationRefusedError) as refusal:
             # Another instance asks, or has installed what it got; or the key was moved meanwhile.
             log.info("certificate_left", kid=str(key), why=str(refusal))
@@ -66,10 +69,9 @@ def is_needed(key: SigningKey, now: datetime) -> bool:
     return ends - now < min(RESERVE, (ends - begins) / 3)
 
 
-def _renew(key: SigningKey, now: datetime) -> None:
-    request, asked = certificate_request(key.pk), monotonic()
-    answer = command.chain_for(request, path=settings.CERTIFICATE_COMMAND, kid=key.pk)
-    now += timedelta(seconds=monotonic() - asked)  # the certificate may begin when it was made
+def _renew(key: SigningKey, clock: Callable[[], datetime]) -> None:
+    answer = command.chain_for(certificate_request(key.pk), path=settings.CERTIFICATE_COMMAND, kid=key.pk)
+    now = clock()
     before = key.certified_chain
     pem = chain_pem(answer, public_key=key.public_key)
     after = CertificateChain.from_pem(pem, public_key=key.public_key, now=now)

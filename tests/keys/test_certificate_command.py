@@ -14,6 +14,7 @@ from uuid import uuid4
 
 import pytest
 from django.core.management import call_command
+from django.utils import timezone
 
 from keys.certificates import command
 from keys.certificates.chain import MAX_PEM
@@ -318,13 +319,13 @@ def test_instances_that_rotate_at_once_ask_the_authority_once(
 
     def rotate() -> None:
         due_steps.rotate(now=now)
-        renewal.renew(now=now)
-        due_steps.rotate(now=now)
+        renewal.renew(now=timezone.now())  # a certificate of a later second than `now` would not be valid yet
+        due_steps.rotate(now=timezone.now())
 
     results = at_once(*[rotate] * 6)
 
     assert [result for result in results if isinstance(result, Exception)] == []
-    due_steps.rotate(now=now)
+    due_steps.rotate(now=timezone.now())
     assert sorted(SigningKey.objects.values_list("state", flat=True)) == ["active", "staged"]
     calls = (hook.parent / "calls").read_text().split()
     assert len(calls) == len(set(calls))

@@ -39,7 +39,7 @@ class Command(KeyCommand):
 def _rotated(moment: datetime) -> Report:
     """Rotates, and again if CERTIFICATE_COMMAND has certified a key, which may have to sign at once."""
     first = rotate(now=moment, actor=shell_user())
-    certified, failed = renew(now=moment)
+    certified, failed = renew(now=now())
     last = rotate(now=now(), actor=shell_user()) if certified else first
     done = (*first.done, *certified, *last.done) if certified else first.done
     return replace(last, done=done, problems=(*failed, *last.problems))
