@@ -39,7 +39,7 @@ class Machine:
 
     def shell(self, script: str, *, cwd: Path = ROOT, stdin: str = "", **environment: str) -> str:
         """Runs a script as root's shell would; gives what it printed."""
-        own = {"PATH": os.environ["PATH"], "HOME": str(self.srv.parent), **environment}
+        own = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ} | environment
         run = subprocess.run(
             ["sh", "-e", "-c", self.moved(script)],
             cwd=cwd,
