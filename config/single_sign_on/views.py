@@ -60,7 +60,7 @@ def end(request: HttpRequest) -> HttpResponse:
         or not secrets.compare_digest(memory["state"].encode(), state.encode())
         or now.timestamp() - memory["began"] > MINUTES * 60
     ):
-        words = _("This sign-in is over, or was begun in another browser.")
+        words = _("This sign-in is over, or was begun in another browser. Begin again.")
         return _refusal(request, words, 400)
     request.session.save()  # the state is used up, whatever happens now
     try:
@@ -106,7 +106,8 @@ def _has_second_factor(claims: dict[str, Any], found: Provider) -> bool:
 
 def _not_reached(request: HttpRequest, found: Provider, error: ProviderError) -> HttpResponse:
     log.warning("single_sign_on_not_reached", reason=str(error))
-    words = _("%(name)s cannot be reached.") % {"name": found.settings.name}
+    words = _("%(name)s cannot be reached. Try again in a minute, or sign in with a password.")
+    words %= {"name": found.settings.name}
     return _refusal(request, words, 503, seconds=AGAIN_AFTER)
 
 
