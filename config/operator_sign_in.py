@@ -11,11 +11,13 @@ from threading import Lock
 from typing import Any, NamedTuple
 
 import structlog
+from django.contrib import admin
 from django.contrib.admin.forms import AdminAuthenticationForm
 from django.contrib.auth import get_user_model
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import resolve_url
+from django.template.response import TemplateResponse
 from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
@@ -114,6 +116,12 @@ def next_page(request: HttpRequest) -> str:
         wanted, allowed_hosts={request.get_host()}, require_https=request.is_secure()
     )
     return wanted if own and wanted.startswith(index) else index
+
+
+def sign_in_step(request: HttpRequest, template: str, *, status: int, **shown: Any) -> TemplateResponse:
+    """A page on the way, without the navigation of the admin, which this session may not use yet."""
+    site = {**admin.site.each_context(request), "has_permission": False, "is_nav_sidebar_enabled": False}
+    return TemplateResponse(request, template, {**site, **shown}, status=status)
 
 
 def remember_browser(request: HttpRequest, response: HttpResponse, *, now: datetime) -> None:

@@ -23,7 +23,7 @@ from django.utils import timezone
 from django.utils.http import urlencode
 from django.utils.translation import gettext_lazy as _
 
-from config.operator_sign_in import next_page
+from config.operator_sign_in import next_page, sign_in_step
 from infra import second_factors
 from infra.again import again_after
 from infra.audit.recording import record
@@ -162,9 +162,7 @@ def _page(
 
 
 def _rendered(request: HttpRequest, *, status: int = 200, **shown: Any) -> TemplateResponse:
-    """Without the navigation of the admin, which this session may not use yet."""
-    site = {**admin.site.each_context(request), "has_permission": False, "is_nav_sidebar_enabled": False}
-    return TemplateResponse(request, "admin/second_factor.html", {**site, **shown}, status=status)
+    return sign_in_step(request, "admin/second_factor.html", status=status, **shown)
 
 
 def _secret(request: HttpRequest, operator: AbstractUser) -> bytes:

@@ -23,6 +23,7 @@ from tests.ports import free_port
 from tests.project_copy import ROOT
 
 pytestmark = [pytest.mark.postgresql, pytest.mark.slow]
+THIS_ENVIRONMENT = ("python3 -m venv .venv", f"ln -s {sys.prefix} .venv")
 OPERATE, KEYS = ((ROOT / "docs" / name).read_text() for name in ("operate.md", "keys.md"))
 
 
@@ -78,9 +79,6 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
         for words in commands("presentation-migrate.service"):
             made.in_shell_of_step_5(" ".join(words))
         yield made
-
-
-THIS_ENVIRONMENT = ("python3 -m venv .venv", f"ln -s {sys.prefix} .venv")
 
 
 def variables(machine: Machine) -> str:

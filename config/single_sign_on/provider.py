@@ -14,7 +14,6 @@ from config.single_sign_on import settings
 from config.single_sign_on.settings import Settings
 from infra.outbound.calls import Outbound
 from infra.outbound.targets import is_public, is_unicast
-from wallet.providers.contract import ProviderError
 from wallet.providers.openid_connect import authorization, signed_tokens
 from wallet.providers.openid_connect.calls import Calls, RefusedError
 from wallet.providers.openid_connect.discovery import Discovery
@@ -107,6 +106,3 @@ def configured() -> Provider | None:
 @lru_cache(maxsize=8)
 def _loaded(values: tuple[tuple[str, str], ...], loopback: bool) -> Provider:
     return Provider(settings.read(dict(values), loopback=loopback))
-
-
-__all__ = ["NotSignedInError", "Provider", "ProviderError", "configured"]

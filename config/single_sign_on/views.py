@@ -5,24 +5,23 @@ from typing import Any
 
 import structlog
 from django.conf import settings
-from django.contrib import admin
 from django.contrib.auth import login
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
-from config.operator_sign_in import TRIES_PER_CLIENT, next_page
+from config.operator_sign_in import TRIES_PER_CLIENT, next_page, sign_in_step
 from config.second_factor import PROVED_AT_PROVIDER
 from config.single_sign_on import provider
 from config.single_sign_on.accounts import AccountClosedError, NoRoleError, account_of
-from config.single_sign_on.provider import NotSignedInError, Provider, ProviderError
+from config.single_sign_on.provider import NotSignedInError, Provider
 from infra import browser
 from infra.again import again_after
 from infra.audit.recording import record
 from infra.limits import LimitReachedError
+from wallet.providers.contract import ProviderError
 
 log = structlog.get_logger(__name__)
 
@@ -75,7 +74,8 @@ def end(request: HttpRequest) -> HttpResponse:
         )
     except NoRoleError:
         log.warning("operator_not_signed_in", reason="no_role")
-        words = _("None of your groups has a role here. Ask whoever manages the groups.")
+        words = _("Your groups at %(name)s give you no role here. Ask the people who manage them.")
+        words %= {"name": found.settings.name}
         return _refusal(request, words, 403)
     except AccountClosedError:
         log.warning("operator_not_signed_in", reason="account_closed")
@@ -112,14 +112,8 @@ def _not_reached(request: HttpRequest, found: Provider, error: ProviderError) ->
 
 
 def _refusal(request: HttpRequest, words: str, status: int, *, seconds: int = 0) -> HttpResponse:
-    context = {
-        **admin.site.each_context(request),
-        "has_permission": False,
-        "is_nav_sidebar_enabled": False,
-        "title": _("You are not signed in"),
-        "words": words,
-    }
-    response = TemplateResponse(request, "admin/single_sign_on.html", context, status=status)
+    title = _("You are not signed in")
+    response = sign_in_step(request, "admin/single_sign_on.html", status=status, title=title, words=words)
     if seconds:
         again_after(seconds, response)
     return response

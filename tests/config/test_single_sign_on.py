@@ -51,7 +51,7 @@ def configured(provider: OpenIDProvider, **changes: str) -> dict[str, str]:
 
 
 def comes_back(client: Client, idp: OpenIDProvider, begin: str = BEGIN) -> str:
-    """The browser goes to the provider; gives the address of ours that it is sent to."""
+    """The browser visits the provider. Gives our address to which the provider sends it back."""
     response = client.get(begin)
     assert response.status_code == 302, response.content
     address = idp.visit(response["Location"])
@@ -131,7 +131,7 @@ def test_who_is_in_no_group_with_a_role_is_not_signed_in(
     response = signs_in(client, idp, groups=groups)
 
     assert response.status_code == 403
-    assert "None of your groups has a role here." in response.content.decode()
+    assert "Your groups at Example Ltd give you no role here." in response.content.decode()
     assert not User.objects.exists()
     assert not AuditLine.objects.exists()
     assert client.get("/admin/").status_code == 302
@@ -170,7 +170,7 @@ def test_an_account_that_was_closed_or_given_a_password_is_not_signed_in(
     if closed == "inactive":
         user.is_active = False
     else:
-        user.set_password("known to whoever made the account")
+        user.set_password("a password that a colleague knows")
     user.save()
 
     response = signs_in(client, idp)

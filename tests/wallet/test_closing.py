@@ -161,6 +161,14 @@ def test_a_closed_wallet_is_revoked_and_gone(
     assert (fact.sealed_address, fact.reason) == (None, "own_wish")
 
 
+def test_the_last_email_is_in_the_language_of_the_wallet_too(alice: Wallet) -> None:
+    Wallet.objects.update(language="es")
+
+    close_now(alice)
+
+    assert [letter.subject for letter in mail.outbox] == ["Su cartera está cerrada"]
+
+
 def test_the_address_may_open_another_wallet_that_has_nothing_of_the_old_one(
     client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn, signing_key: Any
 ) -> None:
