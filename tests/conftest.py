@@ -20,7 +20,7 @@ from hypothesis import settings as hypothesis_settings
 
 from tests import emptying, pgbouncer, softhsm
 from tests.benchmarks import provider
-from tests.programs import chromium, nginx, promtool
+from tests.programs import acme, chromium, nginx, promtool
 
 SECOND_DATABASE = os.environ.get("SECOND_DATABASE") == "1"
 QUICK = os.environ.get("QUICK") == "1"
@@ -57,6 +57,8 @@ def _missing(item: pytest.Item) -> str | None:
         return "nginx"
     if item.get_closest_marker("promtool") and not promtool():
         return "promtool (Debian's prometheus)"
+    if item.get_closest_marker("acme") and not acme():
+        return "an ACME client and server (Debian's certbot and pebble)"
     if item.get_closest_marker("softhsm") and not softhsm.INSTALLED:
         return "SoftHSM 2 and p11-kit's server (Debian's softhsm2, p11-kit and p11-kit-modules)"
     if item.get_closest_marker("pgbouncer") and not pgbouncer.program():
@@ -72,6 +74,7 @@ def _differs_on_sqlite(item: pytest.Item) -> bool:
         "node",
         "node_provider",
         "curl",
+        "acme",
         "nginx",
         "promtool",
         "softhsm",
@@ -90,6 +93,7 @@ def _quick(item: pytest.Item) -> bool:
         "node",
         "curl",
         "gettext",
+        "acme",
         "nginx",
         "promtool",
         "softhsm",

@@ -18,3 +18,8 @@ def nginx() -> str | None:
 def promtool() -> str | None:
     """The path of Prometheus' tool for rules (Debian's prometheus)."""
     return shutil.which("promtool")
+
+
+def acme() -> bool:
+    """Whether there are a client and a server of ACME (Debian's certbot and pebble)."""
+    return all(map(shutil.which, ("certbot", "pebble", "pebble-challtestsrv")))

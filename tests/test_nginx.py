@@ -66,10 +66,10 @@ class Visitor:
 
 
 @contextmanager
-def proxy(folder: Path, port: int, *instances: int) -> Iterator[None]:
+def proxy(folder: Path, port: int, *instances: int, plain: int | None = None) -> Iterator[None]:
     """Runs nginx with deploy/nginx.conf and the paths, ports and certificate of this test.
 
-    instances: the ports of one instance or two.
+    instances: the ports of one instance or two. plain: the port without TLS.
     """
     key, certificate = folder / "key.pem", folder / "certificate.pem"
     made = f"openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN={HOST}"
@@ -79,13 +79,14 @@ def proxy(folder: Path, port: int, *instances: int) -> Iterator[None]:
     text = SHIPPED
     for shipped, here in {
         "listen 443 ssl http2": f"listen 127.0.0.1:{port} ssl http2",
-        "listen 80": f"listen 127.0.0.1:{free_port()}",
+        "listen 80": f"listen 127.0.0.1:{plain or free_port()}",
         "server 127.0.0.1:8001": f"server 127.0.0.1:{instances[0]}",
         "server 127.0.0.1:8002": f"server 127.0.0.1:{instances[-1]}",
         "/srv/presentation/current": str(ROOT),
         "/etc/ssl/wallet.example/fullchain.pem": str(certificate),
         "/etc/ssl/wallet.example/privkey.pem": str(key),
         "/var/log/nginx": str(folder),
+        "/var/lib/presentation-acme": str(folder / "acme"),
     }.items():
         assert shipped in text
         text = text.replace(shipped, here)

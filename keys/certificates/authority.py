@@ -76,18 +76,16 @@ def fingerprint(certificate: x509.Certificate) -> str:
 
 
 def names_this_issuer(chain_pem: str) -> bool:
-    """Whether the leaf was issued for the present base address of this service."""
+    """Whether the leaf was issued for the host of this service's present base address."""
     leaf = x509.load_pem_x509_certificates(chain_pem.encode())[0]
     names = extension(leaf, x509.SubjectAlternativeName)
-    return names is not None and settings.BASE_URL in names.get_values_for_type(
-        x509.UniformResourceIdentifier
-    )
+    return names is not None and all(name in names for name in _alternative_name())
 
 
 def certificate_request(signer: Signer) -> str:
     """A PKCS#10 request in PEM to a real authority (RFC 2986), for digitalSignature.
 
-    The subject is `requested_subject`; the alternative names are the host and BASE_URL. Raises SubjectError,
+    The subject is `requested_subject`, the alternative name is the host. Raises SubjectError,
     SignerUnavailableError.
     """
     builder = x509.CertificateSigningRequestBuilder(requested_subject())
@@ -117,13 +115,12 @@ def _host() -> str:
 
 
 def _alternative_name() -> x509.SubjectAlternativeName:
-    """The host and the issuer identifier, because some verifiers compare the latter with `iss`."""
-    host: x509.GeneralName
+    """The host and nothing else, because ACME refuses names that it cannot prove (RFC 8555 §7.4)."""
     try:
-        host = x509.IPAddress(ipaddress.ip_address(_host()))
+        host: x509.GeneralName = x509.IPAddress(ipaddress.ip_address(_host()))
     except ValueError:
         host = x509.DNSName(_host())
-    return x509.SubjectAlternativeName([host, x509.UniformResourceIdentifier(settings.BASE_URL)])
+    return x509.SubjectAlternativeName([host])
 
 
 def _new_authority(now: datetime) -> Authority:
