@@ -16,6 +16,8 @@ from hashlib import sha256
 from http.client import HTTPResponse, HTTPSConnection
 from http.cookies import SimpleCookie
 from pathlib import Path
+from socketserver import StreamRequestHandler, ThreadingTCPServer
+from threading import Thread
 from time import sleep
 from urllib.parse import urlencode
 
@@ -28,6 +30,7 @@ from tests.programs import nginx
 
 pytestmark = [pytest.mark.nginx, pytest.mark.postgresql]
 HOST = "wallet.example"
+ID = "0c6b4f3e-0000-4000-8000-000000000000"
 SHIPPED = (ROOT / "deploy" / "nginx.conf").read_text()
 TOKEN = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')
 
@@ -282,6 +285,59 @@ def test_while_no_instance_answers_programs_get_the_error_that_the_service_itsel
     assert (answer.status, answer.headers["Retry-After"]) == (503, "5")
     assert answer.headers["Content-Type"] == "application/json"
     assert json.loads(body)["error"] == "temporarily_unavailable"
+
+
+class Server(ThreadingTCPServer):
+    """An instance that reads each request and then either says 204 or is killed; `seen` counts requests."""
+
+    daemon_threads = True
+
+    def __init__(self, *, dies: bool) -> None:
+        self.dies, self.seen = dies, 0
+        super().__init__(("127.0.0.1", 0), Exchange)
+
+
+class Exchange(StreamRequestHandler):
+    server: Server
+
+    def handle(self) -> None:
+        head = b"".join(iter(self.rfile.readline, b"\r\n"))
+        length = re.search(rb"(?i)content-length: (\d+)", head)
+        self.rfile.read(int(length[1]) if length else 0)
+        self.server.seen += 1
+        if not self.server.dies:
+            self.wfile.write(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "sent_again"),
+    [
+        ("GET", "/wallet/", True),
+        ("POST", f"/verifiable-credentials/v1/presentation/interactions/{ID}/", True),
+        ("POST", f"/wallet/errands/{ID}/code/", True),
+        ("POST", f"/wallet/errands/{ID}/identity/upload/", False),
+        ("POST", "/wallet/close/", False),
+        ("POST", "/admin/", False),
+        ("POST", "/oauth/v2/token", False),
+        ("POST", "/verifiable-credentials/v1/presentation/par", False),
+    ],
+)
+def test_when_an_instance_dies_over_a_request_only_what_does_no_harm_goes_to_the_next(
+    method: str, path: str, sent_again: bool, tmp_path: Path
+) -> None:
+    port = free_port()
+    with Server(dies=True) as dying, Server(dies=False) as other:
+        for server in (dying, other):
+            Thread(target=server.serve_forever, daemon=True).start()
+        with proxy(tmp_path, port, dying.server_address[1], other.server_address[1]):
+            dying.seen = other.seen = 0
+            statuses = [Visitor(port, HOST).ask(method, path, "a=b")[0].status for _ in range(6)]
+        for server in (dying, other):
+            server.shutdown()
+
+    assert dying.seen
+    assert other.seen == statuses.count(204)
+    assert set(statuses) == ({204} if sent_again else {204, 503})
 
 
 def test_the_calm_page_has_the_styles_that_its_policy_allows_and_loads_nothing(alone: int) -> None:
