@@ -196,6 +196,8 @@ OF_DJANGO = {
     "infra.admin.emails",
     "infra.apps",
     "infra.models",
+    "infra.management.commands.changepassword",
+    "infra.management.commands.createsuperuser",
     "infra.management.commands.export_audit_record",
     "infra.management.commands.migrate",
     "infra.management.commands.reset_second_factor",

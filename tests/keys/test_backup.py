@@ -34,6 +34,7 @@ from keys.private_keys.backup_file import (
 from keys.rotation import due_steps, moves
 from keys.rotation.key_events import shell_user
 from keys.rotation.states import State, in_state
+from tests.processes import environment
 
 PASSPHRASE = "correct horse battery staple"
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -311,13 +312,16 @@ def test_what_jwcrypto_would_open_under_another_algorithm_is_refused() -> None:
         unlock(other.serialize(compact=True), PASSPHRASE)
 
 
-def test_a_passphrase_typed_at_the_keyboard_is_not_echoed(tmp_path: Path) -> None:
+@pytest.mark.postgresql
+@pytest.mark.django_db(transaction=True)
+def test_a_passphrase_typed_at_the_keyboard_is_not_echoed(tmp_path: Path, settings: Any) -> None:
     typed = "typed but too short"
     ours, theirs = pty.openpty()
     words = [sys.executable, "manage.py", "export_keys", str(tmp_path / "keys.jwe"), "--reason", "x"]
     with subprocess.Popen(
         words,
         cwd=ROOT,
+        env=environment(settings, tmp_path),
         stdin=theirs,
         stdout=theirs,
         stderr=theirs,
@@ -338,10 +342,18 @@ def test_a_passphrase_typed_at_the_keyboard_is_not_echoed(tmp_path: Path) -> Non
     assert typed.encode() not in shown
 
 
-def test_without_a_keyboard_one_sentence_says_what_to_do(tmp_path: Path) -> None:
+@pytest.mark.postgresql
+@pytest.mark.django_db(transaction=True)
+def test_without_a_keyboard_one_sentence_says_what_to_do(tmp_path: Path, settings: Any) -> None:
     words = [sys.executable, "manage.py", "export_keys", str(tmp_path / "keys.jwe"), "--reason", "x"]
     ran = subprocess.run(
-        words, cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True, start_new_session=True
+        words,
+        cwd=ROOT,
+        env=environment(settings, tmp_path),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        start_new_session=True,
     )
 
     assert ran.returncode == 1

@@ -154,7 +154,7 @@ def test_a_rotation_is_followed_at_once(active: SigningKey, now: datetime) -> No
 
 def test_a_renewed_certificate_is_followed_at_once(active: SigningKey, now: datetime, settings: Any) -> None:
     before = active_issuer_key(now=now)
-    settings.BASE_URL = "http://localhost:9999"
+    settings.BASE_URL = "http://another.example"
     due_steps.rotate(now=now + timedelta(seconds=1))
     after = active_issuer_key(now=now + timedelta(seconds=1))
     assert after.kid == before.kid

@@ -148,6 +148,7 @@ def test_what_does_not_open_is_left_named_and_does_not_hold_up_the_rest(sealed: 
     assert left() == 1
 
 
+@pytest.mark.django_db
 @pytest.mark.parametrize("batch", ["0", "-1", "10001"])
 def test_a_batch_of_no_size_or_any_size_is_refused(batch: str) -> None:
     with pytest.raises(CommandError, match="--batch is 1 to 10000"):

@@ -206,10 +206,10 @@ def test_a_certificate_about_to_end_brings_the_rotation_forward(now: datetime, r
     assert takes_over_at(find(first.pk), second) == now.replace(microsecond=0) + timedelta(days=20)
 
 
-def test_the_sandbox_renews_what_is_about_to_end_or_names_another_address(
+def test_the_sandbox_renews_what_is_about_to_end_or_names_another_host(
     active: SigningKey, now: datetime, settings: Any
 ) -> None:
-    settings.BASE_URL = "http://localhost:9999"
+    settings.BASE_URL = "http://another.example"
     assert due_steps.rotate(now=now + SECOND).lines()[0] == f"Certified key {active}."
     renewed = find(active.pk)
     assert renewed.certified_at == now + SECOND

@@ -5,13 +5,14 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.utils.timezone import now
 
+from infra.audit.commands import RecordedCommand
 from keys.management.key_command import KeyCommand, chosen
 from keys.rotation.key_events import shell_user
 from keys.rotation.moves import activate
 from keys.rotation.states import State
 
 
-class Command(KeyCommand):
+class Command(RecordedCommand, KeyCommand):
     help = "Let the staged key sign from now on; the active key retires and stays published."
 
     def add_arguments(self, parser: CommandParser) -> None:

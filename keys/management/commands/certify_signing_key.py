@@ -7,6 +7,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 from django.utils.timezone import now
 
+from infra.audit.commands import RecordedCommand
 from infra.moments import moment
 from keys.certificates.chain import MAX_PEM
 from keys.management.key_command import KeyCommand
@@ -14,7 +15,7 @@ from keys.rotation.key_events import shell_user
 from keys.rotation.moves import certificate_request, certify
 
 
-class Command(KeyCommand):
+class Command(RecordedCommand, KeyCommand):
     help = (
         "Without --chain: print the certificate request (PKCS#10) of a staged or active key. "
         "With --chain: install the files that the authority sent: leaf, issuing CA and root, in any order."

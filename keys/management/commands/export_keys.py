@@ -8,6 +8,7 @@ from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 from django.utils.timezone import now
 
+from infra.audit.commands import RecordedCommand
 from keys.management.key_command import KeyCommand
 from keys.private_keys.backup import export, in_hardware
 from keys.private_keys.backup_file import lock, require_strong
@@ -15,7 +16,7 @@ from keys.private_keys.passphrase import passphrase_from
 from keys.rotation.key_events import shell_user
 
 
-class Command(KeyCommand):
+class Command(RecordedCommand, KeyCommand):
     help = (
         "Write all keys, private parts included, into a new encrypted file (JWE). Keep it where neither the "
         "database nor KEY_SEALING_KEYS is kept, and the passphrase somewhere else again."

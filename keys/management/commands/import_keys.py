@@ -3,9 +3,10 @@
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.utils.timezone import now
 
+from infra.audit.commands import RecordedCommand
 from infra.sealing import SealError
 from keys.models import SigningKey
 from keys.private_keys.backup import in_hardware, restore
@@ -16,7 +17,7 @@ from keys.private_keys.signer import SignerUnavailableError
 from keys.rotation.key_events import shell_user
 
 
-class Command(BaseCommand):
+class Command(RecordedCommand):
     help = (
         "Restore the keys that export_keys wrote, into a database without any. The key set is then the same."
     )

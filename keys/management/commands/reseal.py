@@ -4,10 +4,11 @@ import re
 from typing import Any
 
 import structlog
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.db import IntegrityError, transaction
 from django.utils.timezone import now
 
+from infra.audit.commands import RecordedCommand
 from keys.resealing import BATCH, reseal
 from keys.rotation.key_events import Action, record, shell_user
 from keys.sealed_columns import SealedColumn, sealed_columns
@@ -17,7 +18,7 @@ MAX_BATCH = 10_000
 log = structlog.get_logger(__name__)
 
 
-class Command(BaseCommand):
+class Command(RecordedCommand):
     help = (
         "Move every sealed value (private keys, identities) to the first of KEY_SEALING_KEYS, in batches, "
         "while the service runs. It may be stopped and run again. First restart all instances with the list."

@@ -5,6 +5,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.utils.timezone import now
 
+from infra.audit.commands import RecordedCommand
 from infra.moments import moment
 from keys.management.key_command import KeyCommand, chosen
 from keys.rotation.key_events import shell_user
@@ -13,7 +14,7 @@ from keys.rotation.schedule import ended_at
 from keys.rotation.states import State
 
 
-class Command(KeyCommand):
+class Command(RecordedCommand, KeyCommand):
     help = "Let the staged key take over from the active key, which stays published until its tokens expire."
 
     def add_arguments(self, parser: CommandParser) -> None:

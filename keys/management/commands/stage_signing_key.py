@@ -5,6 +5,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.utils.timezone import now
 
+from infra.audit.commands import RecordedCommand
 from infra.moments import moment
 from keys.management.key_command import KeyCommand
 from keys.models import SigningKey
@@ -13,7 +14,7 @@ from keys.rotation.moves import certificate_request, stage
 from keys.rotation.schedule import ready_at
 
 
-class Command(KeyCommand):
+class Command(RecordedCommand, KeyCommand):
     help = (
         "Make a new key and stage it. It is published once it is certified, and signs once it is activated. "
         "If an external authority issues the certificates, print the certificate request."

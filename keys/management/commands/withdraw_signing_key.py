@@ -7,6 +7,7 @@ from django.conf import settings
 from django.core.management.base import CommandError, CommandParser
 from django.utils.timezone import now
 
+from infra.audit.commands import RecordedCommand
 from keys.management.key_command import KeyCommand, chosen
 from keys.rotation.key_events import shell_user
 from keys.rotation.moves import withdraw
@@ -14,7 +15,7 @@ from keys.rotation.states import State, find, in_state
 from keys.rotation.withdrawal import cost_of_withdrawal
 
 
-class Command(KeyCommand):
+class Command(RecordedCommand, KeyCommand):
     help = (
         "Withdraw a key now and for good, for instance because it was compromised. The next key signs at "
         "once, and everything that the key signed is invalid. Shows the consequences first, and asks."

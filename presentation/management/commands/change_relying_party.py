@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from infra import strict_json
+from infra.audit.commands import RecordedCommand
 from presentation.models import RelyingParty
 from presentation.relying_parties.as_json import listed
 from presentation.relying_parties.changing import change
@@ -18,7 +19,7 @@ from presentation.relying_parties.changing import change
 LARGEST = 1_000_000  # characters
 
 
-class Command(BaseCommand):
+class Command(RecordedCommand):
     help = (
         "Change a relying party. Reads a JSON object with the members to change, as list_relying_parties "
         "prints them, from standard input or a file; prints the relying party afterwards."

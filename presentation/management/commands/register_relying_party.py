@@ -5,11 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from infra.audit.commands import RecordedCommand
 from presentation.dcql.queries import BASIC
 from presentation.models import RelyingParty
 from presentation.relying_parties import history, integration, registration
@@ -52,7 +53,7 @@ OPTIONS = {field: option for field, (option, _help) in (REPEATED | TEXTS | FLAGS
 REQUIRED = {"--redirect-uri", "--scope"}
 
 
-class Command(BaseCommand):
+class Command(RecordedCommand):
     help = "Register a relying party and print its client ID and the addresses it needs, as JSON."
 
     def add_arguments(self, parser: CommandParser) -> None:

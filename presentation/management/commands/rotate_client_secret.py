@@ -4,17 +4,18 @@ import json
 from datetime import timedelta
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from infra.audit.commands import RecordedCommand
 from presentation.models import RelyingParty
 from presentation.relying_parties import history
 from presentation.relying_parties.authentication import client_secrets
 
 
-class Command(BaseCommand):
+class Command(RecordedCommand):
     help = (
         "Make a new client secret and print it once, as JSON. The previous one works on for the overlap. "
         "At most two work at a time: a third needs --overlap-days 0, which ends all others now."

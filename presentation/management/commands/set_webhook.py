@@ -5,11 +5,12 @@ from datetime import timedelta
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from infra.audit.commands import RecordedCommand
 from presentation.models import RelyingParty
 from presentation.relying_parties import history
 from presentation.webhooks import signing_secrets
@@ -18,7 +19,7 @@ from presentation.webhooks.models import WebhookEvent
 COMMAND = "set_webhook"
 
 
-class Command(BaseCommand):
+class Command(RecordedCommand):
     help = "Set the webhook address and events of a relying party, or make a new secret. Prints JSON."
 
     def add_arguments(self, parser: CommandParser) -> None:

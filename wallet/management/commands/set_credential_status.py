@@ -7,10 +7,11 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from infra.audit.commands import RecordedCommand
 from keys.rotation.key_events import shell_user
 from wallet import revocation, suspension
 from wallet.models import Credential, StatusEntry, Wallet
@@ -30,7 +31,7 @@ REFUSALS = (changes.NothingToChangeError, revocation.CredentialMoveError, suspen
 Target = tuple[QuerySet[StatusEntry], Callable[..., Any]]
 
 
-class Command(BaseCommand):
+class Command(RecordedCommand):
     help = (
         "Set the status of presented credentials: of one, of all of a credential or wallet (which then "
         "cannot present), or of all that a key signed. Prints first how many are affected."
