@@ -288,6 +288,30 @@ def test_somebody_who_waits_for_the_first_code_is_found_by_the_address(db: None)
     assert "Nothing found" in text_of(client, "newer@example.org")
 
 
+def test_a_request_that_waits_for_the_sign_in_is_found_by_the_address_that_it_names(
+    client: Client, acme_bank: RelyingParty
+) -> None:
+    ask(client, acme_bank, login_hint="New@Example.org")
+    operator = helper()
+
+    page = text_of(operator, "new@example.org")
+
+    asked = Interaction.objects.get()
+    assert "nobody has signed in yet" in page
+    assert str(asked.pk) in page
+    assert acme_bank.name in page
+    Interaction.objects.update(expires_at=timezone.now())
+    assert "Nothing found" in text_of(operator, "new@example.org")
+
+
+def test_a_request_that_names_another_address_is_not_shown(
+    client: Client, acme_bank: RelyingParty, alice: Wallet
+) -> None:
+    ask(client, acme_bank, login_hint=BOB)
+
+    assert str(Interaction.objects.get().pk) not in text_of(helper(), ALICE)
+
+
 def test_the_page_costs_a_fixed_number_of_statements(shared: Interaction, statements: Any) -> None:
     client = helper()
     look_up(client, ALICE)

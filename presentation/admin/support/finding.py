@@ -20,6 +20,7 @@ from wallet.providers.in_person import as_case_number
 
 LONGEST = email_addresses.LONGEST
 _SHORT = re.compile(r"[0-9a-f]{8}")
+MOST_ASKED = 25
 _SHORT_SHOWN = 5  # requests whose ID has the same beginning; more than one is improbable
 
 
@@ -62,13 +63,21 @@ def _by_address(term: str, now: datetime) -> Found | None:
         address = email_addresses.parse(term)
     except email_addresses.EmailAddressError:
         return None
+    asked = _asked_for(address, now)
     if wallet := _wallets().filter(email=address).first():
-        return Found(wallet, address=address)
+        return Found(wallet, interactions=asked, address=address)
     left = FormerAddress.objects.filter(email=address, expires_at__gt=now, closed_at=None)
     if wallet := _wallets().filter(former_addresses__in=left).first():
         return Found(wallet)
     # Somebody who has not signed in yet, perhaps because no code arrives.
-    return Found(address=address) if outbox.written_to(address, until=now).exists() else None
+    waits = asked or outbox.written_to(address, until=now).exists()
+    return Found(interactions=asked, address=address) if waits else None
+
+
+def _asked_for(address: str, now: datetime) -> tuple[Interaction, ...]:
+    """The newest open requests that name this address; nobody has proved that it is theirs."""
+    open_ones = _requests().filter(outcome=Interaction.Outcome.NONE, expires_at__gt=now)
+    return tuple(open_ones.filter(parameters__login_hint__iexact=address)[:MOST_ASKED])
 
 
 def _by_beginning(start: str) -> Found | None:
