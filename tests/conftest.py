@@ -18,7 +18,7 @@ from django.db import connection
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
-from tests import emptying, pgbouncer, softhsm
+from tests import docker, emptying, pgbouncer, softhsm
 from tests.benchmarks import provider
 from tests.programs import acme, chromium, nginx, promtool
 
@@ -59,6 +59,8 @@ def _missing(item: pytest.Item) -> str | None:
         return "promtool (Debian's prometheus)"
     if item.get_closest_marker("acme") and not acme():
         return "an ACME client and server (Debian's certbot and pebble)"
+    if item.get_closest_marker("docker") and not docker.installed():
+        return "root and Docker (Debian's docker.io, docker-compose and mmdebstrap)"
     if item.get_closest_marker("softhsm") and not softhsm.INSTALLED:
         return "SoftHSM 2 and p11-kit's server (Debian's softhsm2, p11-kit and p11-kit-modules)"
     if item.get_closest_marker("pgbouncer") and not pgbouncer.program():

@@ -1,6 +1,6 @@
-"""The container file and the compose file: linted, and the steps of the first executed.
+"""The container file and the compose file: linted, and the steps of the first executed without a container.
 
-No test builds the image: that needs a base image from a registry.
+`test_compose` builds the image and starts the containers, where Docker can be had.
 """
 
 import os

@@ -1,0 +1,143 @@
+"""compose.yaml is built and started, as docs/operate.md says under "In containers"."""
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from time import monotonic, sleep
+
+import pytest
+
+from tests.deployment_check import production_environment
+from tests.docker import docker, run
+from tests.ports import free_port
+from tests.project_copy import ROOT, copy_project
+from tests.test_nginx import HOST, Visitor
+
+pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.timeout(1200)]
+OPERATE = (ROOT / "docs" / "operate.md").read_text()
+SECTION = OPERATE.partition("\n## In containers\n")[2].partition("\n## ")[0]
+
+
+class Containers:
+    """The running containers of compose.yaml; nginx listens on `port` of loopback."""
+
+    def __init__(self, folder: Path, environment: dict[str, str], port: int) -> None:
+        self.folder, self.environment, self.port = folder, environment, port
+
+    def compose(self, *words: str, stdin: str = "") -> str:
+        return run(self.environment, "docker-compose", *words, folder=self.folder, stdin=stdin)
+
+    def manage(self, *words: str, stdin: str = "") -> str:
+        """A command of the service in the container `first`."""
+        return self.compose("exec", "-T", "first", ".venv/bin/python", "manage.py", *words, stdin=stdin)
+
+    def ask(self, path: str) -> tuple[int, str]:
+        answer, text = Visitor(self.port, HOST).ask("GET", path)
+        return answer.status, text
+
+    def start(self) -> None:
+        """Builds and starts all, and waits for the first answer; fails with the containers' logs."""
+        try:
+            self.compose("up", "--detach", "--build")
+        except AssertionError as error:
+            raise AssertionError(self.compose("logs", "--tail", "50")) from error
+        until = monotonic() + 120
+        while self.ask("/.well-known/openid-configuration")[0] != 200:
+            assert monotonic() < until, self.compose("logs", "--tail", "50")
+            sleep(0.5)
+
+
+@pytest.fixture(scope="module")
+def containers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Containers]:
+    """Step 1 makes the files, step 2 builds and starts."""
+    folder, port = copy_project(tmp_path_factory.mktemp("compose")), free_port()
+    secrets = folder / "deploy" / "compose"
+    block = re.search(r"```console\n(.*?)```", SECTION, re.S)
+    assert block
+    lines = [line.strip().removeprefix("$ ") for line in block[1].splitlines()]
+    run(production_environment(), "sh", "-e", "-c", "\n".join(lines), folder=folder)
+    os.chown(secrets / "sealing-keys", 10001, -1)
+    certificates = secrets / "certificates"
+    certificates.mkdir()
+    request = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=wallet.example"
+    files = ["-keyout", f"{certificates}/privkey.pem", "-out", f"{certificates}/fullchain.pem"]
+    run(production_environment(), "openssl", *request.split(), *files)
+    password = (secrets / "database-password").read_text()
+    variables = production_environment() | {
+        "DATABASE_URL": f"postgresql://presentation:{password}@database/presentation",
+        "TRUSTED_PROXY_COUNT": "1",
+    }
+    for name in ("PATH", "KEY_SEALING_KEYS"):
+        del variables[name]
+    (secrets / "environment").write_text("".join(f"{name}={value}\n" for name, value in variables.items()))
+    compose = folder / "compose.yaml"
+    text = compose.read_text()
+    assert '["80:80", "443:443"]' in text
+    compose.write_text(text.replace('["80:80", "443:443"]', f'["127.0.0.1:{port}:443"]'))
+    with docker() as environment:
+        made = Containers(folder, environment, port)
+        try:
+            made.start()
+            yield made
+        finally:
+            made.compose("down", "--volumes", "--timeout", "40")
+
+
+def test_the_first_signing_key_and_the_first_operator(containers: Containers) -> None:
+    """Steps 8 and 9 of the first start, with the commands in the container."""
+    containers.compose(
+        *("exec", "-T", "-e", "DJANGO_SUPERUSER_PASSWORD=a long password, really", "first"),
+        *(".venv/bin/python", "manage.py", "createsuperuser", "--no-input", "--username", "olga"),
+        *("--email", "olga@example.org"),
+    )
+    # The hourly task stages a key as soon as it runs.
+    until = monotonic() + 60
+    while "not certified yet" not in containers.manage("list_signing_keys"):
+        assert monotonic() < until
+        sleep(1)
+
+    assert "BEGIN CERTIFICATE REQUEST" in containers.manage("signing_key_csr")
+    status, keys = containers.ask("/openid-connect/jwks")
+    assert (status, json.loads(keys)) == (200, {"keys": []})
+
+
+def test_every_container_runs_or_has_ended_well(containers: Containers) -> None:
+    ids = containers.compose("ps", "--all", "--quiet").split()
+    found = json.loads(run(containers.environment, "docker", "inspect", *ids))
+
+    states = {
+        each["Config"]["Labels"]["com.docker.compose.service"]: (
+            each["State"]["Status"],
+            each["State"]["ExitCode"],
+        )
+        for each in found
+    }
+    assert states.pop("migrate") == ("exited", 0)
+    assert set(states.values()) == {("running", 0)}, states
+    assert {"first", "second", "nginx", "database", "emails", "webhooks", "hourly", "share-emails"} == set(
+        states
+    )
+    assert [each["RestartCount"] for each in found] == [0] * len(found)
+
+
+def test_an_instance_may_write_nothing_and_has_no_rights(containers: Containers) -> None:
+    script = "id -u; grep -E '^(CapEff|CapBnd|NoNewPrivs)' /proc/1/status; find / -xdev -perm /6000 -type f; "
+    script += "touch /tmp/x; touch /srv/x 2>&1; true"
+
+    said = containers.compose("exec", "-T", "first", "sh", "-c", script).split("\n")
+
+    assert said[0] == "10001"
+    assert {line.split()[1].strip("0") for line in said[1:3]} == {""}
+    assert said[3].split() == ["NoNewPrivs:", "1"]
+    assert said[4:] == ["touch: cannot touch '/srv/x': Read-only file system", ""]
+
+
+def test_while_one_instance_is_away_the_other_answers(containers: Containers) -> None:
+    containers.compose("stop", "--timeout", "40", "first")
+
+    statuses = {containers.ask("/.well-known/openid-configuration")[0] for _ in range(6)}
+    containers.compose("start", "first")
+
+    assert statuses == {200}
