@@ -37,6 +37,7 @@ hypothesis_settings.register_profile(
 )
 hypothesis_settings.load_profile("budget")
 
+PATIENCE = 30_000  # milliseconds for Chromium on a busy machine; a test that passes does not wait that long
 NODE_PACKAGES = Path(__file__).parent / "node" / "node_modules"
 
 
@@ -146,8 +147,9 @@ def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> None:
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
     """One Chromium for the run, confined to loopback; `page` gives each test a context of its own."""
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=PATIENCE)
     with sync_playwright() as playwright:
         running = playwright.chromium.launch(
             executable_path=chromium(),
@@ -163,7 +165,7 @@ def browser() -> Iterator[Any]:
 def page(browser: Any, request: pytest.FixtureRequest) -> Iterator[Any]:
     """A new page. The test fails on script errors and violations of the CSP."""
     context = browser.new_context(locale="en-GB", viewport={"width": 390, "height": 844})
-    context.set_default_timeout(30_000)  # for a busy machine; a test that passes does not wait that long
+    context.set_default_timeout(PATIENCE)
     page = context.new_page()
     problems: list[str] = []
 
