@@ -7,7 +7,7 @@ export PORT
 # Keep compiled modules, because compiling the tests takes longer than running most of them.
 export PYTHONDONTWRITEBYTECODE :=
 # Tests run in as many processes as there are cores. Each process has its own database.
-PYTEST := $(PY) -m pytest -n $(or $(WORKERS),auto) --dist loadgroup
+PYTEST := $(PY) -m pytest -n $(or $(WORKERS),auto)
 
 .PHONY: help sandbox install test test-postgresql test-sqlite quick lint format lock bench drill screenshots texts fuzz mutants clean
 

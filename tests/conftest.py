@@ -111,16 +111,18 @@ def _quick(item: pytest.Item) -> bool:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    for item in items:
-        # Tests that share a fixture of their module run in one process, so that it is made once.
-        made = getattr(item, "_fixtureinfo", None)
-        if made and any(found[-1].scope == "module" for found in made.name2fixturedefs.values()):
-            item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
     wanted = _quick if QUICK else _differs_on_sqlite if SECOND_DATABASE else None
     if wanted:
         kept = [item for item in items if wanted(item)]
         config.hook.pytest_deselected(items=[item for item in items if not wanted(item)])
         items[:] = kept
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    from tests.scheduling import ByModuleFixture
+
+    return ByModuleFixture(config, log)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

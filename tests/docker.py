@@ -84,35 +84,21 @@ def run(environment: dict[str, str], *words: str, folder: Path | None = None, st
 
 
 def _make_images(folder: Path, environment: dict[str, str]) -> None:
-    """The base trusts the authorities that this machine trusts, because pip uses its way to the outside."""
+    """Makes the base and the stand-ins. In them pip trusts the same authorities as on this machine."""
     hooks = [
         f"--customize-hook=copy-in {path} {Path(path).parent}"
         for path in ("/etc/ssl/certs/ca-certificates.crt", "/etc/pip.conf")
         if Path(path).exists()
     ]
-    archive = folder / "base.tar"
-    run(
-        dict(os.environ),
-        "mmdebstrap",
-        "--variant=minbase",
-        f"--include={PACKAGES}",
-        *hooks,
-        "bookworm",
-        str(archive),
-    )
-    run(environment, "docker", "import", str(archive), BASE)
-    archive.unlink()
-    (folder / "images").mkdir()
-    (folder / "images" / "start").write_text(START)
+    archive = str(folder / "base.tar")
+    make = ["mmdebstrap", "--variant=minbase", f"--include={PACKAGES}", *hooks, "bookworm", archive]
+    run(dict(os.environ), *make)
+    run(environment, "docker", "import", archive, BASE)
+    os.unlink(archive)
+    context = folder / "images"
+    context.mkdir()
+    (context / "start").write_text(START)
     for name, text in (("postgres:15", POSTGRESQL), ("nginx:1.22", NGINX)):
-        (folder / "images" / "Dockerfile").write_text(text)
-        run(
-            environment,
-            "docker",
-            "build",
-            "--network",
-            "host",
-            "--tag",
-            f"docker.io/library/{name}",
-            str(folder / "images"),
-        )
+        (context / "Dockerfile").write_text(text)
+        build = ["docker", "build", "--network", "host", "--tag", f"docker.io/library/{name}", str(context)]
+        run(environment, *build)

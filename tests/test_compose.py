@@ -49,10 +49,10 @@ class Containers:
             sleep(0.5)
 
 
-@pytest.fixture
-def containers(tmp_path: Path) -> Iterator[Containers]:
+@pytest.fixture(scope="module")
+def containers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Containers]:
     """Step 1 makes the files, step 2 builds and starts."""
-    folder, port = copy_project(tmp_path), free_port()
+    folder, port = copy_project(tmp_path_factory.mktemp("compose")), free_port()
     secrets = folder / "deploy" / "compose"
     block = re.search(r"```console\n(.*?)```", SECTION, re.S)
     assert block
@@ -90,7 +90,7 @@ def containers(tmp_path: Path) -> Iterator[Containers]:
             made.compose("down", "--volumes", "--timeout", "40")
 
 
-def the_first_signing_key_and_the_first_operator(containers: Containers) -> None:
+def test_the_first_signing_key_and_the_first_operator(containers: Containers) -> None:
     """Steps 8 and 9 of the first start, with the commands in the container."""
     containers.compose(
         *("exec", "-T", "-e", "DJANGO_SUPERUSER_PASSWORD=a long password, really", "first"),
@@ -108,7 +108,7 @@ def the_first_signing_key_and_the_first_operator(containers: Containers) -> None
     assert (status, json.loads(keys)) == (200, {"keys": []})
 
 
-def every_container_runs_or_has_ended_well(containers: Containers) -> None:
+def test_every_container_runs_or_has_ended_well(containers: Containers) -> None:
     ids = containers.compose("ps", "--all", "--quiet").split()
     found = json.loads(run(containers.environment, "docker", "inspect", *ids))
 
@@ -127,7 +127,7 @@ def every_container_runs_or_has_ended_well(containers: Containers) -> None:
     assert [each["RestartCount"] for each in found] == [0] * len(found)
 
 
-def an_instance_may_write_nothing_and_has_no_rights(containers: Containers) -> None:
+def test_an_instance_may_write_nothing_and_has_no_rights(containers: Containers) -> None:
     script = "id -u; grep -E '^(CapEff|CapBnd|NoNewPrivs)' /proc/1/status; find / -xdev -perm /6000 -type f; "
     script += "touch /tmp/x; touch /srv/x 2>&1; true"
 
@@ -139,18 +139,10 @@ def an_instance_may_write_nothing_and_has_no_rights(containers: Containers) -> N
     assert said[4:] == ["touch: cannot touch '/srv/x': Read-only file system", ""]
 
 
-def while_one_instance_is_away_the_other_answers(containers: Containers) -> None:
+def test_while_one_instance_is_away_the_other_answers(containers: Containers) -> None:
     containers.compose("stop", "--timeout", "40", "first")
 
     statuses = {containers.ask("/.well-known/openid-configuration")[0] for _ in range(6)}
     containers.compose("start", "first")
 
     assert statuses == {200}
-
-
-def test_the_containers_start_and_serve_as_the_guide_says(containers: Containers) -> None:
-    """One test, because the containers take two minutes to build and cannot stand twice on one machine."""
-    the_first_signing_key_and_the_first_operator(containers)
-    every_container_runs_or_has_ended_well(containers)
-    an_instance_may_write_nothing_and_has_no_rights(containers)
-    while_one_instance_is_away_the_other_answers(containers)

@@ -4,7 +4,6 @@ import json
 import os
 import ssl
 import subprocess
-from base64 import urlsafe_b64encode
 from collections.abc import Iterator
 from contextlib import ExitStack
 from datetime import datetime, timedelta
@@ -19,6 +18,7 @@ import pytest
 from cryptography import x509
 from django.core.management import call_command
 
+from infra import base64url
 from keys.models import KeyEvent, SigningKey
 from keys.rotation import renewal
 from tests.keys.test_authority import openssl
@@ -28,10 +28,7 @@ from tests.test_nginx import HOST, proxy
 
 pytestmark = [pytest.mark.acme, pytest.mark.nginx, pytest.mark.slow, pytest.mark.django_db]
 DEPLOY = ROOT / "deploy"
-ACCOUNT = (
-    "operations",
-    urlsafe_b64encode(b"what the authority told us about the account").decode().rstrip("="),
-)
+ACCOUNT = ("operations", base64url.encode(b"what the authority told us about the account"))
 
 
 class Authority(NamedTuple):
@@ -47,20 +44,9 @@ class Authority(NamedTuple):
 def authority(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Authority]:
     folder = tmp_path_factory.mktemp("authority")
     certificate, key = folder / "certificate.pem", folder / "key.pem"
-    openssl(
-        *(
-            "req",
-            "-x509",
-            "-newkey",
-            "ec",
-            "-pkeyopt",
-            "ec_paramgen_curve:P-256",
-            "-nodes",
-            "-subj",
-            "/CN=authority",
-        ),
-        *("-keyout", key, "-out", certificate, "-addext", "subjectAltName=IP:127.0.0.1"),
-    )
+    request = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=authority"
+    names_itself = ("-addext", "subjectAltName=IP:127.0.0.1")
+    openssl(*request.split(), "-keyout", key, "-out", certificate, *names_itself)
     port, management, names, proofs = (free_port() for _ in range(4))
     settings = {
         "listenAddress": f"127.0.0.1:{port}",
@@ -72,16 +58,8 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Authority]:
         "externalAccountMACKeys": dict([ACCOUNT]),
     }
     (folder / "pebble.json").write_text(json.dumps({"pebble": settings}))
-    dns = [
-        "pebble-challtestsrv",
-        "-defaultIPv4",
-        "127.0.0.1",
-        "-defaultIPv6",
-        "",
-        "-dns01",
-        f"127.0.0.1:{names}",
-    ]
-    dns += ["-http01", "", "-https01", "", "-tlsalpn01", "", "-management", ""]
+    dns = ["pebble-challtestsrv", "-defaultIPv4", "127.0.0.1", "-dns01", f"127.0.0.1:{names}"]
+    dns += [f"{unused}=" for unused in ("-defaultIPv6", "-http01", "-https01", "-tlsalpn01", "-management")]
     pebble = ["pebble", "-strict", "-config", str(folder / "pebble.json"), "-dnsserver", f"127.0.0.1:{names}"]
     # It would also refuse one request in twenty, for clients to try again; certbot does that once.
     as_it_is = {"PEBBLE_VA_NOSLEEP": "1", "PEBBLE_AUTHZREUSE": "0", "PEBBLE_WFE_NONCEREJECT": "0"}
